@@ -1,0 +1,1 @@
+"""The two protocols: everything that imports tritonclient to talk to a server."""

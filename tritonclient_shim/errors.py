@@ -1,0 +1,102 @@
+"""Every error: what users catch, what backends raise, and the step from one to the other.
+
+::
+
+    tritonclient.utils.InferenceServerException
+      └ InferenceServerException      what legacy code catches (shown as tensorrtserver.api.…)
+
+    Fault                             raised by backends, never seen by users
+      ├ ServerFault                   the server answered, and refused
+      ├ TransportFault                no usable answer: connection, TLS, DNS, time-out
+      └ ForeignFault                  somebody answered who is not a v2 inference server
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from tritonclient.utils import InferenceServerException as _TritonException
+
+
+class InferenceServerException(_TritonException):
+    """The error of every ``tensorrtserver`` call (v1 §1.6).
+
+    It subclasses tritonclient's exception, so half-migrated code may catch either.
+
+    Parameters
+    ----------
+    err : str or None
+        The message, without server and request id.
+    server_id : str or None
+        Id of the server that refused the request; '' for errors found by the client.
+    request_id : int
+        The request's id at the server; 0 for errors found by the client.
+    status : str or None
+        The v2 status behind it, as tritonclient words it (``400``, ``StatusCode.NOT_FOUND``).
+    debug_details : object
+        Further details, for tritonclient's ``debug_details()``.
+    """
+
+    def __init__(
+        self,
+        err: Optional[str],
+        server_id: Optional[str] = "",
+        request_id: int = 0,
+        status: Optional[str] = None,
+        debug_details: Any = None,
+    ) -> None:
+        super().__init__(err, status, debug_details)
+        self._server_id = server_id if err is not None else None
+        self._request_id = request_id
+
+    def __reduce__(self) -> Any:
+        state = (self._msg, self._server_id, self._request_id, self._status)
+        return (InferenceServerException, state)
+
+    def __str__(self) -> str:
+        """``[<server id> <request id>] <message>``, also when the server id is '' (v1 §1.6)."""
+        if self._server_id is None:
+            return str(self._msg)
+        return "[{} {}] {}".format(self._server_id, self._request_id, self._msg)
+
+    def server_id(self) -> Optional[str]:
+        """The id of the server that refused the request, '' for an error of the client."""
+        return self._server_id
+
+    def request_id(self) -> int:
+        """The id of the refused request, 0 for an error of the client."""
+        return self._request_id
+
+
+InferenceServerException.__module__ = "tensorrtserver.api"
+
+
+class Fault(Exception):
+    """What went wrong below the session; the session words it for the user."""
+
+
+class ServerFault(Fault):
+    """The server refused a request.
+
+    ``message`` is the server's text without ``[request id: …]`` prefixes, ``code`` the
+    canonical gRPC name (``INVALID_ARGUMENT``), ``status`` tritonclient's way to write it.
+    """
+
+    def __init__(self, message: str, code: str, status: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.status = status or code
+
+
+class TransportFault(Fault):
+    """No usable answer came. ``message`` is v1's complete client text (v1 §3.1)."""
+
+    def __init__(self, message: str, status: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+
+class ForeignFault(Fault):
+    """An answer came, but not from a v2 inference server (v1: "did not return status")."""

@@ -1,0 +1,1 @@
+"""Deprecation notices: the only door to the warnings module."""
