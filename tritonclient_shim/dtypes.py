@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,11 @@ class DataType(NamedTuple):
     number: int
     v1: str
     v2: str
-    numpy: Optional[np.dtype]  # type: ignore[type-arg]  # None: v1 has no array for it
+    numpy: np.dtype | None  # None: v1 has no array for it
     itemsize: int  # 0: variable
 
 
-def _row(number: int, v1: str, v2: str, numpy: Optional[str], itemsize: int) -> DataType:
+def _row(number: int, v1: str, v2: str, numpy: str | None, itemsize: int) -> DataType:
     return DataType(number, v1, v2, None if numpy is None else np.dtype(numpy), itemsize)
 
 
@@ -39,8 +39,8 @@ TABLE = (
     _row(14, "TYPE_BF16", "BF16", None, 2),
 )
 
-BY_NUMBER: Dict[int, DataType] = {row.number: row for row in TABLE}
-BY_V2: Dict[str, DataType] = {row.v2: row for row in TABLE}
+BY_NUMBER: dict[int, DataType] = {row.number: row for row in TABLE}
+BY_V2: dict[str, DataType] = {row.v2: row for row in TABLE}
 STRING = BY_V2["BYTES"]
 
 

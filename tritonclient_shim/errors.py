@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 from tritonclient.utils import InferenceServerException as _TritonException
 
@@ -39,10 +39,10 @@ class InferenceServerException(_TritonException):
 
     def __init__(
         self,
-        err: Optional[str],
-        server_id: Optional[str] = "",
+        err: str | None,
+        server_id: str | None = "",
         request_id: int = 0,
-        status: Optional[str] = None,
+        status: str | None = None,
         debug_details: Any = None,
     ) -> None:
         super().__init__(err, status, debug_details)
@@ -57,9 +57,9 @@ class InferenceServerException(_TritonException):
         """``[<server id> <request id>] <message>``, also when the server id is '' (v1 §1.6)."""
         if self._server_id is None:
             return str(self._msg)
-        return "[{} {}] {}".format(self._server_id, self._request_id, self._msg)
+        return f"[{self._server_id} {self._request_id}] {self._msg}"
 
-    def server_id(self) -> Optional[str]:
+    def server_id(self) -> str | None:
         """The id of the server that refused the request, '' for an error of the client."""
         return self._server_id
 

@@ -9,7 +9,7 @@ immutable; none of them knows a network or a legacy argument.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Tuple, Union
+from typing import Any, Mapping
 
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
@@ -53,10 +53,10 @@ class V1Input:
     """
 
     name: str
-    dims: Optional[Tuple[int, ...]]
-    chunks: Tuple[Buffer, ...] = ()
+    dims: tuple[int, ...] | None
+    chunks: tuple[Buffer, ...] = ()
     byte_size: int = 0
-    shm: Optional[ShmSlice] = None
+    shm: ShmSlice | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class V1Output:
     """One requested output: raw tensor, or the ``class_count`` best classes per entry."""
 
     name: str
-    class_count: Optional[int] = None
-    shm: Optional[ShmSlice] = None
+    class_count: int | None = None
+    shm: ShmSlice | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class V1Request:
 
     model_version: int  # -1: the latest
     batch_size: int
-    inputs: Tuple[V1Input, ...]
-    outputs: Tuple[V1Output, ...]
+    inputs: tuple[V1Input, ...]
+    outputs: tuple[V1Output, ...]
     correlation_id: int = 0
     flags: int = 0
     priority: int = 0
@@ -102,11 +102,11 @@ class V1Result:
 
     name: str
     datatype: str
-    dims: Tuple[int, ...]
+    dims: tuple[int, ...]
     byte_size: int
-    data: Optional[Buffer] = None
-    shm: Optional[ShmSlice] = None
-    classes: Optional[Tuple[Tuple[V1Class, ...], ...]] = None
+    data: Buffer | None = None
+    shm: ShmSlice | None = None
+    classes: tuple[tuple[V1Class, ...], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class V1Reply:
     model_name: str
     model_version: int
     batch_size: int
-    outputs: Tuple[V1Result, ...]
+    outputs: tuple[V1Result, ...]
     id: int = 0
 
 
@@ -129,10 +129,10 @@ class TensorIn:
 
     name: str
     datatype: str  # KServe v2 name, e.g. "FP32", "BYTES"
-    shape: Tuple[int, ...]
-    chunks: Tuple[Buffer, ...] = ()
+    shape: tuple[int, ...]
+    chunks: tuple[Buffer, ...] = ()
     byte_size: int = 0
-    shm: Optional[ShmSlice] = None
+    shm: ShmSlice | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class OutputSpec:
 
     name: str
     class_count: int = 0
-    shm: Optional[ShmSlice] = None
+    shm: ShmSlice | None = None
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ class InferCall:
 
     model_name: str
     model_version: str
-    inputs: Tuple[TensorIn, ...]
-    outputs: Tuple[OutputSpec, ...]
+    inputs: tuple[TensorIn, ...]
+    outputs: tuple[OutputSpec, ...]
     request_id: str = ""
     sequence_id: int = 0
     sequence_start: bool = False
@@ -173,8 +173,8 @@ class TensorOut:
 
     name: str
     datatype: str
-    shape: Tuple[int, ...]
-    data: Optional[Buffer] = None
+    shape: tuple[int, ...]
+    data: Buffer | None = None
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class InferReply:
 
     model_name: str
     model_version: str
-    outputs: Tuple[TensorOut, ...]
+    outputs: tuple[TensorOut, ...]
     request_id: str = ""
 
 
@@ -196,7 +196,7 @@ class TensorSpec:
 
     name: str
     datatype: str  # KServe v2 name, "" when the configuration names none
-    dims: Tuple[int, ...]
+    dims: tuple[int, ...]
     label_filename: str = ""
     is_shape_tensor: bool = False
 
@@ -223,7 +223,7 @@ class ModelProfile:
 class ModelConfigDocument:
     """A model configuration as a protocol delivers it: protobuf bytes, or decoded JSON."""
 
-    content: Union[bytes, Mapping[str, Any]]
+    content: bytes | Mapping[str, Any]
     backend: str = ""
     decoupled: bool = False
 
@@ -282,7 +282,7 @@ class ModelStatistics:
     compute_input: Duration = Duration()
     compute_infer: Duration = Duration()
     compute_output: Duration = Duration()
-    batches: Tuple[BatchStatistics, ...] = ()
+    batches: tuple[BatchStatistics, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -292,9 +292,9 @@ class ServerSnapshot:
     metadata: ServerMetadata
     live: bool
     uptime_ns: int
-    index: Tuple[IndexRow, ...] = ()
+    index: tuple[IndexRow, ...] = ()
     configs: Mapping[str, ModelConfigDocument] = field(default_factory=dict)
-    statistics: Tuple[ModelStatistics, ...] = ()
+    statistics: tuple[ModelStatistics, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Protocol, Sequence, Tuple, Union
+from typing import Any, Callable, Mapping, Protocol, Sequence, Union
 
 from tritonclient_shim.errors import Fault
 from tritonclient_shim.model import (
@@ -48,10 +48,10 @@ class Backend(Protocol):
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
         """Several at once, pipelined; models the server refuses to describe are left out."""
 
-    def statistics(self, name: str = "", version: str = "") -> Tuple[ModelStatistics, ...]:
+    def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """Statistics of one model, or of all."""
 
-    def repository_index(self) -> Tuple[IndexRow, ...]:
+    def repository_index(self) -> tuple[IndexRow, ...]:
         """One row per model version, rows without version for models never loaded."""
 
     def load(self, name: str) -> None:
@@ -78,7 +78,7 @@ class Backend(Protocol):
     def unregister_all(self) -> None:
         """Forget every system and CUDA region."""
 
-    def shm_status(self) -> Tuple[RegisteredRegion, ...]:
+    def shm_status(self) -> tuple[RegisteredRegion, ...]:
         """All registered regions, system first."""
 
     def client(self) -> Any:
