@@ -1,0 +1,138 @@
+"""Make the server's own virtual environment, once per machine and set of versions.
+
+It lives in ``.testbed/`` at the repository root, or in the folder that the variable
+``TESTBED_CACHE`` names. A folder counts only when its ``complete.json`` exists, which is written
+last; anything else there is the rest of an interrupted installation and is made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Dict, Iterator, Tuple
+
+from testbed import libpython
+from testbed.prerequisites import Facts, Interpreter, MissingPrerequisite, choose_interpreter
+from testbed.prerequisites import gather
+from testbed.progress import run, say
+
+REQUIREMENTS = ("nvidia-pytriton==0.7.0", "numpy<2")  # numpy 2 breaks every output tensor
+LAYOUT = "1"  # raise it when the code below builds a folder that differs
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A finished server environment."""
+
+    python: str
+    libpython_dir: str
+
+    @property
+    def _triton(self) -> Path:
+        (found,) = glob(str(Path(self.python).parents[1] / "lib/python3.*/site-packages/pytriton"))
+        return Path(found) / "tritonserver"
+
+    @property
+    def server(self) -> str:
+        """The path of the ``tritonserver`` binary."""
+        return str(self._triton / "bin" / "tritonserver")
+
+    @property
+    def backends(self) -> str:
+        """The folder for ``--backend-directory``."""
+        return str(self._triton / "backends")
+
+    def variables(self) -> Dict[str, str]:
+        """The process environment in which the server finds its Python and libpython."""
+        own = {
+            "PATH": f"{Path(self.python).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "LD_LIBRARY_PATH": self.libpython_dir,
+            "OPENBLAS_NUM_THREADS": "1",  # numpy starts a thread per core otherwise
+            "PYTHONNOUSERSITE": "1",
+        }
+        foreign = ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "VIRTUAL_ENV")
+        kept = {name: value for name, value in os.environ.items() if name not in foreign}
+        return {**kept, **own}
+
+
+def cache_folder() -> Path:
+    """The folder of all environments."""
+    default = Path(__file__).resolve().parents[1] / ".testbed"
+    return Path(os.environ.get("TESTBED_CACHE") or default).absolute()
+
+
+def prepare(complete: bool = False) -> Environment:
+    """The server environment, made now if it is not there; raises MissingPrerequisite.
+
+    ``complete`` adds the dependencies of nvidia-pytriton, which its ``Triton.bind`` needs and the
+    plain server does not.
+    """
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    (cache / ".gitignore").write_text("*\n")
+    key = _key(complete)
+    with _locked(cache / f"{key}.lock"):
+        folder = cache / key
+        mark = folder / "complete.json"
+        if not mark.exists():
+            _make(folder, mark, gather(), complete)
+        return Environment(**json.loads(mark.read_text()))
+
+
+def _key(complete: bool) -> str:
+    wanted = "\n".join((LAYOUT, *REQUIREMENTS))
+    digest = hashlib.sha256(wanted.encode()).hexdigest()[:10]
+    return f"{'pytriton' if complete else 'server'}-{digest}"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another process prepares the server environment; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _make(folder: Path, mark: Path, facts: Facts, complete: bool) -> None:
+    interpreter = choose_interpreter(facts)
+    shutil.rmtree(folder, ignore_errors=True)
+    say(f"making the server environment in {folder} with {interpreter.path}")
+    run([interpreter.path, "-m", "venv", str(folder)], "the virtual environment")
+    python = folder / "bin" / "python"
+    _install(python, complete)
+    environment = Environment(str(python), _shared_library(interpreter, folder))
+    _add_stub(environment, interpreter.version)
+    partial = mark.with_suffix(".partial")
+    partial.write_text(json.dumps(environment.__dict__))
+    os.replace(partial, mark)
+    say("the server environment is ready")
+
+
+def _install(python: Path, complete: bool) -> None:
+    size = "about 120 MB" if complete else "about 75 MB"
+    say(f"downloading the genuine Triton server ({REQUIREMENTS[0]}), {size}, once")
+    options: Tuple[str, ...] = () if complete else ("--no-deps",)
+    command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    run([*command, *options, *REQUIREMENTS], "the download")
+
+
+def _shared_library(interpreter: Interpreter, folder: Path) -> str:
+    return interpreter.libpython_dir or libpython.fetch(interpreter, folder / "libpython")
+
+
+def _add_stub(environment: Environment, version: str) -> None:
+    name = "triton_python_backend_stub"
+    stub = Path(environment.server).parents[1] / "python_backend_stubs" / version / name
+    if not stub.exists():
+        raise MissingPrerequisite(f"{REQUIREMENTS[0]} has no Python {version} stub at {stub}")
+    shutil.copy(stub, Path(environment.backends) / "python" / name)

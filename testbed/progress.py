@@ -1,0 +1,55 @@
+"""Commands whose progress a human can follow on stderr."""
+
+from __future__ import annotations
+
+import selectors
+import subprocess
+import sys
+import time
+from typing import IO, List, Mapping, Optional, Sequence
+
+from testbed.prerequisites import MissingPrerequisite
+
+HEARTBEAT = 5.0  # seconds of silence after which we say that we are still at it
+
+
+def say(text: str) -> None:
+    """One progress line."""
+    print(f"[testbed] {text}", file=sys.stderr, flush=True)
+
+
+def run(
+    command: Sequence[str], what: str, environment: Optional[Mapping[str, str]] = None
+) -> None:
+    """Run a command, passing its lines on; raises MissingPrerequisite with its last lines."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+    )
+    assert process.stdout is not None
+    lines = _follow(process.stdout, what)
+    if process.wait() != 0:
+        tail = "\n    ".join(lines[-15:])
+        raise MissingPrerequisite(
+            f"{what} failed (exit {process.returncode}). The command was:\n    "
+            f"{' '.join(command)}\nIts last lines:\n    {tail}"
+        )
+
+
+def _follow(stream: IO[bytes], what: str) -> List[str]:
+    started = time.monotonic()
+    lines: List[str] = []
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while True:
+            if not selector.select(HEARTBEAT):
+                say(f"{what}: still working ({time.monotonic() - started:.0f} s)")
+                continue
+            raw = stream.readline()
+            if not raw:
+                return lines
+            lines.append(raw.decode("utf-8", "replace").rstrip())
+            say(f"  {lines[-1]}")

@@ -1,0 +1,209 @@
+"""The standard model repository: one table, written out as a folder that Triton reads.
+
+Every model is a row: the file in ``models/`` that computes it, and what its configuration says.
+Unless a row says otherwise a model has ``max_batch_size`` 8 and runs on the Python backend.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from testbed.pbtxt import Name, render
+
+Config = Dict[str, Any]
+BEHAVIOURS = Path(__file__).with_name("models")
+LABELS_FILE = "labels.txt"
+NOT_LOADED = ("spare", "broken")
+# v1's thirteen datatypes, BF16 besides: name in "identity_<name>" → name in the configuration
+DATATYPES = (
+    *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
+    *("fp16", "fp32", "fp64", "string", "bf16"),
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A row: the behaviour (None: an ensemble), the configuration, labels by line, versions."""
+
+    behaviour: Optional[str]
+    config: Mapping[str, Any]
+    labels: Sequence[str] = ()
+    versions: Tuple[int, ...] = (1,)
+
+
+def tensor(name: str, datatype: str, dims: Sequence[int], **more: Any) -> Config:
+    """One entry of ``input`` or ``output``."""
+    return {"name": name, "data_type": Name(f"TYPE_{datatype.upper()}"), "dims": list(dims), **more}
+
+
+def _model(
+    behaviour: Optional[str],
+    inputs: Sequence[Config],
+    outputs: Sequence[Config],
+    batch: int = 8,
+    labels: Sequence[str] = (),
+    versions: Tuple[int, ...] = (1,),
+    **more: Any,
+) -> Model:
+    if labels:
+        outputs = [{**one, "label_filename": LABELS_FILE} for one in outputs]
+    platform = {"platform": "ensemble"} if behaviour is None else {"backend": "python"}
+    tensors = {"max_batch_size": batch, "input": list(inputs), "output": list(outputs)}
+    return Model(behaviour, {**platform, **tensors, **more}, labels, versions)
+
+
+def _add_sub(datatype: str, batch: int = 8) -> Model:
+    inputs = [tensor(f"INPUT{i}", datatype, [16]) for i in (0, 1)]
+    outputs = [tensor(f"OUTPUT{i}", datatype, [16]) for i in (0, 1)]
+    return _model("add_sub", inputs, outputs, batch)
+
+
+def _identity(
+    datatype: str,
+    dims: Sequence[int] = (-1,),
+    batch: int = 8,
+    behaviour: str = "identity",
+    **each: Any,
+) -> Model:
+    pair = [tensor(name, datatype, dims, **each) for name in ("INPUT0", "OUTPUT0")]
+    return _model(behaviour, pair[:1], pair[1:], batch)
+
+
+def _classify(
+    datatype: str = "fp32", dims: Sequence[int] = (10,), batch: int = 8, labels: int = 10
+) -> Model:
+    inputs, outputs = [tensor("INPUT", datatype, dims)], [tensor("OUTPUT", datatype, dims)]
+    return _model("identity", inputs, outputs, batch, _labels(labels))
+
+
+def _labels(count: int) -> List[str]:
+    """Labels l0, l1, …; label 3 is ``a:b c``, and line 7 is blank."""
+    odd = {3: "a:b c", 7: ""}
+    return [odd.get(index, f"l{index}") for index in range(count)]
+
+
+def _sequence(strategy: Config, datatype: str = "int32", size: int = 1, labels: int = 0) -> Model:
+    flags = [_control(name, f"CONTROL_SEQUENCE_{name}") for name in ("START", "END", "READY")]
+    batcher = {
+        # long enough for a slow machine; a sequence left open occupies its slot for this long
+        "max_sequence_idle_microseconds": 5_000_000,
+        "control_input": [*flags, _control("CORRID", "CONTROL_SEQUENCE_CORRID", "UINT64")],
+        **strategy,
+    }
+    inputs, outputs = [tensor("INPUT", datatype, [size])], [tensor("OUTPUT", datatype, [size])]
+    return _model("sequence", inputs, outputs, 32, _labels(labels), sequence_batching=batcher)
+
+
+def _control(name: str, kind: str, datatype: str = "") -> Config:
+    values = {"data_type": Name(f"TYPE_{datatype}")} if datatype else {"int32_false_true": [0, 1]}
+    return {"name": name, "control": [{"kind": Name(kind), **values}]}
+
+
+def _ensemble(inputs: List[Config], outputs: List[Config], *steps: Config) -> Model:
+    return _model(None, inputs, outputs, ensemble_scheduling={"step": list(steps)})
+
+
+def _step(model: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> Config:
+    called = {"model_name": model, "model_version": -1}
+    return {**called, "input_map": dict(inputs), "output_map": dict(outputs)}
+
+
+def _instances(model: Model, count: int) -> Model:
+    group = {"instance_group": [{"count": count, "kind": Name("KIND_CPU")}]}
+    return Model(model.behaviour, {**model.config, **group}, model.labels, model.versions)
+
+
+def _with(model: Model, versions: Tuple[int, ...] = (1,), **more: Any) -> Model:
+    return Model(model.behaviour, {**model.config, **more}, model.labels, versions)
+
+
+_ONE = ("fp32", (1,))
+_FP32_4 = tensor("out/put:0", "fp32", [4]), tensor("out/put:1", "fp32", [4])
+_DIRECT: Config = {"direct": {}}
+_OLDEST: Config = {"oldest": {"max_candidate_sequences": 64}}
+_QUEUE = {
+    "timeout_action": Name("REJECT"),
+    "default_timeout_microseconds": 0,
+    "allow_timeout_override": True,
+}
+
+MODELS: Dict[str, Model] = {
+    "simple": _add_sub("int32"),
+    "simple_nobatch": _add_sub("int32", batch=0),
+    "simple_string": _add_sub("string"),
+    **{f"identity_{name}": _identity(name) for name in DATATYPES},
+    "identity_2d": _identity("fp32", (-1, -1)),
+    "identity_nobatch": _identity("fp32", (-1, -1), batch=0),
+    "identity_string_nobatch": _identity("string", batch=0),
+    "identity_reshape": _identity("fp32", (4,), reshape={"shape": [2, 2]}),
+    "classify": _classify(),
+    "classify_nolabels": _classify(labels=0),
+    "classify_nobatch": _classify(batch=0),
+    "classify_1000": _classify(dims=(1000,), labels=1000),
+    "classify_fp64": _classify("fp64"),
+    "classify_int32": _classify("int32"),
+    "classify_variable": _classify(dims=(-1,)),
+    "image_classifier": _model(
+        "image_scores",
+        [tensor("input", "fp32", [3, 224, 224], format=Name("FORMAT_NCHW"))],
+        [tensor("probabilities", "fp32", [1000])],
+        labels=_labels(1000),
+    ),
+    "sequence_sum": _sequence(_DIRECT),
+    "sequence_oldest": _sequence(_OLDEST),
+    "sequence_labels": _sequence(_DIRECT, "fp32", 10, labels=10),
+    "slow": _instances(_identity(*_ONE, batch=0, behaviour="slow"), 4),
+    "failing": _identity(*_ONE, behaviour="failing"),
+    "multi_version": _with(
+        _identity(*_ONE, behaviour="version"), versions=(1, 2, 3), version_policy={"all": {}}
+    ),
+    "ensemble_simple": _ensemble(
+        [tensor(f"INPUT{i}", "int32", [16]) for i in (0, 1)],
+        [tensor("OUTPUT0", "int32", [16])],
+        _step("simple", {"INPUT0": "INPUT0", "INPUT1": "INPUT1"}, {"OUTPUT0": "sum"}),
+        _step("identity_int32", {"INPUT0": "sum"}, {"OUTPUT0": "OUTPUT0"}),
+    ),
+    "ensemble_classify": _ensemble(
+        [tensor("INPUT", "fp32", [10])],
+        [tensor("OUTPUT", "fp32", [10])],
+        _step("classify", {"INPUT": "INPUT"}, {"OUTPUT": "OUTPUT"}),
+    ),
+    "tensor_names": _model("doubling", [tensor("in/put:0", "fp32", [4])], _FP32_4),
+    "omits_output": _model(
+        "first_output_only",
+        [tensor("INPUT0", *_ONE)],
+        [tensor("OUTPUT0", *_ONE), tensor("OUTPUT1", *_ONE)],
+    ),
+    "wrong_rows": _identity(*_ONE, behaviour="extra_row"),
+    "queue_policy": _with(
+        _identity(*_ONE, behaviour="slow"), dynamic_batching={"default_queue_policy": _QUEUE}
+    ),
+    "two_inputs_variable": _model(
+        "identity",
+        [tensor(f"INPUT{i}", "fp32", [-1]) for i in (0, 1)],
+        [tensor(f"OUTPUT{i}", "fp32", [-1]) for i in (0, 1)],
+    ),
+    "spare": _identity(*_ONE),
+    "broken": _identity(*_ONE, behaviour="broken"),
+}
+LOADED_AT_START = tuple(name for name in MODELS if name not in NOT_LOADED)
+
+
+def write(folder: Path, names: Optional[Sequence[str]] = None) -> None:
+    """Write the named models (None: all) under ``folder``."""
+    for name in MODELS if names is None else names:
+        _write_model(folder / name, name, MODELS[name])
+
+
+def _write_model(folder: Path, name: str, model: Model) -> None:
+    for version in model.versions:
+        (folder / str(version)).mkdir(parents=True)
+        if model.behaviour is not None:
+            source = BEHAVIOURS / f"{model.behaviour}.py"
+            shutil.copy(source, folder / str(version) / "model.py")
+    (folder / "config.pbtxt").write_text(render({"name": name, **model.config}))
+    if model.labels:
+        (folder / LABELS_FILE).write_text("".join(f"{label}\n" for label in model.labels))

@@ -1,0 +1,49 @@
+"""Fixtures shared by all tests: the real server and its addresses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Callable, Iterator, List
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from testbed import TritonServer  # noqa: E402  (the line above makes it importable)
+
+StartTriton = Callable[..., TritonServer]
+
+
+@pytest.fixture(scope="session")
+def triton() -> Iterator[TritonServer]:
+    """One server with every standard model, for the whole run. Leave it as you found it."""
+    with TritonServer.start() as server:
+        yield server
+
+
+@pytest.fixture
+def start_triton() -> Iterator[StartTriton]:
+    """Starts throw-away servers with the arguments of ``TritonServer.start``."""
+    started: List[TritonServer] = []
+
+    def start(*args: Any, **kwargs: Any) -> TritonServer:
+        started.append(TritonServer.start(*args, **kwargs))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.kill()
+
+
+@pytest.fixture(params=[0, 1], ids=["HTTP", "GRPC"])
+def protocol(request: pytest.FixtureRequest) -> int:
+    """The values of ProtocolType.HTTP and ProtocolType.GRPC."""
+    value: int = request.param
+    return value
+
+
+@pytest.fixture
+def url(triton: TritonServer, protocol: int) -> str:
+    """The address of the session's server for the protocol."""
+    return triton.url(protocol)
