@@ -1,0 +1,39 @@
+"""Names and messages as servers spell them, and as users do. Both backends follow it.
+
+A v2 server takes a region name from the URL without decoding it, so over HTTP a name with
+anything but letters, digits and ``-._~`` can only be stored in percent-encoded form
+(v2-mapping §8). To let both protocols see the same regions, gRPC stores that form too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable
+from urllib.parse import quote, unquote
+
+#: Triton's mention of a request, at the front or inside a sentence (v1 Appendix E.10).
+_REQUEST_ID = re.compile(r"\[request id: [^\]]*\] ")
+
+
+def strip_request_id(text: str) -> str:
+    """Server message → the same without ``[request id: …]``, wherever it stands."""
+    return _REQUEST_ID.sub("", text)
+
+
+def wire_region_name(name: str) -> str:
+    """The user's region name → the name under which servers store the region."""
+    return quote(name, safe="")
+
+
+def user_region_name(name: str) -> str:
+    """The stored region name → the user's name; the inverse of :func:`wire_region_name`."""
+    return unquote(name)
+
+
+def user_message(text: str, names: Iterable[str]) -> str:
+    """Server message → the same with the users' ``names`` where it has encoded ones."""
+    for name in names:
+        wire = quote(name, safe="")
+        if wire != name:
+            text = text.replace(f"'{wire}'", f"'{name}'")
+    return strip_request_id(text)
