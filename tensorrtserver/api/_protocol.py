@@ -1,0 +1,64 @@
+"""``ProtocolType`` and the reading of every constructor's ``protocol`` argument (v1 §1.5)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.model import GRPC, HTTP
+
+
+class ProtocolType(IntEnum):
+    """The protocols a context can speak; equal to the plain ints 0 and 1 (v1 §1.5)."""
+
+    HTTP = 0
+    GRPC = 1
+
+    @classmethod
+    def from_str(cls, value: str) -> ProtocolType:
+        """Read ``http`` or ``grpc``, in any case.
+
+        Parameters
+        ----------
+        value : str
+            The name of the protocol.
+
+        Returns
+        -------
+        ProtocolType
+            The protocol of that name.
+
+        Raises
+        ------
+        Exception
+            If `value` names no protocol; a plain ``Exception``, as in v1 §1.5.
+        """
+        protocol = _BY_NAME.get(value.lower())
+        if protocol is None:
+            raise Exception(f"unexpected protocol: {value}, expecting HTTP or gRPC")
+        return protocol
+
+    def __str__(self) -> str:
+        """``ProtocolType.HTTP`` on every Python; an IntEnum of 3.11 and later shows ``0``."""
+        return f"ProtocolType.{self.name}"
+
+
+ProtocolType.__module__ = "tensorrtserver.api"
+
+_BY_NAME = {"http": ProtocolType.HTTP, "grpc": ProtocolType.GRPC}
+_ENDPOINT_PROTOCOLS = {0: HTTP, 1: GRPC}
+
+
+def protocol_of(value: Any) -> str:
+    """``protocol`` argument → ``model.HTTP`` or ``model.GRPC``.
+
+    Whatever ``int()`` reads is taken: 0, 1, True, 1.0, '0'. What it does not read raises its
+    own ValueError or TypeError, any other number InferenceServerException (v1 §1.5).
+    """
+    protocol = _ENDPOINT_PROTOCOLS.get(int(value))
+    if protocol is None:
+        raise InferenceServerException(
+            "unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"
+        )
+    return protocol

@@ -1,0 +1,94 @@
+"""A v2 model configuration → v1's message and the profile a context keeps (v1 §8.3)."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Mapping
+
+from google.protobuf import json_format
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.model import ModelConfigDocument, ModelProfile, TensorSpec
+from tritonclient_shim.protos import model_config_pb2
+
+_BF16 = dtypes.BY_V2["BF16"]
+
+#: Maps of the user's own texts: nothing below them is a field of the configuration.
+_USER_MAPS = frozenset({"metric_tags", "cc_model_filenames", "parameters"})
+
+
+def to_v1(document: ModelConfigDocument) -> model_config_pb2.ModelConfig:
+    """v2 configuration → ``nvidia.inferenceserver.ModelConfig``, without what v1 never had.
+
+    v2 keeps every number and name of v1, so the wire bytes are v1's. ``platform`` is empty for
+    models that name a backend; v1's never was, so it then holds the backend's name.
+    """
+    config = model_config_pb2.ModelConfig()
+    if isinstance(document.content, Mapping):
+        json_format.ParseDict(_readable(document.content), config, ignore_unknown_fields=True)
+    else:
+        config.ParseFromString(document.content)
+        config.DiscardUnknownFields()
+    config.platform = config.platform or document.backend
+    return config
+
+
+def to_profile(name: str, document: ModelConfigDocument) -> ModelProfile:
+    """v2 configuration → what a context keeps of it, under the name it was asked for."""
+    config = to_v1(document)
+    return ModelProfile(
+        name=name,
+        max_batch_size=config.max_batch_size,
+        inputs=_specs(config.input),
+        outputs=_specs(config.output),
+        stateful=config.HasField("sequence_batching"),
+        ensemble=config.HasField("ensemble_scheduling"),
+        decoupled=document.decoupled,
+    )
+
+
+def _specs(tensors: Iterable[Any]) -> dict[str, TensorSpec]:
+    return {tensor.name: _spec(tensor) for tensor in tensors}
+
+
+def _spec(tensor: Any) -> TensorSpec:
+    row = dtypes.BY_NUMBER.get(tensor.data_type)
+    return TensorSpec(
+        name=tensor.name,
+        datatype=row.v2 if row else "",
+        dims=tuple(tensor.dims),
+        label_filename=getattr(tensor, "label_filename", ""),
+        is_shape_tensor=tensor.is_shape_tensor,
+    )
+
+
+def _readable(value: Any) -> Any:
+    """v2 JSON → JSON that v1's message can hold: BF16 by number, 32-bit priorities."""
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _field(key, item) for key, item in value.items()}
+
+
+def _field(key: str, value: Any) -> Any:
+    if key in _USER_MAPS:
+        return value
+    if key == "data_type" and value == _BF16.v1:
+        return _BF16.number  # v1's enum lacks the name, its wire carries the number
+    if key == "dynamic_batching":
+        return _narrow(_readable(value))
+    return _readable(value)
+
+
+def _narrow(batching: Mapping[str, Any]) -> dict[str, Any]:
+    """Dynamic batching whose 64-bit priorities are cut to v1's 32, as v1's parser would."""
+    narrow = dict(batching)
+    for key in ("priority_levels", "default_priority_level"):
+        narrow[key] = _low_word(narrow.get(key, 0))
+    policies = narrow.get("priority_queue_policy", {})
+    narrow["priority_queue_policy"] = {str(_low_word(k)): v for k, v in policies.items()}
+    return narrow
+
+
+def _low_word(number: Any) -> int:
+    return int(number) & 0xFFFFFFFF
