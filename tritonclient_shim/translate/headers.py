@@ -27,7 +27,7 @@ def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
     Raises InferenceServerException for entries without a name or a colon, and for control
     characters, where v1 ended the process or let the entry add headers of its own.
     """
-    if protocol != HTTP or http_headers is None or not len(http_headers):
+    if protocol != HTTP or not http_headers:
         return ()
     if isinstance(http_headers, (str, bytes)):
         raise InferenceServerException(

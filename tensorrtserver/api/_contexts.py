@@ -1,0 +1,240 @@
+"""The contexts that do no inference, but for shared-memory control (v1 §6)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from tensorrtserver.api._server_context import HttpHeaders, ServerContext, model_name_of
+from tritonclient_shim import control
+from tritonclient_shim.protos.server_status_pb2 import ModelRepositoryIndex, ServerStatus
+from tritonclient_shim.session import ServerSession
+
+
+class ServerHealthContext(ServerContext):
+    """Asks whether a server is live and ready (v1 §6.1).
+
+    Parameters
+    ----------
+    url : str or bytes
+        The server, such as ``localhost:8000``; a scheme is accepted.
+    protocol : ProtocolType or int
+        How to speak to it.
+    verbose : bool
+        Print gRPC answers, as v1 §10.2.
+    http_headers : sequence of str or bytes
+        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+    """
+
+    _closed_name = "ServerHealthContext"
+
+    def __init__(
+        self,
+        url: str | bytes,
+        protocol: int,
+        verbose: bool = False,
+        http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
+    ) -> None:
+        self._open(url, protocol, verbose, http_headers)
+
+    def is_live(self) -> bool:
+        """Whether the server is live.
+
+        Returns
+        -------
+        bool
+            Over HTTP False also for whatever else answers at the url (v1 §6.1).
+
+        Raises
+        ------
+        InferenceServerException
+            If no server answers.
+        """
+        return self._call(control.is_live, keep_id=False)
+
+    def is_ready(self) -> bool:
+        """Whether the server is ready to infer on every model it has loaded.
+
+        Returns
+        -------
+        bool
+            Over HTTP False also for whatever else answers at the url (v1 §6.1).
+
+        Raises
+        ------
+        InferenceServerException
+            If no server answers.
+        """
+        return self._call(control.is_ready, keep_id=False)
+
+
+class ServerStatusContext(ServerContext):
+    """Asks for the status of a server and its models (v1 §6.2).
+
+    Parameters
+    ----------
+    url : str or bytes
+        The server, such as ``localhost:8000``; a scheme is accepted.
+    protocol : ProtocolType or int
+        How to speak to it.
+    model_name : str or bytes, optional
+        The one model to ask about; None or '' asks about all.
+    verbose : bool
+        Print every status, as v1 §10.2.
+    http_headers : sequence of str or bytes
+        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+    """
+
+    _closed_name = "ServerStatusContext"
+
+    def __init__(
+        self,
+        url: str | bytes,
+        protocol: int,
+        model_name: str | bytes | None = None,
+        verbose: bool = False,
+        http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
+    ) -> None:
+        self._model_name = "" if model_name is None else model_name_of(model_name)
+        self._open(url, protocol, verbose, http_headers)
+
+    def get_server_status(self) -> ServerStatus:
+        """The status of the server and of its models, or of the context's one model.
+
+        Returns
+        -------
+        ServerStatus
+            v1's message. Unset in it is what a v2 server does not tell (v1 §6.2): the
+            counters of calls other than inference, and the configuration of a model without
+            a ready version but for its name. ``uptime_ns`` counts from the first status this
+            process asked of the server.
+
+        Raises
+        ------
+        InferenceServerException
+            If the model is unknown, or no inference server answers.
+        """
+        return self._call(self._status, keep_id=True)
+
+    def _status(self, session: ServerSession, request_id: int) -> ServerStatus:
+        return control.server_status(session, self._model_name, request_id)
+
+
+class ModelRepositoryContext(ServerContext):
+    """Lists the models in a server's repositories (v1 §6.3).
+
+    Parameters
+    ----------
+    url : str or bytes
+        The server, such as ``localhost:8000``; a scheme is accepted.
+    protocol : ProtocolType or int
+        How to speak to it.
+    verbose : bool
+        Print every index, as v1 §10.2.
+    http_headers : sequence of str or bytes
+        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+    """
+
+    _closed_name = "ModelRepositoryContext"
+
+    def __init__(
+        self,
+        url: str | bytes,
+        protocol: int,
+        verbose: bool = False,
+        http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
+    ) -> None:
+        self._open(url, protocol, verbose, http_headers)
+
+    def get_model_repository_index(self) -> ModelRepositoryIndex:
+        """The names of all models in the repositories, loaded or not.
+
+        Returns
+        -------
+        ModelRepositoryIndex
+            v1's message: every name once, sorted (v1 §6.3).
+
+        Raises
+        ------
+        InferenceServerException
+            If the server refuses, or no inference server answers.
+        """
+        return self._call(control.repository_index, keep_id=True)
+
+
+class ModelControlContext(ServerContext):
+    """Loads and unloads models of a server in explicit control mode (v1 §6.4).
+
+    Parameters
+    ----------
+    url : str or bytes
+        The server, such as ``localhost:8000``; a scheme is accepted.
+    protocol : ProtocolType or int
+        How to speak to it.
+    verbose : bool
+        Prints nothing (v1 §10.2).
+    http_headers : sequence of str or bytes
+        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+    """
+
+    _closed_name = "ModelControlContext"
+
+    def __init__(
+        self,
+        url: str | bytes,
+        protocol: int,
+        verbose: bool = False,
+        http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
+    ) -> None:
+        self._open(url, protocol, verbose, http_headers)
+
+    def load(self, model_name: str | bytes) -> None:
+        """Load a model, or reload it when it changed on disk; returns when it is ready.
+
+        Parameters
+        ----------
+        model_name : str or bytes
+            The model's name in the repository.
+
+        Raises
+        ------
+        InferenceServerException
+            If the server is not in explicit control mode, does not know the model or fails to
+            load it, with v1's texts (v1 §6.4).
+        ctypes.ArgumentError
+            If `model_name` is no text.
+        """
+        self._control(control.load, model_name)
+
+    def unload(self, model_name: str | bytes) -> None:
+        """Unload a model; returns while it may still be finishing requests.
+
+        Parameters
+        ----------
+        model_name : str or bytes
+            The model's name; an unknown or unloaded one succeeds.
+
+        Raises
+        ------
+        InferenceServerException
+            If the server is not in explicit control mode, or cannot unload it (v1 §6.4).
+        ctypes.ArgumentError
+            If `model_name` is no text.
+        """
+        self._control(control.unload, model_name)
+
+    def _control(
+        self, operation: Callable[[ServerSession, str, int], None], model_name: Any
+    ) -> None:
+        def named(session: ServerSession, request_id: int) -> None:
+            operation(session, model_name_of(model_name), request_id)
+
+        self._call(named, keep_id=False)
+
+
+for _context in (
+    ServerHealthContext,
+    ServerStatusContext,
+    ModelRepositoryContext,
+    ModelControlContext,
+):
+    _context.__module__ = "tensorrtserver.api"

@@ -1,0 +1,90 @@
+"""What the contexts that do no inference share (v1 §6)."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Callable, Sequence, TypeVar, Union
+
+from tensorrtserver.api._protocol import protocol_of
+from tensorrtserver.api._star_names import ArgumentError
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.ids import next_request_id
+from tritonclient_shim.session import ServerSession
+from tritonclient_shim.translate.endpoint import parse_url
+from tritonclient_shim.translate.headers import parse_headers
+
+_T = TypeVar("_T")
+_Self = TypeVar("_Self", bound="ServerContext")
+HttpHeaders = Union[Sequence[Union[str, bytes]], None]
+
+
+class ServerContext:
+    """What these contexts share: a session, the last request's id, ``close`` and ``with``."""
+
+    _closed_name = ""  # as v1's texts name the class, also for users' subclasses
+    _ctx: ServerSession | None = None
+    _last_request_id: int | None = 0
+
+    def _open(self, url: Any, protocol: Any, verbose: Any, http_headers: Any) -> None:
+        """Keep how to reach the server; nothing is sent (v1 §6)."""
+        endpoint = parse_url(url, protocol_of(protocol))
+        headers = parse_headers(http_headers, endpoint.protocol)
+        self._ctx = ServerSession(endpoint, headers, bool(verbose))
+
+    def _call(self, operation: Callable[[ServerSession, int], _T], keep_id: bool) -> _T:
+        """Run one operation. The last request's id is then its id or, for calls that v1 did
+        not number, 0; None after a failure (v1 §6)."""
+        self._last_request_id = None
+        session, request_id = self._session(), next_request_id()
+        answer = operation(session, request_id)
+        self._last_request_id = request_id if keep_id else 0
+        return answer
+
+    def _session(self) -> ServerSession:
+        if self._ctx is None:
+            raise InferenceServerException(f"{self._closed_name} is closed")
+        return self._ctx
+
+    def get_last_request_id(self) -> int | None:
+        """The request id of the last call.
+
+        Returns
+        -------
+        int or None
+            0 before the first call and after calls that have none, None after a failed call
+            (v1 §6).
+        """
+        return self._last_request_id
+
+    def close(self) -> None:
+        """Close the context; every call but this one then raises InferenceServerException."""
+        session, self._ctx = self._ctx, None
+        if session is not None:
+            session.close()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def model_name_of(value: Any) -> str:
+    """``model_name`` argument → its text. Raises ctypes.ArgumentError for what is no text."""
+    if value is None:  # v1 ended the process
+        raise InferenceServerException("model_name must be text, got None")
+    if not isinstance(value, (str, bytes)):
+        # v1 passed its arguments through ctypes, the model's name as the second (v1 §6.4).
+        kind = type(value).__name__
+        raise ArgumentError(
+            f"argument 2: <class 'AttributeError'>: '{kind}' object has no attribute 'encode'"
+        )
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")

@@ -1,0 +1,163 @@
+"""What a v2 server tells about itself → v1's ``ServerStatus`` and ``ModelRepositoryIndex``.
+
+What v2 cannot tell stays unset: the counters of status, health, control, shared-memory and
+repository calls, and the configuration of a model without a ready version but for its name
+(v1 §6.2).
+"""
+
+from __future__ import annotations
+
+from typing import Iterable, Sequence
+
+from tritonclient_shim.model import (
+    BatchStatistics,
+    Duration,
+    IndexRow,
+    ModelStatistics,
+    ServerSnapshot,
+)
+from tritonclient_shim.protos import server_status_pb2 as pb
+from tritonclient_shim.translate.config import to_v1
+
+#: The batch size under which v1.13 and later filed requests of the v2 protocol (v1 §6.2).
+_V2_BATCH = 1
+#: v1's row for failures whose batch size nobody knows.
+_UNKNOWN_BATCH = 0
+
+_READY_STATES = {
+    "READY": pb.MODEL_READY,
+    "UNAVAILABLE": pb.MODEL_UNAVAILABLE,
+    "LOADING": pb.MODEL_LOADING,
+    "UNLOADING": pb.MODEL_UNLOADING,
+}
+
+
+def tracked_rows(
+    index: Iterable[IndexRow], statistics: Iterable[ModelStatistics], model_name: str = ""
+) -> tuple[IndexRow, ...]:
+    """v2 index and statistics → a row per version of what v1 tracked, of one model or of all.
+
+    v1 tracked what had been loaded once: v2's rows with a state. A model that was deleted on
+    disk while loaded is missing from v2's index, its statistics still list it (v1 E.12).
+    """
+    listed = [row for row in index if row.state and model_name in ("", row.name)]
+    known = {row.name for row in listed}
+    loaded = [IndexRow(s.name, s.version, "READY") for s in statistics if s.name not in known]
+    return tuple(listed + [row for row in loaded if model_name in ("", row.name)])
+
+
+def to_status(snapshot: ServerSnapshot) -> pb.ServerStatus:
+    """What a v2 server tells → ``nvidia.inferenceserver.ServerStatus`` (v1 §6.2)."""
+    status = pb.ServerStatus(
+        id=snapshot.metadata.name,
+        version=snapshot.metadata.version,
+        uptime_ns=snapshot.uptime_ns,
+        ready_state=pb.SERVER_READY if snapshot.live else pb.SERVER_FAILED_TO_INITIALIZE,
+    )
+    names = dict.fromkeys([row.name for row in snapshot.index] + list(snapshot.configs))
+    for name in names:
+        _fill_model(status.model_status[name], name, snapshot)
+    return status
+
+
+def to_index(index: Iterable[IndexRow]) -> pb.ModelRepositoryIndex:
+    """v2 index, a row per version → every model of the repositories once, sorted (v1 §6.3)."""
+    names = sorted({row.name for row in index})
+    entries = [pb.ModelRepositoryIndex.ModelEntry(name=name) for name in names]
+    return pb.ModelRepositoryIndex(models=entries)
+
+
+def _fill_model(status: pb.ModelStatus, name: str, snapshot: ServerSnapshot) -> None:
+    document = snapshot.configs.get(name)
+    if document is not None:
+        status.config.CopyFrom(to_v1(document))
+    status.config.name = name
+    statistics = {s.version: s for s in snapshot.statistics if s.name == name}
+    for row in snapshot.index:
+        # A model found in two repositories has a row without version (v1 E.12).
+        if row.name == name and row.version.isdigit():
+            version = status.version_status[int(row.version)]
+            _fill_version(version, row, statistics.get(row.version))
+
+
+def _fill_version(
+    status: pb.ModelVersionStatus, row: IndexRow, statistics: ModelStatistics | None
+) -> None:
+    status.ready_state = _READY_STATES.get(row.state, pb.MODEL_UNKNOWN)
+    if row.reason:
+        status.ready_state_reason.message = row.reason
+    if statistics is None:
+        return
+    status.model_execution_count = statistics.execution_count
+    status.model_inference_count = statistics.inference_count
+    status.last_inference_timestamp_milliseconds = statistics.last_inference_ms
+    for batch_size, stats in infer_stats(statistics).items():
+        status.infer_stats[batch_size].CopyFrom(stats)
+
+
+def infer_stats(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
+    """Statistics of a model version → v1's per request batch size (v2-mapping §7).
+
+    v2 counts by *executed* batch size. While no two requests were executed together that is
+    the request's, and the counts are exact; the total time is shared out by count. Otherwise
+    everything is under 1, where v1.13 and later put requests of the v2 protocol. Failures are
+    under 0, v1's row for an unknown batch size.
+    """
+    rows: dict[int, pb.InferRequestStats] = {}
+    if _unmerged(statistics):
+        rows.update(_by_batch_size(statistics))
+    elif statistics.success.count:
+        rows[_V2_BATCH] = _together(statistics)
+    if statistics.fail.count:
+        failed = rows.setdefault(_UNKNOWN_BATCH, pb.InferRequestStats()).failed
+        failed.CopyFrom(_duration(statistics.fail))
+    return rows
+
+
+def _unmerged(statistics: ModelStatistics) -> bool:
+    """True when every successful request was one execution of its own."""
+    executed = sum(batch.compute_infer.count for batch in statistics.batches)
+    return executed > 0 and executed == statistics.success.count == statistics.execution_count
+
+
+def _by_batch_size(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
+    counts = [batch.compute_infer.count for batch in statistics.batches]
+    successes = _shares(statistics.success.ns, counts)
+    queues = _shares(statistics.queue.ns, counts)
+    return {
+        batch.batch_size: _row(Duration(count, success), Duration(count, queue), batch)
+        for batch, count, success, queue in zip(statistics.batches, counts, successes, queues)
+    }
+
+
+def _together(statistics: ModelStatistics) -> pb.InferRequestStats:
+    whole = BatchStatistics(
+        _V2_BATCH, statistics.compute_input, statistics.compute_infer, statistics.compute_output
+    )
+    return _row(statistics.success, statistics.queue, whole)
+
+
+def _row(success: Duration, queue: Duration, batch: BatchStatistics) -> pb.InferRequestStats:
+    parts = (batch.compute_input, batch.compute_infer, batch.compute_output)
+    compute = Duration(success.count, sum(part.ns for part in parts))
+    return pb.InferRequestStats(
+        success=_duration(success),
+        queue=_duration(queue),
+        compute=_duration(compute),
+        compute_input=_duration(parts[0]),
+        compute_infer=_duration(parts[1]),
+        compute_output=_duration(parts[2]),
+    )
+
+
+def _shares(total: int, counts: Sequence[int]) -> list[int]:
+    """A total and counts → integer shares in their proportion that add up to the total."""
+    shares, left, remaining = [], total, sum(counts)
+    for count in counts:
+        shares.append(left * count // remaining if remaining else 0)
+        left, remaining = left - shares[-1], remaining - count
+    return shares
+
+
+def _duration(duration: Duration) -> pb.StatDuration:
+    return pb.StatDuration(count=duration.count, total_time_ns=duration.ns)

@@ -1,0 +1,32 @@
+"""What v1 itself printed when a context was made with ``verbose=True`` (v1 §10.2).
+
+libcurl's trace of HTTP connections is left out: there is no libcurl.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tritonclient_shim.model import GRPC
+
+
+def health(mode: str, answer: bool, protocol: str) -> None:
+    """``live: 1`` or ``ready: 1`` on stdout, over gRPC only."""
+    if protocol == GRPC:
+        print(f"{mode}: {int(answer)}")
+
+
+def server_status(status: Any) -> None:
+    """A ServerStatus and a blank line on stdout."""
+    print(status)
+
+
+def repository_index(index: Any) -> None:
+    """A ModelRepositoryIndex on stdout."""
+    print(index, end="")
+
+
+def shared_memory_status(status: Any, protocol: str) -> None:
+    """A SharedMemoryStatus, on stdout over HTTP and on stderr over gRPC."""
+    print(status, end="", file=sys.stderr if protocol == GRPC else sys.stdout)
