@@ -53,7 +53,7 @@ def check(path: Iterable[str] | None = None) -> list[str]:
     A copy of NVIDIA's client alone in a folder is reported when it hides ours further down.
     """
     folders = [os.path.abspath(entry) for entry in (sys.path if path is None else path)]
-    packages = [f for f in dict.fromkeys(folders) if os.path.isdir(os.path.join(f, "tensorrtserver"))]
+    packages = [site for site in dict.fromkeys(folders) if _has_package(site)]
     return [text for rank, site in enumerate(packages) for text in _report(site, packages[rank:])]
 
 
@@ -66,6 +66,10 @@ def _report(site: str, rest: list[str]) -> list[str]:
         return [_text(site, found, _order(site))]
     hidden = [other for other in rest[1:] if _has_ours(other)]
     return [_text(site, found, f"it hides tritonclient-shim in {other}") for other in hidden[:1]]
+
+
+def _has_package(site: str) -> bool:
+    return os.path.isdir(os.path.join(site, "tensorrtserver"))
 
 
 def _has_ours(site: str) -> bool:

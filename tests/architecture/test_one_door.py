@@ -1,0 +1,141 @@
+"""One door per effect: what touches the world outside does it in one place (ARCHITECTURE.md)."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Callable, Iterator
+
+import pytest
+from source import PACKAGES, trees
+
+SHIM = "tritonclient_shim/"
+FACADE = "tensorrtserver/"
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    """What an import statement reads: ``a.b`` for ``import a.b`` and ``from a import b``."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imports(*modules: str) -> Callable[[ast.AST], bool]:
+    """An import of one of the modules, or of anything inside it."""
+
+    def found(node: ast.AST) -> bool:
+        names = [f"{name}." for name in imported(node)]
+        return any(name.startswith(f"{module}.") for name in names for module in modules)
+
+    return found
+
+
+def uses(*dotted: str) -> Callable[[ast.AST], bool]:
+    """``module.name`` spelled out or imported from its module; a bare builtin by its name."""
+    wanted = frozenset(dotted)
+
+    def found(node: ast.AST) -> bool:
+        if isinstance(node, (ast.Attribute, ast.Name)):
+            return _spelt(node) in wanted
+        return not wanted.isdisjoint(imported(node))
+
+    return found
+
+
+def _spelt(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_spelt(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def broad_except(node: ast.AST) -> bool:
+    """``except:``, ``except Exception`` or ``except BaseException``, alone or in a tuple."""
+    if not isinstance(node, ast.ExceptHandler):
+        return False
+    caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    broad = {"Exception", "BaseException"}
+    return any(one is None or (isinstance(one, ast.Name) and one.id in broad) for one in caught)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A way to touch the world, the only paths that may, and a line that the detector must see."""
+
+    name: str
+    found: Callable[[ast.AST], bool]
+    doors: tuple[str, ...]
+    sample: str
+
+
+EFFECTS = (
+    Effect(
+        "import tritonclient",
+        imports("tritonclient"),
+        (SHIM + "backends/", SHIM + "errors.py", SHIM + "shm/cuda.py"),
+        "from tritonclient.utils import InferenceServerException",
+    ),
+    Effect("warnings", imports("warnings"), (SHIM + "notice/",), "import warnings"),
+    Effect(
+        "os.environ",
+        uses("os.environ", "os.environb", "os.getenv", "os.putenv"),
+        (SHIM + "settings.py",),
+        "from os import getenv",
+    ),
+    Effect(
+        "print, stdout",
+        uses("print", "sys.stdout", "sys.__stdout__"),
+        (SHIM + "cli/", SHIM + "usage/report.py", SHIM + "verbose.py"),
+        "print('x')",
+    ),
+    Effect(
+        "ctypes",
+        imports("ctypes", "_ctypes"),
+        (
+            SHIM + "shm/",
+            FACADE + "api/_star_names.py",
+            FACADE + "shared_memory/",
+            FACADE + "cuda_shared_memory/",
+        ),
+        "from ctypes import c_void_p",
+    ),
+    Effect(
+        "threads",
+        lambda node: (
+            uses("threading.Thread", "threading.Timer")(node)
+            or imports("_thread", "concurrent", "multiprocessing")(node)
+        ),
+        (SHIM + "inflight.py", SHIM + "streams.py", SHIM + "gateway/", SHIM + "backends/"),
+        "threading.Thread(target=f)",
+    ),
+    Effect(
+        "broad except",
+        broad_except,
+        (SHIM + "errors.py", SHIM + "inflight.py", SHIM + "migrate/"),
+        "try: f()\nexcept Exception: g()",
+    ),
+)
+
+
+def lines(effect: Effect, tree: ast.AST) -> list[int]:
+    """Where the effect occurs in a file."""
+    return [node.lineno for node in ast.walk(tree) if effect.found(node)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.name)
+def test_effect_has_one_door(effect: Effect) -> None:
+    """No file outside an effect's doors causes it."""
+    elsewhere: frozenset[str] = frozenset(
+        f"{path}:{line}"
+        for path, tree in trees(*PACKAGES).items()
+        if not path.startswith(effect.doors)
+        for line in lines(effect, tree)
+    )
+    assert not elsewhere, f"{effect.name} belongs in {', '.join(effect.doors)}"
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.name)
+def test_detector_sees_its_effect(effect: Effect) -> None:
+    """Each detector recognises the effect that it guards, and nothing in an innocent line."""
+    assert lines(effect, ast.parse(effect.sample))
+    assert not lines(effect, ast.parse("import os\nos.path.join('a')\nprinted = 1"))

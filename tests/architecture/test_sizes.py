@@ -1,0 +1,75 @@
+"""Files and functions stay small enough to be read at one sitting (ARCHITECTURE.md)."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator, Union
+
+from source import PACKAGES, ROOT, trees
+
+FILE_LINES = 300
+FUNCTION_LINES = 40  # without its docstring
+LEVELS = 3
+OWN = (*PACKAGES, "testbed", "demo", "benchmarks")
+
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.AsyncFor, ast.AsyncWith)
+
+
+def functions() -> Iterator[tuple[str, Function]]:
+    """Every function of ours with the place where it starts."""
+    for path, tree in trees(*OWN).items():
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield f"{path}:{node.lineno} {node.name}", node
+
+
+def length(function: Function) -> int:
+    """Lines of a function, its docstring left out."""
+    first = function.body[0]
+    text = first.end_lineno - first.lineno + 1 if ast.get_docstring(function) else 0
+    return function.end_lineno - function.lineno + 1 - text
+
+
+def depth(node: ast.AST) -> int:
+    """How many blocks lie inside each other; an ``elif`` is no deeper than its ``if``."""
+    return max((depth(child) + _adds_level(node, child) for child in _children(node)), default=0)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)  # counted on their own
+    return [child for child in ast.iter_child_nodes(node) if not isinstance(child, inner)]
+
+
+def _adds_level(node: ast.AST, child: ast.AST) -> bool:
+    is_elif = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
+    return isinstance(child, BLOCKS) and not is_elif
+
+
+def test_files_are_short() -> None:
+    """No source or test file of ours is longer than the limit."""
+    counts = {
+        path: len((ROOT / path).read_text("utf-8").splitlines()) for path in trees(*OWN, "tests")
+    }
+    assert not {path: count for path, count in counts.items() if count > FILE_LINES}
+
+
+def test_functions_are_short() -> None:
+    """No function of ours is longer than the limit."""
+    found = {place: length(function) for place, function in functions()}
+    assert not {place: count for place, count in found.items() if count > FUNCTION_LINES}
+
+
+def test_nesting_is_shallow() -> None:
+    """No function of ours nests blocks deeper than the limit."""
+    found = {place: depth(function) for place, function in functions()}
+    assert not {place: levels for place, levels in found.items() if levels > LEVELS}
+
+
+def test_measures_see_what_they_limit() -> None:
+    """The measures count as described: docstrings are free, ``elif`` adds no level."""
+    text = '    """Two\n    lines."""\n'
+    source = f"def f(a):\n{text}    if a:\n        pass\n    elif a + 1:\n        g(a)\n"
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    assert (length(function), depth(function)) == (5, 1)
