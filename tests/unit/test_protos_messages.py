@@ -1,0 +1,234 @@
+"""How legacy programs use v1 messages: names, builders, text, JSON, copies, pickles."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import pickle
+import subprocess
+import sys
+from typing import Any, Iterator
+
+import pytest
+from google.protobuf import descriptor_pb2, json_format, message, reflection, text_format
+
+from tensorrtserver.api import (
+    api_pb2,
+    grpc_service_pb2,
+    model_config_pb2,
+    request_status_pb2,
+    server_status_pb2,
+)
+
+PUBLIC = {
+    "api_pb2": """InferRequestHeader InferResponseHeader InferSharedMemory model__config__pb2""",
+    "model_config_pb2": """enum_type_wrapper DataType TYPE_INVALID TYPE_BOOL TYPE_UINT8 TYPE_UINT16
+        TYPE_UINT32 TYPE_UINT64 TYPE_INT8 TYPE_INT16 TYPE_INT32 TYPE_INT64 TYPE_FP16 TYPE_FP32
+        TYPE_FP64 TYPE_STRING ModelConfig ModelDynamicBatching ModelEnsembling ModelInput
+        ModelInstanceGroup ModelOptimizationPolicy ModelOutput ModelParameter ModelQueuePolicy
+        ModelSequenceBatching ModelTensorReshape ModelVersionPolicy ModelWarmup""",
+    "server_status_pb2": """enum_type_wrapper model__config__pb2 ModelReadyState MODEL_UNKNOWN
+        MODEL_READY MODEL_UNAVAILABLE MODEL_LOADING MODEL_UNLOADING ServerReadyState
+        SERVER_INVALID SERVER_INITIALIZING SERVER_READY SERVER_EXITING
+        SERVER_FAILED_TO_INITIALIZE ServerStatus ModelStatus ModelVersionStatus
+        ModelReadyStateReason StatDuration InferRequestStats StatusRequestStats
+        HealthRequestStats ModelControlRequestStats SharedMemoryControlRequestStats
+        RepositoryRequestStats SharedMemoryRegion SharedMemoryStatus ModelRepositoryIndex""",
+    "request_status_pb2": """enum_type_wrapper RequestStatus RequestStatusCode INVALID SUCCESS
+        UNKNOWN INTERNAL NOT_FOUND INVALID_ARG UNAVAILABLE UNSUPPORTED ALREADY_EXISTS""",
+    "grpc_service_pb2": """api__pb2 request__status__pb2 server__status__pb2
+        StatusRequest StatusResponse HealthRequest HealthResponse ModelControlRequest
+        ModelControlResponse SharedMemoryControlRequest SharedMemoryControlResponse InferRequest
+        InferResponse RepositoryRequest RepositoryResponse""",
+}
+
+
+def facade(name: str) -> Any:
+    """Name of a module → the facade's module."""
+    return importlib.import_module(f"tensorrtserver.api.{name}")
+
+
+def message_classes() -> Iterator[Any]:
+    """Every v1 message class, nested ones included, map entries not."""
+    pending: list[Any] = []
+    for name in PUBLIC:
+        module = facade(name)
+        pending += [getattr(module, key) for key in module.DESCRIPTOR.message_types_by_name]
+    while pending:
+        found = pending.pop()
+        yield found
+        for nested in found.DESCRIPTOR.nested_types:
+            if not nested.GetOptions().map_entry:
+                pending.append(getattr(found, nested.name))
+
+
+def sample_status() -> Any:
+    """A ServerStatus with maps, enums, a oneof and nested messages."""
+    status = server_status_pb2.ServerStatus(id="inference:0", ready_state=2, uptime_ns=2**63)
+    model = status.model_status["simple"]
+    model.config.input.add(name="INPUT0", data_type=model_config_pb2.TYPE_INT32, dims=[16])
+    model.config.dynamic_batching.preferred_batch_size.append(4)
+    model.version_status[3].ready_state = server_status_pb2.MODEL_READY
+    model.version_status[3].infer_stats[8].success.count = 5
+    return status
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_names(name: str) -> None:
+    """v1 §1.4: exactly the public names of release 1.15, and the modules a module imports."""
+    public = {key for key in dir(facade(name)) if not key.startswith("_")}
+    assert public == set(PUBLIC[name].split()) | {"DESCRIPTOR", "sys"}
+
+
+def test_constants_flags_and_enum_wrappers() -> None:
+    """v1 §1.4: constants and flags are ints, wrappers translate both ways, at both levels."""
+    assert model_config_pb2.TYPE_FP32 == 11
+    assert model_config_pb2.ModelInput.FORMAT_NCHW == 2
+    assert model_config_pb2.ModelInput.Format.Name(1) == "FORMAT_NHWC"
+    assert model_config_pb2.DataType.Name(13) == "TYPE_STRING"
+    assert request_status_pb2.RequestStatusCode.Value("ALREADY_EXISTS") == 8
+    assert server_status_pb2.ServerReadyState.Name(10) == "SERVER_FAILED_TO_INITIALIZE"
+    header = api_pb2.InferRequestHeader
+    assert [header.FLAG_NONE, header.FLAG_SEQUENCE_START, header.FLAG_SEQUENCE_END] == [0, 1, 2]
+    assert header.Flag.Value("FLAG_SEQUENCE_END") == 2
+
+
+def test_a_datatype_newer_than_v1() -> None:
+    """v1 §8.3: v2's BF16 parses as the bare 14 and has no v1 name."""
+    config = model_config_pb2.ModelInput.FromString(bytes([0x10, 14]))
+    assert config.data_type == 14
+    with pytest.raises(ValueError, match="DataType"):
+        model_config_pb2.DataType.Name(14)
+
+
+def test_internals_of_generated_modules() -> None:
+    """Legacy raw-stub programs walk through the imports and descriptors of generated code."""
+    through = grpc_service_pb2.server__status__pb2.model__config__pb2
+    assert through is model_config_pb2
+    assert api_pb2.model__config__pb2 is model_config_pb2
+    assert grpc_service_pb2.request__status__pb2 is request_status_pb2
+    assert grpc_service_pb2.api__pb2 is api_pb2
+    assert api_pb2._INFERREQUESTHEADER is api_pb2.InferRequestHeader.DESCRIPTOR
+    assert api_pb2._INFERREQUESTHEADER_FLAG.values_by_name["FLAG_SEQUENCE_START"].number == 1
+    entry = model_config_pb2._MODELCONFIG_CCMODELFILENAMESENTRY
+    assert entry.containing_type is model_config_pb2._MODELCONFIG
+    assert model_config_pb2._DATATYPE.values_by_number[11].name == "TYPE_FP32"
+    assert len(grpc_service_pb2._GRPCSERVICE.methods) == 7
+    deepest = "_MODELOPTIMIZATIONPOLICY_EXECUTIONACCELERATORS_ACCELERATOR_PARAMETERSENTRY"
+    assert hasattr(model_config_pb2, deepest)
+
+
+def test_retired_profile_messages() -> None:
+    """v1 §8.2: a 1.0–1.6 script finds Profile's messages; the module does not list them."""
+    response = grpc_service_pb2.ProfileResponse()
+    response.request_status.code = request_status_pb2.SUCCESS
+    assert pickle.loads(pickle.dumps(response)) == response
+    assert grpc_service_pb2.ProfileRequest().SerializeToString() == b""
+    assert "ProfileRequest" not in dir(grpc_service_pb2)
+    with pytest.raises(AttributeError, match="ProfileStats"):
+        grpc_service_pb2.ProfileStats  # noqa: B018
+
+
+def test_a_missing_model_gets_an_entry() -> None:
+    """v1 §6.2: reading model_status[name] creates it, as map fields always did; `in` does not."""
+    status = server_status_pb2.ServerStatus()
+    assert "absent" not in status.model_status
+    assert status.model_status["absent"].config.max_batch_size == 0
+    assert list(status.model_status) == ["absent"]
+
+
+def test_oneof_keeps_the_last() -> None:
+    """v1 §8.1: setting one member of scheduling_choice clears the others."""
+    config = model_config_pb2.ModelConfig()
+    config.dynamic_batching.preserve_ordering = True
+    config.ensemble_scheduling.step.add(model_name="a", model_version=-1)
+    assert config.WhichOneof("scheduling_choice") == "ensemble_scheduling"
+    assert not config.HasField("dynamic_batching")
+
+
+def test_text_form() -> None:
+    """Scripts print messages, and build config.pbtxt files through str() and text_format."""
+    config = model_config_pb2.ModelConfig(
+        name="m",
+        max_batch_size=8,
+        input=[model_config_pb2.ModelInput(name="x", data_type="TYPE_FP32", dims=[3, -1])],
+    )
+    expected = (
+        'name: "m"\nmax_batch_size: 8\n'
+        'input {\n  name: "x"\n  data_type: TYPE_FP32\n  dims: 3\n  dims: -1\n}\n'
+    )
+    assert str(config) == text_format.MessageToString(config) == expected
+    assert text_format.Parse(expected, model_config_pb2.ModelConfig()) == config
+    one_line = text_format.MessageToString(sample_status(), as_one_line=True)
+    assert text_format.Parse(one_line, server_status_pb2.ServerStatus()) == sample_status()
+
+
+def test_json_form() -> None:
+    """v1 §9.1: JSON with the original field names (1.13+) and in camel case (1.11)."""
+    status = sample_status()
+    kept = json.loads(json_format.MessageToJson(status, preserving_proto_field_name=True))
+    assert kept["model_status"]["simple"]["version_status"]["3"]["ready_state"] == "MODEL_READY"
+    text = json_format.MessageToJson(status)
+    assert "uptimeNs" in json.loads(text)
+    assert json_format.Parse(text, server_status_pb2.ServerStatus()) == status
+
+
+def test_every_class_pickles_under_its_v1_module() -> None:
+    """v1 §8.4: each class, nested ones too, names its facade module, and pickle finds it there."""
+    classes = list(message_classes())
+    assert len(classes) == 74
+    for found in classes:
+        assert found.__module__.startswith("tensorrtserver.api.")
+        assert pickle.loads(pickle.dumps(found)) is found
+        assert type(pickle.loads(pickle.dumps(found()))) is found
+
+
+@pytest.mark.parametrize("version", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickle_and_copy_keep_content(version: int) -> None:
+    """A filled message survives every pickle version, copy and deepcopy, and is independent."""
+    status = sample_status()
+    copies = [pickle.loads(pickle.dumps(status, version)), copy.copy(status), copy.deepcopy(status)]
+    for other in copies:
+        assert type(other) is server_status_pb2.ServerStatus
+        assert other == status
+        other.model_status["simple"].config.input[0].dims[0] = 1
+        assert other != status
+
+
+def test_a_pickle_loads_in_a_fresh_process() -> None:
+    """A worker process that has imported nothing of ours yet can read a pickled message."""
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).model_status['simple'].config)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pickle.dumps(sample_status()),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    expected = sample_status().model_status["simple"].config
+    assert done.stdout.decode().strip() == str(expected).strip()
+
+
+def test_wire_form() -> None:
+    """v1 §9.2: regions sit in field 2 of SharedMemoryStatus and in field 1 of the rpc's Status."""
+    region = server_status_pb2.SharedMemoryRegion(name="r")
+    status = server_status_pb2.SharedMemoryStatus(shared_memory_region=[region])
+    assert status.SerializeToString() == b"\x12\x03\x0a\x01r"
+    answer = grpc_service_pb2.SharedMemoryControlResponse.Status(shared_memory_region=[region])
+    assert answer.SerializeToString() == b"\x0a\x03\x0a\x01r"
+
+
+def test_messages_embed_in_a_users_own_proto() -> None:
+    """A proto built in the messages' own pool embeds them, and gives back the same class."""
+    file = descriptor_pb2.FileDescriptorProto(name="job.proto", package="user", syntax="proto3")
+    file.dependency.append(api_pb2.DESCRIPTOR.name)
+    field = file.message_type.add(name="Job").field.add(name="header", number=1, label=1, type=11)
+    field.type_name = ".nvidia.inferenceserver.InferRequestHeader"
+    pool = api_pb2.DESCRIPTOR.pool
+    pool.AddSerializedFile(file.SerializeToString())
+    found = pool.FindMessageTypeByName("user.Job")
+    members = {"DESCRIPTOR": found, "__module__": __name__}  # as generated code does
+    job = reflection.GeneratedProtocolMessageType("Job", (message.Message,), members)()
+    job.header.CopyFrom(api_pb2.InferRequestHeader(batch_size=3))
+    assert type(job.header) is api_pb2.InferRequestHeader
+    assert job.SerializeToString() == b"\x0a\x02\x08\x03"
