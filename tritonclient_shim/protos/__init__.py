@@ -11,10 +11,10 @@ Which descriptor pool
 The messages live in a pool of their own (``DESCRIPTOR.pool``), under the file names
 ``tensorrtserver/api/<x>.proto``, and never in protobuf's default pool. In the default pool
 two files of one name, or two definitions of ``nvidia.inferenceserver.ModelConfig``, exclude
-each other: the second import raises TypeError. Legacy programs do carry generated copies
-of the v1 protos (``api.proto``, ``model_config.proto``), mostly because protos of their own
-import them; their code resolves ``api.proto`` by that name in the default pool, so v1
-messages of ours under any other name would not help it, only collide with its copy.
+each other: the second import raises TypeError. A legacy program may carry its own generated
+copy of the v1 protos, as it must where protos of its own import them: that code looks up
+``api.proto`` by this name in the default pool, so v1 messages of ours there under any
+other name would not help it, only collide with its copy.
 
 What holds, on protobuf 3.20 to 7:
 
