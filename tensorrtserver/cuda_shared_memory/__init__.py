@@ -1,0 +1,153 @@
+"""CUDA shared memory for inputs and outputs (v1 §7.2): create, set, destroy.
+
+The retired client's ``tensorrtserver.cuda_shared_memory``. It imports on any machine; using
+it needs a GPU, its driver and cuda-python (docs/cuda_shared_memory.md), and says so where one
+is missing. Not run on a GPU yet: the same page says what was run.
+"""
+
+from __future__ import annotations
+
+from ctypes import c_int, c_void_p
+
+import numpy as np
+
+from tritonclient_shim.shm import arguments, cuda, registry
+from tritonclient_shim.shm.arrays import as_buffer
+from tritonclient_shim.shm.region import CUDA, raised_as
+from tritonclient_shim.shm.star_names import STAR_NAMES
+
+globals().update(STAR_NAMES)  # v1 had no __all__: `import *` bound all these too (v1 §7.3)
+__all__ = [
+    "CudaSharedMemoryException",
+    "create_shared_memory_region",
+    "destroy_shared_memory_region",
+    "serialize_string_tensor",
+    "set_shared_memory_region",
+    *sorted(STAR_NAMES),
+]
+
+
+class CudaSharedMemoryException(Exception):
+    """A CUDA shared-memory operation failed (v1 §7.2); ``__cause__`` says why.
+
+    Parameters
+    ----------
+    err : ctypes.c_int or str
+        v1's error code, -1 to -4, or the message itself. An unknown code reads ``c_int(-9)``.
+    """
+
+    def __init__(self, err: c_int | str) -> None:
+        self.err_code_map = dict(cuda.MESSAGES)
+        self._msg = err if isinstance(err, str) else self.err_code_map.get(err.value)
+
+    def __str__(self) -> str:
+        return super().__str__() if self._msg is None else self._msg
+
+
+def create_shared_memory_region(
+    trtis_shm_name: str | bytes, byte_size: int, device_id: int
+) -> c_void_p:
+    """Allocate a region in a GPU's memory (v1 §7.2).
+
+    Parameters
+    ----------
+    trtis_shm_name : str or bytes
+        Name under which the server will know the region.
+    byte_size : int
+        Size in bytes.
+    device_id : int
+        The GPU's number.
+
+    Returns
+    -------
+    ctypes.c_void_p
+        The region's handle.
+
+    Raises
+    ------
+    CudaSharedMemoryException
+        -1: no cuda-python, no driver, or no such GPU; -2: the allocation was refused.
+    ctypes.ArgumentError
+        The name is neither str nor bytes, or size or device is no integer.
+    """
+    name = arguments.text(1, trtis_shm_name)
+    size = arguments.uint64(2, byte_size)
+    device = arguments.int32(3, device_id)
+    with raised_as(CudaSharedMemoryException):
+        return registry.add(cuda.create(name, size, device))
+
+
+def set_shared_memory_region(
+    cuda_shm_handle: c_void_p, input_values: list[np.ndarray] | tuple[np.ndarray, ...]
+) -> None:
+    """Copy arrays to the GPU, one after another from the region's beginning, in C order.
+
+    Parameters
+    ----------
+    cuda_shm_handle : ctypes.c_void_p
+        Handle from ``create_shared_memory_region``.
+    input_values : list or tuple of numpy.ndarray
+        Arrays of any fixed-size dtype; strings as ``serialize_string_tensor`` returns them.
+
+    Raises
+    ------
+    CudaSharedMemoryException
+        -3: CUDA refused the copy. Text: no list of arrays, an object array, more bytes than
+        the region has (nothing is written then), or no handle of this module.
+    """
+    # These two texts name the wrong type, in every version of v1 (v1 §7.2).
+    if not isinstance(input_values, (list, tuple)):
+        raise CudaSharedMemoryException("input_values must be specified as a numpy array")
+    if not all(isinstance(value, np.ndarray) for value in input_values):
+        raise CudaSharedMemoryException(
+            "input_values must be specified as a list/tuple of numpy arrays"
+        )
+    with raised_as(CudaSharedMemoryException):
+        region = registry.lookup(cuda_shm_handle, CUDA)
+        region.write(0, [as_buffer(value) for value in input_values])
+
+
+def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
+    """Free the region's GPU memory (v1 §7.2). The server must not use it any more.
+
+    Parameters
+    ----------
+    cuda_shm_handle : ctypes.c_void_p
+        Handle from ``create_shared_memory_region``.
+
+    Raises
+    ------
+    CudaSharedMemoryException
+        -4: it was freed before. Text: no handle of this module.
+    """
+    with raised_as(CudaSharedMemoryException):
+        registry.destroy(cuda_shm_handle, CUDA)
+
+
+def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
+    """Serialize a string tensor: 4-byte little-endian length and bytes of every element.
+
+    Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api`` (v1 §3.6).
+
+    Parameters
+    ----------
+    input_tensor : numpy.ndarray
+        Array of dtype object (str, bytes) or ``S``, at least one element.
+
+    Returns
+    -------
+    numpy.ndarray
+        0-d array of dtype ``S<n>``, n being the number of bytes.
+
+    Raises
+    ------
+    CudaSharedMemoryException
+        Not an array, an empty array, or another dtype.
+    """
+    from tritonclient_shim.errors import InferenceServerException
+    from tritonclient_shim.translate import strings
+
+    try:
+        return strings.serialize_string_tensor(input_tensor)
+    except InferenceServerException as error:
+        raise CudaSharedMemoryException(error.message()) from error

@@ -1,0 +1,155 @@
+"""System shared memory for inputs and outputs (v1 §7.1): create, set, destroy.
+
+The retired client's ``tensorrtserver.shared_memory``: same names, signatures, results and
+exceptions. Handles are ``ctypes.c_void_p``; pass them to ``SharedMemoryControlContext`` and
+to ``InferContext.run``.
+"""
+
+from __future__ import annotations
+
+from ctypes import c_int, c_void_p
+
+import numpy as np
+
+from tritonclient_shim.shm import arguments, registry, system
+from tritonclient_shim.shm.arrays import as_buffer
+from tritonclient_shim.shm.region import SYSTEM, raised_as
+from tritonclient_shim.shm.star_names import STAR_NAMES
+
+globals().update(STAR_NAMES)  # v1 had no __all__: `import *` bound all these too (v1 §7.3)
+__all__ = [
+    "SharedMemoryException",
+    "create_shared_memory_region",
+    "destroy_shared_memory_region",
+    "serialize_string_tensor",
+    "set_shared_memory_region",
+    *sorted(STAR_NAMES),
+]
+
+
+class SharedMemoryException(Exception):
+    """A shared-memory operation failed (v1 §7.1).
+
+    Parameters
+    ----------
+    err : ctypes.c_int or str
+        v1's error code, -2 to -5, or the message itself. An unknown code reads ``c_int(-9)``.
+    """
+
+    def __init__(self, err: c_int | str) -> None:
+        self.err_code_map = dict(system.MESSAGES)
+        self._msg = err if isinstance(err, str) else self.err_code_map.get(err.value)
+
+    def __str__(self) -> str:
+        return super().__str__() if self._msg is None else self._msg
+
+
+def create_shared_memory_region(
+    trtis_shm_name: str | bytes, shm_key: str | bytes, byte_size: int
+) -> c_void_p:
+    """Create a system shared-memory region, or attach to an existing one and resize it.
+
+    The object stays in the system until ``destroy_shared_memory_region``, also beyond the
+    end of the process (v1 §7.1).
+
+    Parameters
+    ----------
+    trtis_shm_name : str or bytes
+        Name under which the server will know the region.
+    shm_key : str or bytes
+        Key of the POSIX shared-memory object, usually ``/name``.
+    byte_size : int
+        Size in bytes, at least 1. An existing object is made larger or smaller.
+
+    Returns
+    -------
+    ctypes.c_void_p
+        The region's handle.
+
+    Raises
+    ------
+    SharedMemoryException
+        -2: bad key; -3: negative size; -4: size 0, or more than can be mapped.
+    ctypes.ArgumentError
+        Name or key is neither str nor bytes, or the size is no integer.
+    """
+    name = arguments.text(1, trtis_shm_name)
+    key = arguments.text(2, shm_key)
+    size = arguments.uint64(3, byte_size)
+    with raised_as(SharedMemoryException):
+        return registry.add(system.create(name, key, size))
+
+
+def set_shared_memory_region(
+    shm_handle: c_void_p, input_values: list[np.ndarray] | tuple[np.ndarray, ...]
+) -> None:
+    """Copy arrays into a region, one after another from its beginning, in C order.
+
+    Parameters
+    ----------
+    shm_handle : ctypes.c_void_p
+        Handle from ``create_shared_memory_region``.
+    input_values : list or tuple of numpy.ndarray
+        Arrays of any fixed-size dtype; strings as ``serialize_string_tensor`` returns them.
+
+    Raises
+    ------
+    SharedMemoryException
+        No list of arrays, an object array, more bytes than the region has (nothing is
+        written then; v1 wrote on and crashed), or no handle of this module.
+    """
+    if not isinstance(input_values, (list, tuple)):
+        raise SharedMemoryException(
+            "input_values must be specified as a list/tuple of numpy arrays"
+        )
+    if not all(isinstance(value, np.ndarray) for value in input_values):
+        raise SharedMemoryException("each element of input_values must be a numpy array")
+    with raised_as(SharedMemoryException):
+        region = registry.lookup(shm_handle, SYSTEM)
+        region.write(0, [as_buffer(value) for value in input_values])
+
+
+def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
+    """Remove the region's key from the system; memory in use stays usable (v1 §7.1).
+
+    Parameters
+    ----------
+    shm_handle : ctypes.c_void_p
+        Handle from ``create_shared_memory_region``.
+
+    Raises
+    ------
+    SharedMemoryException
+        -5: the key does not exist (any more). Text: no handle of this module.
+    """
+    with raised_as(SharedMemoryException):
+        registry.destroy(shm_handle, SYSTEM)
+
+
+def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
+    """Serialize a string tensor: 4-byte little-endian length and bytes of every element.
+
+    Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api`` (v1 §3.6).
+
+    Parameters
+    ----------
+    input_tensor : numpy.ndarray
+        Array of dtype object (str, bytes) or ``S``, at least one element.
+
+    Returns
+    -------
+    numpy.ndarray
+        0-d array of dtype ``S<n>``, n being the number of bytes; for ``set_shared_memory_region``.
+
+    Raises
+    ------
+    SharedMemoryException
+        Not an array, an empty array, or another dtype.
+    """
+    from tritonclient_shim.errors import InferenceServerException
+    from tritonclient_shim.translate import strings
+
+    try:
+        return strings.serialize_string_tensor(input_tensor)
+    except InferenceServerException as error:
+        raise SharedMemoryException(error.message()) from error

@@ -1,0 +1,288 @@
+"""CUDA shared memory over the real tritonclient module and a simulated CUDA runtime: v1 §7.2.
+
+No GPU is involved: ``FakeCuda`` stands in for cuda-python and keeps "device" memory in
+ordinary buffers. What it cannot show is listed in docs/cuda_shared_memory.md.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import sys
+from types import ModuleType
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+
+import tensorrtserver.cuda_shared_memory as cudashm
+import tensorrtserver.shared_memory as shm
+from tritonclient_shim.shm import registry
+from tritonclient_shim.shm.region import RegionError
+
+MODULE = "tritonclient.utils.cuda_shared_memory"
+
+
+class cudaError_t(enum.IntEnum):
+    cudaSuccess = 0
+    cudaErrorInvalidValue = 1
+    cudaErrorMemoryAllocation = 2
+    cudaErrorNoDevice = 100
+    cudaErrorInvalidDevice = 101
+
+
+class CUresult(enum.IntEnum):
+    CUDA_SUCCESS = 0
+
+
+class IpcHandle:
+    """cudaIpcMemHandle_t: 64 bytes behind getPtr(), and before cuda-bindings 13 `.reserved`."""
+
+    def __init__(self, raw: bytes, with_reserved: bool) -> None:
+        self._buffer = ctypes.create_string_buffer(raw, len(raw))
+        if with_reserved:
+            self.reserved = raw
+
+    def getPtr(self) -> int:  # noqa: N802 - cuda-python's name
+        return ctypes.addressof(self._buffer)
+
+
+class FakeCuda:
+    """The CUDA runtime as cuda-python shows it: functions that return (status, value...)."""
+
+    def __init__(self, devices: int, with_reserved: bool = True) -> None:
+        self.devices = devices
+        self.with_reserved = with_reserved
+        self.current = 0
+        self.memory: dict[int, Any] = {}
+        self.failing: set[str] = set()
+        self.used_devices = {0}
+
+    def runtime(self) -> ModuleType:
+        module = ModuleType("fake cuda runtime")
+        for name in dir(self):
+            if name.startswith("cuda"):
+                setattr(module, name, getattr(self, name))
+        module.cudaError_t = cudaError_t  # type: ignore[attr-defined]
+        module.cudaIpcMemHandle_t = IpcHandle  # type: ignore[attr-defined]
+        module.CUDA_IPC_HANDLE_SIZE = 64  # type: ignore[attr-defined]
+        module.cudaMemcpyKind = enum.Enum("cudaMemcpyKind", "cudaMemcpyDefault")  # type: ignore
+        module.cudaDeviceAttr = enum.Enum(  # type: ignore[attr-defined]
+            "cudaDeviceAttr", "cudaDevAttrUnifiedAddressing"
+        )
+        return module
+
+    def driver(self) -> ModuleType:
+        module = ModuleType("fake cuda driver")
+        module.CUresult = CUresult  # type: ignore[attr-defined]
+        module.cuDeviceGet = lambda device: (CUresult(0), device)  # type: ignore[attr-defined]
+        module.cuDevicePrimaryCtxGetState = (  # type: ignore[attr-defined]
+            lambda device: (CUresult(0), 0, int(device in self.used_devices))
+        )
+        return module
+
+    def _status(self, name: str) -> cudaError_t:
+        return cudaError_t(1) if name in self.failing else cudaError_t(0)
+
+    def cudaGetErrorString(self, error: cudaError_t) -> Any:
+        return cudaError_t(0), f"simulated {error.name}".encode()
+
+    def cudaGetDevice(self) -> Any:
+        return (cudaError_t(0), self.current) if self.devices else (cudaError_t(100), None)
+
+    def cudaSetDevice(self, device: int) -> Any:
+        if not 0 <= device < self.devices:
+            return (cudaError_t(101),)
+        self.current = device
+        self.used_devices.add(device)
+        return (cudaError_t(0),)
+
+    def cudaMalloc(self, size: int) -> Any:
+        if size > 1 << 30:
+            return cudaError_t(2), None
+        buffer = ctypes.create_string_buffer(size)
+        self.memory[ctypes.addressof(buffer)] = (buffer, self.current)
+        return cudaError_t(0), ctypes.addressof(buffer)
+
+    def cudaFree(self, pointer: int) -> Any:
+        del self.memory[pointer]
+        return (cudaError_t(0),)
+
+    def cudaIpcGetMemHandle(self, pointer: int) -> Any:
+        return cudaError_t(0), IpcHandle(bytes(range(64)), self.with_reserved)
+
+    def cudaMemcpyAsync(self, to: Any, source: Any, size: int, *_: Any) -> Any:
+        status = self._status("cudaMemcpyAsync")
+        if status == cudaError_t.cudaSuccess:
+            ctypes.memmove(to, source, size)
+        return (status,)
+
+    def cudaDeviceGetAttribute(self, *_: Any) -> Any:
+        return cudaError_t(0), 1
+
+    def cudaStreamCreate(self) -> Any:
+        return cudaError_t(0), object()
+
+    def cudaStreamDestroy(self, stream: Any) -> Any:
+        return (cudaError_t(0),)
+
+    cudaStreamSynchronize = cudaStreamDestroy
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeCuda]]:
+    """Makes ``import cuda`` find a FakeCuda, in both layouts that tritonclients import."""
+
+    def forget() -> None:
+        for name in [name for name in sys.modules if name.startswith(MODULE)]:
+            del sys.modules[name]
+
+    def put(devices: int = 2, with_reserved: bool = True) -> FakeCuda:
+        fake = FakeCuda(devices, with_reserved)
+        runtime, driver = fake.runtime(), fake.driver()
+        bindings, cuda = ModuleType("cuda.bindings"), ModuleType("cuda")
+        vars(bindings).update(runtime=runtime, driver=driver)
+        vars(cuda).update(bindings=bindings, cudart=runtime, cuda=driver)
+        layout = {
+            "cuda": cuda,
+            "cuda.cudart": runtime,
+            "cuda.cuda": driver,
+            "cuda.bindings": bindings,
+            "cuda.bindings.runtime": runtime,
+            "cuda.bindings.driver": driver,
+        }
+        for name, module in layout.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        return fake
+
+    forget()
+    yield put
+    forget()
+
+
+def code_of(error: Exception) -> int:
+    return int(error.args[0].value)
+
+
+def test_create_gives_a_handle_with_the_ipc_bytes(install: Callable[..., FakeCuda]) -> None:
+    """v1 §7.2 create → c_void_p; the region has size, device and 64 raw bytes for cuda_register."""
+    fake = install()
+    handle = cudashm.create_shared_memory_region("r", 24, 1)
+    region = registry.lookup(handle)
+    assert type(handle) is ctypes.c_void_p
+    assert (region.kind, region.name, region.size, region.device_id) == ("cuda", "r", 24, 1)
+    assert region.raw_handle == bytes(range(64))
+    assert [device for _, device in fake.memory.values()] == [1]
+
+
+def test_ipc_handle_without_reserved(install: Callable[..., FakeCuda]) -> None:
+    """cuda-bindings 13 has no `.reserved`: older tritonclients fail, we read the pointer."""
+    install(with_reserved=False)
+    handle = cudashm.create_shared_memory_region("r", 24, 0)
+    assert registry.lookup(handle).raw_handle == bytes(range(64))
+
+
+def test_the_current_device_is_restored(install: Callable[..., FakeCuda]) -> None:
+    """v1 §7.2: the current device is the same afterwards."""
+    fake = install()
+    handle = cudashm.create_shared_memory_region("r", 8, 1)
+    cudashm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+    cudashm.destroy_shared_memory_region(handle)
+    assert fake.current == 0
+
+
+def test_set_and_read_back(install: Callable[..., FakeCuda]) -> None:
+    """v1 §7.2 set: one after another in C order; results are read device to host, as copies."""
+    install()
+    handle = cudashm.create_shared_memory_region("r", 16, 0)
+    strings = cudashm.serialize_string_tensor(np.array(["a"], dtype=object))
+    transposed = np.arange(4, dtype=np.int16).reshape(2, 2).T
+    assert cudashm.set_shared_memory_region(handle, [transposed, strings, np.zeros(0)]) is None
+    expected = np.array([0, 2, 1, 3], np.int16).tobytes() + b"\1\0\0\0a"
+    assert registry.lookup(handle).read(0, 13) == expected
+    assert registry.lookup(handle).read(8, 5) == b"\1\0\0\0a"
+
+
+def test_destroy_frees_once(install: Callable[..., FakeCuda]) -> None:
+    """v1 §7.2 destroy is cudaFree; a second one is -4, a later set -3, a later read an error."""
+    fake = install()
+    handle = cudashm.create_shared_memory_region("r", 8, 0)
+    assert cudashm.destroy_shared_memory_region(handle) is None
+    assert fake.memory == {}
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.destroy_shared_memory_region(handle)
+    assert (code_of(caught.value), str(caught.value)) == (-4, "unable to free GPU device memory")
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.set_shared_memory_region(handle, [np.ones(1)])
+    assert code_of(caught.value) == -3
+    with pytest.raises(RegionError, match="failed to read GPU shared memory results: .*destroyed"):
+        registry.lookup(handle).read(0, 8)
+
+
+@pytest.mark.parametrize("devices, device", [(0, 0), (2, 2), (2, -1)])
+def test_no_such_device(install: Callable[..., FakeCuda], devices: int, device: int) -> None:
+    """v1 §7.2 code -1: unable to set device; the cause says that a GPU is needed."""
+    install(devices=devices)
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.create_shared_memory_region("r", 8, device)
+    assert (code_of(caught.value), str(caught.value)) == (-1, "unable to set device successfully")
+    assert f"no usable CUDA device {device}" in str(caught.value.__cause__)
+    assert "simulated cudaError" in str(caught.value.__cause__)
+
+
+def test_refused_allocation(install: Callable[..., FakeCuda]) -> None:
+    """v1 §7.2 code -2: unable to create cuda shared memory handle (-1 bytes: 2**64 - 1)."""
+    install()
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.create_shared_memory_region("r", -1, 0)
+    assert code_of(caught.value) == -2
+    assert str(caught.value) == "unable to create cuda shared memory handle"
+
+
+def test_refused_copies(install: Callable[..., FakeCuda]) -> None:
+    """v1 §7.2 code -3 for set; v1 §4.3's text for results that cannot be read."""
+    fake = install()
+    handle = cudashm.create_shared_memory_region("r", 8, 0)
+    fake.failing.add("cudaMemcpyAsync")
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.set_shared_memory_region(handle, [np.ones(1)])
+    assert code_of(caught.value) == -3
+    assert str(caught.value) == "unable to set values in cuda shared memory"
+    with pytest.raises(RegionError, match="^failed to read GPU shared memory results: "):
+        registry.lookup(handle).read(0, 8)
+
+
+def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) -> None:
+    """v1 had no bounds check; more bytes than the region has are refused before any copy."""
+    install()
+    handle = cudashm.create_shared_memory_region("region", 7, 0)
+    with pytest.raises(cudashm.CudaSharedMemoryException, match="'region'.*7 bytes"):
+        cudashm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+    assert registry.lookup(handle).read(0, 7) == bytes(7)
+
+
+@pytest.mark.parametrize("values", [None, 5, np.zeros(2), "abc"])
+def test_values_that_are_no_list(values: Any) -> None:
+    """v1 §7.2 set error: not list/tuple → 'as a numpy array' (all versions)."""
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.set_shared_memory_region(ctypes.c_void_p(1), values)
+    assert str(caught.value) == "input_values must be specified as a numpy array"
+
+
+@pytest.mark.parametrize("values", [[1], (np.zeros(2), 3)])
+def test_values_that_are_no_arrays(values: Any) -> None:
+    """v1 §7.2 set error: element → 'as a list/tuple of numpy arrays' (all versions)."""
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.set_shared_memory_region(ctypes.c_void_p(1), values)
+    assert str(caught.value) == "input_values must be specified as a list/tuple of numpy arrays"
+
+
+def test_a_system_handle_is_refused(install: Callable[..., FakeCuda]) -> None:
+    """A system region's handle is no CUDA region: said, not used."""
+    install()
+    handle = shm.create_shared_memory_region("r", "/shim_test_cuda_kind", 8)
+    try:
+        with pytest.raises(cudashm.CudaSharedMemoryException, match="a cuda region is needed"):
+            cudashm.set_shared_memory_region(handle, [np.ones(1)])
+    finally:
+        shm.destroy_shared_memory_region(handle)

@@ -1,0 +1,220 @@
+"""Handles of shared-memory regions, and the modules' names: v1 §7.3, §7.4."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorrtserver.shared_memory as shm
+from tritonclient_shim.shm import registry
+from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Heap:
+    """Memory for regions of these tests: a bytearray."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(16)
+
+    def read(self, offset: int, count: int) -> bytes:
+        return bytes(self.data[offset : offset + count])
+
+    def write(self, offset: int, views: Any) -> None:
+        for view in views:
+            self.data[offset : offset + len(view)] = view
+
+    def destroy(self) -> None:
+        pass
+
+
+def new_region(kind: str = SYSTEM) -> Region:
+    return Region(kind=kind, name="heap", byte_size=16, memory=Heap())
+
+
+def test_handles_are_plain_void_pointers_with_unique_values() -> None:
+    """v1 §7.4: type(h) == c_void_p is what clients test; no two handles share a value."""
+    handles = [registry.add(new_region()) for _ in range(100)]
+    assert {type(handle) for handle in handles} == {ctypes.c_void_p}
+    assert len({handle.value for handle in handles}) == 100
+    assert all(registry.lookup(handle) is registry.lookup(handle.value) for handle in handles)
+
+
+def test_a_value_is_not_used_again() -> None:
+    """A handle that was destroyed and lost never stands for another region."""
+    old = registry.add(new_region())
+    value = old.value
+    registry.destroy(old, SYSTEM)
+    del old
+    gc.collect()
+    assert value not in {registry.add(new_region()).value for _ in range(10)}
+    with pytest.raises(RegionError, match="is unknown"):
+        registry.lookup(ctypes.c_void_p(value))
+
+
+def test_copies_of_a_handle_work() -> None:
+    """c_void_p(h.value) is the same handle, also after the first object has gone."""
+    first = registry.add(new_region())
+    copy = ctypes.c_void_p(first.value)
+    region = registry.lookup(first)
+    del first
+    gc.collect()
+    assert registry.lookup(copy) is region
+
+
+def test_a_destroyed_region_stays_while_its_handle_does() -> None:
+    """v1 §7.1 destroy: the memory stays usable; the entry goes when the handle does."""
+    handle = registry.add(new_region())
+    registry.destroy(ctypes.c_void_p(handle.value), SYSTEM)
+    assert registry.lookup(handle).name == "heap"
+    before = len(registry._entries)
+    del handle
+    gc.collect()
+    assert len(registry._entries) == before - 1
+
+
+@pytest.mark.parametrize(
+    "handle, text",
+    [
+        (None, "handle is None"),
+        (ctypes.c_void_p(), "a null pointer"),
+        (ctypes.c_void_p(0), "a null pointer"),
+        (0, "a null pointer"),
+        (ctypes.c_void_p(1), "handle 0x1 is unknown"),
+        (-1, "is unknown"),
+        ("/key", "a str is no shared memory handle"),
+        (5.0, "a float is no shared memory handle"),
+        ((ctypes.c_void_p(1),), "a tuple is no shared memory handle"),
+    ],
+)
+def test_what_is_no_handle_is_refused(handle: Any, text: str) -> None:
+    """Whatever is passed, set and destroy raise SharedMemoryException and say what they expect."""
+    expected = "expected the c_void_p that create_shared_memory_region returned"
+    for use in (
+        lambda: shm.set_shared_memory_region(handle, [np.ones(1)]),
+        lambda: shm.set_shared_memory_region(handle, []),
+        lambda: shm.destroy_shared_memory_region(handle),
+    ):
+        with pytest.raises(shm.SharedMemoryException) as caught:
+            use()
+        assert text in str(caught.value) and expected in str(caught.value)
+
+
+def test_a_foreign_pointer_is_refused_without_a_crash() -> None:
+    """Pointers to real memory, to none, and to freed memory: an error each, no signal."""
+    code = """
+import ctypes, numpy as np, tensorrtserver.shared_memory as shm
+block = ctypes.create_string_buffer(64)
+for address in (ctypes.addressof(block), 8, 2**64 - 1, 2**62, id(block), None):
+    for use in (lambda h: shm.set_shared_memory_region(h, [np.ones(4)]),
+                shm.destroy_shared_memory_region):
+        try:
+            use(ctypes.c_void_p(address))
+        except shm.SharedMemoryException:
+            continue
+        raise SystemExit(f"{address} was taken")
+assert block.raw == bytes(64)
+print("alive")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": ROOT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, b"alive\n")
+
+
+def test_a_handle_of_the_other_kind_is_refused() -> None:
+    """A CUDA handle given to the system module is no memory of this module: said, not used."""
+    handle = registry.add(new_region(CUDA))
+    with pytest.raises(shm.SharedMemoryException, match="cuda shared memory region 'heap'"):
+        shm.set_shared_memory_region(handle, [np.ones(1)])
+    with pytest.raises(shm.SharedMemoryException, match="a system region is needed"):
+        shm.destroy_shared_memory_region(handle)
+
+
+def test_threads_get_different_handles() -> None:
+    """Handles made by many threads at once are all different and all known."""
+    found = []
+
+    def work() -> None:
+        found.extend([registry.add(new_region()) for _ in range(300)])
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({handle.value for handle in found}) == 2400
+    assert all(registry.lookup(handle).name == "heap" for handle in found)
+
+
+@pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
+def test_star_import_binds_what_v1_bound(module: str) -> None:
+    """v1 §7.3: ctypes' names, np, os, struct, partial, IntEnum, iteritems, … and the functions."""
+    names: dict[str, Any] = {}
+    exec(f"from tensorrtserver.{module} import *", names)
+    exception = (
+        "SharedMemoryException" if module == "shared_memory" else "CudaSharedMemoryException"
+    )
+    helpers = [
+        "IntEnum",
+        "iteritems",
+        "ndpointer",
+        "np",
+        "os",
+        "partial",
+        "pkg_resources",
+        "range",
+        "struct",
+    ]
+    ctypes_names = (
+        "ArgumentError POINTER Structure byref c_char_p c_int c_uint64 c_void_p cast cdll"
+    )
+    own = [
+        "create_shared_memory_region",
+        "set_shared_memory_region",
+        "destroy_shared_memory_region",
+    ]
+    assert {exception, *helpers, *ctypes_names.split(), *own} <= set(names)
+    assert names["np"] is np and names["c_void_p"] is ctypes.c_void_p
+    assert list(names["iteritems"]({"a": 1})) == [("a", 1)]
+
+
+@pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
+def test_functions_show_the_legacy_module(module: str) -> None:
+    """Tracebacks and pickles name the module that scripts import."""
+    facade = importlib.import_module(f"tensorrtserver.{module}")
+    for name in ("create_shared_memory_region", "set_shared_memory_region"):
+        assert getattr(facade, name).__module__ == f"tensorrtserver.{module}"
+
+
+@pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
+def test_import_is_light(module: str) -> None:
+    """Importing brings in neither tritonclient, grpc, gevent, cuda, setuptools nor threads."""
+    code = (
+        f"import sys, threading, tensorrtserver.{module} as m\n"
+        f"from tensorrtserver.{module} import *\n"
+        "heavy = {'tritonclient', 'grpc', 'gevent', 'cuda', 'pkg_resources', 'multiprocessing'}\n"
+        "print(sorted(heavy & set(sys.modules)), threading.active_count())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "PYTHONPATH": ROOT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, b"[] 1\n")

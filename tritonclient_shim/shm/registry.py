@@ -1,0 +1,102 @@
+"""Handles: exactly ``ctypes.c_void_p``, looked up by value in one table of the process.
+
+Scripts and the contexts test ``type(handle) == c_void_p`` and look no further (v1 §7.4). A
+handle's value is no address: it comes from a counter that starts at a random place outside
+every user address space. So a value is never used twice, no real pointer and no handle of
+another process equals one, and whatever is passed in is either ours or refused; nothing is
+ever dereferenced.
+
+How long an entry lives: v1 never freed one. Here it is dropped once the region has been
+destroyed *and* the handle object that ``create`` returned is gone; until then copies made
+with ``c_void_p(handle.value)`` work as well. Without a destroy it lives with the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import threading
+import weakref
+from dataclasses import dataclass
+
+from tritonclient_shim.shm.region import Region, RegionError
+
+_EXPECTED = "expected the c_void_p that create_shared_memory_region returned in this process"
+
+
+@dataclass
+class _Entry:
+    region: Region
+    handle: weakref.ReferenceType[ctypes.c_void_p] | None = None
+    destroyed: bool = False
+
+
+_entries: dict[int, _Entry] = {}
+_lock = threading.Lock()
+# 2**62 is beyond the user addresses of every 64-bit system; 64 apart, they look like pointers.
+_values = itertools.count(2**62 + int.from_bytes(os.urandom(5), "little") * 2**16, 64)
+
+
+def add(region: Region) -> ctypes.c_void_p:
+    """Enter a region; return the new handle that stands for it."""
+    with _lock:
+        value = next(_values)
+    handle = ctypes.c_void_p(value)
+    entry = _Entry(region)
+    _entries[value] = entry
+    entry.handle = weakref.ref(handle, lambda _: _forget_if_destroyed(value))
+    return handle
+
+
+def lookup(handle: object, kind: str | None = None) -> Region:
+    """Return the region of a handle (a c_void_p, or the int of its value, as ctypes took).
+
+    RegionError for None, a null or foreign pointer, anything else that is no handle, and,
+    when ``kind`` is given, for a handle of the other kind of memory.
+    """
+    region = _entry(handle).region
+    if kind is not None and region.kind != kind:
+        raise RegionError(
+            f"the handle is of {region.kind} shared memory region '{region.name}', but a "
+            f"{kind} region is needed; use the module that created it"
+        )
+    return region
+
+
+def destroy(handle: object, kind: str) -> None:
+    """Destroy the handle's region and let the entry go with the handle; RegionError if refused."""
+    lookup(handle, kind).memory.destroy()
+    entry = _entry(handle)
+    entry.destroyed = True
+    if entry.handle is None or entry.handle() is None:
+        _entries.pop(_value(handle), None)
+
+
+def _entry(handle: object) -> _Entry:
+    value = _value(handle)
+    if not value:
+        shown = "None" if handle is None else "a null pointer"
+        raise RegionError(f"the shared memory handle is {shown}: {_EXPECTED}")
+    try:
+        return _entries[value]
+    except KeyError:
+        raise RegionError(
+            f"the shared memory handle {value:#x} is unknown: {_EXPECTED}, and not one whose "
+            f"region was destroyed and given up before"
+        ) from None
+
+
+def _value(handle: object) -> int:
+    if isinstance(handle, ctypes.c_void_p):
+        return handle.value or 0
+    if handle is None or isinstance(handle, int):
+        return handle or 0
+    raise RegionError(f"a {type(handle).__name__} is no shared memory handle: {_EXPECTED}")
+
+
+def _forget_if_destroyed(value: int) -> None:
+    # Called while garbage is collected, in any thread: single dict operations, no lock.
+    entry = _entries.get(value)
+    if entry is not None and entry.destroyed:
+        _entries.pop(value, None)

@@ -1,0 +1,166 @@
+"""System shared memory: POSIX objects in ``/dev/shm`` with v1's semantics (v1 §7.1).
+
+Like v1: creating a key that exists resizes the object, also downwards; destroying only
+unlinks the key, so that every handle and every server that has it goes on working; an
+object outlives its process unless somebody destroys it; a process that merely attached
+never deletes anything (Python's resource tracker is not involved).
+
+Unlike v1 the bytes are copied through the object's file descriptor and not through a
+mapping. A mapping kills the process with SIGBUS when another ``create`` has shrunk the
+object, or when ``/dev/shm`` is full (64 MiB in a default container); here both are errors.
+The kernel keeps one page cache, so a server that maps the object sees the same bytes.
+Cost: one open descriptor per live handle, as v1 up to 1.11 (and as Python's own ``mmap``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import importlib
+import mmap
+import os
+import weakref
+from types import ModuleType
+from typing import Sequence
+
+from tritonclient_shim.shm.region import SYSTEM, Region, RegionError
+
+#: v1's error codes and texts (v1 §7.1).
+NO_DESCRIPTOR, NO_SIZE, NO_MAPPING, NO_UNLINK = -2, -3, -4, -5
+MESSAGES = {
+    NO_DESCRIPTOR: "unable to get shared memory descriptor",
+    NO_SIZE: "unable to initialize the size",
+    NO_MAPPING: "unable to read/mmap the shared memory region",
+    NO_UNLINK: "unable to unlink the shared memory region",
+}
+
+
+def create(name: str, key: str, byte_size: int) -> Region:
+    """Open or make the object ``key``, resize it to ``byte_size`` bytes, return its region.
+
+    ``byte_size`` is unsigned 64-bit. RegionError with v1's codes -2, -3, -4.
+    """
+    descriptor = _open(key)
+    memory = SystemMemory(name, key, descriptor)
+    _resize(key, descriptor, byte_size)
+    _probe_mapping(key, descriptor, byte_size)
+    return Region(kind=SYSTEM, name=name, key=key, byte_size=byte_size, memory=memory)
+
+
+class SystemMemory:
+    """The bytes of one shared-memory object, reached through its descriptor.
+
+    The descriptor is closed when the last reference to this object goes.
+    """
+
+    def __init__(self, name: str, key: str, descriptor: int) -> None:
+        self._name = name
+        self._key = key
+        self._descriptor = descriptor
+        weakref.finalize(self, os.close, descriptor).atexit = False
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return a copy of ``count`` bytes; RegionError if the object was shrunk meanwhile."""
+        chunk = os.pread(self._descriptor, count, offset)
+        if len(chunk) == count:
+            return chunk
+        return self._read_rest(chunk, offset, count)
+
+    def _read_rest(self, first: bytes, offset: int, count: int) -> bytes:
+        # One pread stops at the end of the object and, on Linux, after 2 GiB less a page.
+        chunks, done, chunk = [first], len(first), first
+        while chunk and done < count:
+            chunk = os.pread(self._descriptor, count - done, offset + done)
+            chunks.append(chunk)
+            done += len(chunk)
+        if done < count:
+            raise self._shrunk(offset + count)
+        return b"".join(chunks)
+
+    def write(self, offset: int, views: Sequence[memoryview]) -> None:
+        """Copy the views from ``offset`` on; RegionError if shrunk meanwhile or out of memory."""
+        end = offset + sum(len(view) for view in views)
+        if views and os.fstat(self._descriptor).st_size < end:
+            raise self._shrunk(end)
+        for view in views:
+            self._write_one(offset, view)
+            offset += len(view)
+
+    def _write_one(self, offset: int, view: memoryview) -> None:
+        try:
+            while view:
+                done = os.pwrite(self._descriptor, view, offset)
+                view, offset = view[done:], offset + done
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def destroy(self) -> None:
+        """Unlink the key, nothing else; RegionError -5 when there is no such key any more."""
+        # Whoever calls destroy unlinks whatever object has the key now, as in v1 (v1 §7.1).
+        try:
+            _posix().shm_unlink(_path(self._key))
+        except (OSError, ValueError) as error:
+            raise _coded(NO_UNLINK, self._key, error) from error
+
+    def _shrunk(self, wanted: int) -> RegionError:
+        return RegionError(
+            f"shared memory region '{self._name}' (key '{self._key}') has only "
+            f"{os.fstat(self._descriptor).st_size} bytes left where {wanted} are needed: another "
+            f"create_shared_memory_region with the same key made it smaller; use that handle, "
+            f"or one key for each region"
+        )
+
+    def _unwritable(self, error: OSError) -> RegionError:
+        advice = ""
+        if error.errno == errno.ENOSPC:
+            advice = ": /dev/shm is full; destroy unused regions or enlarge it"
+        return RegionError(
+            f"cannot write shared memory region '{self._name}' (key '{self._key}'): "
+            f"{error.strerror}{advice}"
+        )
+
+
+def _posix() -> ModuleType:
+    """Return the standard library's shm_open and shm_unlink; OSError where there are none."""
+    try:
+        return importlib.import_module("_posixshmem")
+    except ImportError as error:  # Windows, where v1 had no shared memory either (v1 §4.3)
+        raise OSError("this Python has no POSIX shared memory") from error
+
+
+def _path(key: str) -> str:
+    """Return the key as shm_open wants it: one leading slash, whatever the caller wrote."""
+    # glibc takes 'k', '/k' and '//k' for one object, and so did v1 (v1 §7.1).
+    bare = key.lstrip("/")
+    if bare in ("", ".", "..") or "/" in bare:
+        raise ValueError("expected a name without further slashes, such as '/my_region'")
+    return "/" + bare
+
+
+def _open(key: str) -> int:
+    try:
+        descriptor: int = _posix().shm_open(_path(key), os.O_RDWR | os.O_CREAT, mode=0o600)
+    except (OSError, ValueError) as error:  # ValueError: also a key that is not UTF-8
+        raise _coded(NO_DESCRIPTOR, key, error) from error
+    return descriptor
+
+
+def _resize(key: str, descriptor: int, byte_size: int) -> None:
+    try:
+        os.ftruncate(descriptor, ctypes.c_int64(byte_size).value)  # off_t is signed
+    except OSError as error:
+        raise _coded(NO_SIZE, key, error) from error
+
+
+def _probe_mapping(key: str, descriptor: int, byte_size: int) -> None:
+    """Refuse what v1 could not map (size 0, sizes beyond the address space): RegionError -4."""
+    try:
+        if not byte_size:
+            raise ValueError("a region needs at least 1 byte")
+        mmap.mmap(descriptor, byte_size).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise _coded(NO_MAPPING, key, error) from error
+
+
+def _coded(code: int, key: str, error: Exception) -> RegionError:
+    return RegionError(f"{MESSAGES[code]} (key {key!r}): {error}", code)
