@@ -1,0 +1,29 @@
+"""KServe v2 over gRPC: the entry point, free of heavy imports."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from tritonclient_shim.backends.base import StreamingBackend
+from tritonclient_shim.model import Endpoint
+
+_MISSING = (
+    "gRPC needs the grpc part of tritonclient, which is not installed here; "
+    "run: pip install 'tritonclient[grpc]'"
+)
+
+
+def open_backend(
+    endpoint: Endpoint, headers: Sequence[tuple[str, str]] = ()
+) -> StreamingBackend:
+    """A backend for ``endpoint``; contacts nobody before its first call.
+
+    ``headers`` are ignored: v1 sent none over gRPC (v1 §6.6). Raises ImportError where
+    tritonclient was installed without its grpc part.
+    """
+    del headers
+    try:
+        from tritonclient_shim.backends.grpc_backend import GrpcBackend
+    except (ImportError, RuntimeError) as missing:  # tritonclient turns one into the other
+        raise ImportError(_MISSING) from missing
+    return GrpcBackend(endpoint)
