@@ -1,0 +1,58 @@
+"""What the tests of system shared memory share: keys of their own, and fresh interpreters."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import textwrap
+from contextlib import contextmanager
+from typing import Callable, Iterator
+
+import tensorrtserver.shared_memory as shm
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_numbers = itertools.count()
+
+
+def path_of(key: str) -> str:
+    """Where Linux shows the object of a key."""
+    return "/dev/shm/" + key.lstrip("/")
+
+
+def contents(key: str) -> bytes:
+    """The bytes of a key's object, as any other process sees them."""
+    with open(path_of(key), "rb") as file:
+        return file.read()
+
+
+@contextmanager
+def fresh_keys() -> Iterator[Callable[[], str]]:
+    """Makes keys that no other test or process uses, and removes their objects afterwards."""
+    keys: list[str] = []
+
+    def make() -> str:
+        keys.append(f"/shim_test_{os.getpid()}_{next(_numbers)}")
+        return keys[-1]
+
+    yield make
+    for path in map(path_of, keys):
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a fresh interpreter of the same environment, all warnings shown."""
+    return subprocess.run(
+        [sys.executable, "-W", "always", "-c", textwrap.dedent(code), *arguments],
+        env={**os.environ, "PYTHONPATH": ROOT},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def code_of(error: shm.SharedMemoryException) -> int:
+    """v1's error code."""
+    return int(error.args[0].value)
