@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from testbed.launcher import ServerFailed, TritonServer
+from testbed.launcher import TritonServer
 from testbed.prerequisites import MissingPrerequisite
+from testbed.process import ServerFailed
+from testbed.pytriton_app import PyTritonServer
 
-__all__ = ["MissingPrerequisite", "ServerFailed", "TritonServer"]
+__all__ = ["MissingPrerequisite", "PyTritonServer", "ServerFailed", "TritonServer"]

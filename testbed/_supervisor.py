@@ -1,13 +1,15 @@
 """The process between the launcher and its server; outlives neither.
 
-Run as a script: ``_supervisor.py LOG SHM_PREFIX FOLDER COMMAND...``. It starts the command in a
-process group of its own and prints the pid. When its stdin closes, when its parent is gone or when
-the server ends, it ends the whole group and removes the server's shared-memory files and FOLDER.
-Only the standard library, so that any interpreter can run it.
+Run as a script: ``_supervisor.py FOLDER SHM_PREFIX COMMAND...``. It starts the command in a
+process group of its own, its output going to FOLDER/server.log, and prints the pid. When its stdin
+has a byte or closes, when its parent is gone or when the server ends, it ends the whole group and
+removes FOLDER and the files in /dev/shm that begin with SHM_PREFIX, in which ``{pid}`` stands for
+the pid of the server. Only the standard library, so that any interpreter can run it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import glob
 import os
@@ -17,19 +19,18 @@ import signal
 import subprocess
 import sys
 import time
-from typing import List
 
 POLL = 0.05
 PARENT_CHECK = 0.5
-GRACE = 6.0  # the server is told to exit within 2 seconds
+GRACE = 10.0  # seconds; the server is told to exit within 2
 PR_SET_PDEATHSIG = 1
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the server until it or its owner ends → the server's exit status."""
-    log, prefix, folder, *command = arguments
+    folder, prefix, *command = arguments
     parent = os.getppid()
-    with open(log, "ab") as output:
+    with open(os.path.join(folder, "server.log"), "ab") as output:
         server = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -44,7 +45,7 @@ def main(arguments: List[str]) -> int:
     finally:
         _kill_group(server.pid)
         server.wait()
-        _clean(prefix, folder)
+        _clean(prefix.replace("{pid}", str(server.pid)), folder)
     return server.returncode
 
 
@@ -53,11 +54,11 @@ def _own_group() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _wait_for_end(server: "subprocess.Popen[bytes]", parent: int) -> None:
+def _wait_for_end(server: subprocess.Popen[bytes], parent: int) -> None:
     checked = time.monotonic()
     while server.poll() is None:
         readable, _, _ = select.select([sys.stdin], [], [], POLL)
-        if readable and not os.read(sys.stdin.fileno(), 64):
+        if readable:
             return
         if time.monotonic() - checked > PARENT_CHECK:
             checked = time.monotonic()
@@ -65,14 +66,12 @@ def _wait_for_end(server: "subprocess.Popen[bytes]", parent: int) -> None:
                 return
 
 
-def _stop(server: "subprocess.Popen[bytes]") -> None:
+def _stop(server: subprocess.Popen[bytes]) -> None:
     if server.poll() is not None:
         return
     server.terminate()
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):  # the caller kills the group
         server.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        pass  # the caller kills the group
 
 
 def _kill_group(group: int) -> None:
@@ -87,7 +86,7 @@ def _kill_group(group: int) -> None:
         time.sleep(0.01)
 
 
-def _members(group: int) -> List[str]:
+def _members(group: int) -> list[str]:
     found = []
     for stat in glob.glob("/proc/[0-9]*/stat"):
         try:
@@ -102,10 +101,8 @@ def _members(group: int) -> List[str]:
 
 def _clean(prefix: str, folder: str) -> None:
     for path in glob.glob(f"/dev/shm/{glob.escape(prefix)}*"):
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-        except FileNotFoundError:
-            pass
     shutil.rmtree(folder, ignore_errors=True)
 
 

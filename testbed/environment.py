@@ -13,14 +13,19 @@ import json
 import os
 import shutil
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from glob import glob
 from pathlib import Path
-from typing import Dict, Iterator, Tuple
+from typing import Iterator
 
 from testbed import libpython
-from testbed.prerequisites import Facts, Interpreter, MissingPrerequisite, choose_interpreter
-from testbed.prerequisites import gather
+from testbed.prerequisites import (
+    Facts,
+    Interpreter,
+    MissingPrerequisite,
+    choose_interpreter,
+    gather,
+)
 from testbed.progress import run, say
 
 REQUIREMENTS = ("nvidia-pytriton==0.7.0", "numpy<2")  # numpy 2 breaks every output tensor
@@ -49,7 +54,7 @@ class Environment:
         """The folder for ``--backend-directory``."""
         return str(self._triton / "backends")
 
-    def variables(self) -> Dict[str, str]:
+    def variables(self) -> dict[str, str]:
         """The process environment in which the server finds its Python and libpython."""
         own = {
             "PATH": f"{Path(self.python).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -74,16 +79,33 @@ def prepare(complete: bool = False) -> Environment:
     ``complete`` adds the dependencies of nvidia-pytriton, which its ``Triton.bind`` needs and the
     plain server does not.
     """
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    (cache / ".gitignore").write_text("*\n")
-    key = _key(complete)
-    with _locked(cache / f"{key}.lock"):
-        folder = cache / key
-        mark = folder / "complete.json"
-        if not mark.exists():
-            _make(folder, mark, gather(), complete)
-        return Environment(**json.loads(mark.read_text()))
+    cache = _writable(cache_folder())
+    folder = cache / _key(complete)
+    with _locked(cache / f"{folder.name}.lock"):
+        return _finished(folder) or _make(folder, gather(), complete)
+
+
+def _writable(cache: Path) -> Path:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        (cache / ".gitignore").write_text("*\n")
+    except OSError as problem:
+        raise MissingPrerequisite(
+            f"Cannot write to {cache}, where the server environment belongs: {problem}. "
+            "Name a folder of yours in the variable TESTBED_CACHE."
+        ) from problem
+    return cache
+
+
+def _finished(folder: Path) -> Environment | None:
+    mark = folder / "complete.json"
+    if not mark.exists():
+        return None
+    found = Environment(**json.loads(mark.read_text()))
+    # a copied checkout still names its original, and an interpreter may have been removed
+    here = Path(found.python).parents[1] == folder
+    intact = os.path.exists(found.python) and os.path.isdir(found.libpython_dir)
+    return found if here and intact else None
 
 
 def _key(complete: bool) -> str:
@@ -103,7 +125,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _make(folder: Path, mark: Path, facts: Facts, complete: bool) -> None:
+def _make(folder: Path, facts: Facts, complete: bool) -> Environment:
     interpreter = choose_interpreter(facts)
     shutil.rmtree(folder, ignore_errors=True)
     say(f"making the server environment in {folder} with {interpreter.path}")
@@ -112,16 +134,17 @@ def _make(folder: Path, mark: Path, facts: Facts, complete: bool) -> None:
     _install(python, complete)
     environment = Environment(str(python), _shared_library(interpreter, folder))
     _add_stub(environment, interpreter.version)
-    partial = mark.with_suffix(".partial")
-    partial.write_text(json.dumps(environment.__dict__))
-    os.replace(partial, mark)
+    partial = folder / "complete.partial"
+    partial.write_text(json.dumps(asdict(environment)))
+    os.replace(partial, folder / "complete.json")
     say("the server environment is ready")
+    return environment
 
 
 def _install(python: Path, complete: bool) -> None:
     size = "about 120 MB" if complete else "about 75 MB"
     say(f"downloading the genuine Triton server ({REQUIREMENTS[0]}), {size}, once")
-    options: Tuple[str, ...] = () if complete else ("--no-deps",)
+    options: tuple[str, ...] = () if complete else ("--no-deps",)
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     run([*command, *options, *REQUIREMENTS], "the download")
 

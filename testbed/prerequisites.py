@@ -13,7 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from glob import glob
-from typing import Iterable, List, Optional, Tuple
+from typing import Iterable
 
 GLIBC_NEEDED = (2, 35)  # the server's wheel is tagged manylinux_2_35_x86_64
 PYTHONS = ("3.11", "3.10", "3.12", "3.9", "3.8")  # in order of preference
@@ -39,11 +39,15 @@ class MissingPrerequisite(RuntimeError):
 
 @dataclass(frozen=True)
 class Interpreter:
-    """One Python; ``libpython_dir`` is the folder of its shared library, or None."""
+    """One Python; ``libpython_dir`` is the folder of its shared library, or None.
+
+    ``from_packages``: installed by the system's package manager, which then has its library too.
+    """
 
     path: str
     version: str
-    libpython_dir: Optional[str]
+    libpython_dir: str | None
+    from_packages: bool = True
     has_venv: bool = True
 
 
@@ -54,8 +58,8 @@ class Facts:
     system: str
     machine: str
     libc: str
-    libc_version: Tuple[int, ...]
-    interpreters: Tuple[Interpreter, ...]
+    libc_version: tuple[int, ...]
+    interpreters: tuple[Interpreter, ...]
     can_fetch_packages: bool
 
 
@@ -84,12 +88,14 @@ def choose_interpreter(facts: Facts) -> Interpreter:
             f"{known[0].path} cannot make virtual environments: its modules venv and ensurepip "
             "are not installed. Install them: apt-get install python3-venv"
         )
-    ranked = sorted(
-        with_venv, key=lambda one: (one.libpython_dir is None, PYTHONS.index(one.version))
-    )
-    if ranked[0].libpython_dir is None and not facts.can_fetch_packages:
-        raise MissingPrerequisite(no_libpython(ranked[0]))
-    return ranked[0]
+    usable = [one for one in with_venv if one.libpython_dir or _can_fetch(facts, one)]
+    if not usable:
+        raise MissingPrerequisite(no_libpython(with_venv[0]))
+    return min(usable, key=lambda one: (one.libpython_dir is None, PYTHONS.index(one.version)))
+
+
+def _can_fetch(facts: Facts, interpreter: Interpreter) -> bool:
+    return facts.can_fetch_packages and interpreter.from_packages
 
 
 def no_libpython(interpreter: Interpreter) -> str:
@@ -132,7 +138,7 @@ def _interpreters() -> Iterable[Interpreter]:
             yield found
 
 
-def _candidates() -> List[str]:
+def _candidates() -> list[str]:
     paths = [sys.executable]
     for name in [f"python{version}" for version in PYTHONS] + ["python3"]:
         paths += [os.path.join(place, name) for place in os.get_exec_path()]
@@ -141,7 +147,7 @@ def _candidates() -> List[str]:
     return list(dict.fromkeys(path for path in paths if os.access(path, os.X_OK)))
 
 
-def _describe(path: str) -> Optional[Interpreter]:
+def _describe(path: str) -> Interpreter | None:
     try:
         answer = subprocess.run(
             [path, "-I", "-c", _DESCRIBE], capture_output=True, timeout=30, check=True
@@ -151,7 +157,10 @@ def _describe(path: str) -> Optional[Interpreter]:
     facts = json.loads(answer)
     version = str(facts["version"])
     folders = [facts["libdir"], os.path.join(facts["prefix"], "lib")]
-    folders += [os.path.join(base, facts["multiarch"] or "") for base in ("/usr/lib", "/lib")]
+    from_packages = facts["prefix"] == "/usr"
+    if from_packages:
+        folders.append(os.path.join("/usr/lib", facts["multiarch"] or ""))
     library = f"libpython{version}.so.1.0"
     place = next((one for one in folders if one and os.path.exists(f"{one}/{library}")), None)
-    return Interpreter(os.path.realpath(facts["path"]), version, place, bool(facts["has_venv"]))
+    own_path = os.path.realpath(facts["path"])
+    return Interpreter(own_path, version, place, from_packages, bool(facts["has_venv"]))

@@ -6,7 +6,7 @@ import selectors
 import subprocess
 import sys
 import time
-from typing import IO, List, Mapping, Optional, Sequence
+from typing import IO, Mapping, Sequence
 
 from testbed.prerequisites import MissingPrerequisite
 
@@ -18,9 +18,7 @@ def say(text: str) -> None:
     print(f"[testbed] {text}", file=sys.stderr, flush=True)
 
 
-def run(
-    command: Sequence[str], what: str, environment: Optional[Mapping[str, str]] = None
-) -> None:
+def run(command: Sequence[str], what: str, environment: Mapping[str, str] | None = None) -> None:
     """Run a command, passing its lines on; raises MissingPrerequisite with its last lines."""
     process = subprocess.Popen(
         command,
@@ -39,9 +37,9 @@ def run(
         )
 
 
-def _follow(stream: IO[bytes], what: str) -> List[str]:
+def _follow(stream: IO[bytes], what: str) -> list[str]:
     started = time.monotonic()
-    lines: List[str] = []
+    lines: list[str] = []
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
         while True:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Mapping, Sequence
 
 from testbed.pbtxt import Name, render
 
@@ -28,10 +28,10 @@ DATATYPES = (
 class Model:
     """A row: the behaviour (None: an ensemble), the configuration, labels by line, versions."""
 
-    behaviour: Optional[str]
+    behaviour: str | None
     config: Mapping[str, Any]
     labels: Sequence[str] = ()
-    versions: Tuple[int, ...] = (1,)
+    versions: tuple[int, ...] = (1,)
 
 
 def tensor(name: str, datatype: str, dims: Sequence[int], **more: Any) -> Config:
@@ -40,12 +40,12 @@ def tensor(name: str, datatype: str, dims: Sequence[int], **more: Any) -> Config
 
 
 def _model(
-    behaviour: Optional[str],
+    behaviour: str | None,
     inputs: Sequence[Config],
     outputs: Sequence[Config],
     batch: int = 8,
     labels: Sequence[str] = (),
-    versions: Tuple[int, ...] = (1,),
+    versions: tuple[int, ...] = (1,),
     **more: Any,
 ) -> Model:
     if labels:
@@ -79,7 +79,7 @@ def _classify(
     return _model("identity", inputs, outputs, batch, _labels(labels))
 
 
-def _labels(count: int) -> List[str]:
+def _labels(count: int) -> list[str]:
     """Labels l0, l1, …; label 3 is ``a:b c``, and line 7 is blank."""
     odd = {3: "a:b c", 7: ""}
     return [odd.get(index, f"l{index}") for index in range(count)]
@@ -102,7 +102,7 @@ def _control(name: str, kind: str, datatype: str = "") -> Config:
     return {"name": name, "control": [{"kind": Name(kind), **values}]}
 
 
-def _ensemble(inputs: List[Config], outputs: List[Config], *steps: Config) -> Model:
+def _ensemble(inputs: list[Config], outputs: list[Config], *steps: Config) -> Model:
     return _model(None, inputs, outputs, ensemble_scheduling={"step": list(steps)})
 
 
@@ -116,7 +116,7 @@ def _instances(model: Model, count: int) -> Model:
     return Model(model.behaviour, {**model.config, **group}, model.labels, model.versions)
 
 
-def _with(model: Model, versions: Tuple[int, ...] = (1,), **more: Any) -> Model:
+def _with(model: Model, versions: tuple[int, ...] = (1,), **more: Any) -> Model:
     return Model(model.behaviour, {**model.config, **more}, model.labels, versions)
 
 
@@ -126,11 +126,12 @@ _DIRECT: Config = {"direct": {}}
 _OLDEST: Config = {"oldest": {"max_candidate_sequences": 64}}
 _QUEUE = {
     "timeout_action": Name("REJECT"),
-    "default_timeout_microseconds": 0,
+    # a request can only shorten the default, and a default of 0 is never
+    "default_timeout_microseconds": 10_000_000,
     "allow_timeout_override": True,
 }
 
-MODELS: Dict[str, Model] = {
+MODELS: dict[str, Model] = {
     "simple": _add_sub("int32"),
     "simple_nobatch": _add_sub("int32", batch=0),
     "simple_string": _add_sub("string"),
@@ -192,9 +193,9 @@ MODELS: Dict[str, Model] = {
 LOADED_AT_START = tuple(name for name in MODELS if name not in NOT_LOADED)
 
 
-def write(folder: Path, names: Optional[Sequence[str]] = None) -> None:
-    """Write the named models (None: all) under ``folder``."""
-    for name in MODELS if names is None else names:
+def write(folder: Path, names: Iterable[str] = MODELS) -> None:
+    """Write the named models under ``folder``."""
+    for name in names:
         _write_model(folder / name, name, MODELS[name])
 
 

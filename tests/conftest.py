@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable, Iterator, List
+from typing import Any, Callable, Iterator
 
 import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from testbed import TritonServer  # noqa: E402  (the line above makes it importable)
+from testbed import PyTritonServer, TritonServer  # noqa: E402  (the line above makes it importable)
 
 StartTriton = Callable[..., TritonServer]
 
@@ -25,7 +25,7 @@ def triton() -> Iterator[TritonServer]:
 @pytest.fixture
 def start_triton() -> Iterator[StartTriton]:
     """Starts throw-away servers with the arguments of ``TritonServer.start``."""
-    started: List[TritonServer] = []
+    started: list[TritonServer] = []
 
     def start(*args: Any, **kwargs: Any) -> TritonServer:
         started.append(TritonServer.start(*args, **kwargs))
@@ -47,3 +47,10 @@ def protocol(request: pytest.FixtureRequest) -> int:
 def url(triton: TritonServer, protocol: int) -> str:
     """The address of the session's server for the protocol."""
     return triton.url(protocol)
+
+
+@pytest.fixture(scope="session")
+def pytriton() -> Iterator[PyTritonServer]:
+    """Functions bound with PyTriton's ``Triton.bind``; see ``testbed/_pytriton_functions.py``."""
+    with PyTritonServer.start() as server:
+        yield server

@@ -11,6 +11,6 @@ class TritonPythonModel:
         values = pb_utils.get_input_tensor_by_name(request, "INPUT0").as_numpy()
         refused = values[values != 0]
         if refused.size:
-            error = pb_utils.TritonError("the model refused value %g" % refused[0])
+            error = pb_utils.TritonError(f"the model refused value {refused[0]:g}")
             return pb_utils.InferenceResponse(error=error)
         return pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", values)])

@@ -1,0 +1,37 @@
+"""Start functions bound with PyTriton's public ``Triton.bind`` as a second kind of server."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from testbed import environment
+from testbed.process import Process, RunningServer, with_free_ports
+
+_APPLICATION = str(Path(__file__).with_name("_pytriton_functions.py"))
+_STARTED = ("the functions are being served",)  # the application's own line
+
+
+class PyTritonServer(RunningServer):
+    """A running PyTriton application; use ``start``. ``pid`` is the application's process."""
+
+    @classmethod
+    def start(cls) -> PyTritonServer:
+        """Serve the functions of ``_pytriton_functions.py``; wait until they are ready.
+
+        Raises MissingPrerequisite or ServerFailed.
+        """
+        prepared = environment.prepare(complete=True)
+
+        def attempt(folder: str, http_port: int, grpc_port: int) -> PyTritonServer:
+            command = [prepared.python, _APPLICATION, str(http_port), str(grpc_port)]
+            # PyTriton copies the server into its home folder at every start
+            variables = {**prepared.variables(), "PYTRITON_HOME": os.path.join(folder, "home")}
+            process = Process(command, variables, folder, "pytrtion{pid}-")  # its spelling
+            process.wait_until_ready(http_port, _STARTED)
+            return cls(process, http_port, grpc_port)
+
+        return with_free_ports(attempt)
+
+    def __enter__(self) -> PyTritonServer:
+        return self
