@@ -1,0 +1,137 @@
+"""Inference requests and responses as HTTP bodies (KServe v2, binary tensor data extension).
+
+A request body is a JSON header followed by the bytes of the tensors, joined once; the tensors
+of a response are views on the body received. No I/O here.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from json.encoder import encode_basestring_ascii as _text  # the C encoder of json.dumps
+from typing import Any, Iterable
+from urllib.parse import quote
+
+import numpy as np
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.backends.wire_names import wire_region_name
+from tritonclient_shim.model import (
+    Buffer,
+    InferCall,
+    InferReply,
+    OutputSpec,
+    ShmSlice,
+    TensorIn,
+    TensorOut,
+)
+
+
+def infer_path(call: InferCall) -> str:
+    """InferCall → the path of its URL, below the server's prefix."""
+    version = f"/versions/{quote(call.model_version, safe='')}" if call.model_version else ""
+    return f"/v2/models/{quote(call.model_name, safe='')}{version}/infer"
+
+
+def request_body(call: InferCall) -> tuple[bytes, int]:
+    """InferCall → (the whole body, the length of the JSON header in front of it)."""
+    header = request_header(call)
+    chunks: list[Buffer] = [header]
+    for tensor in call.inputs:
+        if tensor.shm is None:
+            chunks.extend(tensor.chunks)
+    return b"".join(chunks), len(header)
+
+
+def request_header(call: InferCall) -> bytes:
+    """InferCall → its JSON header; only what differs from the defaults is named."""
+    members = [f'"id":{_text(call.request_id)}'] if call.request_id else []
+    parameters = _parameters(call)
+    if parameters:
+        members.append(f'"parameters":{{{parameters}}}')
+    members.append(f'"inputs":[{",".join(map(_input, call.inputs))}]')
+    if call.outputs:
+        members.append(f'"outputs":[{",".join(map(_output, call.outputs))}]')
+    return f"{{{','.join(members)}}}".encode("ascii")
+
+
+def _parameters(call: InferCall) -> str:
+    items = []
+    if call.sequence_id:  # without an id the flags mean nothing (v2-mapping §4)
+        items.append(f'"sequence_id":{call.sequence_id:d}')
+        items.append(f'"sequence_start":{_truth(call.sequence_start)}')
+        items.append(f'"sequence_end":{_truth(call.sequence_end)}')
+    if call.priority:
+        items.append(f'"priority":{call.priority:d}')
+    if call.timeout_us:
+        items.append(f'"timeout":{call.timeout_us:d}')
+    if not call.outputs:
+        items.append('"binary_data_output":true')
+    return ",".join(items)
+
+
+def _truth(flag: bool) -> str:
+    return "true" if flag else "false"
+
+
+def _input(tensor: TensorIn) -> str:
+    where = _region(tensor.shm) if tensor.shm else f'"binary_data_size":{tensor.byte_size:d}'
+    shape = ",".join(map(str, tensor.shape))
+    return (
+        f'{{"name":{_text(tensor.name)},"shape":[{shape}],"datatype":{_text(tensor.datatype)},'
+        f'"parameters":{{{where}}}}}'
+    )
+
+
+def _output(output: OutputSpec) -> str:
+    where = _region(output.shm) if output.shm else '"binary_data":true'
+    classes = f'"classification":{output.class_count:d},' if output.class_count else ""
+    return f'{{"name":{_text(output.name)},"parameters":{{{classes}{where}}}}}'
+
+
+def _region(shm: ShmSlice) -> str:
+    offset = f',"shared_memory_offset":{shm.offset:d}' if shm.offset else ""
+    name = _text(wire_region_name(shm.region))
+    return f'"shared_memory_region":{name},"shared_memory_byte_size":{shm.byte_size:d}{offset}'
+
+
+def parse_response(body: Buffer, header_length: str | None) -> InferReply:
+    """Body and ``Inference-Header-Content-Length`` → InferReply with views on the body.
+
+    ValueError, LookupError, TypeError or AttributeError when this is not a v2 response.
+    """
+    view = memoryview(body)
+    length = len(view) if header_length is None else int(header_length)
+    header = json.loads(bytes(view[:length]))
+    outputs = tuple(_tensors(header.get("outputs", ()), view, length))
+    version = str(header.get("model_version", ""))
+    return InferReply(header["model_name"], version, outputs, header.get("id", ""))
+
+
+def _tensors(outputs: Iterable[Any], view: memoryview, position: int) -> Iterable[TensorOut]:
+    for output in outputs:
+        size = output.get("parameters", {}).get("binary_data_size")
+        data: Buffer | None = None
+        if size is not None:
+            data, position = view[position : position + size], position + size
+            if position > len(view):
+                raise ValueError(f"the data of output {output['name']!r} is incomplete")
+        elif "data" in output:
+            data = json_data(output["datatype"], output["data"])
+        yield TensorOut(output["name"], output["datatype"], tuple(output["shape"]), data)
+
+
+def json_data(datatype: str, values: list[Any]) -> bytes:
+    """A tensor as a JSON array, flat or nested → its bytes, as the binary form has them."""
+    row = dtypes.BY_V2[datatype]
+    if row is dtypes.STRING:
+        flat = np.asarray(values, dtype=object).ravel()
+        return b"".join(_with_length(one.encode()) for one in flat)
+    if row.numpy is None:
+        raise ValueError(f"{datatype} has no JSON form")
+    content: bytes = np.asarray(values, dtype=row.numpy).tobytes()
+    return content
+
+
+def _with_length(content: bytes) -> bytes:
+    return struct.pack("<I", len(content)) + content

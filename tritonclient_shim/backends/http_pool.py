@@ -1,0 +1,223 @@
+"""Keep-alive connections, shared by everything in the process that uses one endpoint.
+
+Any thread may send; a connection belongs to one exchange at a time. Nothing is ever run
+twice behind the user's back: see :meth:`HttpPool.request` for the failures that are repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import ssl
+import threading
+import weakref
+from collections import deque
+from http.client import HTTPMessage, HTTPResponse, IncompleteRead
+from typing import NamedTuple
+
+import numpy as np
+
+from tritonclient_shim.backends import http_address, http_errors
+from tritonclient_shim.backends.http_senders import Senders
+from tritonclient_shim.model import Buffer, Endpoint
+
+MAX_IDLE = 64  # connections kept open per endpoint
+SMALL = 1 << 16  # bytes; above it a body is not worth joining to the head
+_NO_BYTES = b""
+
+
+class Reply(NamedTuple):
+    """An answer with its complete body."""
+
+    status: int
+    headers: HTTPMessage
+    body: Buffer
+
+
+class Connection:
+    """One connection; used by one thread at a time."""
+
+    def __init__(self, location: http_address.Location, context: ssl.SSLContext | None) -> None:
+        with http_errors.CONNECT:
+            self._socket = socket.create_connection((location.host, location.port))
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if context is not None:
+                with http_errors.HANDSHAKE:
+                    self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._readable = select.poll()
+        self._readable.register(self._socket, select.POLLIN)
+
+    def usable(self) -> bool:
+        """False when the server has closed the idle connection (or spoke out of turn)."""
+        return not self._readable.poll(0)
+
+    def exchange(self, method: str, head: bytes, body: Buffer) -> tuple[Reply, bool]:
+        """Send one request, receive its answer; also whether the connection may be kept."""
+        with http_errors.SEND:
+            if len(body) < SMALL:
+                self._socket.sendall(head + body if body else head)
+            else:
+                self._socket.sendall(head)
+                self._socket.sendall(body)
+        response = HTTPResponse(self._socket, method=method)
+        try:
+            with http_errors.ANSWER:
+                response.begin()
+            with http_errors.BODY:
+                content = _read(response)
+        finally:
+            response.close()
+        return Reply(response.status, response.msg, content), not response.will_close
+
+    def close(self) -> None:
+        """Close the socket; idempotent."""
+        self._socket.close()
+
+
+def _read(response: HTTPResponse) -> Buffer:
+    """The whole body; a large one in the one buffer the kernel writes to."""
+    length = response.length
+    if length is None or length < SMALL:
+        return response.read()
+    buffer: memoryview = np.empty(length, np.uint8).data
+    filled = 0
+    while filled < length:
+        received = response.readinto(buffer[filled:])
+        if not received:
+            raise IncompleteRead(bytes(buffer[:filled]), length - filled)
+        filled += received
+    return buffer
+
+
+class HttpPool:
+    """The connections of one endpoint and the threads that send asynchronous requests."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._location: http_address.Location | None = None
+        self._context: ssl.SSLContext | None = None
+        self._idle: deque[Connection] = deque()
+        self.senders = Senders()
+        self.users = 0
+
+    @property
+    def location(self) -> http_address.Location:
+        """The parsed address; TransportFault when it is none, at first use as in v1 (§3.1)."""
+        if self._location is None:
+            with http_errors.ADDRESS:
+                self._location = http_address.parse(self._endpoint.address, self._endpoint.secure)
+        return self._location
+
+    def request(self, method: str, head: bytes, body: Buffer = _NO_BYTES) -> Reply:
+        """Send the complete ``head`` and ``body``, return the answer, whatever its status.
+
+        A request that fails on a connection kept from earlier is repeated on a fresh one,
+        once, in two cases: the server cannot have received all of it, or it is a GET and
+        not one byte of an answer came. A POST that was sent completely and not answered
+        may have been executed; it fails. A server restarted between two calls is thus
+        reached at once (v1 Appendix E.7): its closed connection is seen before sending.
+        """
+        kept = self._take()
+        if kept is not None:
+            try:
+                return self._exchange(kept, method, head, body)
+            except http_errors.Unsent:
+                pass
+            except http_errors.Unanswered:
+                if method != "GET":
+                    raise
+        return self._exchange(self._connect(), method, head, body)
+
+    def _exchange(self, connection: Connection, method: str, head: bytes, body: Buffer) -> Reply:
+        keep = False
+        try:
+            reply, keep = connection.exchange(method, head, body)
+        finally:
+            if keep:
+                self._keep(connection)
+            else:
+                connection.close()
+        return reply
+
+    def _connect(self) -> Connection:
+        if self._endpoint.secure and self._context is None:
+            with http_errors.HANDSHAKE:
+                self._context = ssl.create_default_context()
+        return Connection(self.location, self._context)
+
+    def _take(self) -> Connection | None:
+        while True:
+            try:
+                connection = self._idle.pop()  # the most recently used
+            except IndexError:
+                return None
+            if connection.usable():
+                return connection
+            connection.close()
+
+    def _keep(self, connection: Connection) -> None:
+        self._idle.append(connection)
+        if self.users == 0:
+            self.close_idle()
+        elif len(self._idle) > MAX_IDLE:
+            self._close_oldest()
+
+    def close_idle(self) -> None:
+        """Close the connections nobody uses now."""
+        while self._close_oldest():
+            pass
+
+    def _close_oldest(self) -> bool:
+        try:
+            self._idle.popleft().close()
+        except IndexError:
+            return False
+        return True
+
+    def after_fork(self) -> None:
+        """In a forked child: leave the parent's connections and threads alone."""
+        self.close_idle()  # closes the child's copies only
+        self.senders = Senders()
+
+
+# Re-entrant: the garbage collector may release a backend while this thread holds it.
+_lock = threading.RLock()
+_pools: dict[Endpoint, HttpPool] = {}
+_alive: weakref.WeakSet[HttpPool] = weakref.WeakSet()
+
+
+def use(endpoint: Endpoint) -> HttpPool:
+    """The pool of an endpoint, with one more user; give it back with :func:`release`."""
+    with _lock:
+        pool = _pools.get(endpoint)
+        if pool is None:
+            pool = _pools[endpoint] = HttpPool(endpoint)
+            _alive.add(pool)
+        pool.users += 1
+        return pool
+
+
+def release(pool: HttpPool) -> None:
+    """One user less; the last one closes what is idle."""
+    with _lock:
+        pool.users -= 1
+        unused = pool.users == 0
+        if unused and _pools.get(pool._endpoint) is pool:
+            del _pools[pool._endpoint]
+    if unused:
+        pool.close_idle()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+    for pool in list(_alive):
+        pool.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
