@@ -1,0 +1,66 @@
+"""What the demo runs, and what each script must print: data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Program:
+    """A legacy script, its options, the protocols it runs on, and lines it must print."""
+
+    script: str
+    says: str
+    expected: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ("http", "grpc")
+
+
+MODELS = ("simple", "simple_string", "image_classifier", "sequence_sum")
+
+PROGRAMS = (
+    Program(
+        "add_sub_client.py",
+        "synchronous inference, health, and an error",
+        ("live: True, ready: True", "15 + 1 = 16", "15 - 1 = 14", "expected error: "),
+    ),
+    Program(
+        "callback_client.py",
+        "16 requests in flight, answered through callbacks (releases 1.8 to 1.15)",
+        ("15 + 1 = 16, 15 - 1 = 14", "completed requests: 16"),
+    ),
+    Program(
+        "request_id_client.py",
+        "requests in flight, fetched by their ids (releases 1.0 to 1.7)",
+        ("request ids: [1, 2, 3, 4]", "request 3: [31, 32]", "all 4 requests are done"),
+    ),
+    Program(
+        "image_client.py",
+        "server status, model configuration and image classification",
+        (
+            "model 'image_classifier': input 'input' TYPE_FP32 FORMAT_NCHW 3x224x224, "
+            "output 'probabilities'",
+            "    7 (",
+            ") = 1.0",
+            ") = 0.5",
+        ),
+        ("-c", "2"),
+    ),
+    Program(
+        "string_client.py",
+        "string tensors",
+        ("'15' + '1' = '16', '15' - '1' = '14'",),
+    ),
+    Program(
+        "sequence_client.py",
+        "two sequences through a stateful model, one request at a time",
+        ("sequence 9223372036854775809: ", "[11, 18, 23, 26, 28, 28, 29]"),
+    ),
+    Program(
+        "sequence_client.py",
+        "the same over one gRPC stream, all requests under way at once",
+        ("sequence 9223372036854775809: ", "[-11, -18, -23, -26, -28, -28, -29]"),
+        ("--streaming",),
+        ("grpc",),
+    ),
+)

@@ -1,0 +1,104 @@
+"""Run the legacy scripts of demo/legacy on a genuine Triton server, over HTTP and gRPC.
+
+scripts/demo prepares everything and starts this with a Python that has tritonclient-shim
+installed. Exit status 0 only when every script ended well and printed what it must.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from programs import MODELS, PROGRAMS, Program
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT))  # testbed lies there; the shim itself is the installed one
+
+from testbed import MissingPrerequisite, ServerFailed, TritonServer  # noqa: E402
+
+SECONDS = 120  # far more than any script needs
+
+NEXT = """
+What to do next
+
+  Your own script on your own server: install the shim in the script's environment,
+      pip install {root}
+  (without NVIDIA's old wheel: pip uninstall -y tensorrtserver), and start the script as always.
+
+  Your own script on the server used here: keep it running in another terminal,
+      {python} -m testbed
+  and give your script the address that it prints.
+
+  README.md          how it works, supported versions, what is not there yet
+  {guide}"""
+
+
+def main() -> int:
+    """Start the server, run everything, report → exit status."""
+    print(f"The scripts are in {ROOT / 'demo' / 'legacy'}. None of them knows of tritonclient.")
+    try:
+        with TritonServer.start(models=MODELS) as server:
+            print(f"A genuine Triton server answers HTTP on {server.http}, gRPC on {server.grpc}.")
+            problems = [
+                problem
+                for program in PROGRAMS
+                for protocol in program.protocols
+                for problem in run(program, protocol, server.url(protocol))
+            ]
+    except (MissingPrerequisite, ServerFailed) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    return report(problems)
+
+
+def run(program: Program, protocol: str, url: str) -> list[str]:
+    """Show the command and what it prints → what is wrong with it."""
+    arguments = [f"demo/legacy/{program.script}", "-u", url, "-i", protocol, *program.options]
+    print(f"\n--- {program.says}\n$ python {' '.join(arguments)}", flush=True)
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    try:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=own,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return [f"{program.script} over {protocol} has not ended after {SECONDS} s"]
+    output = done.stdout.decode("utf-8", "replace")
+    print(output, end="", flush=True)
+    return complaints(program, protocol, done.returncode, output)
+
+
+def complaints(program: Program, protocol: str, status: int, output: str) -> list[str]:
+    """What a script left and what it should have → one line per difference."""
+    name = f"{program.script} over {protocol}"
+    found = [f"{name} ended with exit status {status}"] if status else []
+    missing = [text for text in (*program.expected, "PASS") if text not in output]
+    return found + [f"{name} did not print {text!r}" for text in missing]
+
+
+def report(problems: list[str]) -> int:
+    """Say how it went and what to do next → exit status."""
+    total = sum(len(program.protocols) for program in PROGRAMS)
+    if problems:
+        print("\n".join(["\nNot as it should be:", *problems]), flush=True)
+        return 1
+    print(f"\nAll {total} runs ended well and printed the right results.")
+    guide = "migration_guide.md leaving the old API, one call at a time"
+    print(
+        NEXT.format(
+            root=ROOT,
+            python=sys.executable,
+            guide=guide if (ROOT / "migration_guide.md").exists() else "",
+        )
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+"""What is distributed, and what happens beside NVIDIA's own distribution of the same folder."""
+
+from __future__ import annotations
+
+import email
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tritonclient_shim import __version__, installation
+
+ROOT = Path(__file__).resolve().parents[2]
+# The files by which NVIDIA's wheel is known, besides its modules (v1 §1.1).
+NVIDIA = {
+    "tensorrtserver/__init__.py": "",
+    "tensorrtserver/api/__init__.py": "NVIDIA = True\n",
+    "tensorrtserver/api/librequest.so": "not a library",
+    "tensorrtserver-1.11.0.dist-info/METADATA": (
+        "Metadata-Version: 2.1\nName: tensorrtserver\nVersion: 1.11.0\n"
+    ),
+    "tensorrtserver-1.11.0.dist-info/WHEEL": (
+        "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    ),
+}
+
+
+def pip(*arguments: str) -> None:
+    """Run pip, and show what it says when it fails."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel under test: tox has built one; otherwise it is built from a copy of the checkout."""
+    folder = os.environ.get("SHIM_WHEEL_DIR")
+    if not folder:
+        folder = str(tmp_path_factory.mktemp("wheel"))
+        source = tmp_path_factory.mktemp("source")
+        for name in ("tensorrtserver", "tritonclient_shim"):
+            shutil.copytree(ROOT / name, source / name)
+        for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / name, source)
+        pip("wheel", "--quiet", "--no-deps", "--wheel-dir", folder, str(source))
+    (found,) = glob.glob(os.path.join(folder, "tritonclient_shim-*.whl"))
+    return Path(found)
+
+
+@pytest.fixture(scope="module")
+def nvidia_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel with the names of NVIDIA's."""
+    path = tmp_path_factory.mktemp("nvidia") / "tensorrtserver-1.11.0-py3-none-any.whl"
+    record = "tensorrtserver-1.11.0.dist-info/RECORD"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in NVIDIA.items():
+            archive.writestr(name, text)
+        archive.writestr(record, "".join(f"{name},,\n" for name in (*NVIDIA, record)))
+    return path
+
+
+class Site:
+    """A folder into which pip installs, as into site-packages: files of others are overwritten."""
+
+    def __init__(self, prefix: Path) -> None:
+        self._prefix = prefix
+
+    def install(self, wheel: Path) -> None:
+        pip("install", "--quiet", "--no-deps", "--no-index", "--ignore-installed",
+            "--no-warn-script-location", "--prefix", str(self._prefix), str(wheel))  # fmt: skip
+
+    @property
+    def path(self) -> str:
+        (found,) = glob.glob(str(self._prefix / "**" / "tensorrtserver"), recursive=True)
+        return os.path.dirname(found)
+
+    def python(self, code: str) -> subprocess.CompletedProcess[str]:
+        """Run code with this folder before everything else on the import path."""
+        code = f"import sys; sys.path.insert(0, {self.path!r})\n{code}"
+        command = [sys.executable, "-I", "-c", code]
+        return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """An empty Site."""
+    return Site(tmp_path / "prefix")
+
+
+@pytest.mark.skipif("TOX_ENV_NAME" not in os.environ, reason="only tox installs the wheel")
+def test_the_suite_runs_on_the_installed_package() -> None:
+    """Under tox both packages come from the environment, not from the checkout."""
+    import tensorrtserver
+
+    for module in (tensorrtserver, installation):
+        assert str(module.__file__).startswith(sys.prefix)
+
+
+def test_wheel_holds_both_packages_and_nothing_else(wheel: Path) -> None:
+    """Every module, type marker and .proto text is in; tests, testbed, demo are not."""
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {name for name in archive.namelist() if ".dist-info/" not in name}
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("tensorrtserver", "tritonclient_shim")
+        for pattern in ("*.py", "*.pyi", "*.proto", "py.typed")
+        for path in (ROOT / package).rglob(pattern)
+    }
+    assert {"tensorrtserver/py.typed", "tritonclient_shim/py.typed"} <= inside
+    assert inside == wanted
+
+
+def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
+    """Name, version, Python, and the requirements: tritonclient, and `future` as NVIDIA's had."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [one for one in archive.namelist() if one.endswith(".dist-info/METADATA")]
+        metadata = email.message_from_bytes(archive.read(name))
+    assert (metadata["Name"], metadata["Version"]) == ("tritonclient-shim", __version__)
+    assert metadata["Requires-Python"] == ">=3.8"
+    required = metadata.get_all("Requires-Dist") or []
+    assert sorted(one.replace(" ", "").replace("(", "").replace(")", "") for one in required) == [
+        "deprecation",
+        "future",
+        "numpy",
+        "packaging",
+        "protobuf>=3.20",
+        "tritonclient[all]>=2.40",
+    ]
+
+
+def test_ours_over_nvidias_refuses_to_import(site: Site, wheel: Path, nvidia_wheel: Path) -> None:
+    """Installed over NVIDIA's, the import fails and says what was found and how to repair it."""
+    site.install(nvidia_wheel)
+    site.install(wheel)
+    done = site.python("import tensorrtserver.api")
+    assert done.returncode == 1
+    message = done.stderr.strip().split("ImportError: ")[-1]
+    assert "tensorrtserver-1.11.0.dist-info" in message
+    assert site.path in message
+    for command in installation.REMEDY:
+        assert f"\n    {command}" in message
+
+
+def test_nvidias_over_ours_is_found_by_check(site: Site, wheel: Path, nvidia_wheel: Path) -> None:
+    """Installed under NVIDIA's, nothing of ours runs at import; `check` tells which one won."""
+    site.install(wheel)
+    site.install(nvidia_wheel)
+    done = site.python(
+        "import tensorrtserver.api; assert tensorrtserver.api.NVIDIA\n"
+        "from tritonclient_shim.installation import check; print(*check())"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "its code runs instead of ours" in done.stdout
+    assert installation.REMEDY[0] in done.stdout
+
+
+def test_ours_alone_imports_and_passes_the_check(site: Site, wheel: Path) -> None:
+    """A clean installation imports, and `check` has nothing to say about it."""
+    site.install(wheel)
+    done = site.python(
+        "import tensorrtserver\n"
+        "from tritonclient_shim.installation import check; print(check(sys.path[:1]))"
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+def test_nvidias_elsewhere_on_the_path_is_no_mixture(tmp_path: Path) -> None:
+    """A checkout of ours before NVIDIA's wheel in another folder imports; neither owns both."""
+    for name in NVIDIA:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(NVIDIA[name])
+    installation.refuse_mixture(str(ROOT / "tensorrtserver"))
+    assert installation.check([str(ROOT), str(tmp_path)]) == []
+
+
+def test_nvidias_before_ours_on_the_path_is_reported(tmp_path: Path) -> None:
+    """NVIDIA's wheel in a folder before ours hides the shim; `check` names both folders."""
+    for name in NVIDIA:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(NVIDIA[name])
+    (text,) = installation.check([str(tmp_path), str(ROOT)])
+    assert str(tmp_path) in text
+    assert f"it hides tritonclient-shim in {ROOT}" in text
+
+
+def test_compiled_libraries_alone_are_recognised(tmp_path: Path) -> None:
+    """NVIDIA's libraries betray its wheel where the metadata folder has been removed."""
+    (tmp_path / "tensorrtserver" / "api").mkdir(parents=True)
+    (tmp_path / "tensorrtserver" / "api" / "libcrequest.so").touch()
+    with pytest.raises(ImportError, match="libcrequest.so"):
+        installation.refuse_mixture(str(tmp_path / "tensorrtserver"))
+
+
+def test_our_metadata_is_not_taken_for_nvidias(tmp_path: Path) -> None:
+    """Folders with similar names belong to others."""
+    for name in ("tritonclient_shim-0.1.0.dist-info", "tensorrtserver_extras-1.0.dist-info"):
+        (tmp_path / name).mkdir()
+    assert installation.nvidia_files(str(tmp_path)) == []
+
+
+def test_the_check_at_import_is_cheap(tmp_path: Path) -> None:
+    """Among 500 installed distributions the check costs less than half a millisecond."""
+    for number in range(500):
+        (tmp_path / f"package_{number}-1.0.dist-info").mkdir()
+    (tmp_path / "tensorrtserver" / "api").mkdir(parents=True)
+
+    def once() -> float:
+        started = time.perf_counter()
+        installation.refuse_mixture(str(tmp_path / "tensorrtserver"))
+        return time.perf_counter() - started
+
+    assert min(once() for _ in range(50)) < 0.0005
