@@ -1,0 +1,140 @@
+"""A v2 model configuration as v1's message and as a context's profile (v1 §8.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tritonclient_shim.model import ModelConfigDocument
+from tritonclient_shim.protos import model_config_pb2 as pb
+from tritonclient_shim.translate.config import to_profile, to_v1
+
+#: Field 25 of v2's message, ``runtime``: a text that v1 does not know.
+RUNTIME = b"\xca\x01\x07runtime"
+
+JSON: dict[str, Any] = {
+    "name": "m",
+    "platform": "",
+    "backend": "python",
+    "runtime": "",
+    "version_policy": {"latest": {"num_versions": 1}},
+    "max_batch_size": 8,
+    "input": [
+        {
+            "name": "I",
+            "data_type": "TYPE_STRING",
+            "format": "FORMAT_NCHW",
+            "dims": [-1, 3],
+            "is_shape_tensor": False,
+            "optional": True,
+        },
+        {"name": "B", "data_type": "TYPE_BF16", "dims": [1]},
+    ],
+    "output": [{"name": "O", "data_type": "TYPE_FP32", "dims": [10], "label_filename": "l.txt"}],
+    "batch_input": [{"kind": "BATCH_ELEMENT_COUNT", "data_type": "TYPE_FP32"}],
+    "sequence_batching": {
+        "direct": {"minimum_slot_utilization": 0.5},
+        "control_input": [
+            {
+                "name": "C",
+                "control": [{"kind": "CONTROL_SEQUENCE_CORRID", "data_type": "TYPE_UINT64"}],
+            }
+        ],
+    },
+    "parameters": {"data_type": {"string_value": "TYPE_BF16"}},
+    "metric_tags": {"data_type": "TYPE_BF16"},
+    "instance_group": [{"name": "m_0", "kind": "KIND_CPU", "count": 2, "host_policy": ""}],
+    "model_warmup": [{"name": "w", "inputs": {"I": {"data_type": "TYPE_BF16", "dims": [1]}}}],
+}
+
+
+def document(content: Any = None, **more: Any) -> ModelConfigDocument:
+    return ModelConfigDocument(JSON if content is None else content, **more)
+
+
+def test_json_keeps_what_v1_knows() -> None:
+    """§8.3: every field that v1 knows arrives by name; what is newer is dropped."""
+    config = to_v1(document())
+    assert (config.name, config.max_batch_size) == ("m", 8)
+    assert config.version_policy.latest.num_versions == 1
+    assert list(config.input[0].dims) == [-1, 3]
+    assert config.input[0].data_type == pb.TYPE_STRING
+    assert config.input[0].format == pb.ModelInput.FORMAT_NCHW
+    assert config.output[0].label_filename == "l.txt"
+    assert config.instance_group[0].kind == pb.ModelInstanceGroup.KIND_CPU
+    assert config.WhichOneof("scheduling_choice") == "sequence_batching"
+    assert config.sequence_batching.WhichOneof("strategy_choice") == "direct"
+    assert "optional" not in str(config)
+
+
+def test_bf16_keeps_its_number() -> None:
+    """§8.3 DataType: BF16 is the bare number 14, on the wire as in JSON."""
+    wire = pb.ModelConfig(name="m")
+    wire.input.add(name="B").data_type = 14  # type: ignore[assignment]
+    for config in (to_v1(document()), to_v1(document(wire.SerializeToString()))):
+        assert [tensor.data_type for tensor in config.input if tensor.name == "B"] == [14]
+    assert to_v1(document()).model_warmup[0].inputs["I"].data_type == 14
+
+
+def test_users_own_texts_stay() -> None:
+    """§8.3: parameters and tags are the user's, whatever words they hold."""
+    config = to_v1(document())
+    assert config.parameters["data_type"].string_value == "TYPE_BF16"
+    assert config.metric_tags["data_type"] == "TYPE_BF16"
+
+
+def test_64_bit_priorities_are_cut() -> None:
+    """§8.3: v2's 64-bit priorities keep their low 32 bits, as v1's parser leaves them."""
+    batching = {
+        "priority_levels": 2**32 + 7,
+        "default_priority_level": str(2**32 + 3),
+        "priority_queue_policy": {str(2**32 + 1): {"max_queue_size": 5}},
+    }
+    config = to_v1(document({"name": "m", "dynamic_batching": batching}))
+    assert config.dynamic_batching.priority_levels == 7
+    assert config.dynamic_batching.default_priority_level == 3
+    assert config.dynamic_batching.priority_queue_policy[1].max_queue_size == 5
+
+
+def test_wire_bytes_without_newer_fields() -> None:
+    """§8.3: v2's bytes are v1's; fields that v1 has not do not come back out."""
+    wire = pb.ModelConfig(name="m", max_batch_size=3).SerializeToString()
+    assert to_v1(document(wire + RUNTIME)).SerializeToString() == wire
+
+
+@pytest.mark.parametrize(
+    ("platform", "backend", "expected"),
+    [("", "python", "python"), ("ensemble", "", "ensemble"), ("", "", "")],
+)
+def test_platform(platform: str, backend: str, expected: str) -> None:
+    """§8.3 platform: v1's was never empty; a model with a backend shows the backend's name."""
+    content = {"name": "m", "platform": platform}
+    assert to_v1(document(content, backend=backend)).platform == expected
+    wire = pb.ModelConfig(name="m", platform=platform).SerializeToString()
+    assert to_v1(document(wire, backend=backend)).platform == expected
+
+
+def test_profile() -> None:
+    """§3.1: a context keeps names, types, dims, batching and whether there is a sequence."""
+    profile = to_profile("asked", document(decoupled=True))
+    assert (profile.name, profile.max_batch_size, profile.batching) == ("asked", 8, True)
+    assert (profile.stateful, profile.ensemble, profile.decoupled) == (True, False, True)
+    assert list(profile.inputs) == ["I", "B"]
+    assert profile.inputs["I"].dims == (-1, 3)
+    assert [spec.datatype for spec in profile.inputs.values()] == ["BYTES", "BF16"]
+    assert profile.outputs["O"].label_filename == "l.txt"
+    assert profile.outputs["O"].datatype == "FP32"
+
+
+def test_profile_of_others() -> None:
+    """§3.1: ensembles, models without batching, shape tensors, tensors without a type."""
+    content = {
+        "name": "e",
+        "max_batch_size": 0,
+        "input": [{"name": "I", "dims": [2], "is_shape_tensor": True}],
+        "ensemble_scheduling": {"step": [{"model_name": "m", "model_version": -1}]},
+    }
+    profile = to_profile("e", document(content))
+    assert (profile.batching, profile.ensemble, profile.stateful) == (False, True, False)
+    assert (profile.inputs["I"].datatype, profile.inputs["I"].is_shape_tensor) == ("", True)

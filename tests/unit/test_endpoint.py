@@ -1,0 +1,102 @@
+"""url and protocol arguments (v1 §1.5, §3.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorrtserver.api._protocol import ProtocolType, protocol_of
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.translate.endpoint import parse_url
+
+
+@pytest.mark.parametrize("protocol", [HTTP, GRPC])
+@pytest.mark.parametrize(
+    ("url", "secure"),
+    [
+        ("host:8000", False),
+        (b"host:8000", False),
+        ("http://host:8000", False),
+        ("HTTP://host:8000", False),
+        ("https://host:8000", True),
+        (b"https://host:8000/", True),
+        ("grpc://host:8000", False),
+        ("grpcs://host:8000/", True),
+        (" host:8000\n", False),
+    ],
+)
+def test_scheme(url: str | bytes, secure: bool, protocol: str) -> None:
+    """§3.1 url: str or bytes, with or without a scheme; those with an s mean TLS."""
+    assert parse_url(url, protocol) == Endpoint(protocol, "host:8000", secure)
+
+
+def test_path_prefix() -> None:
+    """§3.1 url: an HTTP url may carry a path prefix, and a trailing slash means nothing."""
+    assert parse_url("http://host:80/triton/a/", HTTP).address == "host:80/triton/a"
+
+
+@pytest.mark.parametrize("url", ["", " ", "not a host", "http://", "[::1]:8000", "ünï:1", b"\xff"])
+def test_text_is_never_refused(url: str | bytes) -> None:
+    """§3.1 url empty or garbage: reported by the first call, not when the url is read."""
+    assert isinstance(parse_url(url, HTTP).address, str)
+
+
+@pytest.mark.parametrize("url", [None, 8000, ["host:8000"]])
+def test_no_text(url: object) -> None:
+    """§3.1 url None aborted the process: a client error says what was expected."""
+    with pytest.raises(InferenceServerException, match="url must be text such as") as caught:
+        parse_url(url, HTTP)
+    assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "protocol"),
+    [
+        (0, HTTP),
+        (1, GRPC),
+        (False, HTTP),
+        (True, GRPC),
+        (1.0, GRPC),
+        ("0", HTTP),
+        (ProtocolType.GRPC, GRPC),
+    ],
+)
+def test_protocol_goes_through_int(value: object, protocol: str) -> None:
+    """§1.5 protocol: whatever int() reads as 0 or 1."""
+    assert protocol_of(value) == protocol
+
+
+@pytest.mark.parametrize("value", [2, -1, "7"])
+def test_other_protocol_numbers(value: object) -> None:
+    """§1.5 protocol: any other int is a client error with v1's text."""
+    with pytest.raises(InferenceServerException) as caught:
+        protocol_of(value)
+    assert str(caught.value) == (
+        "[ 0] unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"
+    )
+
+
+def test_protocol_no_int() -> None:
+    """§1.5 protocol: what int() does not read raises its own errors."""
+    with pytest.raises(ValueError, match=r"invalid literal for int\(\) with base 10: 'http'"):
+        protocol_of("http")
+    with pytest.raises(TypeError):
+        protocol_of(None)
+
+
+def test_protocol_type() -> None:
+    """§1.5: an IntEnum equal to ints, shown with its class on every Python."""
+    assert (ProtocolType.HTTP, ProtocolType.GRPC) == (0, 1)
+    assert str(ProtocolType.GRPC) == "ProtocolType.GRPC"
+    assert ProtocolType.__module__ == "tensorrtserver.api"
+
+
+def test_from_str() -> None:
+    """§1.5 from_str: any case; a plain Exception for other names, AttributeError for None."""
+    assert ProtocolType.from_str("hTTp") is ProtocolType.HTTP
+    assert ProtocolType.from_str("gRPC") is ProtocolType.GRPC
+    with pytest.raises(Exception, match="^unexpected protocol: x, expecting HTTP or gRPC$") as e:
+        ProtocolType.from_str("x")
+    assert type(e.value) is Exception
+    with pytest.raises(AttributeError):
+        ProtocolType.from_str(None)  # type: ignore[arg-type]

@@ -1,0 +1,86 @@
+"""v1's wording of what a v2 server says (v1 Appendix E.8, E.10, §3.4, §6.4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonclient_shim.translate.messages import Asked, class_not_available, v1_text
+
+SHAPE = "unexpected shape for input 'INPUT0' for model 'm'. "
+NOTE = " NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension"
+
+
+def test_correlation_id() -> None:
+    """E.8: v1 spoke of a non-zero correlation ID only."""
+    message = "inference request to model 'm' must specify a non-zero or non-empty correlation ID"
+    expected = "inference request to model 'm' must specify a non-zero correlation ID"
+    assert v1_text(message) == expected
+    assert v1_text(f"in ensemble 'e', {message}") == f"in ensemble 'e', {expected}"
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "batching", "sentence"),
+    [
+        ("-1,16", "1,4,4", True, "Expected [16], got [4,4]"),
+        ("-1,-1,3", "2,5", True, "Expected [-1,3], got [5]"),
+        ("-1, 16", "1", True, "Expected [16], got []"),
+        ("-1,16", "", True, "Expected [16], got []"),
+        ("-1,16", "4,4,1", False, "Expected [-1,16], got [4,4,1]"),
+    ],
+)
+def test_shape(expected: str, got: str, batching: bool, sentence: str) -> None:
+    """E.8 shape: v1's shapes have no batch dimension, no spaces, and no note after them."""
+    message = f"{SHAPE}Expected [{expected}], got [{got}].{NOTE if batching else ''}"
+    assert v1_text(message, Asked("m", batching=batching)) == SHAPE + sentence
+
+
+def test_class_type() -> None:
+    """§3.4 CLASS on an unsupported type: v1's name of the output and of the type."""
+    assert class_not_available("OUTPUT0", "BYTES") == (
+        "class result not available for output 'OUTPUT0' due to unsupported type 'TYPE_STRING'"
+    )
+
+
+def test_load_unknown() -> None:
+    """E.10: loading an unknown model says that no version is available."""
+    message = "failed to load 'it's', failed to poll from model repository"
+    assert v1_text(message) == "failed to load 'it's', no version is available"
+
+
+def test_load_failed() -> None:
+    """§6.4 some versions failed: v1 named them all, without their reasons."""
+    message = (
+        "load failed for model 'm': version 1 is at UNAVAILABLE state: Internal: Error: a\n\nAt:\n"
+        "  model.py(6): initialize: in version 9 is at UNAVAILABLE state\n;\n"
+        "version 12 is at UNAVAILABLE state: unloaded;\n"
+    )
+    assert v1_text(message) == "failed to load 'm', versions that are not available: 1,12"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "invalid model version specified '-5' , must be a positive number",
+        "failed to get model version from specified version string '-5' (details: stol), …",
+    ],
+)
+def test_version(message: str) -> None:
+    """E.8 negative version: an unknown version like any other."""
+    expected = "Request for unknown model: 'm' version -5 is not found"
+    assert v1_text(message, Asked("m", "-5")) == expected
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "Request for unknown model: 'm' is not found",
+        "explicit model load / unload is not allowed if polling is enabled",
+        "failed to unload 'm', versions that are still available: 1,2",
+        "shared memory region 'n' already in manager",
+        "Request timeout expired",
+    ],
+)
+def test_the_rest_is_the_servers(message: str) -> None:
+    """E.10: the wording of 1.13 to 1.15 is mostly Triton's own and stays."""
+    assert v1_text(message, Asked("m", "1", True)) == message

@@ -1,0 +1,128 @@
+"""A session's backend and v1's two families of errors (v1 §1.6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonclient_shim import session as module
+from tritonclient_shim.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    ServerFault,
+    TransportFault,
+)
+from tritonclient_shim.model import HTTP, Endpoint, ServerMetadata
+from tritonclient_shim.session import ServerSession
+
+ENDPOINT = Endpoint(HTTP, "host:1")
+
+
+class FakeBackend:
+    """A server that tells its metadata, or fails to."""
+
+    def __init__(self, metadata: ServerMetadata | Fault) -> None:
+        self.metadata = metadata
+        self.asked = 0
+        self.closed = 0
+
+    def server_metadata(self) -> ServerMetadata:
+        self.asked += 1
+        if isinstance(self.metadata, Fault):
+            raise self.metadata
+        return self.metadata
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
+    fake = FakeBackend(ServerMetadata("inference:0", "2"))
+    monkeypatch.setattr(module, "open_backend", lambda endpoint, headers: fake)
+    return fake
+
+
+def test_opens_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """§6: making a context opens nothing; the first use opens once, with the headers."""
+    opened: list[object] = []
+
+    def open_backend(*arguments: object) -> FakeBackend:
+        opened.append(arguments)
+        return FakeBackend(ServerMetadata("", ""))
+
+    monkeypatch.setattr(module, "open_backend", open_backend)
+    session = ServerSession(ENDPOINT, (("A", "1"),))
+    assert opened == []
+    assert session.backend is session.backend
+    assert opened == [(ENDPOINT, (("A", "1"),))]
+
+
+def test_close(backend: FakeBackend) -> None:
+    """§6 close: idempotent, and harmless on a session that was never used."""
+    session = ServerSession(ENDPOINT)
+    session.close()
+    assert session.backend is backend
+    session.close()
+    session.close()
+    assert backend.closed == 1
+
+
+def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend opened while another thread opened one is closed, and the other's is used."""
+    session = ServerSession(ENDPOINT)
+    first, second = (FakeBackend(ServerMetadata("", "")) for _ in range(2))
+    pending = [second, first]
+
+    def open_backend(*_: object) -> FakeBackend:
+        opened = pending.pop()
+        if pending:
+            assert session.backend is second  # the other thread, in the midst of ours
+        return opened
+
+    monkeypatch.setattr(module, "open_backend", open_backend)
+    assert session.backend is second
+    assert (first.closed, second.closed) == (1, 0)
+
+
+def test_server_family(backend: FakeBackend) -> None:
+    """§1.6: what the server refused has its id and a positive request id; no prefix in message."""
+    session = ServerSession(ENDPOINT)
+    error = session.fault_to_error(ServerFault("no", "NOT_FOUND", "404"), 17)
+    assert str(error) == "[inference:0 17] no"
+    assert (error.message(), error.status()) == ("no", "404")
+    assert session.server_error("x").request_id() > 0
+    assert backend.asked == 1
+
+
+def test_server_that_hides_its_id(backend: FakeBackend) -> None:
+    """§1.6: an error is reported also when the server does not tell its id; it is asked again."""
+    session = ServerSession(ENDPOINT)
+    backend.metadata = ServerFault("restricted", "UNAVAILABLE")
+    assert str(session.server_error("no", 3)) == "[ 3] no"
+    backend.metadata = ServerMetadata("late", "2")
+    assert session.server_error("no", 3).server_id() == "late"
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (TransportFault("HTTP client failed: x", "s"), "HTTP client failed: x"),
+        (ForeignFault("html"), "status request did not return status"),
+    ],
+)
+def test_client_family(backend: FakeBackend, fault: Fault, message: str) -> None:
+    """§1.6, §0.1: what the client found has server id '' and request id 0."""
+    error = ServerSession(ENDPOINT).fault_to_error(fault, 9, "status request did not return status")
+    assert (error.message(), error.server_id(), error.request_id()) == (message, "", 0)
+    assert backend.asked == 0
+
+
+def test_guard_chains(backend: FakeBackend) -> None:
+    """A fault inside the guard is raised in v1's words, with the fault and its text behind it."""
+    fault = ServerFault("failed to load 'm', failed to poll from model repository", "INTERNAL")
+    with pytest.raises(InferenceServerException) as caught, ServerSession(ENDPOINT).guard(4):
+        raise fault
+    assert caught.value.message() == "failed to load 'm', no version is available"
+    assert caught.value.__cause__ is fault
+    assert caught.value.debug_details() == fault.message

@@ -1,0 +1,204 @@
+"""What a v2 server tells as v1's ServerStatus and ModelRepositoryIndex (v1 §6.2, §6.3)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tritonclient_shim.model import (
+    BatchStatistics,
+    Duration,
+    IndexRow,
+    ModelConfigDocument,
+    ModelStatistics,
+    ServerMetadata,
+    ServerSnapshot,
+)
+from tritonclient_shim.protos import server_status_pb2 as pb
+from tritonclient_shim.translate.status import infer_stats, to_index, to_status, tracked_rows
+
+METADATA = ServerMetadata("inference:0", "2.51.0")
+COUNTS = st.lists(st.integers(1, 50), min_size=1, max_size=5)
+
+
+def batch(size: int, count: int) -> BatchStatistics:
+    return BatchStatistics(
+        size, Duration(count, count), Duration(count, 10 * count), Duration(count, 100 * count)
+    )
+
+
+def statistics(
+    counts: list[int], requests: int | None = None, failures: int = 0
+) -> ModelStatistics:
+    """Executions of the batch sizes 1, 2, … so many times each, for so many requests."""
+    executions = sum(counts)
+    successes = executions if requests is None else requests
+    return ModelStatistics(
+        name="m",
+        version="1",
+        last_inference_ms=1234,
+        inference_count=sum(size * count for size, count in enumerate(counts, 1)),
+        execution_count=executions,
+        success=Duration(successes, 1007 * successes),
+        fail=Duration(failures, 5 * failures),
+        queue=Duration(successes, 13),
+        compute_input=Duration(successes, executions),
+        compute_infer=Duration(successes, 10 * executions),
+        compute_output=Duration(successes, 100 * executions),
+        batches=tuple(batch(size, count) for size, count in enumerate(counts, 1)),
+    )
+
+
+def status_of(*rows: IndexRow, **more: object) -> pb.ServerStatus:
+    snapshot = ServerSnapshot(METADATA, True, 5, rows, **more)  # type: ignore[arg-type]
+    return to_status(snapshot)
+
+
+def test_server_fields() -> None:
+    """§6.2 id, version, uptime_ns, ready_state; the counters of other calls stay unset."""
+    status = status_of()
+    assert (status.id, status.version, status.uptime_ns) == ("inference:0", "2.51.0", 5)
+    assert status.ready_state == pb.SERVER_READY
+    assert not any(field.name.endswith("_stats") for field, _ in status.ListFields())
+
+
+def test_failed_server() -> None:
+    """E.12: a server that failed to start is FAILED_TO_INITIALIZE, without models."""
+    status = to_status(ServerSnapshot(METADATA, live=False, uptime_ns=1))
+    assert status.ready_state == pb.SERVER_FAILED_TO_INITIALIZE
+    assert (status.id, len(status.model_status), status.uptime_ns) == ("inference:0", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("state", "number"),
+    [("READY", 1), ("UNAVAILABLE", 2), ("LOADING", 3), ("UNLOADING", 4), ("", 0), ("NEW", 0)],
+)
+def test_version_state(state: str, number: int) -> None:
+    """§6.2 ready_state: the index's words as v1's numbers, UNKNOWN for anything else."""
+    status = status_of(IndexRow("m", "3", state))
+    assert status.model_status["m"].version_status[3].ready_state == number
+
+
+def test_reason() -> None:
+    """§6.2 ready_state_reason: the index's reason, unset when there is none."""
+    versions = (
+        status_of(IndexRow("m", "1", "UNAVAILABLE", "unloaded"), IndexRow("m", "2", "READY"))
+        .model_status["m"]
+        .version_status
+    )
+    assert versions[1].ready_state_reason.message == "unloaded"
+    assert not versions[2].HasField("ready_state_reason")
+
+
+def test_config_or_name() -> None:
+    """§6.2 config: complete where v2 gives it, the name alone where it does not."""
+    document = ModelConfigDocument({"name": "m", "max_batch_size": 4}, backend="python")
+    status = status_of(
+        IndexRow("m", "1", "READY"), IndexRow("n", "1", "UNAVAILABLE"), configs={"m": document}
+    )
+    assert status.model_status["m"].config.max_batch_size == 4
+    assert status.model_status["m"].config.platform == "python"
+    assert [field.name for field, _ in status.model_status["n"].config.ListFields()] == ["name"]
+
+
+def test_duplicate_model() -> None:
+    """E.12: a model found in two repositories has a row without version, and no version here."""
+    status = status_of(IndexRow("m", "", "UNAVAILABLE", "model appears in two or more"))
+    assert len(status.model_status["m"].version_status) == 0
+
+
+def test_counts_of_a_version() -> None:
+    """§6.2: execution and inference counts and the time of the last inference."""
+    status = status_of(
+        IndexRow("m", "1", "READY"),
+        IndexRow("m", "2", "READY"),
+        statistics=(statistics([3, 2]),),
+    )
+    first = status.model_status["m"].version_status[1]
+    assert (first.model_execution_count, first.model_inference_count) == (5, 7)
+    assert first.last_inference_timestamp_milliseconds == 1234
+    assert not status.model_status["m"].version_status[2].infer_stats
+
+
+def test_requests_by_batch_size() -> None:
+    """v2-mapping §7: without merged requests every batch size has its own exact counts."""
+    stats = infer_stats(statistics([3, 2]))
+    assert {size: row.success.count for size, row in stats.items()} == {1: 3, 2: 2}
+    two = stats[2]
+    assert (two.compute.count, two.compute.total_time_ns) == (2, 222)
+    assert two.compute_infer.total_time_ns == 20
+    assert (two.success.total_time_ns, two.queue.count) == (2014, 2)
+
+
+@given(COUNTS)
+def test_shares_lose_nothing(counts: list[int]) -> None:
+    """v2-mapping §7: the times shared out by count add up to the server's totals."""
+    whole = statistics(counts)
+    rows = infer_stats(whole).values()
+    assert sum(row.success.total_time_ns for row in rows) == whole.success.ns
+    assert sum(row.queue.total_time_ns for row in rows) == whole.queue.ns
+    assert sum(row.success.count for row in rows) == whole.success.count
+
+
+def test_merged_requests() -> None:
+    """v2-mapping §7: requests executed together are all under 1, with the totals."""
+    stats = infer_stats(statistics([0, 3], requests=6))
+    assert list(stats) == [1]
+    assert (stats[1].success.count, stats[1].success.total_time_ns) == (6, 6042)
+    assert (stats[1].compute.count, stats[1].compute.total_time_ns) == (6, 333)
+    assert stats[1].queue.total_time_ns == 13
+
+
+def test_failures() -> None:
+    """v2-mapping §7: failures are under 0, v1's row for an unknown batch size."""
+    stats = infer_stats(statistics([2], failures=4))
+    assert (stats[0].failed.count, stats[0].failed.total_time_ns) == (4, 20)
+    assert stats[1].success.count == 2
+    assert not stats[1].HasField("failed")
+
+
+def test_no_requests() -> None:
+    """§6.2 infer_stats: no row before the first request."""
+    assert infer_stats(ModelStatistics("m", "1")) == {}
+
+
+def test_requests_without_executions() -> None:
+    """An ensemble counts requests and no executions of its own: all under 1."""
+    stats = infer_stats(ModelStatistics("e", "1", success=Duration(2, 9)))
+    assert {size: row.success.count for size, row in stats.items()} == {1: 2}
+
+
+INDEX = (
+    IndexRow("a", "1", "READY"),
+    IndexRow("never"),
+    IndexRow("b", "1", "UNAVAILABLE", "unloaded"),
+)
+LOADED = (ModelStatistics("a", "1"), ModelStatistics("gone", "1"), ModelStatistics("gone", "2"))
+
+
+def test_tracked_models() -> None:
+    """§6.2 model_status: what was loaded once, also when unloaded since or deleted on disk."""
+    rows = tracked_rows(INDEX, LOADED)
+    assert [(row.name, row.version, row.state) for row in rows] == [
+        ("a", "1", "READY"),
+        ("b", "1", "UNAVAILABLE"),
+        ("gone", "1", "READY"),
+        ("gone", "2", "READY"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "versions"), [("a", ["1"]), ("gone", ["1", "2"]), ("never", []), ("x", [])]
+)
+def test_one_tracked_model(name: str, versions: list[str]) -> None:
+    """§6.2 model_name: only that model."""
+    rows = tracked_rows(INDEX, LOADED, name)
+    assert [row.version for row in rows] == versions
+    assert {row.name for row in rows} <= {name}
+
+
+def test_index() -> None:
+    """§6.3: every name once, sorted, loaded or not, though v2 has a row per version."""
+    rows = [IndexRow("b", "1", "READY"), IndexRow("b", "2", "READY"), IndexRow("a")]
+    assert [entry.name for entry in to_index(rows).models] == ["a", "b"]
