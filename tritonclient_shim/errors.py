@@ -5,6 +5,8 @@
     tritonclient.utils.InferenceServerException
       └ InferenceServerException      what legacy code catches (shown as tensorrtserver.api.…)
 
+    ctypes.ArgumentError              an argument of the wrong type, as v1's C layer refused it
+
     Fault                             raised by backends, never seen by users
       ├ ServerFault                   the server answered, and refused
       ├ TransportFault                no usable answer: connection, TLS, DNS, time-out
@@ -13,9 +15,19 @@
 
 from __future__ import annotations
 
+from ctypes import ArgumentError
 from typing import Any
 
 from tritonclient.utils import InferenceServerException as _TritonException
+
+__all__ = [
+    "ArgumentError",
+    "Fault",
+    "ForeignFault",
+    "InferenceServerException",
+    "ServerFault",
+    "TransportFault",
+]
 
 
 class InferenceServerException(_TritonException):

@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Any, Callable, Sequence, TypeVar, Union
 
 from tensorrtserver.api._protocol import protocol_of
-from tensorrtserver.api._star_names import ArgumentError
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim import notice
+from tritonclient_shim.errors import ArgumentError, InferenceServerException
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.session import ServerSession
 from tritonclient_shim.translate.endpoint import parse_url
@@ -27,6 +27,7 @@ class ServerContext:
 
     def _open(self, url: Any, protocol: Any, verbose: Any, http_headers: Any) -> None:
         """Keep how to reach the server; nothing is sent (v1 §6)."""
+        notice.headline()
         endpoint = parse_url(url, protocol_of(protocol))
         headers = parse_headers(http_headers, endpoint.protocol)
         self._ctx = ServerSession(endpoint, headers, bool(verbose))

@@ -29,6 +29,8 @@ class _PkgResources(ModuleType):
     """``pkg_resources``, imported at its first use: slow, deprecated, and gone from setuptools."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # repr, copy and inspect ask for these: no reason to import
+            raise AttributeError(name)
         return getattr(importlib.import_module("pkg_resources"), name)
 
 

@@ -1,0 +1,355 @@
+"""InferContext: inference in every calling style of v1."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+from tensorrtserver.api._protocol import protocol_of
+from tritonclient_shim import control, notice
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.ids import next_request_id
+from tritonclient_shim.infer_session import Answer, InferSession
+from tritonclient_shim.translate import arguments
+from tritonclient_shim.translate.endpoint import parse_url
+from tritonclient_shim.translate.headers import parse_headers, refuse_reserved
+
+_UNSET: Any = object()
+
+
+class InferContext:
+    """Runs inference on one model of one server.
+
+    Parameters
+    ----------
+    url : str or bytes
+        ``host:port``; a scheme is accepted (``https://`` and ``grpcs://`` mean TLS), for HTTP
+        a path prefix as well.
+    protocol : ProtocolType or int
+        HTTP (0) or GRPC (1).
+    model_name : str or bytes
+        The model.
+    model_version : int, optional
+        The version; None, and any negative number over HTTP, is the latest (v1 §3.1).
+    verbose : bool, optional
+        Print the server's status when the context is made (v1 §10.2).
+    correlation_id : int, optional
+        Sequence of the requests, modulo 2**64; 0 is none.
+    streaming : bool, optional
+        Send requests over one gRPC stream; GRPC only.
+    http_headers : list of str or bytes, optional
+        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+
+    Raises
+    ------
+    InferenceServerException
+        The server cannot be reached or does not know the model (v1 §3.1).
+    ctypes.ArgumentError
+        `model_version` or `correlation_id` is not an integer.
+    ValueError, TypeError
+        `protocol` is not a number.
+    """
+
+    class ResultFormat:
+        """How an output is to be returned; ``RAW`` is a tuple, ``CLASS`` an int (v1 §3.8)."""
+
+        RAW = (1,)
+        CLASS = 2
+
+    def __init__(
+        self,
+        url: Any,
+        protocol: Any,
+        model_name: Any,
+        model_version: Any = None,
+        verbose: Any = False,
+        correlation_id: Any = 0,
+        streaming: Any = False,
+        http_headers: Any = [],  # noqa: B006 - v1's signature; never changed
+    ) -> None:
+        self._ctx: InferSession | None = None
+        self._forget_last()
+        self._correlation_id = correlation_id
+        self._last_correlation_id = 0
+        notice.headline()
+        self._ctx = _open(
+            url,
+            protocol,
+            model_name,
+            model_version,
+            verbose,
+            correlation_id,
+            streaming,
+            http_headers,
+        )
+
+    def __enter__(self) -> InferContext:
+        return self
+
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # While the interpreter shuts down nothing can be waited for any more.
+        self._close(wait=not sys.is_finalizing())
+
+    def close(self) -> None:
+        """Close the context; a second call does nothing.
+
+        Outstanding asynchronous requests are dropped: at once over HTTP, after the next
+        response and its callback over gRPC, after all responses on a stream (v1 §5).
+        """
+        self._close(wait=True)
+
+    def _close(self, wait: bool) -> None:
+        session, self._ctx = getattr(self, "_ctx", None), None
+        if session is not None:
+            self._last_correlation_id = session.correlation_id
+            session.close(wait)
+
+    def _session(self) -> InferSession:
+        if self._ctx is None:
+            # v1 ended the process here (v1 §6); known difference ``closed-infer-context``.
+            raise InferenceServerException("InferContext is closed")
+        return self._ctx
+
+    def _forget_last(self) -> None:
+        self._last_request_id: int | None = None
+        self._last_request_model_name: str | None = None
+        self._last_request_model_version: int | None = None
+
+    # ------------------------------------------------------------------------ inference
+
+    def run(
+        self,
+        inputs: Any,
+        outputs: Any,
+        batch_size: Any = 1,
+        flags: Any = 0,
+        corr_id: Any = 0,
+        priority: Any = 0,
+        timeout_us: Any = 0,
+    ) -> dict[Any, list[Any]]:
+        """Run one inference and wait for its results.
+
+        Parameters
+        ----------
+        inputs : dict
+            Input name to a list of arrays, one per batch entry and without the batch
+            dimension; or to a shared-memory handle, or ``(handle, shape)`` (v1 §3.3, §3.7).
+            Bytes are sent as they are, never converted; object, ``S`` and ``U`` arrays are
+            strings.
+        outputs : dict
+            Output name to ``RAW``, ``(CLASS, k)`` or ``(RAW, handle)`` (v1 §3.8).
+        batch_size : int, optional
+            Number of batch entries; 0 runs one and returns empty lists (v1 §3.5).
+        flags : int, optional
+            ``InferRequestHeader.FLAG_SEQUENCE_START`` (1), ``FLAG_SEQUENCE_END`` (2).
+        corr_id : int, optional
+            New correlation id; it stays with the context. 0 keeps the present one.
+        priority : int, optional
+            Priority level for the model's scheduler, 0 is its default.
+        timeout_us : int, optional
+            Time limit in the server's queue in microseconds, 0 is none.
+
+        Returns
+        -------
+        dict
+            Output name to a list with one entry per batch entry: a private writable array,
+            or a list of ``(index, value, label)`` for CLASS (v1 §4).
+
+        Raises
+        ------
+        InferenceServerException
+            The request is invalid, or the server or the connection failed.
+        ctypes.ArgumentError
+            A number is not an integer.
+        """
+        self._forget_last()
+        scalars = (batch_size, flags, corr_id, priority, timeout_us)
+        answer = self._session().run(inputs, outputs, scalars)
+        self._last_request_id = answer.request_id
+        results = answer.results()
+        self._keep_model(answer)
+        return results
+
+    def async_run(self, *args: Any, **kwargs: Any) -> int | None:
+        """Send one inference without waiting for it.
+
+        ``async_run(callback, inputs, outputs, batch_size=1, flags=0, corr_id=0, priority=0,
+        timeout_us=0)`` (1.8 and later) returns None and calls ``callback(context,
+        request_id)`` on the context's callback thread when the request has completed or
+        failed. ``async_run(inputs, outputs, batch_size=1, flags=0, …)`` (up to 1.7) returns
+        the request id. Arguments are those of :meth:`run`.
+
+        Returns
+        -------
+        int or None
+            The request id in the style up to 1.7, None in the style of 1.8.
+
+        Raises
+        ------
+        InferenceServerException
+            The request is invalid; the callback is then never called (v1 §5).
+        """
+        if "callback" in kwargs or (args and (callable(args[0]) or args[0] is None)):
+            self._async_with_callback(*args, **kwargs)
+            return None
+        return self._async_with_id(*args, **kwargs)
+
+    def async_run_with_cb(self, *args: Any, **kwargs: Any) -> None:
+        """Send one inference and call back: the name that 1.4–1.7 had for it (v1 §2.1)."""
+        self._async_with_callback(*args, **kwargs)
+
+    def _async_with_callback(
+        self,
+        callback: Callable[[InferContext, int], Any],
+        inputs: Any,
+        outputs: Any,
+        batch_size: Any = 1,
+        flags: Any = 0,
+        corr_id: Any = 0,
+        priority: Any = 0,
+        timeout_us: Any = 0,
+    ) -> None:
+        scalars = (batch_size, flags, corr_id, priority, timeout_us)
+        self._session().start(lambda id: callback(self, id), inputs, outputs, scalars)
+
+    def _async_with_id(
+        self,
+        inputs: Any,
+        outputs: Any,
+        batch_size: Any = 1,
+        flags: Any = 0,
+        corr_id: Any = 0,
+        priority: Any = 0,
+        timeout_us: Any = 0,
+    ) -> int:
+        scalars = (batch_size, flags, corr_id, priority, timeout_us)
+        return self._session().start(None, inputs, outputs, scalars)
+
+    def get_async_run_results(
+        self, request_id: Any, wait: Any = _UNSET
+    ) -> dict[Any, list[Any]] | None:
+        """Fetch the results of an asynchronous request; they can be fetched once.
+
+        Parameters
+        ----------
+        request_id : int
+            The id that :meth:`async_run` returned, or that the callback was given.
+        wait : bool, optional
+            Up to 1.7: wait for the request (True), or return None when it is not ready
+            (False). Left out, as from 1.8 on, a request with a callback is known from the
+            moment its callback runs, and one without is waited for (v1 §2.3).
+
+        Returns
+        -------
+        dict or None
+            What :meth:`run` returns.
+
+        Raises
+        ------
+        InferenceServerException
+            The id is unknown, or the request failed (v1 §5).
+        """
+        number = arguments.unsigned(request_id, arguments.UINT64, 2)
+        answer = self._session().fetch(number, None if wait is _UNSET else bool(wait))
+        if answer is None:
+            self._last_request_id = 0
+            return None
+        self._last_request_id = answer.request_id
+        results = answer.results()
+        # v1 §4.4: name and version are set only where there are none; otherwise they go stale.
+        if self._last_request_model_name is None:
+            self._keep_model(answer)
+        return results
+
+    def get_ready_async_request(self, wait: Any) -> int | None:
+        """Id of a finished request without callback whose results nobody has fetched (≤1.7).
+
+        Parameters
+        ----------
+        wait : bool
+            Wait until there is one; otherwise None is returned when there is none.
+
+        Returns
+        -------
+        int or None
+            The lowest such id. The request stays ready until it is fetched (v1 §2.2).
+
+        Raises
+        ------
+        InferenceServerException
+            No such request is outstanding.
+        """
+        return self._session().ready(bool(wait))
+
+    # ---------------------------------------------------------------------- information
+
+    def _keep_model(self, answer: Answer) -> None:
+        self._last_request_model_name = answer.reply.model_name
+        self._last_request_model_version = answer.reply.model_version
+
+    def correlation_id(self) -> int:
+        """The context's present correlation id; works after :meth:`close` as well (v1 E.13)."""
+        if self._ctx is None:
+            return self._last_correlation_id
+        return self._ctx.correlation_id
+
+    def get_last_request_id(self) -> int | None:
+        """Id of the last answered request, counted by this process; None if none (v1 §4.4).
+
+        v1's server numbered its requests; v2 servers do not, so the numbers are made here:
+        positive, increasing, unique in the process.
+        """
+        return self._last_request_id
+
+    def get_last_request_model_name(self) -> str | None:
+        """Name of the model that answered last, None if none (v1 §4.4)."""
+        return self._last_request_model_name
+
+    def get_last_request_model_version(self) -> int | None:
+        """Version of the model that answered last, None if none (v1 §4.4)."""
+        return self._last_request_model_version
+
+    def get_stat(self) -> dict[str, int]:
+        """Counters of this context (v1 §4.6): requests, and nanoseconds spent on them.
+
+        Returns
+        -------
+        dict
+            ``completed_request_count``, ``cumulative_total_request_time_ns``,
+            ``cumulative_send_time_ns``, ``cumulative_receive_time_ns``.
+        """
+        return self._session().stat.as_dict()
+
+
+InferContext.__module__ = "tensorrtserver.api"
+
+
+def _open(
+    url: Any,
+    protocol: Any,
+    model_name: Any,
+    model_version: Any,
+    verbose: Any,
+    correlation_id: Any,
+    streaming: Any,
+    http_headers: Any,
+) -> InferSession:
+    """The constructor's arguments, checked in v1's order (v1 §3.1) → an open session."""
+    kind = protocol_of(protocol)
+    version = -1 if model_version is None else arguments.signed64(model_version, 7)
+    sequence = arguments.unsigned(correlation_id, arguments.UINT64, 8)
+    if streaming and kind == "http":
+        raise InferenceServerException("Streaming is only allowed with gRPC protocol")
+    headers = parse_headers(http_headers, kind)
+    refuse_reserved(headers)
+    endpoint = parse_url(url, kind)
+    name = arguments.text(model_name, "model_name")
+    session = InferSession(
+        endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
+    )
+    if verbose:
+        control.server_status(session, name, next_request_id())
+    return session

@@ -1,0 +1,32 @@
+"""``serialize_string_tensor``, for string tensors in shared memory (v1 §3.6, since 1.11)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tritonclient_shim.translate import strings
+
+
+def serialize_string_tensor(input_tensor: Any) -> Any:
+    """Serialise a string tensor as it lies in shared memory.
+
+    Parameters
+    ----------
+    input_tensor : numpy.ndarray
+        Array of dtype object or ``S``, of any shape but not empty.
+
+    Returns
+    -------
+    numpy.ndarray
+        0-d array of dtype ``S<n>``: per element, in C order, a 4-byte little-endian length
+        and the bytes.
+
+    Raises
+    ------
+    InferenceServerException
+        `input_tensor` is no array, is empty, or holds neither objects nor bytes.
+    """
+    return strings.serialize_string_tensor(input_tensor)
+
+
+serialize_string_tensor.__module__ = "tensorrtserver.api"

@@ -1,0 +1,274 @@
+"""One InferContext's session: legacy arguments in, answers out, synchronously or not."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from functools import partial
+from time import perf_counter_ns
+from typing import Any, Mapping, cast
+
+from tritonclient_shim.backends.base import Outcome, StreamingBackend
+from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault
+from tritonclient_shim.ids import next_request_id
+from tritonclient_shim.inflight import Callback, InFlight
+from tritonclient_shim.labels import LabelBook
+from tritonclient_shim.model import (
+    GRPC,
+    HTTP,
+    Endpoint,
+    InferCall,
+    InferReply,
+    ModelProfile,
+    V1Reply,
+    V1Request,
+)
+from tritonclient_shim.session import ServerSession
+from tritonclient_shim.shm.region import Region, RegionError
+from tritonclient_shim.shm.registry import lookup
+from tritonclient_shim.stats import ContextStat
+from tritonclient_shim.streams import ContextStream
+from tritonclient_shim.translate import config, lower, reply, request, result
+from tritonclient_shim.translate.headers import Headers
+from tritonclient_shim.translate.messages import Asked
+
+_NO_STATUS = "infer request did not return status"
+
+
+def look_up(handle: object) -> Region:
+    """The region of a shared-memory handle; InferenceServerException when it is none of ours."""
+    try:
+        return lookup(handle)
+    except RegionError as error:
+        raise InferenceServerException(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A request that the server has answered; reading its results may still fail."""
+
+    request_id: int  # the server-side id (v1 §4.5)
+    options: request.Options
+    reply: V1Reply
+
+    def results(self) -> dict[Any, list[Any]]:
+        """The dict that ``run`` returns; v1's client errors where the reply does not fit."""
+        return result.to_results(self.options, self.reply)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What must be kept of a request until its outcome is read."""
+
+    options: request.Options
+    request: V1Request
+    request_id: int
+    started_ns: int
+    sent_ns: int = 0
+
+
+class InferSession(ServerSession):
+    """The server side of one InferContext. Any method may be called from any thread."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        headers: Headers,
+        model_name: str,
+        model_version: int,
+        correlation_id: int,
+        streaming: bool,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(endpoint, headers, verbose)
+        self.model_name = model_name
+        self.model_version = model_version
+        self.correlation_id = correlation_id
+        self.stat = ContextStat()
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._requests: InFlight[Sent] = InFlight()
+        self._labels = LabelBook()
+        self._lock = threading.Lock()
+        self._stream: ContextStream | None = None
+        self._profile: ModelProfile | None = None
+        try:
+            self._connect(streaming)
+        except BaseException:
+            self.close(wait=False)
+            raise
+
+    def _connect(self, streaming: bool) -> None:
+        """Open the stream, then read the model's configuration, as v1's constructor did."""
+        request_id = next_request_id()
+        with self.guard(request_id, "status request did not return status"):
+            if streaming:
+                self._stream = ContextStream(cast(StreamingBackend, self.backend))
+            self._profile = self._read_profile(request_id)
+        if streaming and self._profile and self._profile.decoupled:
+            raise self.client_error(
+                f"model '{self.model_name}' is decoupled: it answers a request with any number "
+                "of responses, which this API cannot express; use tritonclient.grpc's streams"
+            )
+
+    def _read_profile(self, request_id: int) -> ModelProfile | None:
+        """The model's profile; None for a model that is known but has no version loaded.
+
+        v1 kept the configuration of an unloaded model: its contexts could be made, and
+        failed at the first request (v1 §3.4).
+        """
+        if not self.model_name:
+            self.backend.server_metadata()
+            raise self.client_error('unable to find status information for ""')
+        try:
+            document = self.backend.model_config(self.model_name)
+        except ServerFault as fault:
+            if fault.code == "NOT_FOUND" and fault.message.endswith("has no available versions"):
+                return None
+            if fault.code == "NOT_FOUND":
+                raise self.server_error(
+                    f"no status available for unknown model '{self.model_name}'",
+                    request_id,
+                    fault.status,
+                ) from fault
+            raise
+        return config.to_profile(self.model_name, document)
+
+    def profile(self) -> ModelProfile:
+        """The model's profile, read once; read again while the model was not loaded."""
+        if self._profile is None:
+            request_id = next_request_id()
+            with self.guard(request_id, "status request did not return status"):
+                document = self.backend.model_config(self.model_name)
+            self._profile = config.to_profile(self.model_name, document)
+        return self._profile
+
+    # ------------------------------------------------------------------------- requests
+
+    def run(self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], scalars: Any) -> Answer:
+        """One inference, answered when this returns; InferenceServerException otherwise.
+
+        ``scalars`` are batch_size, flags, corr_id, priority and timeout_us as given.
+        """
+        sent = self._prepare(inputs, outputs, scalars, streaming_id=self._stream is not None)
+        try:
+            call = self._lower(sent.request)
+            infer = self._stream.infer if self._stream else self.backend.infer
+            outcome: Outcome = infer(call)
+        except Fault as fault:
+            outcome = fault
+        return self._read(sent, outcome, perf_counter_ns())
+
+    def start(
+        self,
+        callback: Callback | None,
+        inputs: Mapping[Any, Any],
+        outputs: Mapping[Any, Any],
+        scalars: Any,
+    ) -> int:
+        """Send a request and return its client id; validation errors are raised here (v1 §5)."""
+        sent = self._prepare(inputs, outputs, scalars, streaming_id=True)
+        client_id = sent.request.id
+        self._requests.add(client_id, replace(sent, request=self._kept(sent.request)), callback)
+        done = partial(self._completed, client_id, sent)
+        try:
+            call = self._lower(sent.request)
+        except ServerFault as fault:  # v1's server refused it: the fetch tells
+            done(fault)
+            return client_id
+        try:
+            self._send(call, done)
+        except Fault as fault:
+            self._requests.forget(client_id)
+            raise self._error(fault, sent.request_id) from fault
+        return client_id
+
+    def fetch(self, client_id: int, wait: bool | None) -> Answer | None:
+        """The answer of an asynchronous request, once; see :meth:`InFlight.take`."""
+        entry = self._requests.take(client_id, wait)
+        if entry is None:
+            return None
+        counts = self.endpoint.protocol == GRPC
+        return self._read(entry.context, entry.outcome, perf_counter_ns(), counts)
+
+    def ready(self, wait: bool) -> int | None:
+        """Id of a completed request without callback; see :meth:`InFlight.ready`."""
+        return self._requests.ready(wait)
+
+    def close(self, wait: bool = True) -> None:
+        """Drop what is outstanding as v1 did for this kind of context (v1 §5); idempotent."""
+        unary_grpc = self.endpoint.protocol == GRPC and self._stream is None
+        self._requests.close(wait_for_next=wait and unary_grpc)
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close(wait)
+        super().close()
+
+    # ---------------------------------------------------------------------------- steps
+
+    def _prepare(
+        self,
+        inputs: Mapping[Any, Any],
+        outputs: Mapping[Any, Any],
+        scalars: Any,
+        streaming_id: bool,
+    ) -> Sent:
+        """Check the arguments in v1's order; a new correlation id sticks (v1 §3.2, §3.9)."""
+        started = perf_counter_ns()
+        profile = self.profile()
+        options = request.parse_options(profile, inputs, outputs, scalars, look_up)
+        with self._lock:
+            self.correlation_id = options.correlation_id or self.correlation_id
+            correlation_id = self.correlation_id
+        bound = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
+        client_id = self._requests.next_id() if streaming_id else 0
+        made = request.build(options, bound, self.model_version, correlation_id, client_id)
+        return Sent(options, made, next_request_id(), started, perf_counter_ns() - started)
+
+    def _lower(self, made: V1Request) -> InferCall:
+        return lower.lower(self.profile(), made, self.endpoint.protocol)
+
+    def _send(self, call: InferCall, done: Any) -> None:
+        if self._stream is not None:
+            self._stream.send(call, done)
+        else:
+            self.backend.infer_async(call, done)
+
+    def _completed(self, client_id: int, sent: Sent, outcome: Outcome) -> None:
+        # v1 §4.6: over HTTP an asynchronous request counts when it completes.
+        if self.endpoint.protocol == HTTP and not isinstance(outcome, Fault):
+            self.stat.add(perf_counter_ns() - sent.started_ns, sent.sent_ns, 0)
+        self._requests.complete(client_id, outcome)
+
+    def _kept(self, made: V1Request) -> V1Request:
+        """Drop the input data of a request unless learning labels may need it again."""
+        if any(item.class_count for item in made.outputs):
+            return made
+        return replace(made, inputs=())
+
+    def _read(self, sent: Sent, outcome: Outcome, received: int, counts: bool = True) -> Answer:
+        try:
+            if isinstance(outcome, Fault):
+                raise outcome
+            answer = Answer(sent.request_id, sent.options, self._raise(sent.request, outcome))
+        except Fault as fault:
+            # v1 §4.6: a refusal over HTTP has no body and is not counted.
+            if counts and self.endpoint.protocol == GRPC:
+                self._count(sent, received)
+            raise self._error(fault, sent.request_id) from fault
+        if counts:
+            self._count(sent, received)
+        return answer
+
+    def _raise(self, made: V1Request, answer: InferReply) -> V1Reply:
+        profile = self.profile()
+        labels = self._labels.reader(self.backend, profile, made, answer.model_version)
+        return reply.raise_reply(profile, made, answer, labels)
+
+    def _count(self, sent: Sent, received: int) -> None:
+        now = perf_counter_ns()
+        self.stat.add(now - sent.started_ns, sent.sent_ns, now - received)
+
+    def _error(self, fault: Fault, request_id: int) -> Exception:
+        batching = self._profile is not None and self._profile.batching
+        asked = Asked(self.model_name, str(self.model_version), batching)
+        return self.fault_to_error(fault, request_id, _NO_STATUS, asked)

@@ -1,0 +1,199 @@
+"""Asynchronous requests of one context: their ids, their outcomes, their callbacks.
+
+Backends complete requests on threads of their own; user callbacks run on one daemon
+thread per context, one after another, in the order of completion (v1 §5). Results can be
+fetched once, inside the callback or later, from any thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import queue
+import sys
+import threading
+import traceback
+from typing import Any, Callable, Generic, TypeVar
+
+from tritonclient_shim.errors import InferenceServerException
+
+_T = TypeVar("_T")
+
+Job = Callable[[], None]
+
+#: A user's callback, already bound to its context: called with the request id.
+Callback = Callable[[int], None]
+
+_UNKNOWN_ID = "The request ID doesn't match any existing asynchronous requests"
+_NONE_SENT = "No asynchronous requests have been sent"
+_ONLY_CALLBACKS = (
+    "No asynchronous requests can be returned, all outstanding requests will signal "
+    "completion via their callback function"
+)
+
+
+class CallbackThread:
+    """One daemon thread that runs callbacks in order; started when first needed."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._pid = 0
+        self._ident: int | None = None
+
+    def post(self, job: Callable[[], None]) -> None:
+        """Run ``job`` after all jobs posted before; returns at once."""
+        if self._pid != os.getpid():  # first use, or first use in a forked child
+            self._start()
+        self._jobs.put(job)
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._pid == os.getpid():
+                return
+            self._jobs = queue.SimpleQueue()
+            thread = threading.Thread(
+                target=_run_jobs, args=(self._jobs,), name="tensorrtserver-callback", daemon=True
+            )
+            thread.start()
+            self._ident = thread.ident
+            self._pid = os.getpid()
+
+    def is_current(self) -> bool:
+        """Is this call made by a callback of this context?"""
+        return threading.get_ident() == self._ident
+
+    def stop(self) -> None:
+        """End the thread after the jobs already posted; never waits for it."""
+        if self._pid == os.getpid():
+            self._jobs.put(None)
+
+
+def _run_jobs(jobs: queue.SimpleQueue[Job | None]) -> None:
+    while True:
+        job = jobs.get()
+        if job is None:
+            return
+        try:
+            job()
+        except BaseException:  # v1 §5: whatever a callback raises is printed, then forgotten
+            traceback.print_exc(file=sys.stderr)
+        del job  # a finished job must not keep its context alive
+
+
+class Request(Generic[_T]):
+    """One asynchronous request: what is needed to read its result, and its outcome."""
+
+    __slots__ = ("callback", "context", "fetchable", "outcome")
+
+    def __init__(self, context: _T, callback: Callback | None) -> None:
+        self.context = context
+        self.callback = callback
+        self.outcome: Any = None
+        self.fetchable = False
+
+
+class InFlight(Generic[_T]):
+    """The table of asynchronous requests of one context, by client request id (v1 §4.5)."""
+
+    def __init__(self) -> None:
+        self._table: dict[int, Request[_T]] = {}
+        self._changed = threading.Condition()
+        self._callbacks = CallbackThread()
+        self._delivered = 0
+        self._closed = False
+        #: The next client request id, from 1; streaming contexts use it for run() as well.
+        self.next_id = itertools.count(1).__next__
+
+    def add(self, request_id: int, context: _T, callback: Callback | None) -> None:
+        """Enter a request before it is sent, so that its completion finds it."""
+        with self._changed:
+            self._table[request_id] = Request(context, callback)
+
+    def forget(self, request_id: int) -> None:
+        """Take back a request that could not be sent."""
+        with self._changed:
+            self._table.pop(request_id, None)
+
+    def complete(self, request_id: int, outcome: Any) -> None:
+        """A backend's report; called once per request, from any thread."""
+        with self._changed:
+            request = self._table.get(request_id)
+            if request is None or self._closed:
+                return
+            request.outcome = outcome
+            if request.callback is None:
+                request.fetchable = True
+                self._changed.notify_all()
+                return
+        self._callbacks.post(lambda: self._deliver(request_id, request))
+
+    def _deliver(self, request_id: int, request: Request[_T]) -> None:
+        with self._changed:
+            if self._closed:
+                return
+            request.fetchable = True
+            self._changed.notify_all()
+        try:
+            assert request.callback is not None
+            request.callback(request_id)
+        finally:
+            with self._changed:
+                self._delivered += 1
+                self._changed.notify_all()
+
+    def take(self, request_id: int, wait: bool | None) -> Request[_T] | None:
+        """The completed request, removed from the table; None when not ready and not waiting.
+
+        ``wait`` None is the 1.8+ call: it waits for a request without callback, and knows one
+        with a callback only from the moment its callback runs (v1 §2.3, §5).
+        """
+        with self._changed:
+            request = self._table.get(request_id)
+            if request is None or (wait is None and request.callback and not request.fetchable):
+                raise InferenceServerException(_UNKNOWN_ID)
+            if not request.fetchable:
+                if wait is False:
+                    return None
+                self._changed.wait_for(lambda: request.fetchable or self._closed)
+            if self._closed:
+                raise InferenceServerException("InferContext is closed")
+            if self._table.pop(request_id, None) is None:  # another thread fetched it meanwhile
+                raise InferenceServerException(_UNKNOWN_ID)
+            return request
+
+    def ready(self, wait: bool) -> int | None:
+        """Lowest id of a completed request without callback; it stays in the table (v1 §2.2)."""
+        with self._changed:
+            while True:
+                if not self._table:
+                    raise InferenceServerException(_NONE_SENT)
+                plain = [i for i, request in self._table.items() if request.callback is None]
+                if not plain:
+                    raise InferenceServerException(_ONLY_CALLBACKS)
+                done = [i for i in plain if self._table[i].fetchable]
+                if done or not wait:
+                    return min(done, default=None)
+                self._changed.wait()
+                if self._closed:
+                    raise InferenceServerException("InferContext is closed")
+
+    def close(self, wait_for_next: bool = False) -> None:
+        """Drop every request; no callback is called afterwards.
+
+        ``wait_for_next`` first waits for the next completion, and its callback, if any
+        request with a callback is outstanding: v1's close over gRPC (v1 §5).
+        """
+        with self._changed:
+            if wait_for_next and not self._callbacks.is_current():
+                seen = self._delivered
+                self._changed.wait_for(
+                    lambda: self._closed or self._delivered > seen or not self._waiting()
+                )
+            self._closed = True
+            self._table.clear()
+            self._changed.notify_all()
+        self._callbacks.stop()
+
+    def _waiting(self) -> bool:
+        return any(request.callback and not request.fetchable for request in self._table.values())

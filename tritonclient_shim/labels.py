@@ -1,0 +1,49 @@
+"""Labels of classification outputs: v2 tells them only inside classification results.
+
+A stateless model is asked once more with the same inputs, for every class, when its labels
+are first needed; the labels are kept per output and model version. A model with state is
+never asked twice (v2-mapping §1).
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.model import InferCall, ModelProfile, OutputSpec, TensorSpec, V1Request
+from tritonclient_shim.translate import classes, lower
+from tritonclient_shim.translate.reply import Labels
+
+
+class LabelBook:
+    """What one context has learned of its model's labels."""
+
+    def __init__(self) -> None:
+        self._labels: dict[tuple[str, str], list[str]] = {}
+
+    def reader(
+        self, backend: Backend, profile: ModelProfile, request: V1Request, version: str
+    ) -> Labels:
+        """How to get labels while reading the reply to ``request`` from model ``version``."""
+
+        def labels(spec: TensorSpec, count: int) -> Sequence[str]:
+            if not lower.has_labels(profile, spec) or lower.stateful(profile, request):
+                return ()
+            key = (spec.name, version)
+            known = self._labels.get(key, [])
+            if len(known) < count:
+                known = self._labels[key] = _learn(backend, profile, request, version, spec)
+            return known
+
+        return labels
+
+
+def _learn(
+    backend: Backend, profile: ModelProfile, request: V1Request, version: str, spec: TensorSpec
+) -> list[str]:
+    asked = lower.lower(profile, request, backend.endpoint.protocol)
+    everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
+    reply = backend.infer(InferCall(profile.name, version, asked.inputs, everything))
+    data = reply.outputs[0].data
+    rows = classes.from_texts(data or b"", request.batch_size)
+    return classes.labels_by_index(rows[0]) if rows else []

@@ -1,0 +1,10 @@
+"""The one test v1 made of a handle."""
+
+from __future__ import annotations
+
+from ctypes import c_void_p
+
+
+def is_handle(value: object) -> bool:
+    """Is this a shared-memory handle? Exactly ``c_void_p``, no subclass (v1 §7.4)."""
+    return type(value) is c_void_p

@@ -1,0 +1,34 @@
+"""What ``InferContext.get_stat`` counts (v1 §4.6)."""
+
+from __future__ import annotations
+
+import threading
+
+
+class ContextStat:
+    """Counters of one context; times in nanoseconds, summed over completed requests.
+
+    Send time is what building and handing over requests took, receive time what reading
+    replies into results took; the time in between is the server's and the network's.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts = [0, 0, 0, 0]
+
+    def add(self, total_ns: int, send_ns: int, receive_ns: int) -> None:
+        """Count one completed request."""
+        with self._lock:
+            for i, value in enumerate((1, total_ns, send_ns, receive_ns)):
+                self._counts[i] += value
+
+    def as_dict(self) -> dict[str, int]:
+        """The four counters under v1's names."""
+        with self._lock:
+            completed, total, send, receive = self._counts
+        return {
+            "completed_request_count": completed,
+            "cumulative_total_request_time_ns": total,
+            "cumulative_send_time_ns": send,
+            "cumulative_receive_time_ns": receive,
+        }

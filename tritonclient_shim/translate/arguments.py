@@ -1,0 +1,54 @@
+"""Scalar arguments of the legacy calls → numbers, converted as v1's C layer converted them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from tritonclient_shim.errors import ArgumentError, InferenceServerException
+
+UINT32 = 2**32 - 1
+UINT64 = 2**64 - 1
+
+
+def unsigned(value: Any, mask: int, position: int) -> int:
+    """Integer-like value → unsigned number modulo its C width (v1 §3.9).
+
+    bools and NumPy integers are integers; everything else raises ``ctypes.ArgumentError``
+    naming the ``position`` the argument had in v1's C call.
+    """
+    try:
+        return operator.index(value) & mask
+    except TypeError as cause:
+        raise wrong_type(position) from cause
+
+
+def signed64(value: Any, position: int) -> int:
+    """Integer-like value → number in the range of int64, wrapped like a C conversion."""
+    number = unsigned(value, UINT64, position)
+    return number - 2**64 if number > 2**63 - 1 else number
+
+
+def class_count(value: Any) -> int:
+    """k of ``(CLASS, k)`` → unsigned 32-bit count; -1 means all classes (v1 §3.8)."""
+    try:
+        return operator.index(value) & UINT32
+    except TypeError as cause:
+        name = type(value).__name__
+        raise TypeError(f"an integer is required (got type {name})") from cause
+
+
+def text(value: Any, what: str) -> str:
+    """str or UTF-8 bytes → str. v1 ended the process for None; a clear error instead."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, str):
+        return value
+    raise InferenceServerException(
+        f"{what} must be str or bytes, got {type(value).__name__} {value!r}"
+    )
+
+
+def wrong_type(position: int) -> ArgumentError:
+    """The error ctypes raised for an argument of the wrong type."""
+    return ArgumentError(f"argument {position}: <class 'TypeError'>: wrong type")

@@ -1,0 +1,124 @@
+"""The order in which an inference server sorts classes, ties and NaNs included.
+
+v1's server and Triton alike sort class indices with the C++ standard library's ``sort``
+and the comparison ``value[a] > value[b]`` (v2-mapping §1). It is not stable: which of two
+equal classes comes first depends on the algorithm, an introsort: quicksort with the median
+of three as pivot, heap sort below a depth limit, insertion sort for runs of 16 and less.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+_RUN = 16
+
+
+class _Sorter:
+    """Sorts ``order`` (indices into ``values``) in place, largest value first."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.values = values
+        self.order = list(range(len(values)))
+
+    def before(self, a: int, b: int) -> bool:
+        """Is index ``a`` to stand before index ``b``? False whenever a NaN takes part."""
+        return self.values[a] > self.values[b]
+
+    def swap(self, i: int, j: int) -> None:
+        order = self.order
+        order[i], order[j] = order[j], order[i]
+
+    # ------------------------------------------------------------------------ quicksort
+
+    def quick(self, first: int, last: int, depth: int) -> None:
+        while last - first > _RUN:
+            if depth == 0:
+                self.heap_sort(first, last)
+                return
+            depth -= 1
+            cut = self.partition(first, last)
+            self.quick(cut, last, depth)
+            last = cut
+
+    def partition(self, first: int, last: int) -> int:
+        self.median_to(first, first + 1, first + (last - first) // 2, last - 1)
+        order, values = self.order, self.values
+        pivot = values[order[first]]
+        low, high = first + 1, last
+        while True:
+            while values[order[low]] > pivot:
+                low += 1
+            high -= 1
+            while pivot > values[order[high]]:
+                high -= 1
+            if low >= high:
+                return low
+            self.swap(low, high)
+            low += 1
+
+    def median_to(self, result: int, a: int, b: int, c: int) -> None:
+        x, y, z = self.order[a], self.order[b], self.order[c]
+        if self.before(x, y):
+            middle = b if self.before(y, z) else c if self.before(x, z) else a
+        else:
+            middle = a if self.before(x, z) else c if self.before(y, z) else b
+        self.swap(result, middle)
+
+    # ------------------------------------------------------------------------ heap sort
+
+    def heap_sort(self, first: int, last: int) -> None:
+        size = last - first
+        for parent in range((size - 2) // 2, -1, -1):
+            self.sift(first, parent, size, self.order[first + parent])
+        for end in range(size - 1, 0, -1):
+            value = self.order[first + end]
+            self.order[first + end] = self.order[first]
+            self.sift(first, 0, end, value)
+
+    def sift(self, first: int, hole: int, size: int, value: int) -> None:
+        order, top, child = self.order, hole, hole
+        while child < (size - 1) // 2:
+            child = 2 * (child + 1)
+            if self.before(order[first + child], order[first + child - 1]):
+                child -= 1
+            order[first + hole] = order[first + child]
+            hole = child
+        if size % 2 == 0 and child == (size - 2) // 2:
+            child = 2 * child + 1
+            order[first + hole] = order[first + child]
+            hole = child
+        parent = (hole - 1) // 2
+        while hole > top and self.before(order[first + parent], value):
+            order[first + hole] = order[first + parent]
+            hole, parent = parent, (parent - 1) // 2
+        order[first + hole] = value
+
+    # ------------------------------------------------------------------- insertion sort
+
+    def insertion(self, first: int, last: int) -> None:
+        for i in range(first + 1, last):
+            value = self.order[i]
+            if self.before(value, self.order[first]):
+                self.order[first : i + 1] = [value, *self.order[first:i]]
+            else:
+                self.insert(i)
+
+    def insert(self, i: int) -> None:
+        order, value = self.order, self.order[i]
+        while i > 0 and self.before(value, order[i - 1]):
+            order[i] = order[i - 1]
+            i -= 1
+        order[i] = value
+
+
+def descending(values: Sequence[float]) -> list[int]:
+    """Values of one batch entry → class indices in the server's order, best first."""
+    sorter = _Sorter(values)
+    size = len(values)
+    if size < 2:
+        return sorter.order
+    sorter.quick(0, size, 2 * (size.bit_length() - 1))
+    sorter.insertion(0, min(size, _RUN))
+    for i in range(_RUN, size):
+        sorter.insert(i)
+    return sorter.order

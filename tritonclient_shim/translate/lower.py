@@ -1,0 +1,117 @@
+"""V1Request → InferCall: the one place where a v1 request becomes a KServe v2 call.
+
+Both fronts come through here, the contexts and the v1 wire. What v1's *server* refused and
+a v2 server must not see, or words differently, is refused here as v1's server did it: as a
+:class:`ServerFault`, which the session words with the server's id (v1 §3.4, E.1).
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.errors import ServerFault
+from tritonclient_shim.model import (
+    FLAG_SEQUENCE_END,
+    FLAG_SEQUENCE_START,
+    HTTP,
+    InferCall,
+    ModelProfile,
+    OutputSpec,
+    TensorIn,
+    TensorSpec,
+    V1Input,
+    V1Output,
+    V1Request,
+)
+from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
+from tritonclient_shim.translate.messages import class_not_available
+
+
+def lower(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall:
+    """A request and the model it is for → the v2 call; ServerFault where v1's server refused."""
+    batch = request.batch_size
+    return InferCall(
+        model_name=profile.name,
+        model_version=version(profile.name, request.model_version, protocol),
+        inputs=tuple(_tensor(profile, item, batch) for item in request.inputs),
+        outputs=tuple(_output(profile, request, item) for item in request.outputs),
+        request_id=str(request.id) if request.id else "",
+        sequence_id=request.correlation_id,
+        sequence_start=bool(request.flags & FLAG_SEQUENCE_START),
+        sequence_end=bool(request.flags & FLAG_SEQUENCE_END),
+        priority=request.priority,
+        timeout_us=request.timeout_us,
+    )
+
+
+def version(model: str, number: int, protocol: str) -> str:
+    """v1 version number → v2 version text, '' for the latest (v1 §3.1).
+
+    Over HTTP every negative number meant the latest, over gRPC only -1 did.
+    """
+    if number == -1 or (number < 0 and protocol == HTTP):
+        return ""
+    if number < 0:
+        raise ServerFault(
+            f"Request for unknown model: '{model}' version {number} is not found", "UNAVAILABLE"
+        )
+    return str(number)
+
+
+def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
+    spec = profile.inputs[item.name]
+    dims = item.dims if item.dims is not None else _configured_dims(profile, spec)
+    # A shape tensor stands once for the whole batch.
+    batched = profile.batching and not spec.is_shape_tensor
+    shape = (batch, *dims) if batched else dims
+    return TensorIn(item.name, spec.datatype, shape, item.chunks, item.byte_size, item.shm)
+
+
+def _configured_dims(profile: ModelProfile, spec: TensorSpec) -> tuple[int, ...]:
+    if min(spec.dims, default=0) < 0:
+        raise ServerFault(
+            f"model supports variable-size for input '{spec.name}', request must specify "
+            f"input shape for model '{profile.name}'",
+            "INVALID_ARGUMENT",
+        )
+    return spec.dims
+
+
+def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> OutputSpec:
+    if not item.class_count:
+        return OutputSpec(item.name, shm=item.shm)
+    spec = profile.outputs.get(item.name)
+    if spec is None:
+        return OutputSpec(item.name)  # the server says that it does not know it
+    if spec.datatype not in CLASSIFIABLE:
+        raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
+    if server_classifies(profile, request, spec):
+        return OutputSpec(item.name, min(item.class_count, ALL_CLASSES))
+    return OutputSpec(item.name)
+
+
+def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:
+    """May this output have labels? An ensemble's can come from a composing model (v1 §4.2)."""
+    return bool(spec.label_filename) or profile.ensemble
+
+
+def stateful(profile: ModelProfile, request: V1Request) -> bool:
+    """Would asking the model once more change it? Then labels must come with the reply."""
+    return profile.stateful or bool(request.correlation_id or request.flags)
+
+
+def server_classifies(profile: ModelProfile, request: V1Request, spec: TensorSpec) -> bool:
+    """Leave the classification to the server, with its six decimals?
+
+    Only for labels of a stateful model, and only where the tensor cannot be empty: asked to
+    classify an empty tensor, a v2 server ends (v2-mapping §1).
+    """
+    if not (has_labels(profile, spec) and stateful(profile, request)):
+        return False
+    return bool(spec.dims) and min(spec.dims) > 0
+
+
+def byte_size(datatype: str, dims: tuple[int, ...]) -> int:
+    """v2 data type and dims → bytes of a fixed-size tensor, 0 for strings."""
+    return prod(dims) * dtypes.itemsize(datatype)

@@ -1,0 +1,108 @@
+"""InferReply → V1Reply: outputs in the order they were asked for, without batch dimension."""
+
+from __future__ import annotations
+
+from typing import Callable, Sequence
+
+import numpy as np
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.errors import ServerFault
+from tritonclient_shim.model import (
+    InferReply,
+    ModelProfile,
+    TensorOut,
+    TensorSpec,
+    V1Class,
+    V1Output,
+    V1Reply,
+    V1Request,
+    V1Result,
+)
+from tritonclient_shim.translate import classes, lower
+from tritonclient_shim.translate.messages import class_not_available
+
+#: Labels by class index of one output, given the highest index that must be covered.
+Labels = Callable[[TensorSpec, int], Sequence[str]]
+
+
+def raise_reply(
+    profile: ModelProfile, request: V1Request, reply: InferReply, labels: Labels
+) -> V1Reply:
+    """A v2 reply → the v1 reply; an output that the server left out is left out here too.
+
+    ServerFault where v1's server refused what the model had produced. ``labels`` is asked
+    for the labels of an output that is classified here rather than by the server.
+    """
+    tensors = {tensor.name: tensor for tensor in reply.outputs}
+    results = [
+        _result(profile, request, item, tensors[item.name], labels)
+        for item in request.outputs
+        if item.name in tensors
+    ]
+    version = int(reply.model_version) if reply.model_version else 0
+    return V1Reply(
+        reply.model_name or profile.name, version, request.batch_size, tuple(results), request.id
+    )
+
+
+def _result(
+    profile: ModelProfile,
+    request: V1Request,
+    item: V1Output,
+    tensor: TensorOut,
+    labels: Labels,
+) -> V1Result:
+    spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
+    if item.class_count and lower.server_classifies(profile, request, spec):
+        assert tensor.data is not None
+        found = classes.from_texts(tensor.data, request.batch_size)
+        return V1Result(item.name, spec.datatype, (), 0, classes=found)
+    dims = _entry_dims(profile, request, spec, tensor)
+    if item.class_count:
+        found = _classify(spec, item.class_count, tensor, request.batch_size, labels)
+        return V1Result(item.name, spec.datatype, dims, 0, classes=found)
+    size = _byte_size(spec, tensor, dims, request.batch_size)
+    shm = item.shm if tensor.data is None else None
+    return V1Result(item.name, spec.datatype, dims, size, tensor.data, shm)
+
+
+def _entry_dims(
+    profile: ModelProfile, request: V1Request, spec: TensorSpec, tensor: TensorOut
+) -> tuple[int, ...]:
+    """Shape of a v2 tensor → dims of one batch entry.
+
+    v2 does not check that a model returned a row per batch entry; v1's server did (§3.4).
+    """
+    if not profile.batching or spec.is_shape_tensor:
+        return tensor.shape
+    if tensor.shape[:1] != (request.batch_size,):
+        raise ServerFault(
+            f"output '{spec.name}' for model '{profile.name}' has shape {_text(tensor.shape)} "
+            f"but model configuration specifies shape {_text((request.batch_size, *spec.dims))}",
+            "INTERNAL",
+        )
+    return tensor.shape[1:]
+
+
+def _text(shape: Sequence[int]) -> str:
+    return "[" + ",".join(str(size) for size in shape) + "]"
+
+
+def _byte_size(spec: TensorSpec, tensor: TensorOut, dims: tuple[int, ...], batch_size: int) -> int:
+    if tensor.data is not None:
+        return memoryview(tensor.data).nbytes
+    return batch_size * lower.byte_size(spec.datatype, dims)
+
+
+def _classify(
+    spec: TensorSpec, count: int, tensor: TensorOut, batch_size: int, labels: Labels
+) -> tuple[tuple[V1Class, ...], ...]:
+    """Raw scores of a batch → the best classes of each entry, the entry flattened (v1 §4.2)."""
+    scores = np.frombuffer(tensor.data or b"", dtype=dtypes.BY_V2[spec.datatype].numpy)
+    if scores.size == 0:
+        # An empty output cannot be classified: v1's server refused it (v1 E.1).
+        raise ServerFault(class_not_available(spec.name, spec.datatype), "UNSUPPORTED")
+    rows = scores.reshape(batch_size, -1)
+    known = labels(spec, rows.shape[1])
+    return tuple(classes.from_scores(row, count, known) for row in rows)

@@ -1,0 +1,265 @@
+"""Arguments of ``InferContext.run`` and ``async_run`` → a V1Request and what to make of the reply.
+
+Two steps, because v1 kept a new correlation id even when an input was refused afterwards
+(v1 §3.2): :func:`parse_options` checks everything up to the batch size, :func:`bind_inputs`
+the inputs. Both check in v1's order and raise v1's texts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, MutableMapping, Protocol
+
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.model import Buffer, ModelProfile, ShmSlice, V1Input, V1Output, V1Request
+from tritonclient_shim.shm.handles import is_handle
+from tritonclient_shim.translate import arguments
+from tritonclient_shim.translate.tensors import (
+    array_chunk,
+    byte_size_of_one,
+    check_input_type,
+)
+
+RAW = (1,)
+CLASS = 2
+
+#: Shapes that stay with an input for the life of its context (v1 §3.3), by input name.
+StickyShapes = MutableMapping[str, "tuple[int, ...]"]
+
+
+class Region(Protocol):
+    """What a request needs of a shared-memory region that stands behind a handle."""
+
+    @property
+    def name(self) -> str:
+        """The name under which it is registered."""
+
+    @property
+    def byte_size(self) -> int:
+        """Its size in bytes."""
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Copy ``count`` bytes from ``offset``."""
+
+
+LookUp = Callable[[object], Region]
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """One requested output: the caller's key, and what to put under it."""
+
+    key: Any  # the object the caller used as key; it is the key of the result too
+    output: V1Output
+    region: Region | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything of a request but its inputs (v1's request options)."""
+
+    outputs: tuple[OutputPlan, ...]
+    batch_size: int  # as asked; the request itself carries at least 1 (v1 §3.5)
+    flags: int
+    correlation_id: int  # 0: keep the context's
+    priority: int
+    timeout_us: int
+
+
+def parse_options(
+    profile: ModelProfile,
+    inputs: Mapping[Any, Any],
+    outputs: Mapping[Any, Any],
+    scalars: tuple[Any, Any, Any, Any, Any],
+    look_up: LookUp,
+) -> Options:
+    """Arguments → options; ``scalars`` are batch_size, flags, corr_id, priority, timeout_us.
+
+    Order of checks as in v1 (v1 §3.2): types of inputs, scalars, outputs, batch size.
+    """
+    for name, value in inputs.items():
+        check_input_type(name, value)
+    batch_size, flags, corr_id, priority, timeout_us = scalars
+    flags = arguments.unsigned(flags, arguments.UINT32, 2)
+    batch_size = arguments.unsigned(batch_size, arguments.UINT64, 3)
+    corr_id = arguments.unsigned(corr_id, arguments.UINT64, 4)
+    priority = arguments.unsigned(priority, arguments.UINT32, 5)
+    timeout_us = arguments.unsigned(timeout_us, arguments.UINT64, 6)
+    plans = tuple(_output(profile, key, value, look_up) for key, value in outputs.items())
+    _check_batch_size(profile, batch_size)
+    return Options(plans, batch_size, flags, corr_id, priority, timeout_us)
+
+
+def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:
+    # v1 §3.5: a model that does not batch has the effective maximum 1.
+    largest = max(1, profile.max_batch_size)
+    if batch_size > largest:
+        raise InferenceServerException(
+            f"run batch-size {batch_size} exceeds maximum batch size {largest} "
+            f"allowed for model '{profile.name}'"
+        )
+
+
+def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> OutputPlan:
+    """One entry of ``outputs`` → its plan, tried in v1's order (v1 §3.8)."""
+    sequence = isinstance(value, (list, tuple))
+    if len(value) == 2 and sequence and value[0] == RAW:
+        return _shm_output(profile, key, value[1], look_up)
+    if isinstance(value, tuple) and value == RAW:
+        return OutputPlan(key, V1Output(_output_name(profile, key)))
+    if sequence and value[0] == CLASS:
+        count = arguments.class_count(value[1])
+        return OutputPlan(key, V1Output(_output_name(profile, key), class_count=count))
+    raise InferenceServerException("unrecognized output format")
+
+
+def _shm_output(profile: ModelProfile, key: Any, handle: Any, look_up: LookUp) -> OutputPlan:
+    if not is_handle(handle):
+        raise InferenceServerException(
+            "shared memory requires tuple of size 2 - output_format(RAW), "
+            "shared_memory_handle(c_void_p)"
+        )
+    region = look_up(handle)
+    where = ShmSlice(region.name, region.byte_size)
+    return OutputPlan(key, V1Output(_output_name(profile, key), shm=where), region)
+
+
+def _output_name(profile: ModelProfile, key: Any) -> str:
+    name = arguments.text(key, "an output name")
+    if name not in profile.outputs:
+        raise InferenceServerException(f"unknown output '{name}' for '{profile.name}'")
+    return name
+
+
+def bind_inputs(
+    profile: ModelProfile,
+    options: Options,
+    inputs: Mapping[Any, Any],
+    shapes: StickyShapes,
+    look_up: LookUp,
+) -> tuple[V1Input, ...]:
+    """``inputs`` → the inputs of the request, in the model's order.
+
+    ``shapes`` are the context's sticky shapes: read for bare handles, updated for each
+    input as soon as its shape is known, also when a later check fails (v1 §3.3, §3.7).
+    """
+    batch_size = max(1, options.batch_size)
+    bound = {}
+    for key, value in inputs.items():
+        name = arguments.text(key, "an input name")
+        if name not in profile.inputs:
+            raise InferenceServerException(f"unknown input '{name}' for '{profile.name}'")
+        if isinstance(value, (list, tuple)) and not is_handle(value[0]):
+            bound[name] = _arrays(profile, name, value, batch_size, shapes)
+        else:
+            bound[name] = _shared(profile, name, value, batch_size, shapes, look_up)
+    for name in profile.inputs:
+        if name not in bound:
+            raise _too_few(name, batch_size, 0)
+    return tuple(bound[name] for name in profile.inputs)
+
+
+def _arrays(
+    profile: ModelProfile, name: str, arrays: Any, batch_size: int, shapes: StickyShapes
+) -> V1Input:
+    """A list of one array per batch entry → an input; the first array's shape counts."""
+    if isinstance(arrays[0], tuple):
+        # v1 §3.3: a list of tuples passed the type check and failed here.
+        raise IndexError("tuple index out of range")
+    spec = profile.inputs[name]
+    shape = shapes[name] = tuple(arrays[0].shape)
+    expected = byte_size_of_one(spec, shape)
+    limit = 1 if spec.is_shape_tensor else batch_size
+    chunks: list[Buffer] = []
+    total = 0
+    for array in arrays:
+        chunk, size = array_chunk(array, spec)
+        if expected is not None and size != expected:
+            raise InferenceServerException(
+                f"invalid size {size} bytes for input '{name}', expects {expected} bytes"
+            )
+        if len(chunks) == limit:
+            raise _too_many(name, batch_size, spec.is_shape_tensor)
+        chunks.append(chunk)
+        total += size
+    if len(chunks) < limit:
+        raise _too_few(name, batch_size, len(chunks))
+    return V1Input(name, shape, tuple(chunks), total)
+
+
+def _too_many(name: str, batch_size: int, shape_tensor: bool) -> InferenceServerException:
+    if shape_tensor:
+        return InferenceServerException(
+            f"expecting single invocation of SetRaw for shape input '{name}', "
+            "one shape tensor should represent the shape for entire batch"
+        )
+    return InferenceServerException(
+        f"expecting {batch_size} invocations of SetRaw for input '{name}', one per batch entry"
+    )
+
+
+def _too_few(name: str, batch_size: int, have: int) -> InferenceServerException:
+    # v1 sent whatever lay in memory (v1 §3.3); known difference ``missing-input``.
+    return InferenceServerException(
+        f"expecting {batch_size} invocations of SetRaw for input '{name}', have {have}"
+    )
+
+
+def _shared(
+    profile: ModelProfile,
+    name: str,
+    value: Any,
+    batch_size: int,
+    shapes: StickyShapes,
+    look_up: LookUp,
+) -> V1Input:
+    """A handle, or (handle, shape) → an input that lies in shared memory (v1 §3.7)."""
+    spec = profile.inputs[name]
+    handle = value
+    if isinstance(value, (list, tuple)):
+        handle, shape = value
+        shapes[name] = _given_shape(name, shape)
+    region = look_up(handle)
+    dims = shapes.get(name)
+    known = dims if dims is not None else _fixed(spec.dims)
+    one = byte_size_of_one(spec, known) if known is not None else None
+    if one is not None and region.byte_size != batch_size * one:
+        raise InferenceServerException(
+            f"The input '{name}' has shared memory of size {region.byte_size} bytes while the "
+            f"expected size is {batch_size} * {one} = {batch_size * one} bytes"
+        )
+    where = ShmSlice(region.name, region.byte_size)
+    return V1Input(name, dims, byte_size=region.byte_size, shm=where)
+
+
+def _given_shape(name: str, shape: Any) -> tuple[int, ...]:
+    dims = tuple(int(size) for size in shape)
+    for size in dims:
+        if size < 0:
+            # v1 §3.7: the closing quote really is missing.
+            raise InferenceServerException(
+                f"attempt to set invalid shape dimension {size}, "
+                f"shape dimensions must be >= 0 for input '{name}"
+            )
+    return dims
+
+
+def _fixed(dims: tuple[int, ...]) -> tuple[int, ...] | None:
+    return dims if min(dims, default=0) >= 0 else None
+
+
+def build(
+    options: Options, inputs: tuple[V1Input, ...], model_version: int, correlation_id: int, id: int
+) -> V1Request:
+    """Options and bound inputs → the request."""
+    return V1Request(
+        model_version=model_version,
+        batch_size=max(1, options.batch_size),
+        inputs=inputs,
+        outputs=tuple(plan.output for plan in options.outputs),
+        correlation_id=correlation_id,
+        flags=options.flags,
+        priority=options.priority,
+        timeout_us=options.timeout_us,
+        id=id,
+    )

@@ -1,0 +1,111 @@
+"""V1Reply → what ``InferContext.run`` returns: a list with one entry per batch entry (v1 §4)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.model import Buffer, V1Reply, V1Result
+from tritonclient_shim.translate import strings
+from tritonclient_shim.translate.request import Options, OutputPlan
+
+Array = Any  # np.ndarray of any dtype
+MAX_DIMS = 16
+
+
+def to_results(options: Options, reply: V1Reply) -> dict[Any, list[Any]]:
+    """Reply → {the caller's key: [entry, …]}, in the order of ``outputs``.
+
+    Entries are private writable arrays (RAW) or lists of ``(index, value, label)`` (CLASS).
+    A batch size of 0 ran the model once and returns empty lists (v1 §3.5).
+    """
+    by_name = {result.name: result for result in reply.outputs}
+    results: dict[Any, list[Any]] = {}
+    for plan in options.outputs:
+        result = by_name.get(plan.output.name)
+        if result is None:
+            raise InferenceServerException(f"unable to find result for output '{plan.output.name}'")
+        entries = _entries(plan, result, reply.batch_size, options.batch_size)
+        results[plan.key] = entries if options.batch_size else []
+    return results
+
+
+def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[Any]:
+    if plan.output.class_count is not None:
+        if result.classes is not None:
+            return [[(c.index, c.value, c.label) for c in row] for row in result.classes]
+        if asked:  # (CLASS, 0): the server returned the tensor, v1 looked for classes (§3.8)
+            raise InferenceServerException(
+                f"unexpected batch entry 0 requested for output '{result.name}', "
+                f"batch size is {asked}"
+            )
+        return []
+    if len(result.dims) > MAX_DIMS:
+        raise InferenceServerException(
+            f"number of dimensions in result shape exceeds maximum of {MAX_DIMS}"
+        )
+    if plan.region is not None and result.data is None:
+        return _from_region(plan.region, result, rows)
+    return arrays(result.datatype, result.dims, result.data or b"", rows)
+
+
+def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> list[Array]:
+    """The bytes of a whole batch → one array of shape ``dims`` per batch entry."""
+    row = dtypes.BY_V2.get(datatype)
+    if row is None or row.numpy is None:
+        raise InferenceServerException(
+            f"unknown result datatype {row.number if row else datatype!r}: expected one of v1's "
+            "TYPE_BOOL … TYPE_STRING; ask for an output of such a type"
+        )
+    if row is dtypes.STRING:
+        return _string_arrays(strings.deserialize(data), dims, rows)
+    batch = private(data, row.numpy)
+    if not dims:
+        return [batch[i : i + 1].reshape(()) for i in range(rows)]
+    return list(batch.reshape((rows, *dims)))
+
+
+def private(data: Buffer, dtype: np.dtype[Any]) -> Array:
+    """Received bytes → a writable 1-D array of our own.
+
+    Copied unless the bytes are already ours alone (a writable buffer) and aligned.
+    """
+    if not memoryview(data).nbytes:
+        return np.empty(0, dtype)
+    array = np.frombuffer(data, dtype)
+    if array.flags.writeable and array.flags.aligned:
+        return array
+    return array.copy()
+
+
+def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> list[Array]:
+    count = prod(dims)
+    if len(values) != rows * count:
+        raise ValueError(f"cannot reshape array of size {len(values)} into shape {(rows, *dims)}")
+    flat = np.empty(len(values), dtype=object)
+    flat[:] = values
+    return [flat[i * count : (i + 1) * count].reshape(dims) for i in range(rows)]
+
+
+def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
+    """A result in shared memory → private copies of it (v1 §4.3, since 1.11)."""
+    total = rows * prod(result.dims)
+    if total == 0:
+        return _empty_from_region(result, rows)
+    if result.datatype == dtypes.STRING.v2:
+        data = region.read(0, region.byte_size)
+        data = data[: strings.wire_length(data, total)]
+    else:
+        data = region.read(0, result.byte_size)
+    return arrays(result.datatype, result.dims, data, rows)
+
+
+def _empty_from_region(result: V1Result, rows: int) -> list[Array]:
+    # v1 §4.3: an empty numeric result stood twice in the list, an empty string result failed.
+    if result.datatype == dtypes.STRING.v2:
+        raise ValueError(f"cannot reshape array of size 1 into shape {result.dims}")
+    return arrays(result.datatype, result.dims, b"", rows) * 2

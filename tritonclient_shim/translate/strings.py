@@ -1,0 +1,112 @@
+"""String tensors ↔ their wire form: per element a little-endian uint32 length, then bytes.
+
+The wire form is the same in v1 (v1 §3.6) and in KServe v2 (binary tensor data extension).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.model import Buffer
+
+_LENGTH = struct.Struct("<I")
+
+
+class _Prefixes(dict):  # type: ignore[type-arg]
+    """Length → its four bytes; most tensors hold few different lengths."""
+
+    def __missing__(self, length: int) -> bytes:
+        prefix = self[length] = _LENGTH.pack(length)
+        return prefix
+
+
+def _element(value: Any) -> bytes:
+    """One element of an object array → bytes: bytes as they are, all else as UTF-8 text.
+
+    v1 sent the repr of a bytes object (v1 §3.6); known difference ``bytes-in-object-array``.
+    """
+    if isinstance(value, bytes):
+        return value
+    return str(value).encode("utf-8")
+
+
+def elements(array: np.ndarray[Any, Any]) -> list[bytes]:
+    """Array of dtype object, S or U → the bytes of its elements in C order.
+
+    ``S`` elements lose trailing NULs (v1 §3.6, NumPy's own rule). ``U`` elements become
+    UTF-8; v1 sent their UTF-32 memory (known difference ``unicode-array``).
+    """
+    values = array.ravel(order="C").tolist()
+    if array.dtype.kind == "S":
+        return values  # type: ignore[no-any-return]
+    return [_element(value) for value in values]
+
+
+def serialize(array: np.ndarray[Any, Any]) -> bytes:
+    """Array of dtype object, S or U → wire form of all its elements in C order."""
+    values = elements(array)
+    prefixes = _Prefixes()
+    parts: list[bytes] = [b""] * (2 * len(values))
+    parts[0::2] = [prefixes[len(value)] for value in values]
+    parts[1::2] = values
+    return b"".join(parts)
+
+
+def deserialize(data: Buffer) -> list[bytes]:
+    """Wire form → the elements; ValueError when the lengths do not add up."""
+    buffer = bytes(data)
+    end = len(buffer)
+    values: list[bytes] = []
+    unpack = _LENGTH.unpack_from
+    offset = 0
+    while offset < end:
+        if offset + 4 > end:
+            raise ValueError(_broken(offset, end))
+        start = offset + 4
+        offset = start + unpack(buffer, offset)[0]
+        values.append(buffer[start:offset])
+    if offset != end:
+        raise ValueError(_broken(offset, end))
+    return values
+
+
+def _broken(offset: int, end: int) -> str:
+    return (
+        f"malformed string tensor: an element reaches to byte {offset} of {end}; expected "
+        "elements of 4 length bytes and that many bytes each"
+    )
+
+
+def wire_length(data: Buffer, count: int) -> int:
+    """Wire form with anything after it → bytes that its first ``count`` elements take.
+
+    ValueError when the buffer ends before them.
+    """
+    view = memoryview(data).cast("B")
+    offset = 0
+    for _ in range(count):
+        if offset + 4 > len(view):
+            raise ValueError(_broken(offset, len(view)))
+        offset += 4 + _LENGTH.unpack_from(view, offset)[0]
+    if offset > len(view):
+        raise ValueError(_broken(offset, len(view)))
+    return offset
+
+
+def serialize_string_tensor(input_tensor: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Array of dtype object or S → 0-d array of dtype ``S<n>`` holding the wire form.
+
+    Raises InferenceServerException for anything else, with v1's texts (v1 §3.6); ``U``
+    arrays are refused here as v1 refused them.
+    """
+    if not isinstance(input_tensor, np.ndarray):
+        raise InferenceServerException("input must be a numpy array")
+    if input_tensor.size == 0:
+        raise InferenceServerException("input cannot be empty")
+    if input_tensor.dtype.kind not in "OS":
+        raise InferenceServerException("cannot serialize string tensor: invalid datatype")
+    return np.asarray(serialize(input_tensor), dtype=np.bytes_)
