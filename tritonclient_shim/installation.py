@@ -3,14 +3,14 @@
 Both distributions own the folder ``tensorrtserver/``, and pip overwrites files without a
 word. ``tensorrtserver/__init__.py`` refuses to run on such a mixture. When NVIDIA's wheel was
 installed last, its empty ``__init__.py`` (v1 §1.1) replaces ours and nothing of ours runs at
-import: then only ``check`` finds it. Imported with the facade, so: no import but ``os``.
+import: then only ``check`` finds it. Imported with the facade, so it loads
+nothing that Python has not loaded already.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Iterable
 
 REMEDY = (
     "pip uninstall -y tensorrtserver",
@@ -46,7 +46,7 @@ def refuse_mixture(package: str) -> None:
         raise ImportError(_text(site, found, "tritonclient-shim was installed over it"))
 
 
-def check(path: Iterable[str] | None = None) -> list[str]:
+def check(path: list[str] | None = None) -> list[str]:
     """Import path (``sys.path`` by default) → one text for each folder that mixes both.
 
     Unlike the check at import it also sees a wheel of NVIDIA's that was installed over ours.
