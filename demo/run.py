@@ -31,7 +31,7 @@ What to do next
       {python} -m testbed
   and give your script the address that it prints.
 
-  README.md          how it works, supported versions, what is not there yet
+  README.md           how it works, supported versions, what is not there yet
   {guide}"""
 
 
@@ -41,16 +41,23 @@ def main() -> int:
     try:
         with TritonServer.start(models=MODELS) as server:
             print(f"A genuine Triton server answers HTTP on {server.http}, gRPC on {server.grpc}.")
-            problems = [
-                problem
-                for program in PROGRAMS
-                for protocol in program.protocols
-                for problem in run(program, protocol, server.url(protocol))
-            ]
+            problems = run_all(server)
     except (MissingPrerequisite, ServerFailed) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     return report(problems)
+
+
+def run_all(server: TritonServer) -> list[str]:
+    """Run every program on each of its protocols → what is wrong."""
+    problems = []
+    for program in PROGRAMS:
+        for protocol in program.protocols:
+            problems += run(program, protocol, server.url(protocol))
+            if "TRITON_SHIM_WARNINGS" not in os.environ:
+                os.environ["TRITON_SHIM_WARNINGS"] = "off"
+                print("(The notice comes once per process. From here on TRITON_SHIM_WARNINGS=off.)")
+    return problems
 
 
 def run(program: Program, protocol: str, url: str) -> list[str]:
@@ -89,13 +96,13 @@ def report(problems: list[str]) -> int:
         print("\n".join(["\nNot as it should be:", *problems]), flush=True)
         return 1
     print(f"\nAll {total} runs ended well and printed the right results.")
-    guide = "migration_guide.md leaving the old API, one call at a time"
+    guide = "migration_guide.md  leaving the old API, one call at a time"
     print(
         NEXT.format(
             root=ROOT,
             python=sys.executable,
             guide=guide if (ROOT / "migration_guide.md").exists() else "",
-        )
+        ).rstrip()
     )
     return 0
 

@@ -6,19 +6,20 @@ say() { printf '\n== %s\n' "$*" >&2; }
 
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# works PYTHON 3.X: it starts, is that version, and can make virtual environments.
-works() {
-    "$1" -I -c "import sys, ensurepip, venv; sys.exit('%d.%d' % sys.version_info[:2] != '$2')" \
-        >/dev/null 2>&1
+# real_python PYTHON 3.X: print where it really lies (PYTHON may be a pyenv shim), or fail
+# unless it starts, is that version, and can make virtual environments.
+real_python() {
+    "$1" -I -c "import sys, ensurepip, venv; print(sys.executable)
+sys.exit('%d.%d' % sys.version_info[:2] != '$2')" 2>/dev/null
 }
 
 # find_python 3.X: print the path of a usable interpreter of that version, or fail.
 find_python() {
-    local candidate
+    local candidate found
     for candidate in "$(command -v "python$1")" "$(command -v python3)" \
         "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/"python$1"; do
-        if [ -x "$candidate" ] && works "$candidate" "$1"; then
-            printf '%s\n' "$candidate"
+        if [ -x "$candidate" ] && found=$(real_python "$candidate" "$1"); then
+            printf '%s\n' "$found"
             return 0
         fi
     done
@@ -31,7 +32,7 @@ best_python() {
     for version in "$@"; do
         find_python "$version" && return 0
     done
-    die "no usable Python among $*. On Debian: apt-get install python3 python3-venv"
+    die "no usable Python among $* (with venv). On Debian: apt-get install python3 python3-venv"
 }
 
 # make_venv FOLDER REQUIREMENTS… : a virtual environment with exactly these, made once.
@@ -40,7 +41,7 @@ make_venv() {
     local folder=$1 python
     shift
     [ "$(cat "$folder/complete" 2>/dev/null)" = "$*" ] && "$folder/bin/python" -c '' && return 0
-    python=$(best_python 3.13 3.12 3.11) || exit 1
+    python=$(best_python 3.13 3.12 3.11 3.10 3.9) || exit 1
     say "making $folder with $python: $*"
     rm -rf "$folder"
     "$python" -m venv "$folder" || die "cannot make $folder"
