@@ -12,10 +12,11 @@ from tritonclient_shim.backends.base import Done, Outcome
 from tritonclient_shim.backends.http_address import usable_headers
 from tritonclient_shim.backends.http_channel import Channel
 from tritonclient_shim.backends.http_errors import CONTENT, PREFIX, refusal
-from tritonclient_shim.backends.http_pool import Reply
+from tritonclient_shim.backends.http_response import Reply
 from tritonclient_shim.backends.wire_names import user_message, wire_region_name
 from tritonclient_shim.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.model import (
+    Buffer,
     Endpoint,
     IndexRow,
     InferCall,
@@ -110,22 +111,22 @@ class HttpBackend:
 
     def infer(self, call: InferCall) -> InferReply:
         """POST /v2/models/<name>[/versions/<version>]/infer."""
-        return _understood(call, self._prepared(call))
+        return _understood(call, self._prepared(call, http_framing.request_pieces(call)))
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """The same on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
         try:
-            exchange = self._prepared(call)
+            header, *chunks = http_framing.request_pieces(call)
+            exchange = self._prepared(call, [header, b"".join(chunks)])  # copied: see Backend
             self._channel.submit(lambda: _finish(call, exchange, done))
         except Fault as fault:
             done(fault)
         except RuntimeError:  # no thread to be had
             done(TransportFault(f"{PREFIX}Out of memory"))
 
-    def _prepared(self, call: InferCall) -> Callable[[], Reply]:
+    def _prepared(self, call: InferCall, body: Sequence[Buffer]) -> Callable[[], Reply]:
         path = self._channel.prefix + http_framing.infer_path(call)
-        body, header_length = http_framing.request_body(call)
-        return self._channel.prepare("POST", path, {_HEADER_LENGTH: str(header_length)}, body)
+        return self._channel.prepare("POST", path, {_HEADER_LENGTH: str(len(body[0]))}, body)
 
     # --------------------------------------------------------------------- shared memory
 
@@ -210,7 +211,7 @@ def _understood(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
         fault = refusal(reply.status, reply.body)
         raise _for_user(fault, _names(call))
     with CONTENT:
-        return http_framing.parse_response(reply.body, reply.headers.get(_HEADER_LENGTH))
+        return http_framing.parse_response(reply.body, reply.headers.get(_HEADER_LENGTH.lower()))
 
 
 def _finish(call: InferCall, exchange: Callable[[], Reply], done: Done) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import zlib
-from typing import Callable, Mapping
+from functools import partial
+from typing import Callable, Mapping, Sequence
 
 from tritonclient_shim.backends import http_pool
 from tritonclient_shim.backends.http_address import head_lines
 from tritonclient_shim.backends.http_errors import CONTENT, PREFIX
-from tritonclient_shim.backends.http_pool import Reply
+from tritonclient_shim.backends.http_response import Reply
 from tritonclient_shim.errors import TransportFault
 from tritonclient_shim.model import Buffer, Endpoint
 
@@ -33,24 +34,30 @@ class Channel:
         return self._pool.location.prefix
 
     def send(
-        self, method: str, path: str, headers: Mapping[str, str] = _NO_HEADERS, body: Buffer = b""
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        body: Sequence[Buffer] = (),
     ) -> Reply:
         """One exchange; ``path`` starts with the prefix. TransportFault without an answer."""
         return self.prepare(method, path, headers, body)()
 
     def prepare(
-        self, method: str, path: str, headers: Mapping[str, str], body: Buffer
+        self, method: str, path: str, headers: Mapping[str, str], body: Sequence[Buffer]
     ) -> Callable[[], Reply]:
-        """The same in two steps: the exchange prepared now runs later, even after ``close``."""
+        """The same in two steps: the exchange prepared now runs later, even after ``close``.
+
+        The pieces of ``body``, one after the other, are read when it runs.
+        """
         if not self._open:
             raise TransportFault(f"{PREFIX}this connection has been closed")
         lines = [f"{method} {path} HTTP/1.1\r\n"]
         lines += [f"{name}: {value}\r\n" for name, value in headers.items()]
         if method == "POST":
-            lines.append(f"Content-Length: {len(body)}\r\n")
+            lines.append(f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n")
         head = "".join(lines).encode() + self._own_lines()
-        pool = self._pool
-        return lambda: _decoded(pool.request(method, head, body))
+        return partial(_exchange, self._pool, (head, *body), method == "GET")
 
     def submit(self, job: Callable[[], None]) -> None:
         """Run ``job`` on one of the pool's threads."""
@@ -72,9 +79,13 @@ class Channel:
         return self._lines
 
 
+def _exchange(pool: http_pool.HttpPool, pieces: Sequence[Buffer], repeatable: bool) -> Reply:
+    return _decoded(pool.request(pieces, repeatable))
+
+
 def _decoded(reply: Reply) -> Reply:
     """Reply → the same with a plain body; only a user's Accept-Encoding can make it compressed."""
-    if reply.headers.get("Content-Encoding") not in ("gzip", "deflate"):
+    if reply.headers.get("content-encoding") not in ("gzip", "deflate"):
         return reply
     with CONTENT:
         return reply._replace(body=zlib.decompress(reply.body, zlib.MAX_WBITS | 32))

@@ -11,7 +11,7 @@ from typing import Any, Mapping
 
 from tritonclient_shim.backends.http_channel import Channel
 from tritonclient_shim.backends.http_errors import refusal
-from tritonclient_shim.backends.http_pool import Reply
+from tritonclient_shim.backends.http_response import Reply
 from tritonclient_shim.backends.wire_names import user_region_name
 from tritonclient_shim.errors import TransportFault
 from tritonclient_shim.model import (
@@ -37,7 +37,7 @@ class StubResponse:
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """A header by its case-insensitive name."""
-        return self._headers.get(name, default)
+        return self._headers.get(name.lower(), default)
 
     def read(self, length: int = -1) -> bytes:
         """The next ``length`` bytes of the body, -1: all the rest."""
@@ -58,22 +58,21 @@ class ControlStub:
 
     def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
         """GET; Fault unless the answer is 200."""
-        return self._checked("GET", request_uri, headers, b"")
+        return self._checked("GET", request_uri, headers, ())
 
     def post(
         self, request_uri: str, body: Any = b"", headers: Mapping[str, str] | None = None
     ) -> StubResponse:
         """POST; Fault unless the answer is 200."""
-        return self._checked("POST", request_uri, headers, body)
+        return self._checked("POST", request_uri, headers, (_encoded(body),))
 
     def close(self) -> None:
         """The connections belong to the pool."""
 
     def _checked(
-        self, method: str, uri: str, headers: Mapping[str, str] | None, body: Any
+        self, method: str, uri: str, headers: Mapping[str, str] | None, body: tuple[Any, ...]
     ) -> StubResponse:
-        content = body.encode() if isinstance(body, str) else body
-        reply = self._channel.send(method, uri.replace("%25", "%"), headers or {}, content)
+        reply = self._channel.send(method, uri.replace("%25", "%"), headers or {}, body)
         if reply.status != 200:
             raise refusal(reply.status, reply.body)
         return StubResponse(reply)
@@ -92,28 +91,31 @@ class UserStub:
 
     def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
         """GET; any status."""
-        return self._any("GET", request_uri, headers, b"")
+        return self._any("GET", request_uri, headers, ())
 
     def post(
         self, request_uri: str, body: Any = b"", headers: Mapping[str, str] | None = None
     ) -> StubResponse:
         """POST; any status."""
-        return self._any("POST", request_uri, headers, body)
+        return self._any("POST", request_uri, headers, (_encoded(body),))
 
     def close(self) -> None:
         """No further calls; the connections belong to the pool."""
         self.closed = True
 
     def _any(
-        self, method: str, uri: str, headers: Mapping[str, str] | None, body: Any
+        self, method: str, uri: str, headers: Mapping[str, str] | None, body: tuple[Any, ...]
     ) -> StubResponse:
         if self.closed:
             raise RuntimeError("this client is closed; make a new one")
-        content = body.encode() if isinstance(body, str) else body
         try:
-            return StubResponse(self._channel.send(method, uri, headers or {}, content))
+            return StubResponse(self._channel.send(method, uri, headers or {}, body))
         except TransportFault as fault:
             raise (fault.__cause__ or fault) from None
+
+
+def _encoded(body: Any) -> Any:
+    return body.encode() if isinstance(body, str) else body
 
 
 def make_client(prefix: str, stub: Any) -> Any:

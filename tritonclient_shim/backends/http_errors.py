@@ -82,6 +82,7 @@ SEND = Phase(
 )
 ANSWER = Phase(
     _TIMEOUT,
+    Row(IncompleteRead, "Transferred a partial file"),
     Row(RemoteDisconnected, "Server returned nothing (no headers, no data)", Unanswered),
     Row(ConnectionError, "Failure when receiving data from the peer", Unanswered),
     Row(OSError, "Failure when receiving data from the peer"),

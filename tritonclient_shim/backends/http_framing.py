@@ -1,7 +1,7 @@
 """Inference requests and responses as HTTP bodies (KServe v2, binary tensor data extension).
 
-A request body is a JSON header followed by the bytes of the tensors, joined once; the tensors
-of a response are views on the body received. No I/O here.
+A request body is a JSON header followed by the bytes of the tensors, in the pieces they came in;
+the tensors of a response are views on the body received. No I/O here.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ def infer_path(call: InferCall) -> str:
     return f"/v2/models/{quote(call.model_name, safe='')}{version}/infer"
 
 
-def request_body(call: InferCall) -> tuple[bytes, int]:
-    """InferCall → (the whole body, the length of the JSON header in front of it)."""
-    header = request_header(call)
-    chunks: list[Buffer] = [header]
+def request_pieces(call: InferCall) -> list[Buffer]:
+    """InferCall → what its body consists of: the JSON header, then the bytes of the tensors."""
+    pieces: list[Buffer] = [request_header(call)]
     for tensor in call.inputs:
         if tensor.shm is None:
-            chunks.extend(tensor.chunks)
-    return b"".join(chunks), len(header)
+            pieces.extend(tensor.chunks)
+    return pieces
 
 
 def request_header(call: InferCall) -> bytes:

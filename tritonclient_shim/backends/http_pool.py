@@ -13,26 +13,15 @@ import ssl
 import threading
 import weakref
 from collections import deque
-from http.client import HTTPMessage, HTTPResponse, IncompleteRead
-from typing import NamedTuple
-
-import numpy as np
+from typing import Iterator, Sequence
 
 from tritonclient_shim.backends import http_address, http_errors
+from tritonclient_shim.backends.http_response import Reply, read_reply
 from tritonclient_shim.backends.http_senders import Senders
 from tritonclient_shim.model import Buffer, Endpoint
 
 MAX_IDLE = 64  # connections kept open per endpoint
-SMALL = 1 << 16  # bytes; above it a body is not worth joining to the head
-_NO_BYTES = b""
-
-
-class Reply(NamedTuple):
-    """An answer with its complete body."""
-
-    status: int
-    headers: HTTPMessage
-    body: Buffer
+LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
 
 
 class Connection:
@@ -56,42 +45,31 @@ class Connection:
         """False when the server has closed the idle connection (or spoke out of turn)."""
         return not self._readable.poll(0)
 
-    def exchange(self, method: str, head: bytes, body: Buffer) -> tuple[Reply, bool]:
+    def exchange(self, pieces: Sequence[Buffer]) -> tuple[Reply, bool]:
         """Send one request, receive its answer; also whether the connection may be kept."""
         with http_errors.SEND:
-            if len(body) < SMALL:
-                self._socket.sendall(head + body if body else head)
-            else:
-                self._socket.sendall(head)
-                self._socket.sendall(body)
-        response = HTTPResponse(self._socket, method=method)
-        try:
-            with http_errors.ANSWER:
-                response.begin()
-            with http_errors.BODY:
-                content = _read(response)
-        finally:
-            response.close()
-        return Reply(response.status, response.msg, content), not response.will_close
+            for part in _parts(pieces):
+                self._socket.sendall(part)
+        with self._socket.makefile("rb") as stream:
+            return read_reply(stream)
 
     def close(self) -> None:
         """Close the socket; idempotent."""
         self._socket.close()
 
 
-def _read(response: HTTPResponse) -> Buffer:
-    """The whole body; a large one in the one buffer the kernel writes to."""
-    length = response.length
-    if length is None or length < SMALL:
-        return response.read()
-    buffer: memoryview = np.empty(length, np.uint8).data
-    filled = 0
-    while filled < length:
-        received = response.readinto(buffer[filled:])
-        if not received:
-            raise IncompleteRead(bytes(buffer[:filled]), length - filled)
-        filled += received
-    return buffer
+def _parts(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
+    """Pieces → the same bytes with small neighbours joined and large pieces as they are."""
+    small: list[Buffer] = []
+    for piece in pieces:
+        if memoryview(piece).nbytes < LARGE:
+            small.append(piece)
+            continue
+        yield b"".join(small)
+        small.clear()
+        yield piece
+    if small:
+        yield b"".join(small)
 
 
 class HttpPool:
@@ -113,30 +91,30 @@ class HttpPool:
                 self._location = http_address.parse(self._endpoint.address, self._endpoint.secure)
         return self._location
 
-    def request(self, method: str, head: bytes, body: Buffer = _NO_BYTES) -> Reply:
-        """Send the complete ``head`` and ``body``, return the answer, whatever its status.
+    def request(self, pieces: Sequence[Buffer], repeatable: bool = False) -> Reply:
+        """Send a complete request, in pieces; return the answer, whatever its status.
 
         A request that fails on a connection kept from earlier is repeated on a fresh one,
-        once, in two cases: the server cannot have received all of it, or it is a GET and
-        not one byte of an answer came. A POST that was sent completely and not answered
+        once, in two cases: the server cannot have received all of it, or it is ``repeatable``
+        (a GET) and not one byte of an answer came. A POST that was sent completely and not answered
         may have been executed; it fails. A server restarted between two calls is thus
         reached at once (v1 Appendix E.7): its closed connection is seen before sending.
         """
         kept = self._take()
         if kept is not None:
             try:
-                return self._exchange(kept, method, head, body)
+                return self._exchange(kept, pieces)
             except http_errors.Unsent:
                 pass
             except http_errors.Unanswered:
-                if method != "GET":
+                if not repeatable:
                     raise
-        return self._exchange(self._connect(), method, head, body)
+        return self._exchange(self._connect(), pieces)
 
-    def _exchange(self, connection: Connection, method: str, head: bytes, body: Buffer) -> Reply:
+    def _exchange(self, connection: Connection, pieces: Sequence[Buffer]) -> Reply:
         keep = False
         try:
-            reply, keep = connection.exchange(method, head, body)
+            reply, keep = connection.exchange(pieces)
         finally:
             if keep:
                 self._keep(connection)
