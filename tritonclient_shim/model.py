@@ -41,9 +41,6 @@ class ShmSlice:
     offset: int = 0
 
 
-# ------------------------------------------------------------------------------ v1 terms
-
-
 @dataclass(frozen=True)
 class V1Input:
     """One input in v1 terms: the dims of one batch entry, the bytes of the whole batch.
@@ -120,9 +117,6 @@ class V1Reply:
     id: int = 0
 
 
-# ---------------------------------------------------------------------- KServe v2 terms
-
-
 @dataclass(frozen=True)
 class TensorIn:
     """One input tensor of a v2 call: the bytes are ``chunks`` joined, or lie in ``shm``."""
@@ -187,9 +181,6 @@ class InferReply:
     request_id: str = ""
 
 
-# ------------------------------------------------------------------------------- a model
-
-
 @dataclass(frozen=True)
 class TensorSpec:
     """What a context must know of one configured tensor."""
@@ -226,9 +217,6 @@ class ModelConfigDocument:
     content: bytes | Mapping[str, Any]
     backend: str = ""
     decoupled: bool = False
-
-
-# ------------------------------------------------------------------------------ a server
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,17 @@ _NOTHING = Asked()
 class ServerSession:
     """A server seen from one context. Opens its backend on first use; any thread may call."""
 
-    def __init__(self, endpoint: Endpoint, headers: Headers = (), verbose: bool = False) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        headers: Headers = (),
+        verbose: bool = False,
+        backend: Backend | None = None,
+    ) -> None:
         self.endpoint = endpoint
         self.headers = headers
         self.verbose = verbose
-        self._opened: dict[str, Backend] = {}
+        self._opened: dict[str, Backend] = {} if backend is None else {"backend": backend}
         self._server_id = ""
 
     @property

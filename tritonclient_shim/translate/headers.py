@@ -10,10 +10,8 @@ from tritonclient_shim.model import HTTP
 
 Headers = Tuple[Tuple[str, str], ...]
 
-#: Headers that describe the body of a v2 request: a user's value would contradict the body.
-_FRAMING = frozenset({"content-length", "transfer-encoding", "inference-header-content-length"})
-
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 _EXPECTED = "expected a list of 'Name:Value' entries, str or bytes"
 
 
@@ -24,8 +22,8 @@ def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
     colon; of two with the same name, in the same case, the last wins; one with an empty value
     is not sent (v1 §6.6). None, [], () and "" are no headers (v1 §2.3).
 
-    Raises InferenceServerException for entries without a name or a colon, and for control
-    characters, where v1 ended the process or let the entry add headers of its own.
+    Raises InferenceServerException for entries without a colon or a usable name, and for
+    control characters, where v1 ended the process or let an entry smuggle in further headers.
     """
     if protocol != HTTP or not http_headers:
         return ()
@@ -34,7 +32,7 @@ def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
             f"http_headers is a single {type(http_headers).__name__}; {_EXPECTED}"
         )
     pairs = dict(_split(entry) for entry in http_headers)
-    return tuple(sorted(pair for pair in pairs.items() if _sent(*pair)))
+    return tuple(sorted(pair for pair in pairs.items() if pair[1].strip()))
 
 
 def refuse_reserved(headers: Headers) -> None:
@@ -50,14 +48,12 @@ def _split(entry: Any) -> tuple[str, str]:
         )
     text = entry if isinstance(entry, str) else entry.decode("utf-8", "replace")
     name, colon, value = text.partition(":")
-    if not (name.strip() and colon):
-        raise InferenceServerException(f"HTTP header {text!r} has no name or no colon; {_EXPECTED}")
-    if _CONTROL.search(text):
+    if not (colon and _NAME.fullmatch(name.strip())):
         raise InferenceServerException(
-            f"HTTP header {text!r} contains a control character; remove it"
+            f"HTTP header {text!r} has no colon, or no usable name before it; {_EXPECTED}"
         )
-    return name, value
-
-
-def _sent(name: str, value: str) -> bool:
-    return bool(value.strip()) and name.strip().lower() not in _FRAMING
+    if _UNPRINTABLE.search(value):
+        raise InferenceServerException(
+            f"the value of HTTP header {text!r} has control characters; remove them"
+        )
+    return name.strip(), value

@@ -35,7 +35,7 @@ def lower(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall
         model_name=profile.name,
         model_version=version(profile.name, request.model_version, protocol),
         inputs=tuple(_tensor(profile, item, batch) for item in request.inputs),
-        outputs=tuple(_output(profile, request, item) for item in request.outputs),
+        outputs=_outputs(profile, request),
         request_id=str(request.id) if request.id else "",
         sequence_id=request.correlation_id,
         sequence_start=bool(request.flags & FLAG_SEQUENCE_START),
@@ -76,6 +76,22 @@ def _configured_dims(profile: ModelProfile, spec: TensorSpec) -> tuple[int, ...]
             "INVALID_ARGUMENT",
         )
     return spec.dims
+
+
+def _outputs(profile: ModelProfile, request: V1Request) -> tuple[OutputSpec, ...]:
+    """Requested outputs → each once; one asked for in two forms comes as the raw tensor.
+
+    v1's raw protocol allowed to ask for an output twice; v2's servers answer one of the two.
+    """
+    specs: dict[str, OutputSpec] = {}
+    for item in request.outputs:
+        spec = _output(profile, request, item)
+        known = specs.setdefault(spec.name, spec)
+        if known.class_count and spec.class_count:
+            specs[spec.name] = max(known, spec, key=lambda each: each.class_count)
+        elif known.class_count:
+            specs[spec.name] = spec
+    return tuple(specs.values())
 
 
 def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> OutputSpec:
