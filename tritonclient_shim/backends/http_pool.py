@@ -13,6 +13,7 @@ import ssl
 import threading
 import weakref
 from collections import deque
+from contextlib import ExitStack
 from typing import Iterator, Sequence
 
 from tritonclient_shim.backends import http_address, http_errors
@@ -30,14 +31,13 @@ class Connection:
     def __init__(self, location: http_address.Location, context: ssl.SSLContext | None) -> None:
         with http_errors.CONNECT:
             self._socket = socket.create_connection((location.host, location.port))
-        try:
+        with ExitStack() as failed:
+            failed.callback(self.close)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if context is not None:
                 with http_errors.HANDSHAKE:
                     self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
-        except BaseException:
-            self._socket.close()
-            raise
+            failed.pop_all()
         self._readable = select.poll()
         self._readable.register(self._socket, select.POLLIN)
 

@@ -53,25 +53,23 @@ class Senders:
                 job()
                 job = None  # what the job refers to may go while this thread waits
                 job = self._next()
-        except BaseException:
-            self._lost()
-            raise
+        finally:
+            self._end()
 
     def _next(self) -> Job | None:
-        """The next job; None when this thread is to end."""
+        """The next job; None when there was none for a while."""
         with self._changed:
             while not self._jobs:
                 self._waiting += 1
                 notified = self._changed.wait(self._linger)
                 self._waiting -= 1
                 if not notified and not self._jobs:
-                    self._threads -= 1
                     return None
             return self._jobs.popleft()
 
-    def _lost(self) -> None:
-        """A job raised, which none should: its thread ends, others go on."""
+    def _end(self) -> None:
+        """This thread ends; another takes over what came too late for it, or after a job raised."""
         with self._changed:
             self._threads -= 1
-            if self._jobs and self._threads < self._limit:
+            if len(self._jobs) > self._waiting and self._threads < self._limit:
                 self._start()

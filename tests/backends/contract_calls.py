@@ -1,0 +1,63 @@
+"""Calls of the standard models, for the contract."""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.backends.base import Backend, Outcome
+from tritonclient_shim.model import (
+    InferCall,
+    OutputSpec,
+    TensorIn,
+    TensorOut,
+)
+
+PATIENCE = 60.0  # seconds; only a failing test waits this long
+AWKWARD_NAME = "a b/c%d:é"
+SIXTEEN = np.arange(16, dtype=np.int32).reshape(1, 16)
+ONE = np.ones((1, 16), np.int32)
+
+
+def tensor(name: str, array: np.ndarray, datatype: str = "") -> TensorIn:
+    """An array as an input."""
+    kind = datatype or next(row.v2 for row in dtypes.TABLE if row.numpy == array.dtype)
+    return TensorIn(name, kind, array.shape, (array,), array.nbytes)
+
+
+def simple(left: np.ndarray = SIXTEEN, right: np.ndarray = ONE, **more: Any) -> InferCall:
+    """A call of the add-and-subtract model."""
+    inputs = (tensor("INPUT0", left), tensor("INPUT1", right))
+    fields: dict[str, Any] = {"model_name": "simple", "model_version": "", "inputs": inputs}
+    fields["outputs"] = (OutputSpec("OUTPUT0"), OutputSpec("OUTPUT1"))
+    return InferCall(**{**fields, **more})
+
+
+def single(model: str, value: TensorIn, output: str = "OUTPUT0", **more: Any) -> InferCall:
+    """A call with one input and one output."""
+    return InferCall(model, "", (value,), (OutputSpec(output),), **more)
+
+
+def slow(seconds: float) -> InferCall:
+    """A call that takes a while."""
+    return single("slow", tensor("INPUT0", np.array([seconds], np.float32)))
+
+
+def array_of(output: TensorOut) -> np.ndarray:
+    """An output as an array."""
+    return np.frombuffer(output.data, dtypes.BY_V2[output.datatype].numpy).reshape(output.shape)
+
+
+def outcome_of(backend: Backend, call: InferCall) -> Outcome:
+    """The outcome of an asynchronous call."""
+    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    backend.infer_async(call, outcomes.put)
+    return outcomes.get(timeout=PATIENCE)
+
+
+def strings(*values: bytes) -> bytes:
+    """Values of a BYTES tensor as they travel."""
+    return b"".join(len(one).to_bytes(4, "little") + one for one in values)

@@ -1,0 +1,184 @@
+"""Contract: inference."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from contract_calls import (
+    ONE,
+    PATIENCE,
+    SIXTEEN,
+    array_of,
+    simple,
+    single,
+    strings,
+    tensor,
+)
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.errors import ServerFault
+from tritonclient_shim.model import (
+    InferCall,
+    OutputSpec,
+    TensorIn,
+)
+
+
+class InferenceContract:
+    """Fixtures as in :mod:`contract`."""
+
+    def test_infer(self, backend: Backend) -> None:
+        """Inputs reach the model, outputs come back by name, datatype and shape."""
+        reply = backend.infer(simple(request_id="18446744073709551615"))
+        assert (reply.model_name, reply.model_version) == ("simple", "1")
+        assert reply.request_id == "18446744073709551615"
+        found = {one.name: array_of(one) for one in reply.outputs}
+        np.testing.assert_array_equal(found["OUTPUT0"], SIXTEEN + ONE)
+        np.testing.assert_array_equal(found["OUTPUT1"], SIXTEEN - ONE)
+
+    def test_infer_without_id(self, backend: Backend) -> None:
+        """No request id, none in the reply."""
+        assert backend.infer(simple()).request_id == ""
+
+    def test_infer_one_output(self, backend: Backend) -> None:
+        """Only the outputs that were asked for come."""
+        reply = backend.infer(simple(outputs=(OutputSpec("OUTPUT1"),)))
+        assert [one.name for one in reply.outputs] == ["OUTPUT1"]
+
+    def test_infer_without_output_list(self, backend: Backend) -> None:
+        """An empty list asks for every output."""
+        reply = backend.infer(simple(outputs=()))
+        assert {one.name for one in reply.outputs} == {"OUTPUT0", "OUTPUT1"}
+        assert all(one.data is not None for one in reply.outputs)
+
+    def test_infer_joins_chunks(self, backend: Backend) -> None:
+        """One tensor may come in pieces of any buffer type, empty ones included."""
+        pieces = (bytes(64), memoryview(SIXTEEN), b"", bytearray(64), np.full(16, 7, np.int32))
+        whole = TensorIn("INPUT0", "INT32", (4, 16), pieces, 256)
+        other = tensor("INPUT1", np.zeros((4, 16), np.int32))
+        reply = backend.infer(simple(inputs=(whole, other), outputs=(OutputSpec("OUTPUT0"),)))
+        result = array_of(reply.outputs[0])
+        assert result.shape == (4, 16)
+        np.testing.assert_array_equal(result[1], SIXTEEN[0])
+        np.testing.assert_array_equal(result[3], np.full(16, 7))
+
+    @pytest.mark.parametrize("row", dtypes.TABLE, ids=lambda row: row.v2)
+    def test_every_datatype_is_exact(self, backend: Backend, row: dtypes.DataType) -> None:
+        """The bytes of every datatype return as they were sent (v2-mapping §3)."""
+        model = "identity_" + ("string" if row is dtypes.STRING else row.v2.lower())
+        content = (
+            strings(b"", b"\0\xff") if row is dtypes.STRING else bytes(range(row.itemsize * 2))
+        )
+        if row.v2 == "BOOL":
+            content = b"\1\0"
+        value = TensorIn("INPUT0", row.v2, (1, 2), (content,), len(content))
+        (output,) = backend.infer(single(model, value)).outputs
+        assert (output.datatype, output.shape) == (row.v2, (1, 2))
+        assert bytes(output.data) == content
+
+    @pytest.mark.parametrize("model", ["identity_fp32", "identity_string"])
+    def test_empty_tensor(self, backend: Backend, model: str) -> None:
+        """A tensor without elements goes both ways (v2-mapping §3)."""
+        datatype = "BYTES" if model.endswith("string") else "FP32"
+        value = TensorIn("INPUT0", datatype, (2, 0), (), 0)
+        (output,) = backend.infer(single(model, value)).outputs
+        assert output.shape == (2, 0)
+        assert bytes(output.data) == b""
+
+    @pytest.mark.parametrize("elements", [1 << 14, (1 << 14) + 1, 1 << 20])
+    def test_large_tensor(self, backend: Backend, elements: int) -> None:
+        """Messages of 64 KiB and more are exact as well; they take another path."""
+        content = np.arange(elements, dtype=np.float32).reshape(1, -1)
+        (output,) = backend.infer(single("identity_fp32", tensor("INPUT0", content))).outputs
+        np.testing.assert_array_equal(array_of(output), content)
+
+    def test_version(self, backend: Backend) -> None:
+        """A version can be chosen; '' is the latest."""
+        value = tensor("INPUT0", np.zeros((1, 1), np.float32))
+        for asked, used in (("1", "1"), ("2", "2"), ("", "3")):
+            call = InferCall("multi_version", asked, (value,), (OutputSpec("OUTPUT0"),))
+            reply = backend.infer(call)
+            assert reply.model_version == used
+            assert array_of(reply.outputs[0]).item() == float(used)
+
+    def test_names_with_slash_and_colon(self, backend: Backend) -> None:
+        """Tensor names may have '/' and ':' (v1 Appendix E.14)."""
+        value = tensor("in/put:0", np.ones((1, 4), np.float32))
+        (output,) = backend.infer(single("tensor_names", value, "out/put:1")).outputs
+        np.testing.assert_array_equal(array_of(output), np.full((1, 4), 2.0))
+
+    def test_classification(self, backend: Backend) -> None:
+        """Classes come as strings 'value:index:label' (v2-mapping §1)."""
+        value = tensor("INPUT", np.arange(10, dtype=np.float32).reshape(1, 10))
+        call = InferCall("classify", "", (value,), (OutputSpec("OUTPUT", class_count=2),))
+        (output,) = backend.infer(call).outputs
+        assert (output.datatype, output.shape) == ("BYTES", (1, 2))
+        assert bytes(output.data) == strings(b"9.000000:9:l9", b"8.000000:8:l8")
+
+    @pytest.mark.parametrize("number", [1, 2**63 - 1, 2**63, 2**64 - 1])
+    def test_sequence(self, backend: Backend, number: int) -> None:
+        """Sequence ids have 64 bits, and the flags start and end a sequence (v2-mapping §4)."""
+        sums = []
+        for value, start, end in ((5, True, False), (6, False, False), (7, False, True)):
+            number_in = tensor("INPUT", np.array([[value]], np.int32))
+            flags = {"sequence_start": start, "sequence_end": end}
+            call = single("sequence_sum", number_in, "OUTPUT", sequence_id=number, **flags)
+            sums.append(array_of(backend.infer(call).outputs[0]).item())
+        assert sums == [5, 11, 18]
+
+    @pytest.mark.parametrize("number", [1, 2**63, 2**64 - 1])
+    def test_priority_and_timeout(self, backend: Backend, number: int) -> None:
+        """Both take 64 bits (v2-mapping §5)."""
+        backend.infer(simple(priority=number, timeout_us=number))
+
+    def test_unknown_model(self, backend: Backend) -> None:
+        """An inference with an unknown model is NOT_FOUND, with the user's name in the text."""
+        with pytest.raises(ServerFault) as caught:
+            backend.infer(simple(model_name="no such model"))
+        assert caught.value.code == "NOT_FOUND"
+        assert caught.value.message == "Request for unknown model: 'no such model' is not found"
+
+    def test_request_id_is_not_in_messages(self, backend: Backend) -> None:
+        """The server's mention of the request id is removed (v1 Appendix E.10)."""
+        call = simple(inputs=(tensor("INPUT0", SIXTEEN),), request_id="77")
+        with pytest.raises(ServerFault) as caught:
+            backend.infer(call)
+        assert caught.value.code == "INVALID_ARGUMENT"
+        assert caught.value.message.startswith("expected 2 inputs but got 1 inputs for model")
+
+    def test_model_error(self, backend: Backend) -> None:
+        """What a model says when it fails is INTERNAL and arrives."""
+        with pytest.raises(ServerFault) as caught:
+            backend.infer(single("failing", tensor("INPUT0", np.array([[3]], np.float32))))
+        assert caught.value.code == "INTERNAL"
+        assert "the model refused value" in caught.value.message
+
+    def test_status_has_tritonclients_form(self, backend: Backend) -> None:
+        """Code written by tritonclient's users compares with '404' or 'StatusCode.NOT_FOUND'."""
+        with pytest.raises(ServerFault) as caught:
+            backend.infer(simple(model_name="no_such_model"))
+        expected = {"http": "404", "grpc": "StatusCode.NOT_FOUND"}
+        assert caught.value.status == expected[backend.endpoint.protocol]
+
+    def test_threads(self, backend: Backend) -> None:
+        """Any number of threads may share one backend; nobody gets another's result."""
+        wrong: list[int] = []
+
+        def work(number: int) -> None:
+            mine = np.full((1, 16), number, np.int32)
+            for _ in range(20):
+                outputs = backend.infer(simple(mine, ONE)).outputs
+                sums = next(one for one in outputs if one.name == "OUTPUT0")
+                if not np.array_equal(array_of(sums), mine + 1):
+                    wrong.append(number)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join(PATIENCE)
+        assert not any(one.is_alive() for one in threads)
+        assert wrong == []

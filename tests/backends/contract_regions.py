@@ -1,0 +1,102 @@
+"""Contract: shared-memory regions."""
+
+from __future__ import annotations
+
+import uuid
+from multiprocessing.shared_memory import SharedMemory
+from typing import Iterator
+
+import numpy as np
+import pytest
+from contract_calls import (
+    AWKWARD_NAME,
+    ONE,
+    SIXTEEN,
+    simple,
+    tensor,
+)
+
+from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.errors import ServerFault
+from tritonclient_shim.model import (
+    OutputSpec,
+    ShmSlice,
+    TensorIn,
+)
+
+
+class RegionContract:
+    """Fixtures as in :mod:`contract`."""
+
+    @pytest.fixture
+    def region(self) -> Iterator[SharedMemory]:
+        """A POSIX shared-memory object of 128 bytes."""
+        memory = SharedMemory(f"contract-{uuid.uuid4().hex}", create=True, size=128)
+        yield memory
+        memory.close()
+        memory.unlink()
+
+    @pytest.mark.parametrize("name", ["plain-name_1.2~", AWKWARD_NAME])
+    def test_system_region(self, backend: Backend, region: SharedMemory, name: str) -> None:
+        """A region of any name carries inputs and outputs, and is listed by that name."""
+        assert region.buf is not None
+        region.buf[:64] = SIXTEEN.tobytes()
+        backend.register_system(name, f"/{region.name}", 128)
+        try:
+            listed = [one for one in backend.shm_status() if one.name == name]
+            assert [(one.kind, one.byte_size, one.offset) for one in listed] == [("system", 128, 0)]
+            assert listed[0].key.strip("/") == region.name
+            given = TensorIn("INPUT0", "INT32", (1, 16), shm=ShmSlice(name, 64))
+            wanted = OutputSpec("OUTPUT0", shm=ShmSlice(name, 64, 64))
+            inputs = (given, tensor("INPUT1", ONE))
+            (output,) = backend.infer(simple(inputs=inputs, outputs=(wanted,))).outputs
+            assert (output.datatype, output.shape, output.data) == ("INT32", (1, 16), None)
+            result = np.frombuffer(bytes(region.buf[64:128]), np.int32)
+            np.testing.assert_array_equal(result, SIXTEEN[0] + 1)
+        finally:
+            backend.unregister(name)
+        assert name not in [one.name for one in backend.shm_status()]
+
+    def test_region_errors_name_the_region(self, backend: Backend, region: SharedMemory) -> None:
+        """Messages show the user's name of a region, not the stored one."""
+        backend.register_system(AWKWARD_NAME, f"/{region.name}", 128)
+        try:
+            with pytest.raises(ServerFault) as caught:
+                backend.register_system(AWKWARD_NAME, f"/{region.name}", 128)
+        finally:
+            backend.unregister(AWKWARD_NAME)
+        expected = f"shared memory region '{AWKWARD_NAME}' already in manager"
+        assert caught.value.message == expected
+        given = TensorIn("INPUT0", "INT32", (1, 16), shm=ShmSlice(AWKWARD_NAME, 64))
+        with pytest.raises(ServerFault) as caught:
+            backend.infer(simple(inputs=(given, tensor("INPUT1", ONE))))
+        assert caught.value.code == "NOT_FOUND"
+        assert caught.value.message == f"Unable to find shared memory region: '{AWKWARD_NAME}'"
+
+    def test_register_without_object(self, backend: Backend) -> None:
+        """A key without shared-memory object is the server's to refuse."""
+        with pytest.raises(ServerFault) as caught:
+            backend.register_system("nothing", "/no-such-object", 64)
+        assert caught.value.code == "INTERNAL"
+        assert caught.value.message.startswith("Unable to open shared memory region")
+
+    def test_unregister_unknown(self, backend: Backend, region: SharedMemory) -> None:
+        """It succeeds, and an empty name does not stand for all regions."""
+        backend.register_system("kept", f"/{region.name}", 128)
+        backend.unregister("no such region")
+        backend.unregister("")
+        assert "kept" in [one.name for one in backend.shm_status()]
+        backend.unregister("kept")
+
+    def test_unregister_all(self, backend: Backend, region: SharedMemory) -> None:
+        """Nothing is left registered."""
+        backend.register_system("one", f"/{region.name}", 128)
+        backend.unregister_all()
+        assert backend.shm_status() == ()
+
+    def test_register_cuda_without_gpu(self, backend: Backend) -> None:
+        """The handle reaches a server without a GPU, which refuses it (v2-mapping §8)."""
+        with pytest.raises(ServerFault) as caught:
+            backend.register_cuda("gpu", bytes(64), 0, 1024)
+        assert caught.value.code == "INVALID_ARGUMENT"
+        assert "failed to register" in caught.value.message

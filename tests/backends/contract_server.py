@@ -1,0 +1,192 @@
+"""Contract: the server, its models, and the client behind a backend."""
+
+from __future__ import annotations
+
+import threading
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import pytest
+from contract_calls import (
+    PATIENCE,
+    array_of,
+    outcome_of,
+    simple,
+    single,
+    slow,
+    tensor,
+)
+
+from tritonclient_shim.backends.base import Backend, Outcome
+from tritonclient_shim.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.model import (
+    InferReply,
+    ModelConfigDocument,
+)
+
+
+class ServerContract:
+    """Fixtures as in :mod:`contract`."""
+
+    def test_health(self, backend: Backend) -> None:
+        """A running server is live and ready (KServe v2)."""
+        assert backend.live() is True
+        assert backend.ready() is True
+
+    def test_server_metadata(self, backend: Backend) -> None:
+        """Name and version of the server are known."""
+        metadata = backend.server_metadata()
+        assert metadata.name == "triton"
+        assert metadata.version[0].isdigit()
+
+    def test_model_config(self, backend: Backend) -> None:
+        """A configuration comes complete, as protobuf bytes or decoded JSON."""
+        document = backend.model_config("simple")
+        assert isinstance(document, ModelConfigDocument)
+        assert document.backend == "python"
+        assert document.decoupled is False
+        content = document.content
+        name = content.encode() if isinstance(content, str) else content
+        assert b"INPUT0" in name if isinstance(name, bytes) else name["input"][0]["name"]
+
+    @pytest.mark.parametrize("name", ["no_such_model", "no such model", "spare"])
+    def test_model_config_of_unknown_model(self, backend: Backend, name: str) -> None:
+        """Unknown and unloaded models are NOT_FOUND, and the text has the user's name."""
+        with pytest.raises(ServerFault) as caught:
+            backend.model_config(name)
+        assert caught.value.code == "NOT_FOUND"
+        assert caught.value.message.startswith(f"Request for unknown model: '{name}' ")
+
+    def test_model_config_of_unknown_version(self, backend: Backend) -> None:
+        """A version that is not there is NOT_FOUND."""
+        with pytest.raises(ServerFault) as caught:
+            backend.model_config("simple", "99")
+        assert caught.value.code == "NOT_FOUND"
+        assert "version 99 is not found" in caught.value.message
+
+    def test_model_configs(self, backend: Backend) -> None:
+        """Several at once are the same as one by one; refused ones are left out."""
+        names = ["simple", "no_such_model", "identity_fp32", "spare", "slow", "failing", "classify"]
+        documents = backend.model_configs(names)
+        assert list(documents) == ["simple", "identity_fp32", "slow", "failing", "classify"]
+        assert documents["classify"].content == backend.model_config("classify").content
+
+    def test_model_configs_of_nothing(self, backend: Backend) -> None:
+        """No names, no configurations."""
+        assert dict(backend.model_configs([])) == {}
+
+    def test_statistics_count_inferences(self, backend: Backend) -> None:
+        """An inference of three rows shows in the statistics of its model."""
+        rows = np.zeros((3, 16), np.int32)
+        (before,) = backend.statistics("simple")
+        backend.infer(simple(rows, rows))
+        (after,) = backend.statistics("simple")
+        assert (after.name, after.version) == ("simple", "1")
+        assert after.inference_count == before.inference_count + 3
+        assert after.execution_count == before.execution_count + 1
+        assert after.success.count == before.success.count + 1
+        assert after.success.ns > before.success.ns
+        assert after.last_inference_ms > 1_500_000_000_000
+        batch = {one.batch_size: one for one in after.batches}[3]
+        assert batch.compute_infer.count >= 1
+        assert batch.compute_infer.ns > 0
+
+    def test_statistics_of_all_models(self, backend: Backend) -> None:
+        """Without a name there is one entry per loaded model version."""
+        found = {(one.name, one.version) for one in backend.statistics()}
+        assert {("simple", "1"), ("multi_version", "1"), ("multi_version", "3")} <= found
+
+    def test_statistics_of_unknown_model(self, backend: Backend) -> None:
+        """v2 calls an unknown model an invalid argument here (v2-mapping §6)."""
+        with pytest.raises(ServerFault) as caught:
+            backend.statistics("no_such_model")
+        assert caught.value.code == "INVALID_ARGUMENT"
+        assert caught.value.message == "requested model 'no_such_model' is not available"
+
+    def test_repository_index(self, backend: Backend) -> None:
+        """Loaded models have a row per version, models never loaded a bare one."""
+        rows = backend.repository_index()
+        assert {(one.name, one.version, one.state) for one in rows if one.name == "simple"} == {
+            ("simple", "1", "READY")
+        }
+        versions = sorted(one.version for one in rows if one.name == "multi_version")
+        assert versions == ["1", "2", "3"]
+        assert [one.name for one in rows].count("broken") == 1
+
+    def test_load_and_unload(self, backend: Backend) -> None:
+        """After load a model answers; after unload it is going or gone."""
+        backend.load("spare")
+        try:
+            value = tensor("INPUT0", np.array([[4.5]], np.float32))
+            assert array_of(backend.infer(single("spare", value)).outputs[0]).item() == 4.5
+        finally:
+            backend.unload("spare")
+        states = {one.state for one in backend.repository_index() if one.name == "spare"}
+        assert states <= {"UNLOADING", "UNAVAILABLE", ""}
+
+    def test_load_of_unknown_model(self, backend: Backend) -> None:
+        """The server's text for it arrives as it is."""
+        with pytest.raises(ServerFault) as caught:
+            backend.load("no_such_model")
+        assert caught.value.code == "INTERNAL"
+        expected = "failed to load 'no_such_model', failed to poll from model repository"
+        assert caught.value.message == expected
+
+    def test_unload_of_unknown_model(self, backend: Backend) -> None:
+        """It succeeds, as in v1 (v1 §6.4)."""
+        backend.unload("no_such_model")
+
+    def test_client(self, backend: Backend) -> None:
+        """The tritonclient client behind it works, from another thread as well."""
+        answers: SimpleQueue[Any] = SimpleQueue()
+        client = backend.client()
+        worker = threading.Thread(target=lambda: answers.put(client.is_model_ready("simple")))
+        worker.start()
+        worker.join(PATIENCE)
+        assert answers.get_nowait() is True
+        assert type(client).__name__ == "InferenceServerClient"
+        assert backend.client() is client
+
+    def test_no_server(self, dead_backend: Backend) -> None:
+        """Where nobody listens every call is a TransportFault with v1's prefix (v1 §3.1)."""
+        calls = (
+            dead_backend.live,
+            dead_backend.ready,
+            dead_backend.server_metadata,
+            lambda: dead_backend.model_config("simple"),
+            lambda: dead_backend.model_configs(["simple"]),
+            lambda: dead_backend.infer(simple()),
+            lambda: dead_backend.unregister("x"),
+        )
+        for call in calls:
+            with pytest.raises(TransportFault, match="^(HTTP|GRPC) client failed: ") as caught:
+                call()
+            assert caught.value.__cause__ is not None
+
+    def test_two_backends_one_endpoint(self, backend: Backend, open_backend: Any) -> None:
+        """Closing one does not disturb the other, although they share connections."""
+        other = open_backend(backend.endpoint)
+        assert other.live()
+        other.close()
+        assert backend.live()
+
+    def test_close(self, backend: Backend) -> None:
+        """Closing twice is fine; afterwards every call is a Fault."""
+        backend.live()
+        backend.close()
+        backend.close()
+        with pytest.raises(Fault):
+            backend.infer(simple())
+        with pytest.raises(Fault):
+            backend.server_metadata()
+        assert isinstance(outcome_of(backend, simple()), Fault)
+
+    def test_close_with_calls_in_flight(self, backend: Backend) -> None:
+        """Every call started has one outcome, also when the backend is closed meanwhile."""
+        outcomes: SimpleQueue[Outcome] = SimpleQueue()
+        for _ in range(3):
+            backend.infer_async(slow(0.2), outcomes.put)
+        backend.close()
+        received = [outcomes.get(timeout=PATIENCE) for _ in range(3)]
+        assert all(isinstance(one, (InferReply, Fault)) for one in received)

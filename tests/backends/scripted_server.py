@@ -1,0 +1,122 @@
+"""An HTTP server whose every answer a test chooses, down to the bytes and the way it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import ssl
+import struct
+import threading
+from typing import Callable, Union
+
+RESET = "reset"  # end the connection with a TCP reset
+CLOSE = "close"  # end it in an orderly way
+SILENCE = "silence"  # never answer
+CLOSE_AFTER = b"\0close"  # appended to an answer: close the connection when it is sent
+
+Answer = Union[bytes, str]
+
+
+def http(status: int, body: bytes = b"", *headers: str) -> bytes:
+    """A complete answer."""
+    lines = [f"HTTP/1.1 {status} Text", f"Content-Length: {len(body)}", *headers, "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+class ScriptedServer:
+    """Answers each request, the bytes of its head and body, with ``answer(request)``.
+
+    ``requests`` and ``connections`` tell what came.
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[bytes], Answer],
+        port: int = 0,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._answer = answer
+        self._context = context
+        self._sockets: list[socket.socket] = []
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self.closed_by_client = threading.Semaphore(0)
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self.port = self._listener.getsockname()[1]
+        self.address = f"127.0.0.1:{self.port}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def stop(self) -> None:
+        """Close the listener and every connection."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.drop()
+
+    def drop(self) -> None:
+        """Close every connection, as a server does with idle ones."""
+        for one in self._sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        self._sockets.clear()
+
+    def __enter__(self) -> ScriptedServer:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.stop()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _peer = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            if self._context is not None:
+                connection = self._context.wrap_socket(connection, server_side=True)
+            self._sockets.append(connection)
+            while self._exchange(connection):
+                pass
+        except OSError:
+            connection.close()
+
+    def _exchange(self, connection: socket.socket) -> bool:
+        request = _receive(connection)
+        if not request:
+            connection.close()
+            self.closed_by_client.release()
+            return False
+        self.requests.append(request)
+        answer = self._answer(request)
+        if isinstance(answer, bytes):
+            connection.sendall(answer.replace(CLOSE_AFTER, b""))
+            if not answer.endswith(CLOSE_AFTER):
+                return True
+            answer = CLOSE
+        if answer == SILENCE:
+            return True
+        if answer == RESET:
+            linger = struct.pack("ii", 1, 0)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        connection.close()
+        return False
+
+
+def _receive(connection: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        received = connection.recv(1 << 16)
+        if not received:
+            return b""
+        data += received
+    head, _blank, body = data.partition(b"\r\n\r\n")
+    found = re.search(rb"(?i)content-length: (\d+)", head)
+    while found and len(body) < int(found[1]):
+        body += connection.recv(1 << 20)
+    return head + b"\r\n\r\n" + body

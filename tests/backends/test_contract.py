@@ -1,0 +1,56 @@
+"""Every backend against the contract in ``contract.py``, over the session's server."""
+
+from __future__ import annotations
+
+import socket
+from importlib import import_module
+from typing import Any, Callable, Iterator
+
+import pytest
+from contract import Contract
+
+from testbed import TritonServer
+from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.model import Endpoint
+
+OpenBackend = Callable[[Endpoint], Backend]
+
+
+@pytest.fixture(params=["http", "grpc"])
+def wire(request: pytest.FixtureRequest) -> str:
+    """The protocol under test, as Endpoint names it."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def open_backend(wire: str) -> Iterator[OpenBackend]:
+    """The protocol's ``open_backend``; what it opened is closed at the end."""
+    opened: list[Any] = []
+    module = import_module(f"tritonclient_shim.backends.{wire}")
+
+    def opener(endpoint: Endpoint) -> Any:
+        opened.append(module.open_backend(endpoint))
+        return opened[-1]
+
+    yield opener
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def backend(open_backend: OpenBackend, wire: str, triton: TritonServer) -> Backend:
+    """A backend on the session's server."""
+    return open_backend(Endpoint(wire, triton.url(wire)))
+
+
+@pytest.fixture
+def dead_backend(open_backend: OpenBackend, wire: str) -> Backend:
+    """A backend on a port where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    return open_backend(Endpoint(wire, f"127.0.0.1:{port}"))
+
+
+class TestBackend(Contract):
+    """The contract, once per protocol."""
