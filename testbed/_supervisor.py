@@ -1,18 +1,21 @@
 """The process between the launcher and its server; outlives neither.
 
-Run as a script: ``_supervisor.py FOLDER SHM_PREFIX COMMAND...``. It starts the command in a
+Run as a script: ``_supervisor.py FOLDER SHM_PREFIXES COMMAND...``. It starts the command in a
 process group of its own, its output going to FOLDER/server.log, and prints the pid. When its stdin
 has a byte or closes, when its parent is gone or when the server ends, it ends the whole group and
-removes FOLDER and the files in /dev/shm that begin with SHM_PREFIX, in which ``{pid}`` stands for
-the pid of the server. Only the standard library, so that any interpreter can run it.
+removes FOLDER, the files in /dev/shm that begin with one of the comma-separated SHM_PREFIXES, in
+which ``{pid}`` stands for the pid of the server, and the folders that the server made in /tmp. Only
+the standard library, so that any interpreter can run it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import glob
 import os
+import re
 import select
 import shutil
 import signal
@@ -23,30 +26,60 @@ import time
 POLL = 0.05
 PARENT_CHECK = 0.5
 GRACE = 10.0  # seconds; the server is told to exit within 2
+TURN = 1.0  # seconds; a server with Python models makes its folder within a tenth of that
+MODEL_FOLDER = re.compile(r"/tmp/folder\w{6}(?=/)")
+BACKEND_FOLDERS = "/tmp/python_env_*"
 PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
     """Run the server until it or its owner ends → the server's exit status."""
-    folder, prefix, *command = arguments
+    folder, prefixes, *command = arguments
     parent = os.getppid()
-    with open(os.path.join(folder, "server.log"), "ab") as output:
-        server = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            preexec_fn=_own_group,
-        )
-    print(server.pid, flush=True)
+    server, remains = _start(folder, command)
     try:
         _wait_for_end(server, parent)
+        remains += _model_folders(server.pid)
         _stop(server)
     finally:
         _kill_group(server.pid)
         server.wait()
-        _clean(prefix.replace("{pid}", str(server.pid)), folder)
+        _clean(prefixes.replace("{pid}", str(server.pid)), [folder, *remains])
     return server.returncode
+
+
+def _start(folder: str, command: list[str]) -> tuple[subprocess.Popen[bytes], list[str]]:
+    """Start the command → its process, and the folder of its Python backend if it made one.
+
+    That folder has a random name in /tmp, and the backend removes it only when it ends in time. We
+    know ours because servers of ours take turns (the lock is on /tmp itself and leaves nothing).
+    """
+    turn = os.open("/tmp", os.O_RDONLY)
+    try:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        before = set(glob.glob(BACKEND_FOLDERS))
+        with open(os.path.join(folder, "server.log"), "ab") as output:
+            server = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                preexec_fn=_own_group,
+            )
+        print(server.pid, flush=True)
+        return server, _new_folder(server, before)
+    finally:
+        os.close(turn)
+
+
+def _new_folder(server: subprocess.Popen[bytes], before: set[str]) -> list[str]:
+    deadline = time.monotonic() + TURN
+    while time.monotonic() < deadline and server.poll() is None:
+        new = [one for one in glob.glob(BACKEND_FOLDERS) if one not in before]
+        if new:
+            return new[:1]
+        time.sleep(0.01)
+    return []
 
 
 def _own_group() -> None:
@@ -87,23 +120,37 @@ def _kill_group(group: int) -> None:
 
 
 def _members(group: int) -> list[str]:
+    """The /proc folders of the living processes of the group."""
     found = []
-    for stat in glob.glob("/proc/[0-9]*/stat"):
-        try:
-            with open(stat) as handle:
-                state, _, member_of = handle.read().rsplit(")", 1)[1].split()[:3]
-        except OSError:
-            continue  # ended meanwhile
-        if int(member_of) == group and state not in "ZX":
-            found.append(stat)
+    for folder in glob.glob("/proc/[0-9]*"):
+        with contextlib.suppress(OSError):  # ended meanwhile
+            state, _, member_of = _read(f"{folder}/stat").rsplit(")", 1)[1].split()[:3]
+            if int(member_of) == group and state not in "ZX":
+                found.append(folder)
     return found
 
 
-def _clean(prefix: str, folder: str) -> None:
-    for path in glob.glob(f"/dev/shm/{glob.escape(prefix)}*"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-    shutil.rmtree(folder, ignore_errors=True)
+def _model_folders(group: int) -> list[str]:
+    """The folders in /tmp of models loaded from a request, as PyTriton loads its own."""
+    arguments: list[str] = []
+    for folder in _members(group):
+        with contextlib.suppress(OSError):
+            arguments += _read(f"{folder}/cmdline").split("\0")
+    return sorted({found.group() for found in map(MODEL_FOLDER.match, arguments) if found})
+
+
+def _read(path: str) -> str:
+    with open(path) as handle:
+        return handle.read()
+
+
+def _clean(prefixes: str, folders: list[str]) -> None:
+    for prefix in prefixes.split(","):
+        for path in glob.glob(f"/dev/shm/{glob.escape(prefix)}*"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from testbed.prerequisites import (
 from testbed.progress import run, say
 
 REQUIREMENTS = ("nvidia-pytriton==0.7.0", "numpy<2")  # numpy 2 breaks every output tensor
-LAYOUT = "1"  # raise it when the code below builds a folder that differs
+LAYOUT = "2"  # raise it when the code below builds a folder that differs
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,8 @@ def _make(folder: Path, facts: Facts, complete: bool) -> Environment:
     _install(python, complete)
     environment = Environment(str(python), _shared_library(interpreter, folder))
     _add_stub(environment, interpreter.version)
+    if complete:
+        _add_shm_prefix(environment)
     partial = folder / "complete.partial"
     partial.write_text(json.dumps(asdict(environment)))
     os.replace(partial, folder / "complete.json")
@@ -159,3 +161,11 @@ def _add_stub(environment: Environment, version: str) -> None:
     if not stub.exists():
         raise MissingPrerequisite(f"{REQUIREMENTS[0]} has no Python {version} stub at {stub}")
     shutil.copy(stub, Path(environment.backends) / "python" / name)
+
+
+def _add_shm_prefix(environment: Environment) -> None:
+    """Have every Python of the environment import ``_shm_prefix``, isolated ones (-I) too."""
+    packages = Path(environment.server).parents[3]
+    source = Path(__file__).with_name("_shm_prefix.py")
+    shutil.copy(source, packages / "_testbed_shm_prefix.py")
+    (packages / "_testbed_shm_prefix.pth").write_text("import _testbed_shm_prefix\n")

@@ -37,13 +37,13 @@ class Process:
     """A server under a supervisor, with a folder of its own that is removed with it."""
 
     def __init__(
-        self, command: Sequence[str], variables: Mapping[str, str], folder: str, shm_prefix: str
+        self, command: Sequence[str], variables: Mapping[str, str], folder: str, shm_prefixes: str
     ) -> None:
         self.log_path = os.path.join(folder, "server.log")
         self._log = open(self.log_path, "w+b")  # noqa: SIM115  (stays readable when removed)
         self._owner = os.getpid()
         self._supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", _SUPERVISOR, folder, shm_prefix, *command],
+            [sys.executable, "-I", "-S", _SUPERVISOR, folder, shm_prefixes, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=dict(variables),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from pathlib import Path
 
 from testbed import environment
@@ -25,9 +26,14 @@ class PyTritonServer(RunningServer):
 
         def attempt(folder: str, http_port: int, grpc_port: int) -> PyTritonServer:
             command = [prepared.python, _APPLICATION, str(http_port), str(grpc_port)]
-            # PyTriton copies the server into its home folder at every start
-            variables = {**prepared.variables(), "PYTRITON_HOME": os.path.join(folder, "home")}
-            process = Process(command, variables, folder, "pytrtion{pid}-")  # its spelling
+            segments = f"tb{uuid.uuid4().hex[:5]}"  # Python allows 14 characters in all
+            variables = {
+                **prepared.variables(),
+                "PYTRITON_HOME": os.path.join(folder, "home"),  # a copy of the server goes there
+                "TESTBED_SHM_PREFIX": f"/{segments}",  # read by _shm_prefix.py
+            }
+            prefixes = f"pytrtion{{pid}}-,{segments}"  # the first is PyTriton's spelling
+            process = Process(command, variables, folder, prefixes)
             process.wait_until_ready(http_port, _STARTED)
             return cls(process, http_port, grpc_port)
 
