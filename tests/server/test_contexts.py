@@ -1,0 +1,288 @@
+"""What the contexts that do no inference have in common (v1 §6)."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import socket
+import sys
+import threading
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from odd_servers import foreign_server
+
+from tensorrtserver.api import (
+    InferenceServerException,
+    ModelControlContext,
+    ModelRepositoryContext,
+    ProtocolType,
+    ServerHealthContext,
+    ServerStatusContext,
+)
+
+#: Each context with a call that asks the server something and changes nothing.
+CALLS = {
+    ServerHealthContext: lambda context: context.is_live(),
+    ServerStatusContext: lambda context: context.get_server_status(),
+    ModelRepositoryContext: lambda context: context.get_model_repository_index(),
+    ModelControlContext: lambda context: context.unload("no_such_model"),
+}
+NUMBERED = {ServerStatusContext, ModelRepositoryContext}
+
+
+@pytest.fixture(params=CALLS, ids=lambda context: context.__name__)
+def context_class(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def test_construction_sends_nothing(context_class: Any, protocol: int) -> None:
+    """§6 constructor: no network, last request id 0, ``_ctx`` set."""
+    context = context_class("127.0.0.1:1", protocol)
+    assert context.get_last_request_id() == 0
+    assert context._ctx is not None
+
+
+def test_last_request_id(context_class: Any, url: str, protocol: int) -> None:
+    """§6 table, last id on success: a positive number for status and index, 0 for the others."""
+    with context_class(url, protocol) as context:
+        CALLS[context_class](context)
+        assert (context.get_last_request_id() > 0) is (context_class in NUMBERED)
+        assert type(context.get_last_request_id()) is int
+
+
+def test_server_down(context_class: Any, protocol: int) -> None:
+    """§6, §3.1 server down: a client error in libcurl's or gRPC's words, and no last id."""
+    texts = {
+        0: "HTTP client failed: Couldn't connect to server",
+        1: "GRPC client failed: 14: Connect Failed",
+    }
+    with context_class(f"127.0.0.1:{unused_port()}", protocol) as context:
+        with pytest.raises(InferenceServerException) as caught:
+            CALLS[context_class](context)
+        assert context.get_last_request_id() is None
+    assert str(caught.value) == f"[ 0] {texts[protocol]}"
+    assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)
+    assert caught.value.__cause__ is not None
+
+
+def test_closed(context_class: Any, url: str, protocol: int) -> None:
+    """§6 use after close: ``<ClassName> is closed``, also the second time; last id None."""
+    context = context_class(url, protocol)
+    CALLS[context_class](context)
+    assert context.close() is None
+    assert context.close() is None
+    assert context._ctx is None
+    for _ in range(2):
+        with pytest.raises(InferenceServerException) as caught:
+            CALLS[context_class](context)
+        assert str(caught.value) == f"[ 0] {context_class.__name__} is closed"
+        assert context.get_last_request_id() is None
+
+
+def test_close_keeps_the_last_id(url: str, protocol: int) -> None:
+    """§6 close: the last request id can still be read."""
+    context = ServerStatusContext(url, protocol)
+    context.get_server_status()
+    last = context.get_last_request_id()
+    context.close()
+    assert context.get_last_request_id() == last
+
+
+def test_with(context_class: Any, url: str, protocol: int) -> None:
+    """§6 with: gives the context itself, closes it on exit, lets exceptions pass."""
+    context = context_class(url, protocol)
+    with pytest.raises(KeyError, match="mine"), context as entered:
+        assert entered is context
+        raise KeyError("mine")
+    with pytest.raises(InferenceServerException, match="is closed"):
+        CALLS[context_class](context)
+
+
+def test_deletion_closes(context_class: Any, url: str, protocol: int) -> None:
+    """§6 __del__: closes, through the user's own ``close`` in a subclass."""
+    closed: list[str] = []
+
+    class Mine(context_class):  # type: ignore[misc]
+        def close(self) -> None:
+            closed.append("mine")
+            context_class.close(self)
+
+    context = Mine(url, protocol)
+    CALLS[context_class](context)
+    session = context._ctx
+    del context
+    gc.collect()
+    assert closed == ["mine"]
+    assert not session._opened
+
+
+def test_failed_construction_is_quiet(context_class: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """§6 __del__: a constructor that failed leaves nothing to complain about."""
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    with pytest.raises(TypeError):
+        context_class("localhost:8000")
+    with pytest.raises(InferenceServerException, match="unexpected protocol integer"):
+        context_class("localhost:8000", 2)
+    gc.collect()
+    assert ignored == []
+
+
+def test_subclass_keeps_the_text(url: str, protocol: int) -> None:
+    """§6: the closed text names v1's class, whatever a subclass is called."""
+
+    class Mine(ServerHealthContext):
+        pass
+
+    context = Mine(url, protocol)
+    context.close()
+    with pytest.raises(InferenceServerException, match="^.* ServerHealthContext is closed$"):
+        context.is_live()
+
+
+@pytest.mark.parametrize(
+    ("target", "signature"),
+    [
+        (ServerHealthContext, "(url, protocol, verbose=False, http_headers=[])"),
+        (ServerStatusContext, "(url, protocol, model_name=None, verbose=False, http_headers=[])"),
+        (ModelRepositoryContext, "(url, protocol, verbose=False, http_headers=[])"),
+        (ModelControlContext, "(url, protocol, verbose=False, http_headers=[])"),
+        (ModelControlContext.load, "(self, model_name)"),
+        (ModelControlContext.unload, "(self, model_name)"),
+    ],
+)
+def test_signatures(target: Any, signature: str) -> None:
+    """§2.1: names, order and defaults as in 1.15."""
+    bare = inspect.signature(target)
+    parameters = [p.replace(annotation=inspect.Parameter.empty) for p in bare.parameters.values()]
+    shown = bare.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+    assert str(shown) == signature
+
+
+def test_shown_module(context_class: Any) -> None:
+    """§1.2: everything shows ``tensorrtserver.api`` as its module."""
+    assert context_class.__module__ == "tensorrtserver.api"
+    assert all(method.__doc__ for method in (context_class, context_class.close))
+
+
+@pytest.mark.parametrize("form", ["{0}", "http://{0}", "{0}/", "grpc://{0}", "bytes"])
+def test_url_forms(context_class: Any, url: str, protocol: int, form: str) -> None:
+    """§3.1 url: str or bytes, a scheme of either protocol and a trailing slash accepted."""
+    given = url.encode() if form == "bytes" else form.format(url)
+    with context_class(given, protocol) as context:
+        CALLS[context_class](context)
+
+
+@pytest.mark.parametrize("convert", [int, float, str, ProtocolType, bool])
+def test_protocol_forms(triton: Any, convert: Any, protocol: int) -> None:
+    """§1.5 protocol: anything that int() reads."""
+    given = str(protocol) if convert is str else convert(protocol)
+    with ServerHealthContext(triton.url(protocol), given) as context:
+        assert context.is_live() is True
+
+
+def test_request_ids_increase(triton: Any) -> None:
+    """E.11: ids of consecutive calls differ by one, over all contexts and both protocols."""
+    contexts = [ServerStatusContext(triton.url(p), p) for p in (0, 1, 0)]
+    ids = []
+    for context in contexts * 2:
+        context.get_server_status()
+        ids.append(context.get_last_request_id())
+        context.close() if len(ids) > 3 else None
+    assert [later - first for first, later in zip(ids, ids[1:])] == [1] * 5
+
+
+def test_http_to_a_grpc_port(triton: Any) -> None:
+    """§3.1: an answer that is no HTTP is a client error, not a wrong result."""
+    expected = pytest.raises(InferenceServerException, match=r"^\[ 0\] HTTP client failed: ")
+    with ServerStatusContext(triton.grpc, 0) as context, expected:
+        context.get_server_status()
+
+
+def test_grpc_to_an_http_port(triton: Any) -> None:
+    """§3.1 gRPC to an HTTP port."""
+    refused = pytest.raises(InferenceServerException)
+    with ServerStatusContext(triton.http, 1) as context, refused as caught:
+        context.get_server_status()
+    assert str(caught.value) == "[ 0] GRPC client failed: 2: Stream removed"
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (ServerStatusContext, "status request did not return status"),
+        (ModelRepositoryContext, "status request did not return status"),
+        (ModelControlContext, "modelcontrol request did not return status"),
+    ],
+)
+@pytest.mark.parametrize("status", [404, 500])
+def test_foreign_server(target: Any, text: str, status: int) -> None:
+    """§6.3, §6.4, §3.1 HTTP answer without a status: v1's text for each kind of request."""
+    with foreign_server(status) as foreign, target(foreign.url, 0) as context:
+        with pytest.raises(InferenceServerException) as caught:
+            CALLS[target](context)
+        assert context.get_last_request_id() is None
+    assert str(caught.value) == f"[ 0] {text}"
+
+
+@pytest.mark.parametrize("target", [ServerStatusContext, ModelRepositoryContext])
+@pytest.mark.parametrize("body", [b"<html>", b"", b"[5]", b"null"])
+def test_foreign_content(target: Any, body: bytes) -> None:
+    """§3.1: an answer of status 200 that is no inference server's is not taken for one."""
+    refused = pytest.raises(InferenceServerException, match="status request did not return status")
+    with foreign_server(200, body) as foreign, target(foreign.url, 0) as context, refused:
+        CALLS[target](context)
+
+
+def test_headers_are_sent(context_class: Any) -> None:
+    """§6.6: sent with every request, sorted, the last of a name, str and bytes alike."""
+    given = ["X-B:2", b"X-A: with:colon", "X-C:", "X-B:3"]
+    with foreign_server(404) as foreign:
+        context = context_class(foreign.url, 0, http_headers=given)
+        for _ in range(2):
+            with suppress(InferenceServerException):
+                CALLS[context_class](context)
+        context.close()
+        sent = [[h for h in headers if h[0].startswith("X-")] for _, _, headers in foreign.requests]
+    assert len(sent) >= 2
+    assert all(one == [("X-A", "with:colon"), ("X-B", "3")] for one in sent)
+
+
+@pytest.mark.parametrize("nothing", [None, [], (), ""])
+def test_no_headers(context_class: Any, url: str, protocol: int, nothing: Any) -> None:
+    """§2.3: None, [], () and "" are no headers, as keyword and as last positional."""
+    with context_class(url, protocol, http_headers=nothing) as context:
+        CALLS[context_class](context)
+
+
+def test_bad_headers(context_class: Any, url: str) -> None:
+    """§6.6: an entry without a colon is refused over HTTP, and ignored over gRPC."""
+    with pytest.raises(InferenceServerException, match="has no colon"):
+        context_class(url, 0, http_headers=["X-A"])
+    context_class(url, 1, http_headers=["X-A"])
+
+
+def test_many_threads(triton: Any, protocol: int) -> None:
+    """One context may be used from several threads at once."""
+    context = ServerStatusContext(triton.url(protocol), protocol, "simple")
+    answers: list[bool] = []
+
+    def ask() -> None:
+        answers.extend("simple" in context.get_server_status().model_status for _ in range(10))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    context.close()
+    assert answers == [True] * 40

@@ -1,0 +1,216 @@
+"""ModelControlContext (v1 §6.4)."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import threading
+import time
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    ModelControlContext,
+    ServerStatusContext,
+    server_status_pb2,
+)
+from testbed import TritonServer, repository
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TritonServer]:
+    """Every model in the repository, only ``slow`` and ``multi_version`` loaded."""
+    with TritonServer.start(["slow", "multi_version"], server_id="inference:0") as started:
+        yield started
+
+
+@pytest.fixture
+def control(server: TritonServer, protocol: int) -> Iterator[ModelControlContext]:
+    with ModelControlContext(server.url(protocol), protocol) as context:
+        yield context
+
+
+def states(server: Any, protocol: int, name: str) -> dict[int, int]:
+    """Version → v1's ready state."""
+    with ServerStatusContext(server.url(protocol), protocol, name) as context:
+        versions = context.get_server_status().model_status[name].version_status
+        return {number: version.ready_state for number, version in versions.items()}
+
+
+def refusal(call: Callable[..., Any], *arguments: Any) -> InferenceServerException:
+    with pytest.raises(InferenceServerException) as caught:
+        call(*arguments)
+    return caught.value
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_load_and_unload(server: Any, control: ModelControlContext, protocol: int) -> None:
+    """§6.4: load returns when the model is ready, unload when it takes no more requests."""
+    assert control.load("spare") is None
+    assert control.get_last_request_id() == 0
+    assert states(server, protocol, "spare") == {1: server_status_pb2.MODEL_READY}
+    assert control.unload("spare") is None
+    assert control.get_last_request_id() == 0
+    assert states(server, protocol, "spare")[1] != server_status_pb2.MODEL_READY
+    unavailable = {1: server_status_pb2.MODEL_UNAVAILABLE}
+    wait_for(lambda: states(server, protocol, "spare") == unavailable)
+
+
+def test_load_again(server: Any, control: ModelControlContext, protocol: int) -> None:
+    """§6.4: loading a loaded, unmodified model succeeds without a reload."""
+    control.load("slow")  # its first start left compiled code in the model's folder
+    before = count(server, protocol)
+    infer(server, protocol, 0.0)
+    control.load("slow")
+    assert count(server, protocol) == before + 1  # a reload would count from 0
+
+
+def count(server: Any, protocol: int) -> int:
+    with ServerStatusContext(server.url(protocol), protocol, "slow") as context:
+        status = context.get_server_status().model_status["slow"]
+    number: int = status.version_status[1].model_inference_count
+    return number
+
+
+def infer(server: Any, protocol: int, seconds: float) -> None:
+    with InferContext(server.url(protocol), protocol, "slow") as context:
+        data = np.array([seconds], dtype=np.float32)
+        context.run({"INPUT0": [data]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
+
+
+def test_load_bytes(server: Any, control: ModelControlContext, protocol: int) -> None:
+    """§3.1: model names may be bytes."""
+    control.load(b"slow")  # type: ignore[arg-type]
+    assert states(server, protocol, "slow") == {1: server_status_pb2.MODEL_READY}
+
+
+def test_load_unknown(control: ModelControlContext) -> None:
+    """§6.4, E.10: ``no version is available``, from the server, and no last id."""
+    error = refusal(control.load, "unknown_model")
+    assert error.message() == "failed to load 'unknown_model', no version is available"
+    assert error.server_id() == "inference:0"
+    assert error.request_id() > 0
+    assert str(error) == f"[inference:0 {error.request_id()}] {error.message()}"
+    assert control.get_last_request_id() is None
+
+
+def test_load_failing(server: Any, control: ModelControlContext, protocol: int) -> None:
+    """§6.4 some versions failed: v1's text; the reason is behind it and in the status."""
+    error = refusal(control.load, "broken")
+    assert error.message() == "failed to load 'broken', versions that are not available: 1"
+    assert "always fails to load" in error.debug_details()
+    assert control.get_last_request_id() is None
+    with ServerStatusContext(server.url(protocol), protocol, "broken") as context:
+        version = context.get_server_status().model_status["broken"].version_status[1]
+    assert version.ready_state == server_status_pb2.MODEL_UNAVAILABLE
+    assert version.ready_state_reason.message.startswith("Internal: ")
+
+
+def test_versions_that_failed(
+    start_triton: Callable[..., Any], tmp_path: Any, protocol: int
+) -> None:
+    """§6.4: all versions that are not available are named."""
+    repository.write(tmp_path, ["multi_version", "broken"])
+    shutil.copy(tmp_path / "broken" / "1" / "model.py", tmp_path / "multi_version" / "2")
+    server = start_triton([], tmp_path)
+    with ModelControlContext(server.url(protocol), protocol) as control:
+        error = refusal(control.load, "multi_version")
+    start = "failed to load 'multi_version', versions that are not available: "
+    assert error.message().startswith(start)
+    assert "2" in error.message()[len(start) :].split(",")
+
+
+@pytest.mark.parametrize("name", ["unknown_model", "simple", "broken"])
+def test_unload_what_is_not_loaded(control: ModelControlContext, name: str) -> None:
+    """§6.4: unloading an unknown or unloaded model succeeds, twice as well."""
+    control.unload(name)
+    control.unload(name)
+    assert control.get_last_request_id() == 0
+
+
+def test_unload_all_versions(server: Any, control: ModelControlContext, protocol: int) -> None:
+    """§6.4: every version goes, and comes back."""
+    control.unload("multi_version")
+    gone = dict.fromkeys((1, 2, 3), server_status_pb2.MODEL_UNAVAILABLE)
+    wait_for(lambda: states(server, protocol, "multi_version") == gone)
+    control.load("multi_version")
+    ready = dict.fromkeys((1, 2, 3), server_status_pb2.MODEL_READY)
+    assert states(server, protocol, "multi_version") == ready
+
+
+def test_unload_does_not_wait(server: Any, control: ModelControlContext, protocol: int) -> None:
+    """§6.4: unload returns while requests are still being finished, which end well."""
+    answered: list[bool] = []
+
+    def request() -> None:
+        infer(server, protocol, 2.0)
+        answered.append(True)
+
+    thread = threading.Thread(target=request)
+    thread.start()
+    time.sleep(0.5)  # the request is on its way; the server has no way to tell that it runs
+    control.unload("slow")
+    still_running = not answered
+    state = states(server, protocol, "slow")[1]
+    thread.join()
+    control.load("slow")
+    assert still_running
+    assert state == server_status_pb2.MODEL_UNLOADING
+    assert answered == [True]
+
+
+@pytest.mark.parametrize("mode", ["none", "poll"])
+def test_not_explicit(start_triton: Callable[..., Any], mode: str) -> None:
+    """§6.4 polling and none mode: v1's sentence, from the server."""
+    server = start_triton(["spare"], model_control_mode=mode, server_id="inference:0")
+    for protocol in (0, 1):
+        with ModelControlContext(server.url(protocol), protocol) as control:
+            for call in (control.load, control.unload):
+                error = refusal(call, "spare")
+                assert error.message() == (
+                    "explicit model load / unload is not allowed if polling is enabled"
+                )
+                assert (error.server_id(), error.request_id() > 0) == ("inference:0", True)
+                assert control.get_last_request_id() is None
+
+
+@pytest.mark.parametrize("name", [5, 1.5, ["spare"], object()])
+def test_name_of_the_wrong_type(control: ModelControlContext, name: Any) -> None:
+    """§6.4 non-str name: ctypes.ArgumentError for argument 2, about ``encode``."""
+    for call in (control.load, control.unload):
+        with pytest.raises(ctypes.ArgumentError, match="^argument 2: .*no attribute 'encode'"):
+            call(name)
+        assert control.get_last_request_id() is None
+
+
+def test_name_none(control: ModelControlContext) -> None:
+    """§6.4 name None ended the process: a clear client error instead."""
+    error = refusal(control.load, None)
+    assert error.message() == "model_name must be text, got None"
+    assert error.server_id() == ""
+
+
+def test_odd_names(server: Any) -> None:
+    """§6.4: a name that no url path can carry is an unknown model like any other."""
+    with ModelControlContext(server.grpc, 1) as control:
+        error = refusal(control.load, "a/b c")
+    assert error.message().startswith("failed to load 'a/b c', ")
+
+
+def test_verbose_prints_nothing(
+    server: Any, protocol: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """§10.2 ModelControl: nothing on stdout."""
+    with ModelControlContext(server.url(protocol), protocol, verbose=True) as control:
+        control.unload("unknown_model")
+    assert capfd.readouterr().out == ""

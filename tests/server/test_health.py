@@ -1,0 +1,88 @@
+"""ServerHealthContext (v1 §6.1)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Iterator
+
+import pytest
+from odd_servers import foreign_server, start_failed_server
+
+from tensorrtserver.api import (
+    InferenceServerException,
+    ModelControlContext,
+    ServerHealthContext,
+    ServerStatusContext,
+)
+
+
+@pytest.fixture(scope="module")
+def failed() -> Iterator[Any]:
+    server = start_failed_server()
+    yield server
+    server.stop()
+
+
+def test_healthy(url: str, protocol: int) -> None:
+    """§6.1: live and ready are True as bool, the last request id stays 0."""
+    with ServerHealthContext(url, protocol) as context:
+        assert context.is_live() is True
+        assert context.is_ready() is True
+        assert context.get_last_request_id() == 0
+
+
+def wait_until_unloaded(url: str, protocol: int, name: str) -> None:
+    with ServerStatusContext(url, protocol, name) as context:
+        while context.get_server_status().model_status[name].version_status[1].ready_state != 2:
+            time.sleep(0.02)
+
+
+def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: int) -> None:
+    """§6.1, E.2: not ready after a failed load; still ready after a deliberate unload."""
+    server = start_triton(["spare"])
+    url = server.url(protocol)
+    with ServerHealthContext(url, protocol) as health, ModelControlContext(
+        url, protocol
+    ) as control:
+        control.unload("spare")
+        control.load("spare")
+        assert health.is_ready() is True
+        with pytest.raises(InferenceServerException):
+            control.load("broken")
+        assert health.is_ready() is False
+        assert health.is_live() is True
+        assert health.get_last_request_id() == 0
+
+
+def test_failed_server(failed: Any, protocol: int) -> None:
+    """E.12: a server that failed to start is neither live nor ready, and no error."""
+    with ServerHealthContext(failed.url(protocol), protocol) as context:
+        assert context.is_live() is False
+        assert context.is_ready() is False
+        assert context.get_last_request_id() == 0
+
+
+@pytest.mark.parametrize(("status", "answer"), [(200, True), (404, False), (503, False)])
+def test_any_http_answer_counts(status: int, answer: bool) -> None:
+    """§6.1 HTTP: True iff status 200, whoever answers; never an error."""
+    with foreign_server(status) as foreign, ServerHealthContext(foreign.url, 0) as context:
+        assert context.is_live() is answer
+        assert context.is_ready() is answer
+        assert context.get_last_request_id() == 0
+
+
+def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
+    """§10.2: gRPC prints ``live: 1`` and ``ready: 1`` on stdout, HTTP nothing."""
+    with ServerHealthContext(url, protocol, True) as context:
+        context.is_live()
+        context.is_ready()
+    printed = capfd.readouterr()
+    assert printed.out == ("live: 1\nready: 1\n" if protocol else "")
+    assert printed.err == ""
+
+
+def test_quiet(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
+    """§10.2: nothing is printed without verbose."""
+    with ServerHealthContext(url, protocol) as context:
+        context.is_ready()
+    assert capfd.readouterr().out == ""

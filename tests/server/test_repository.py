@@ -1,0 +1,62 @@
+"""ModelRepositoryContext (v1 §6.3)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+
+from tensorrtserver.api import (
+    InferenceServerException,
+    ModelRepositoryContext,
+    ModelRepositoryIndex,
+)
+from testbed import repository
+
+
+def names_of(index: ModelRepositoryIndex) -> list[str]:
+    return [entry.name for entry in index.models]
+
+
+def test_index(url: str, protocol: int) -> None:
+    """§6.3: every model of the repository once, sorted, loaded or not, in v1's message."""
+    with ModelRepositoryContext(url, protocol) as context:
+        index = context.get_model_repository_index()
+        assert context.get_last_request_id() > 0
+    assert isinstance(index, ModelRepositoryIndex)
+    assert names_of(index) == sorted(repository.MODELS)
+    assert str(index).startswith('models {\n  name: "broken"\n}\nmodels {\n  name: "classify"\n}\n')
+
+
+def test_duplicates_across_repositories(
+    start_triton: Callable[..., Any], tmp_path: Any, protocol: int
+) -> None:
+    """§6.3: a name in two repositories is there once."""
+    for folder, models in (("one", ["spare", "simple"]), ("two", ["spare", "slow"])):
+        repository.write(tmp_path / folder, models)
+    server = start_triton(
+        [], tmp_path / "one", extra_args=[f"--model-repository={tmp_path / 'two'}"]
+    )
+    with ModelRepositoryContext(server.url(protocol), protocol) as context:
+        assert names_of(context.get_model_repository_index()) == ["simple", "slow", "spare"]
+
+
+def test_refused(start_triton: Callable[..., Any]) -> None:
+    """§1.6: a server that refuses is a server error: its id, a positive request id."""
+    secret = ["--http-restricted-api=model-repository:secret=yes"]
+    server = start_triton([], extra_args=secret, server_id="inference:0")
+    with ModelRepositoryContext(server.http, 0) as context:
+        with pytest.raises(InferenceServerException, match="restricted") as caught:
+            context.get_model_repository_index()
+        assert context.get_last_request_id() is None
+    assert caught.value.server_id() == "inference:0"
+    assert caught.value.request_id() > 0
+    with ModelRepositoryContext(server.http, 0, http_headers=["secret:yes"]) as context:
+        assert "spare" in names_of(context.get_model_repository_index())
+
+
+def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
+    """§10.2: the index's text on stdout, on both protocols."""
+    with ModelRepositoryContext(url, protocol, verbose=True) as context:
+        index = context.get_model_repository_index()
+    assert capfd.readouterr().out == str(index)
