@@ -94,6 +94,8 @@ def _sequence(strategy: Config, datatype: str = "int32", size: int = 1, labels: 
         **strategy,
     }
     inputs, outputs = [tensor("INPUT", datatype, [size])], [tensor("OUTPUT", datatype, [size])]
+    if not labels:
+        outputs.append(tensor("CORRID", "uint64", [1]))
     return _model("sequence", inputs, outputs, 32, _labels(labels), sequence_batching=batcher)
 
 
