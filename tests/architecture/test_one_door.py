@@ -50,8 +50,14 @@ def _spelt(node: ast.AST) -> str:
 
 
 def broad_except(node: ast.AST) -> bool:
-    """``except:``, ``except Exception`` or ``except BaseException``, alone or in a tuple."""
+    """``except:``, ``except Exception`` or ``except BaseException``, alone or in a tuple.
+
+    One that ends in a bare ``raise`` hides nothing: it only cleans up.
+    """
     if not isinstance(node, ast.ExceptHandler):
+        return False
+    last = node.body[-1]
+    if isinstance(last, ast.Raise) and last.exc is None:
         return False
     caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
     broad = {"Exception", "BaseException"}
@@ -93,6 +99,7 @@ EFFECTS = (
         imports("ctypes", "_ctypes"),
         (
             SHIM + "shm/",
+            SHIM + "errors.py",  # ArgumentError, which v1 raised
             FACADE + "api/_star_names.py",
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",

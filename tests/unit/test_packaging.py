@@ -40,7 +40,7 @@ def pip(*arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel under test: tox has built one; otherwise it is built from a copy of the checkout."""
+    """The wheel under test: the one that tox built, or one made from a copy of the checkout."""
     folder = os.environ.get("SHIM_WHEEL_DIR")
     if not folder:
         folder = str(tmp_path_factory.mktemp("wheel"))
