@@ -1,0 +1,65 @@
+"""The demo's legacy scripts, which know nothing of this project, run on the real server."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed import TritonServer
+
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+sys.path.append(str(DEMO))
+
+from programs import PROGRAMS, Program  # noqa: E402
+from run import complaints  # noqa: E402
+
+RUNS = [
+    pytest.param(program, protocol, id="-".join((program.script, *program.options[:1], protocol)))
+    for program in PROGRAMS
+    for protocol in program.protocols
+]
+
+
+@pytest.mark.parametrize(("program", "protocol"), RUNS)
+def test_script_prints_what_it_should(
+    triton: TritonServer, program: Program, protocol: str
+) -> None:
+    """Each script ends with status 0 and prints the right results, on each of its protocols."""
+    script = str(DEMO / "legacy" / program.script)
+    done = subprocess.run(
+        [sys.executable, script, "-u", triton.url(protocol), "-i", protocol, *program.options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        text=True,
+    )
+    assert not complaints(program, protocol, done.returncode, done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("path", sorted((DEMO / "legacy").glob("*.py")), ids=lambda path: path.name)
+def test_script_knows_nothing_of_us(path: Path) -> None:
+    """The scripts import what scripts of 2019 could import, and each one is run."""
+    names = {
+        node.module.split(".")[0] if isinstance(node, ast.ImportFrom) else alias.name.split(".")[0]
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+    }
+    assert names <= {"argparse", "builtins", "functools", "queue", "Queue", "tensorrtserver"}
+    assert path.name in {program.script for program in PROGRAMS}
+
+
+def test_failures_are_noticed() -> None:
+    """A wrong exit status and a missing line are both reported, each by what was wanted."""
+    program = Program("x.py", "", ("1 + 1 = 2",))
+    assert complaints(program, "http", 0, "1 + 1 = 2\nPASS\n") == []
+    found = complaints(program, "http", 1, "1 + 1 = 3\n")
+    assert [text.split(" over http ")[1] for text in found] == [
+        "ended with exit status 1",
+        "did not print '1 + 1 = 2'",
+        "did not print 'PASS'",
+    ]
