@@ -14,6 +14,7 @@ from tensorrtserver.api._contexts import (
 )
 from tensorrtserver.api._infer import InferContext
 from tensorrtserver.api._protocol import ProtocolType
+from tensorrtserver.api._shm_context import SharedMemoryControlContext
 from tensorrtserver.api._star_names import NAMES as _NAMES
 from tensorrtserver.api._strings import serialize_string_tensor
 from tensorrtserver.api.api_pb2 import (
@@ -46,6 +47,7 @@ __all__ = [
     "ServerHealthContext",
     "ServerStatus",
     "ServerStatusContext",
+    "SharedMemoryControlContext",
     "SharedMemoryStatus",
     "api_pb2",
     "model__config__pb2",

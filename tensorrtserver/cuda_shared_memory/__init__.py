@@ -11,6 +11,7 @@ from ctypes import c_int, c_void_p
 
 import numpy as np
 
+from tritonclient_shim import notice
 from tritonclient_shim.shm import arguments, cuda, registry
 from tritonclient_shim.shm.arrays import as_buffer
 from tritonclient_shim.shm.region import CUDA, raised_as
@@ -70,6 +71,7 @@ def create_shared_memory_region(
     ctypes.ArgumentError
         The name is neither str nor bytes, or size or device is no integer.
     """
+    notice.headline()
     name = arguments.text(1, trtis_shm_name)
     size = arguments.uint64(2, byte_size)
     device = arguments.int32(3, device_id)
@@ -95,6 +97,7 @@ def set_shared_memory_region(
         -3: CUDA refused the copy. Text: no list of arrays, an object array, more bytes than
         the region has (nothing is written then), or no handle of this module.
     """
+    notice.headline()
     # These two texts name the wrong type, in every version of v1 (v1 §7.2).
     if not isinstance(input_values, (list, tuple)):
         raise CudaSharedMemoryException("input_values must be specified as a numpy array")
@@ -120,6 +123,7 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
     CudaSharedMemoryException
         -4: it was freed before. Text: no handle of this module.
     """
+    notice.headline()
     with raised_as(CudaSharedMemoryException):
         registry.destroy(cuda_shm_handle, CUDA)
 
@@ -144,6 +148,7 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     CudaSharedMemoryException
         Not an array, an empty array, or another dtype.
     """
+    notice.headline()
     from tritonclient_shim.errors import InferenceServerException
     from tritonclient_shim.translate import strings
 

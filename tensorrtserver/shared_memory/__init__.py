@@ -11,6 +11,7 @@ from ctypes import c_int, c_void_p
 
 import numpy as np
 
+from tritonclient_shim import notice
 from tritonclient_shim.shm import arguments, registry, system
 from tritonclient_shim.shm.arrays import as_buffer
 from tritonclient_shim.shm.region import SYSTEM, raised_as
@@ -73,6 +74,7 @@ def create_shared_memory_region(
     ctypes.ArgumentError
         Name or key is neither str nor bytes, or the size is no integer.
     """
+    notice.headline()
     name = arguments.text(1, trtis_shm_name)
     key = arguments.text(2, shm_key)
     size = arguments.uint64(3, byte_size)
@@ -98,6 +100,7 @@ def set_shared_memory_region(
         No list of arrays, an object array, more bytes than the region has (nothing is
         written then; v1 wrote on and crashed), or no handle of this module.
     """
+    notice.headline()
     if not isinstance(input_values, (list, tuple)):
         raise SharedMemoryException(
             "input_values must be specified as a list/tuple of numpy arrays"
@@ -122,6 +125,7 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
     SharedMemoryException
         -5: the key does not exist (any more). Text: no handle of this module.
     """
+    notice.headline()
     with raised_as(SharedMemoryException):
         registry.destroy(shm_handle, SYSTEM)
 
@@ -146,6 +150,7 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     SharedMemoryException
         Not an array, an empty array, or another dtype.
     """
+    notice.headline()
     from tritonclient_shim.errors import InferenceServerException
     from tritonclient_shim.translate import strings
 

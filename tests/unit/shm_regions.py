@@ -43,10 +43,10 @@ def fresh_keys() -> Iterator[Callable[[], str]]:
 
 
 def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in a fresh interpreter of the same environment, all warnings shown."""
+    """Run a script in a fresh interpreter, all warnings shown but the deprecation notice."""
     return subprocess.run(
         [sys.executable, "-W", "always", "-c", textwrap.dedent(code), *arguments],
-        env={**os.environ, "PYTHONPATH": ROOT},
+        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
         capture_output=True,
         text=True,
         timeout=60,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shm_regions import run_python
 
 import tensorrtserver.shared_memory as shm
 from tritonclient_shim.shm import registry
@@ -128,7 +129,7 @@ print("alive")
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": ROOT},
+        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=60,
@@ -212,9 +213,34 @@ def test_import_is_light(module: str) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        env={**os.environ, "PYTHONPATH": ROOT},
+        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (0, b"[] 1\n")
+
+
+@pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
+def test_each_function_gives_the_notice(module: str) -> None:
+    """The deprecation notice comes at the user's line, whichever function is called first."""
+    code = f"""
+import warnings, tensorrtserver.{module} as shm
+from tritonclient_shim import notice
+calls = (lambda: shm.create_shared_memory_region(*[None] * 3),
+         lambda: shm.set_shared_memory_region(None, []),
+         lambda: shm.destroy_shared_memory_region(None),
+         lambda: shm.serialize_string_tensor(None))
+for call in calls:
+    notice._given = False
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            call()
+        except Exception:
+            pass
+    print([(one.category.__name__, one.filename) for one in caught])
+"""
+    done = run_python(code)
+    line = "[('TensorRTServerDeprecationWarning', '<string>')]\n"
+    assert (done.returncode, done.stdout) == (0, 4 * line)

@@ -1,0 +1,125 @@
+"""SharedMemoryControlContext: which shared-memory regions a server knows (v1 §6.5)."""
+
+from __future__ import annotations
+
+from ctypes import c_void_p
+from typing import Callable
+
+from tensorrtserver.api._server_context import HttpHeaders, ServerContext
+from tritonclient_shim import shm_control
+from tritonclient_shim.protos.server_status_pb2 import SharedMemoryStatus
+from tritonclient_shim.session import ServerSession
+
+
+class SharedMemoryControlContext(ServerContext):
+    """Registers shared-memory regions with a server, for use by inference (v1 §6.5).
+
+    Parameters
+    ----------
+    url : str or bytes
+        The server, such as ``localhost:8000``; a scheme is accepted.
+    protocol : ProtocolType or int
+        How to speak to it.
+    verbose : bool
+        Print every status: on stdout over HTTP, on stderr over gRPC (v1 §10.2).
+    http_headers : sequence of str or bytes
+        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+    """
+
+    _closed_name = "SharedMemoryControlContext"
+
+    def __init__(
+        self,
+        url: str | bytes,
+        protocol: int,
+        verbose: bool = False,
+        http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
+    ) -> None:
+        self._open(url, protocol, verbose, http_headers)
+
+    def register(self, shm_handle: c_void_p) -> None:
+        """Register a system shared-memory region under its name.
+
+        Any number of names may share one key.
+
+        Parameters
+        ----------
+        shm_handle : ctypes.c_void_p
+            Handle from ``tensorrtserver.shared_memory.create_shared_memory_region``.
+
+        Raises
+        ------
+        InferenceServerException
+            The name is registered already, the server cannot open the key (it runs on another
+            machine, or the region is destroyed), over HTTP the key is not of the form
+            ``/name``, or `shm_handle` is no handle of a system region.
+        """
+        self._control(shm_control.register, shm_handle)
+
+    def cuda_register(self, cuda_shm_handle: c_void_p) -> None:
+        """Register a CUDA shared-memory region under its name.
+
+        Parameters
+        ----------
+        cuda_shm_handle : ctypes.c_void_p
+            Handle from ``tensorrtserver.cuda_shared_memory.create_shared_memory_region``.
+
+        Raises
+        ------
+        InferenceServerException
+            The name is registered already, the server cannot open the memory, or
+            `cuda_shm_handle` is no handle of a CUDA region.
+        """
+        self._control(shm_control.cuda_register, cuda_shm_handle)
+
+    def unregister(self, shm_handle: c_void_p) -> None:
+        """Unregister a region of either kind; the region itself stays (v1 §6.5).
+
+        Parameters
+        ----------
+        shm_handle : ctypes.c_void_p
+            The region's handle. A region that is not registered succeeds.
+
+        Raises
+        ------
+        InferenceServerException
+            The region is in use, or `shm_handle` is no handle.
+        """
+        self._control(shm_control.unregister, shm_handle)
+
+    def unregister_all(self) -> None:
+        """Unregister every region of the server, whoever registered it.
+
+        Raises
+        ------
+        InferenceServerException
+            A region is in use, or no inference server answers.
+        """
+        self._call(shm_control.unregister_all, keep_id=False)
+
+    def get_shared_memory_status(self) -> SharedMemoryStatus:
+        """The regions that the server knows.
+
+        Returns
+        -------
+        SharedMemoryStatus
+            v1's message: ``shared_memory_region`` has an entry per name, sorted, with its size
+            in bytes and either ``system_shared_memory`` or ``cuda_shared_memory``.
+
+        Raises
+        ------
+        InferenceServerException
+            The server refuses, or no inference server answers.
+        """
+        return self._call(shm_control.status, keep_id=True)
+
+    def _control(
+        self, operation: Callable[[ServerSession, object, int], None], handle: object
+    ) -> None:
+        def bound(session: ServerSession, request_id: int) -> None:
+            operation(session, handle, request_id)
+
+        self._call(bound, keep_id=False)
+
+
+SharedMemoryControlContext.__module__ = "tensorrtserver.api"
