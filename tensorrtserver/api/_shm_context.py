@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ctypes import c_void_p
 from typing import Callable
 
 from tensorrtserver.api._server_context import HttpHeaders, ServerContext
 from tritonclient_shim import shm_control
 from tritonclient_shim.protos.server_status_pb2 import SharedMemoryStatus
 from tritonclient_shim.session import ServerSession
+from tritonclient_shim.shm.handles import Handle
 
 
 class SharedMemoryControlContext(ServerContext):
@@ -37,7 +37,7 @@ class SharedMemoryControlContext(ServerContext):
     ) -> None:
         self._open(url, protocol, verbose, http_headers)
 
-    def register(self, shm_handle: c_void_p) -> None:
+    def register(self, shm_handle: Handle) -> None:
         """Register a system shared-memory region under its name.
 
         Any number of names may share one key.
@@ -56,7 +56,7 @@ class SharedMemoryControlContext(ServerContext):
         """
         self._control(shm_control.register, shm_handle)
 
-    def cuda_register(self, cuda_shm_handle: c_void_p) -> None:
+    def cuda_register(self, cuda_shm_handle: Handle) -> None:
         """Register a CUDA shared-memory region under its name.
 
         Parameters
@@ -72,7 +72,7 @@ class SharedMemoryControlContext(ServerContext):
         """
         self._control(shm_control.cuda_register, cuda_shm_handle)
 
-    def unregister(self, shm_handle: c_void_p) -> None:
+    def unregister(self, shm_handle: Handle) -> None:
         """Unregister a region of either kind; the region itself stays (v1 §6.5).
 
         Parameters

@@ -225,7 +225,8 @@ def test_import_is_light(module: str) -> None:
 def test_each_function_gives_the_notice(module: str) -> None:
     """The deprecation notice comes at the user's line, whichever function is called first."""
     code = f"""
-import warnings, tensorrtserver.{module} as shm
+import os, warnings, tensorrtserver.{module} as shm
+os.environ["TRITON_SHIM_WARNINGS"] = "headline"
 from tritonclient_shim import notice
 calls = (lambda: shm.create_shared_memory_region(*[None] * 3),
          lambda: shm.set_shared_memory_region(None, []),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ctypes import c_void_p
 
+#: The type of every handle, for annotations.
+Handle = c_void_p
+
 
 def is_handle(value: object) -> bool:
     """Is this a shared-memory handle? Exactly ``c_void_p``, no subclass (v1 §7.4)."""
