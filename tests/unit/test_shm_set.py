@@ -123,7 +123,7 @@ def test_a_shrunk_object_does_not_kill_the_process(key: str) -> None:
             except Exception as error:
                 print(type(error).__name__, "another create_shared_memory_region" in str(error))
         shm.set_shared_memory_region(small, [np.ones(1, np.uint8)])
-        print(registry.lookup(small).read(0, 1))
+        print(bytes(registry.lookup(small).read(0, 1)))
         """,
         key,
     )

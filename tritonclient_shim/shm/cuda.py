@@ -71,7 +71,7 @@ class CudaMemory:
         self._byte_size = byte_size
         self._handle = handle
 
-    def read(self, offset: int, count: int) -> bytes:
+    def read(self, offset: int, count: int) -> memoryview:
         """Copy the region to the host and return ``count`` of its bytes.
 
         RegionError with v1's text for results that cannot be read (v1 §4.3).
@@ -83,7 +83,8 @@ class CudaMemory:
             contents = self._module.get_contents_as_numpy(self._handle, np.uint8, [self._byte_size])
         except self._module.CudaSharedMemoryException as error:
             raise RegionError(f"{prefix}: {error}") from error
-        return bytes(contents[offset : offset + count])
+        copy: memoryview = contents[offset : offset + count].data
+        return copy
 
     def write(self, offset: int, views: Sequence[memoryview]) -> None:
         """Copy the views to the device; RegionError -3 when CUDA refuses.

@@ -39,8 +39,8 @@ def raised_as(exception: Callable[[Any], Exception]) -> Iterator[None]:
 class Memory(Protocol):
     """The bytes behind a region. The region has checked the bounds; none of these segfaults."""
 
-    def read(self, offset: int, count: int) -> bytes:
-        """Return a copy of ``count`` bytes."""
+    def read(self, offset: int, count: int) -> Buffer:
+        """Return a copy of ``count`` bytes, writable where that costs nothing."""
 
     def write(self, offset: int, views: Sequence[memoryview]) -> None:
         """Copy the views (of bytes, none empty) one after another, the first to ``offset``."""
@@ -71,7 +71,7 @@ class Region:
         """The region's size in bytes, as it was created."""
         return self.byte_size
 
-    def read(self, offset: int, count: int) -> bytes:
+    def read(self, offset: int, count: int) -> Buffer:
         """Return a private copy of ``count`` bytes from ``offset``; RegionError beyond the end."""
         self._check_bounds("read", offset, count)
         return self.memory.read(offset, count) if count else b""

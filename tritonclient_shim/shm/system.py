@@ -23,6 +23,8 @@ import weakref
 from types import ModuleType
 from typing import Sequence
 
+import numpy as np
+
 from tritonclient_shim.shm.region import SYSTEM, Region, RegionError
 
 #: v1's error codes and texts (v1 §7.1).
@@ -59,23 +61,16 @@ class SystemMemory:
         self._descriptor = descriptor
         weakref.finalize(self, os.close, descriptor).atexit = False
 
-    def read(self, offset: int, count: int) -> bytes:
+    def read(self, offset: int, count: int) -> memoryview:
         """Return a copy of ``count`` bytes; RegionError if the object was shrunk meanwhile."""
-        chunk = os.pread(self._descriptor, count, offset)
-        if len(chunk) == count:
-            return chunk
-        return self._read_rest(chunk, offset, count)
-
-    def _read_rest(self, first: bytes, offset: int, count: int) -> bytes:
-        # One pread stops at the end of the object and, on Linux, after 2 GiB less a page.
-        chunks, done, chunk = [first], len(first), first
-        while chunk and done < count:
-            chunk = os.pread(self._descriptor, count - done, offset + done)
-            chunks.append(chunk)
-            done += len(chunk)
-        if done < count:
-            raise self._shrunk(offset + count)
-        return b"".join(chunks)
+        copy = np.empty(count, np.uint8).data  # unlike a bytearray, not filled with zeros first
+        done = 0
+        while done < count:  # one read stops after 2 GiB less a page on Linux
+            chunk = os.preadv(self._descriptor, [copy[done:]], offset + done)
+            if not chunk:
+                raise self._shrunk(offset + count)
+            done += chunk
+        return copy
 
     def write(self, offset: int, views: Sequence[memoryview]) -> None:
         """Copy the views from ``offset`` on; RegionError if shrunk meanwhile or out of memory."""

@@ -8,16 +8,19 @@ the inputs. Both check in v1's order and raise v1's texts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Callable, Mapping, MutableMapping, Protocol
 
+from tritonclient_shim import dtypes
 from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.model import Buffer, ModelProfile, ShmSlice, V1Input, V1Output, V1Request
 from tritonclient_shim.shm.handles import is_handle
-from tritonclient_shim.translate import arguments
+from tritonclient_shim.translate import arguments, strings
 from tritonclient_shim.translate.tensors import (
     array_chunk,
     byte_size_of_one,
     check_input_type,
+    region_errors,
 )
 
 RAW = (1,)
@@ -38,8 +41,8 @@ class Region(Protocol):
     def byte_size(self) -> int:
         """Its size in bytes."""
 
-    def read(self, offset: int, count: int) -> bytes:
-        """Copy ``count`` bytes from ``offset``."""
+    def read(self, offset: int, count: int) -> Buffer:
+        """Copy ``count`` bytes from ``offset``; RegionError when that cannot be done."""
 
 
 LookUp = Callable[[object], Region]
@@ -228,8 +231,23 @@ def _shared(
             f"The input '{name}' has shared memory of size {region.byte_size} bytes while the "
             f"expected size is {batch_size} * {one} = {batch_size * one} bytes"
         )
-    where = ShmSlice(region.name, region.byte_size)
-    return V1Input(name, dims, byte_size=region.byte_size, shm=where)
+    size = region.byte_size
+    if spec.datatype == dtypes.STRING.v2 and known is not None:
+        size = _string_size(region, prod(known) * (1 if spec.is_shape_tensor else batch_size))
+    return V1Input(name, dims, byte_size=size, shm=ShmSlice(region.name, size))
+
+
+def _string_size(region: Region, count: int) -> int:
+    """The bytes of ``count`` strings in a region, all of it when it does not hold as many.
+
+    A v2 server wants the exact size of the tensor (v2-mapping §8); v1 gave the region's.
+    """
+    with region_errors():
+        content = region.read(0, region.byte_size)
+    try:
+        return strings.wire_length(content, count)
+    except ValueError:  # the server says what is wrong with it
+        return region.byte_size
 
 
 def _given_shape(name: str, shape: Any) -> tuple[int, ...]:

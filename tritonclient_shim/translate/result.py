@@ -12,6 +12,7 @@ from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.model import Buffer, V1Reply, V1Result
 from tritonclient_shim.translate import strings
 from tritonclient_shim.translate.request import Options, OutputPlan
+from tritonclient_shim.translate.tensors import region_errors
 
 Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
@@ -29,6 +30,9 @@ def to_results(options: Options, reply: V1Reply) -> dict[Any, list[Any]]:
         result = by_name.get(plan.output.name)
         if result is None:
             raise InferenceServerException(f"unable to find result for output '{plan.output.name}'")
+        if plan.region is not None and not options.batch_size:
+            # v1 §3.5: the region's size was divided by the batch size that was asked for.
+            raise ZeroDivisionError("integer division or modulo by zero")
         entries = _entries(plan, result, reply.batch_size, options.batch_size)
         results[plan.key] = entries if options.batch_size else []
     return results
@@ -96,11 +100,11 @@ def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
     total = rows * prod(result.dims)
     if total == 0:
         return _empty_from_region(result, rows)
-    if result.datatype == dtypes.STRING.v2:
-        data = region.read(0, region.byte_size)
-        data = data[: strings.wire_length(data, total)]
-    else:
-        data = region.read(0, result.byte_size)
+    string = result.datatype == dtypes.STRING.v2
+    with region_errors():
+        data = region.read(0, region.byte_size if string else result.byte_size)
+    if string:
+        data = memoryview(data)[: strings.wire_length(data, total)]
     return arrays(result.datatype, result.dims, data, rows)
 
 
