@@ -140,7 +140,7 @@ def _model_folders(group: int) -> list[str]:
 
 
 def _read(path: str) -> str:
-    with open(path) as handle:
+    with open(path, encoding="utf-8", errors="replace") as handle:
         return handle.read()
 
 

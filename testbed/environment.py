@@ -88,7 +88,7 @@ def prepare(complete: bool = False) -> Environment:
 def _writable(cache: Path) -> Path:
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        (cache / ".gitignore").write_text("*\n")
+        (cache / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as problem:
         raise MissingPrerequisite(
             f"Cannot write to {cache}, where the server environment belongs: {problem}. "
@@ -101,7 +101,7 @@ def _finished(folder: Path) -> Environment | None:
     mark = folder / "complete.json"
     if not mark.exists():
         return None
-    found = Environment(**json.loads(mark.read_text()))
+    found = Environment(**json.loads(mark.read_text(encoding="utf-8")))
     # a copied checkout still names its original, and an interpreter may have been removed
     here = Path(found.python).parents[1] == folder
     intact = os.path.exists(found.python) and os.path.isdir(found.libpython_dir)
@@ -116,7 +116,7 @@ def _key(complete: bool) -> str:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    with open(path, "w") as handle:
+    with open(path, "w", encoding="utf-8") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -137,7 +137,7 @@ def _make(folder: Path, facts: Facts, complete: bool) -> Environment:
     if complete:
         _add_shm_prefix(environment)
     partial = folder / "complete.partial"
-    partial.write_text(json.dumps(asdict(environment)))
+    partial.write_text(json.dumps(asdict(environment)), encoding="utf-8")
     os.replace(partial, folder / "complete.json")
     say("the server environment is ready")
     return environment
@@ -168,4 +168,4 @@ def _add_shm_prefix(environment: Environment) -> None:
     packages = Path(environment.server).parents[3]
     source = Path(__file__).with_name("_shm_prefix.py")
     shutil.copy(source, packages / "_testbed_shm_prefix.py")
-    (packages / "_testbed_shm_prefix.pth").write_text("import _testbed_shm_prefix\n")
+    (packages / "_testbed_shm_prefix.pth").write_text("import _testbed_shm_prefix\n", "utf-8")

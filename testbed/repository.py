@@ -207,6 +207,6 @@ def _write_model(folder: Path, name: str, model: Model) -> None:
         if model.behaviour is not None:
             source = BEHAVIOURS / f"{model.behaviour}.py"
             shutil.copy(source, folder / str(version) / "model.py")
-    (folder / "config.pbtxt").write_text(render({"name": name, **model.config}))
+    (folder / "config.pbtxt").write_text(render({"name": name, **model.config}), "utf-8")
     if model.labels:
-        (folder / LABELS_FILE).write_text("".join(f"{label}\n" for label in model.labels))
+        (folder / LABELS_FILE).write_text("".join(f"{label}\n" for label in model.labels), "utf-8")

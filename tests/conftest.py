@@ -8,9 +8,9 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from testbed import PyTritonServer, TritonServer  # noqa: E402  (the line above makes it importable)
+from testbed import PyTritonServer, TritonServer  # noqa: E402  (the line above makes it importable; an installed package comes first)
 
 StartTriton = Callable[..., TritonServer]
 

@@ -1,0 +1,89 @@
+"""What the launcher says about a machine that lacks something; the facts are handed in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testbed.prerequisites import Facts, Interpreter, MissingPrerequisite, choose_interpreter
+
+DEBIAN = Interpreter("/usr/bin/python3.11", "3.11", None)
+SHARED = Interpreter("/opt/python/bin/python3.10", "3.10", "/opt/python/lib", False)
+MACHINE = Facts("Linux", "x86_64", "glibc", (2, 36), (DEBIAN,), True)
+
+
+def complaint(facts: Facts) -> str:
+    """The message for the facts."""
+    with pytest.raises(MissingPrerequisite) as caught:
+        choose_interpreter(facts)
+    return str(caught.value)
+
+
+def test_a_bare_debian_12_will_do() -> None:
+    """Debian's interpreter is taken although its shared library has to be fetched."""
+    assert choose_interpreter(MACHINE) is DEBIAN
+
+
+def test_an_interpreter_with_its_library_comes_first() -> None:
+    """Nothing is fetched when another interpreter is complete."""
+    assert choose_interpreter(replace(MACHINE, interpreters=(DEBIAN, SHARED))) is SHARED
+
+
+def test_a_newer_python_is_passed_over() -> None:
+    """Python 3.13 cannot have numpy 1, so 3.10 serves although 3.13 is complete too."""
+    newer = Interpreter("/opt/new/bin/python3.13", "3.13", "/opt/new/lib", False)
+    assert choose_interpreter(replace(MACHINE, interpreters=(newer, SHARED))) is SHARED
+
+
+@pytest.mark.parametrize("version", [(2, 31), (2, 34)])
+def test_old_glibc_is_named(version: tuple[int, ...]) -> None:
+    """glibc older than 2.35: the needed and the found version and a way out."""
+    text = complaint(replace(MACHINE, libc_version=version))
+    assert "glibc 2.35" in text
+    assert f"glibc {version[0]}.{version[1]}" in text
+    assert "Debian 12" in text
+
+
+def test_another_c_library_is_named() -> None:
+    """A machine without glibc is told so."""
+    assert "this machine has musl" in complaint(replace(MACHINE, libc="musl", libc_version=()))
+
+
+@pytest.mark.parametrize(("system", "machine"), [("Linux", "aarch64"), ("Darwin", "x86_64")])
+def test_another_architecture_is_named(system: str, machine: str) -> None:
+    """The processor and the system that were found are in the message."""
+    text = complaint(replace(MACHINE, system=system, machine=machine))
+    assert "x86-64" in text
+    assert f"{system} on {machine}" in text
+
+
+def test_no_suitable_interpreter_is_named() -> None:
+    """The found versions, and the command that installs a suitable one."""
+    newer = Interpreter("/usr/bin/python3.13", "3.13", "/usr/lib")
+    text = complaint(replace(MACHINE, interpreters=(newer,)))
+    assert "3.13" in text
+    assert "apt-get install python3.11" in text
+
+
+def test_missing_venv_is_named() -> None:
+    """The interpreter and the package that completes it."""
+    text = complaint(replace(MACHINE, interpreters=(replace(DEBIAN, has_venv=False),)))
+    assert "/usr/bin/python3.11" in text
+    assert "apt-get install python3-venv" in text
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        replace(MACHINE, can_fetch_packages=False),
+        replace(MACHINE, interpreters=(replace(SHARED, libpython_dir=None),)),
+    ],
+    ids=["no apt", "not from a package"],
+)
+def test_missing_libpython_is_named(facts: Facts) -> None:
+    """A library that is absent and cannot be fetched: its name and the command."""
+    text = complaint(facts)
+    version = facts.interpreters[0].version
+    assert f"libpython{version}.so.1.0" in text
+    assert f"apt-get install libpython{version}" in text
