@@ -112,7 +112,13 @@ EFFECTS = (
             uses("threading.Thread", "threading.Timer")(node)
             or imports("_thread", "concurrent", "multiprocessing")(node)
         ),
-        (SHIM + "inflight.py", SHIM + "streams.py", SHIM + "gateway/", SHIM + "backends/"),
+        (
+            SHIM + "inflight.py",
+            SHIM + "streams.py",
+            SHIM + "service/streams.py",
+            SHIM + "gateway/",
+            SHIM + "backends/",
+        ),
         "threading.Thread(target=f)",
     ),
     Effect(

@@ -1,9 +1,10 @@
-"""``Infer`` of v1's service: an ``InferRequest`` in, an ``InferResponse`` out."""
+"""``Infer`` and ``StreamInfer`` of v1's service: ``InferRequest`` in, ``InferResponse`` out."""
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
+from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.labels import LabelBook
@@ -11,17 +12,21 @@ from tritonclient_shim.model import (
     Buffer,
     InferCall,
     InferReply,
+    ModelConfigDocument,
     ModelProfile,
     V1Reply,
     V1Request,
 )
-from tritonclient_shim.protos import api_pb2, grpc_service_pb2
+from tritonclient_shim.protos import api_pb2
+from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
+from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.session import ServerSession
 from tritonclient_shim.translate import config, lower, reply, wire
 from tritonclient_shim.translate.messages import Asked
 
 _NO_STATUS = "infer request did not return status"
+_DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
 
 #: How one lowered call is sent: the backend's ``infer``, or with a caller's own deadline.
 Send = Callable[[InferCall], InferReply]
@@ -30,41 +35,41 @@ Send = Callable[[InferCall], InferReply]
 Data = Callable[[ModelProfile], Sequence[Buffer]]
 
 
+class KnownModels:
+    """What has been read of the models of one server; any number of services may share it."""
+
+    def __init__(self) -> None:
+        self.profiles: dict[str, ModelProfile] = {}
+        self.labels: dict[str, LabelBook] = {}
+
+
 class InferService:
     """Answers v1 inference requests for any model of one v2 server; thread-safe.
 
-    Model configurations are kept until the server refuses a request: then they are read
-    again, and the request is repeated once if the configuration has changed.
+    Model configurations are kept until a request is refused: then they are read again, and
+    the request is repeated once if the configuration has changed.
     """
 
-    def __init__(self, session: ServerSession) -> None:
+    def __init__(self, session: ServerSession, known: KnownModels | None = None) -> None:
         self.session = session
-        self._profiles: dict[str, ModelProfile] = {}
-        self._labels: dict[str, LabelBook] = {}
+        self._known = known or KnownModels()
 
-    def infer(
-        self, request: grpc_service_pb2.InferRequest, send: Send | None = None
-    ) -> grpc_service_pb2.InferResponse:
-        """One ``InferRequest``; a refusal is in the response's ``request_status``."""
-        request_id = next_request_id()
-        response = grpc_service_pb2.InferResponse()
-        try:
-            answer = self.answer(
-                request.model_name,
-                request.model_version,
-                request.meta_data,
-                lambda profile: request.raw_input,
-                request_id,
-                send,
-            )
-        except InferenceServerException as error:
-            response.request_status.CopyFrom(status.refused(error))
-            response.meta_data.id = request.meta_data.id
-            return response
-        response.request_status.CopyFrom(status.success(self.session.server_id(), request_id))
-        response.meta_data.CopyFrom(wire.response_header(answer))
-        response.raw_output.extend(wire.raw_outputs(answer))
-        return response
+    def infer(self, request: pb.InferRequest, send: Send | None = None) -> pb.InferResponse:
+        """One ``InferRequest``; a refusal is in the response's ``request_status``.
+
+        InferenceServerException of the client family when the v2 server did not answer.
+        """
+        exchange = self.exchange(request)
+        return exchange.response(exchange.send(send or self._send))
+
+    def stream(self, requests: Iterable[pb.InferRequest]) -> OrderedStream:
+        """One v2 stream for all of ``requests``, which a thread takes as they come.
+
+        The responses come strictly in the order of the requests, refusals among them; what
+        breaks the stream is raised as InferenceServerException of the client family. The
+        result has ``cancel()``, which dropping it does as well.
+        """
+        return OrderedStream(self, requests)
 
     def answer(
         self,
@@ -76,63 +81,139 @@ class InferService:
         send: Send | None = None,
     ) -> V1Reply:
         """The reply to one request; InferenceServerException when it is refused."""
-        asked = Asked(model_name, str(model_version))
-        try:
-            return self._attempt(model_name, model_version, header, data, send)
-        except ServerFault as fault:
-            known = self._profiles.pop(model_name, None)
-            asked = asked._replace(batching=known is not None and known.batching)
-            if known is None or not self._changed(known):
-                raise self._error(fault, request_id, asked) from fault
-        except Fault as fault:
-            raise self._error(fault, request_id, asked) from fault
-        with self.session.guard(request_id, _NO_STATUS, asked):
-            return self._attempt(model_name, model_version, header, data, send)
+        exchange = Exchange(self, model_name, model_version, header, data, request_id)
+        return exchange.reply(exchange.send(send or self._send))
 
-    def _error(self, fault: Fault, request_id: int, asked: Asked) -> InferenceServerException:
-        return self.session.fault_to_error(fault, request_id, _NO_STATUS, asked)
-
-    def _attempt(
-        self,
-        model_name: str,
-        model_version: int,
-        header: api_pb2.InferRequestHeader,
-        data: Data,
-        send: Send | None,
-    ) -> V1Reply:
-        profile = self.profile(model_name)
-        request = wire.to_request(profile, model_version, header, data(profile))
-        return self.raise_reply(
-            profile, request, (send or self._send)(self.lower(profile, request))
+    def exchange(self, request: pb.InferRequest) -> Exchange:
+        """A request that its owner sends; it must not change until it is answered."""
+        return Exchange(
+            self,
+            request.model_name,
+            request.model_version,
+            request.meta_data,
+            lambda profile: request.raw_input,
+            next_request_id(),
         )
-
-    def lower(self, profile: ModelProfile, request: V1Request) -> InferCall:
-        """The v2 call of a request."""
-        return lower.lower(profile, request, self.session.endpoint.protocol)
-
-    def raise_reply(self, profile: ModelProfile, request: V1Request, answer: InferReply) -> V1Reply:
-        """The v1 reply of a v2 reply; may ask the server once for labels."""
-        book = self._labels.setdefault(profile.name, LabelBook())
-        labels = book.reader(self.session.backend, profile, request, answer.model_version)
-        return reply.raise_reply(profile, request, answer, labels)
 
     def _send(self, call: InferCall) -> InferReply:
         return self.session.backend.infer(call)
 
     def profile(self, model_name: str) -> ModelProfile:
         """The profile of a model. Raises Fault."""
-        profile = self._profiles.get(model_name)
-        if profile is None:
-            profile = self._read(model_name)
-            self._profiles[model_name] = profile
+        profile = self._known.profiles.get(model_name)
+        return profile or self.learn(model_name, self.session.backend.model_config(model_name))
+
+    def knows(self, model_name: str) -> bool:
+        """Can a request for this model be lowered without asking the server?"""
+        return model_name in self._known.profiles
+
+    def learn(self, model_name: str, document: ModelConfigDocument) -> ModelProfile:
+        """The profile of a model of which the server has just told the configuration."""
+        profile = config.to_profile(model_name, document)
+        if self._known.profiles.get(model_name) != profile:
+            self._known.labels.pop(model_name, None)
+        self._known.profiles[model_name] = profile
         return profile
 
-    def _read(self, model_name: str) -> ModelProfile:
-        return config.to_profile(model_name, self.session.backend.model_config(model_name))
-
-    def _changed(self, known: ModelProfile) -> bool:
-        """Has a model been reloaded with another configuration?"""
+    def reloaded(self, known: ModelProfile) -> bool:
+        """Read a model again: has it been reloaded with another configuration?"""
         try:
-            return self._read(known.name) != known
+            found = self.learn(known.name, self.session.backend.model_config(known.name))
         except Fault:
+            self._known.profiles.pop(known.name, None)
             return False
+        return found != known
+
+    def raise_reply(self, profile: ModelProfile, request: V1Request, answer: InferReply) -> V1Reply:
+        """The v1 reply of a v2 reply; may ask the server once for labels."""
+        book = self._known.labels.setdefault(profile.name, LabelBook())
+        labels = book.reader(self.session.backend, profile, request, answer.model_version)
+        return reply.raise_reply(profile, request, answer, labels)
+
+
+class Exchange:
+    """One request on its way: lowered by :meth:`call`, sent by its owner, read here."""
+
+    def __init__(
+        self,
+        service: InferService,
+        model_name: str,
+        model_version: int,
+        header: api_pb2.InferRequestHeader,
+        data: Data,
+        request_id: int,
+    ) -> None:
+        self.model_name = model_name
+        self._service = service
+        self._version = model_version
+        self._header = header
+        self._data = data
+        self._id = request_id
+        self._lowered: tuple[ModelProfile, V1Request] | None = None
+        self._profile: ModelProfile | None = None
+
+    def call(self) -> InferCall:
+        """The v2 call to send. Raises Fault, a refusal of v1's server as ServerFault."""
+        profile = self._profile = self._service.profile(self.model_name)
+        if profile.decoupled:
+            raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
+        request = wire.to_request(profile, self._version, self._header, self._data(profile))
+        self._lowered = profile, request
+        return lower.lower(profile, request, self._service.session.endpoint.protocol)
+
+    def send(self, send: Send) -> Outcome:
+        """Lower and send."""
+        try:
+            return send(self.call())
+        except Fault as fault:
+            return fault
+
+    def response(self, outcome: Outcome, repeat: bool = True) -> pb.InferResponse:
+        """What came of the call → the response; InferenceServerException if nothing came."""
+        try:
+            answer = self.reply(outcome, repeat)
+        except InferenceServerException as error:
+            refusal = status.refused(error)
+            return pb.InferResponse(request_status=refusal, meta_data={"id": self._header.id})
+        return pb.InferResponse(
+            request_status=status.success(self._service.session.server_id(), self._id),
+            meta_data=wire.response_header(answer),
+            raw_output=wire.raw_outputs(answer),
+        )
+
+    def reply(self, outcome: Outcome, repeat: bool = True) -> V1Reply:
+        """What came of the call → the reply; InferenceServerException when it was refused.
+
+        A request that was refused because the model has been reloaded is repeated, unless
+        ``repeat`` forbids it.
+        """
+        try:
+            return self._read(outcome)
+        except ServerFault as fault:
+            if not self._reloaded() or not repeat:
+                raise self._error(fault) from fault
+        except Fault as fault:
+            raise self._error(fault) from fault
+        try:
+            return self._read(self.send(self._service._send))
+        except Fault as fault:
+            raise self._error(fault) from fault
+
+    def _read(self, outcome: Outcome) -> V1Reply:
+        if isinstance(outcome, Fault):
+            raise outcome
+        assert self._lowered is not None
+        return self._service.raise_reply(*self._lowered, outcome)
+
+    def _reloaded(self) -> bool:
+        return self._profile is not None and self._service.reloaded(self._profile)
+
+    @property
+    def stateful(self) -> bool:
+        """Must this request keep its place among others?"""
+        return self._lowered is not None and lower.stateful(*self._lowered)
+
+    def _error(self, fault: Fault) -> Any:
+        batching = self._profile is not None and self._profile.batching
+        asked = Asked(self.model_name, str(self._version), batching)
+        return self._service.session.fault_to_error(fault, self._id, _NO_STATUS, asked)

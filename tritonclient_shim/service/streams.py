@@ -1,0 +1,201 @@
+"""``StreamInfer``: answers in the order of the requests, over one stream to the v2 server.
+
+Three threads meet here: the pump takes requests from their iterator, which may block for as
+long as it likes; the stream's reader brings the answers; the consumer waits for its next one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Iterable, Iterator, cast
+
+from tritonclient_shim.backends.base import InferStream, Outcome, StreamingBackend
+from tritonclient_shim.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.service import status
+
+if TYPE_CHECKING:
+    from tritonclient_shim.service.infer import Exchange, InferService
+
+#: Bytes of requests whose answers nobody has taken yet, before no more are accepted.
+MAX_UNREAD = 64 * 1024 * 1024
+
+CANCELLED = TransportFault(
+    "GRPC client failed: 1: Locally cancelled by application!", "StatusCode.CANCELLED"
+)
+ITERATOR_FAILED = TransportFault(
+    "GRPC client failed: 2: Exception iterating requests!", "StatusCode.UNKNOWN"
+)
+
+
+class OrderedStream(Iterator[pb.InferResponse]):
+    """The responses to a stream of requests. Cancelled when nobody refers to it any more."""
+
+    def __init__(self, service: InferService, requests: Iterable[pb.InferRequest]) -> None:
+        self._flow = _Flow(service)
+        pump = threading.Thread(
+            target=self._flow.pump, args=(requests,), name="v1-stream-requests", daemon=True
+        )
+        pump.start()
+
+    def __iter__(self) -> OrderedStream:
+        return self
+
+    def __next__(self) -> pb.InferResponse:
+        """The response to the next request; InferenceServerException when the stream broke."""
+        return self._flow.take()
+
+    def cancel(self) -> None:
+        """Drop the stream at once: what has not been answered is lost. Idempotent."""
+        self._flow.cancel()
+
+    def wait(self) -> Fault | None:
+        """Wait for the end of the stream → what ended it, None for a regular end."""
+        return self._flow.wait()
+
+    def ended(self) -> bool:
+        """Has the stream ended? Responses may still wait to be taken."""
+        return self._flow.ended
+
+    def __del__(self) -> None:
+        if hasattr(self, "_flow"):
+            self._flow.cancel()
+
+
+class _Entry:
+    """One request and, later, what came of it."""
+
+    def __init__(self, exchange: Exchange, size: int) -> None:
+        self.exchange = exchange
+        self.size = size
+        self.outcome: Outcome | None = None
+
+
+class _Flow:
+    """What the three threads share; none of them keeps the consumer's end alive."""
+
+    def __init__(self, service: InferService) -> None:
+        self._service = service
+        self._changed = threading.Condition()
+        self._entries: deque[_Entry] = deque()  # in order of the requests
+        self._owed: dict[str, _Entry] = {}  # by the id under which the server knows them
+        self._unread = 0
+        self._next_id = itertools.count(1).__next__
+        self._fault: Fault | None = None
+        self._stream: InferStream | None = None
+        self.ended = False
+        try:
+            backend = cast(StreamingBackend, service.session.backend)
+            self._stream = backend.open_stream(self._on_reply, self._end)
+        except Fault as fault:
+            self._end(fault)
+
+    # ------------------------------------------------------------------- the pump's thread
+
+    def pump(self, requests: Iterable[pb.InferRequest]) -> None:
+        """Send all requests, half-close, and stay until the last answer."""
+        complete = False
+        try:
+            for request in requests:
+                if not self._send(request):
+                    return
+            complete = True
+        finally:  # an exception of the iterator is shown as any thread's is
+            self._finish(complete)
+
+    def _finish(self, complete: bool) -> None:
+        if self._stream is None:
+            return
+        if complete:
+            self._stream.close()
+        else:
+            self._drop(ITERATOR_FAILED)
+
+    def _send(self, request: pb.InferRequest) -> bool:
+        """Send one request; False when the stream has ended."""
+        entry = _Entry(self._service.exchange(request), request.ByteSize())
+        if not self._enter(entry) or self._stream is None:
+            return False
+        try:
+            call = replace(entry.exchange.call(), request_id=str(self._next_id()))
+            with self._changed:
+                self._owed[call.request_id] = entry
+            self._stream.send(call)
+        except ServerFault as refusal:
+            self._settle(entry, refusal)
+        except Fault as fault:
+            self._drop(fault)
+        return True
+
+    def _enter(self, entry: _Entry) -> bool:
+        """Give the request its place, when there is room; False when the stream has ended."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self.ended or not self._unread or self._unread + entry.size <= MAX_UNREAD
+            )
+            if not self.ended:
+                self._unread += entry.size
+                self._entries.append(entry)
+            return not self.ended
+
+    # ----------------------------------------------------------------- the reader's thread
+
+    def _on_reply(self, request_id: str, outcome: Outcome) -> None:
+        with self._changed:
+            # An answer that names no request belongs to the oldest: streams keep the order.
+            entry = self._owed.pop(request_id or next(iter(self._owed), ""), None)
+        if entry is not None:
+            told = status.of_stream(outcome) if isinstance(outcome, ServerFault) else outcome
+            self._settle(entry, told)
+
+    def _settle(self, entry: _Entry, outcome: Outcome) -> None:
+        with self._changed:
+            entry.outcome = outcome
+            self._changed.notify_all()
+
+    def _end(self, fault: Fault | None) -> None:
+        with self._changed:
+            if not self.ended:
+                self.ended, self._fault = True, fault
+                self._changed.notify_all()
+
+    def _drop(self, fault: Fault) -> None:
+        self._end(fault)
+        if self._stream is not None:
+            self._stream.cancel()
+
+    # --------------------------------------------------------------- the consumer's thread
+
+    def take(self) -> pb.InferResponse:
+        """The next response. StopIteration at the end, InferenceServerException if broken."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._answered() or self.ended)
+            if not self._answered():
+                raise self._ending() from self._fault
+            entry = self._entries.popleft()
+            self._unread -= entry.size
+            self._changed.notify_all()
+        assert entry.outcome is not None
+        return entry.exchange.response(entry.outcome, repeat=not entry.exchange.stateful)
+
+    def _answered(self) -> bool:
+        return bool(self._entries) and self._entries[0].outcome is not None
+
+    def _ending(self) -> Exception:
+        if self._fault is None:
+            return StopIteration()
+        return self._service.session.fault_to_error(self._fault)
+
+    def wait(self) -> Fault | None:
+        """Wait for the end → what ended the stream."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.ended)
+            return self._fault
+
+    def cancel(self) -> None:
+        """End the stream now, unless it has ended."""
+        if not self.ended:
+            self._drop(CANCELLED)
