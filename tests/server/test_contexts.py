@@ -20,6 +20,7 @@ from tensorrtserver.api import (
     ProtocolType,
     ServerHealthContext,
     ServerStatusContext,
+    SharedMemoryControlContext,
 )
 
 #: Each context with a call that asks the server something and changes nothing.
@@ -28,8 +29,9 @@ CALLS = {
     ServerStatusContext: lambda context: context.get_server_status(),
     ModelRepositoryContext: lambda context: context.get_model_repository_index(),
     ModelControlContext: lambda context: context.unload("no_such_model"),
+    SharedMemoryControlContext: lambda context: context.get_shared_memory_status(),
 }
-NUMBERED = {ServerStatusContext, ModelRepositoryContext}
+NUMBERED = {ServerStatusContext, ModelRepositoryContext, SharedMemoryControlContext}
 
 
 @pytest.fixture(params=CALLS, ids=lambda context: context.__name__)
@@ -156,6 +158,12 @@ def test_subclass_keeps_the_text(url: str, protocol: int) -> None:
         (ServerStatusContext, "(url, protocol, model_name=None, verbose=False, http_headers=[])"),
         (ModelRepositoryContext, "(url, protocol, verbose=False, http_headers=[])"),
         (ModelControlContext, "(url, protocol, verbose=False, http_headers=[])"),
+        (SharedMemoryControlContext, "(url, protocol, verbose=False, http_headers=[])"),
+        (SharedMemoryControlContext.register, "(self, shm_handle)"),
+        (SharedMemoryControlContext.cuda_register, "(self, cuda_shm_handle)"),
+        (SharedMemoryControlContext.unregister, "(self, shm_handle)"),
+        (SharedMemoryControlContext.unregister_all, "(self)"),
+        (SharedMemoryControlContext.get_shared_memory_status, "(self)"),
         (ModelControlContext.load, "(self, model_name)"),
         (ModelControlContext.unload, "(self, model_name)"),
     ],
@@ -222,6 +230,7 @@ def test_grpc_to_an_http_port(triton: Any) -> None:
         (ServerStatusContext, "status request did not return status"),
         (ModelRepositoryContext, "status request did not return status"),
         (ModelControlContext, "modelcontrol request did not return status"),
+        (SharedMemoryControlContext, "sharedmemorycontrol request did not return status"),
     ],
 )
 @pytest.mark.parametrize("status", [404, 500])

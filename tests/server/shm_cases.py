@@ -1,0 +1,76 @@
+"""What the tests of shared memory with a server share: regions that clean up after themselves."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+import tensorrtserver.shared_memory as shm
+from tensorrtserver.api import SharedMemoryControlContext
+from tritonclient_shim.shm import registry
+
+_numbers = itertools.count()
+
+
+class Regions:
+    """Makes system regions of the test's own and forgets them all at the end."""
+
+    def __init__(self, url: str, protocol: int) -> None:
+        self.control = SharedMemoryControlContext(url, protocol)
+        self._handles: list[Any] = []
+
+    def new_key(self) -> str:
+        """A key that no other test or process uses."""
+        return f"/shim_server_test_{os.getpid()}_{next(_numbers)}"
+
+    def create(self, byte_size: int, name: str = "", key: str = "") -> Any:
+        """The handle of a region, not registered."""
+        key = key or self.new_key()
+        self._handles.append(shm.create_shared_memory_region(name or key[1:], key, byte_size))
+        return self._handles[-1]
+
+    def empty(self, byte_size: int, name: str = "") -> Any:
+        """The handle of a registered region."""
+        handle = self.create(byte_size, name)
+        self.control.register(handle)
+        return handle
+
+    def holding(self, *arrays: np.ndarray[Any, Any], spare: int = 0, name: str = "") -> Any:
+        """The handle of a registered region with these arrays, and ``spare`` bytes of 0xff."""
+        filler = np.full(spare, 0xFF, np.uint8)
+        handle = self.empty(sum(array.nbytes for array in (*arrays, filler)), name)
+        shm.set_shared_memory_region(handle, [*arrays, filler])
+        return handle
+
+    def listed(self) -> dict[str, tuple[str, int, int]]:
+        """Name → key, offset and size of each registered system region."""
+        return {
+            region.name: (
+                region.system_shared_memory.shared_memory_key,
+                region.system_shared_memory.offset,
+                region.byte_size,
+            )
+            for region in self.control.get_shared_memory_status().shared_memory_region
+        }
+
+    def remove(self) -> None:
+        """Unregister and destroy everything made here."""
+        for handle in self._handles:
+            self.control.unregister(handle)
+            with suppress(shm.SharedMemoryException):
+                shm.destroy_shared_memory_region(handle)
+        self.control.close()
+
+
+def name_of(handle: Any) -> str:
+    """The name of a handle's region."""
+    return registry.lookup(handle).name
+
+
+def contents(handle: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
+    """What lies at the beginning of a region."""
+    return np.frombuffer(registry.lookup(handle).read(0, count * np.dtype(dtype).itemsize), dtype)

@@ -1,0 +1,16 @@
+"""Shared-memory regions for tests; a module takes the fixture with ``pytest_plugins``."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+import pytest
+from shm_cases import Regions
+
+
+@pytest.fixture
+def regions(url: str, protocol: int) -> Iterator[Regions]:
+    """Regions on the session's server, registered over the protocol."""
+    made = Regions(url, protocol)
+    yield made
+    made.remove()

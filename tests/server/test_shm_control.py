@@ -1,0 +1,252 @@
+"""SharedMemoryControlContext (v1 §6.5); what all contexts share is in test_contexts.py."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+from shm_cases import Regions, name_of
+
+import tensorrtserver.shared_memory as shm
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    SharedMemoryControlContext,
+    SharedMemoryStatus,
+)
+from tritonclient_shim.model import RegisteredRegion
+from tritonclient_shim.shm import registry
+from tritonclient_shim.shm.region import CUDA, Region
+from tritonclient_shim.translate.regions import to_status
+
+pytest_plugins = ["shm_fixtures"]
+
+NO_STATUS = "sharedmemorycontrol request did not return status"
+RAMP = np.arange(16, dtype=np.int32)
+RAW = InferContext.ResultFormat.RAW
+#: Names that a v2 server alone would store differently over HTTP, or not at all.
+AWKWARD = ["a b", "a/b", "/", "é/日本", "100%", "a%20b", "a%2Fb", "it's", 'a"b\\c', "a?b#c", ".."]
+
+
+@pytest.fixture
+def control(regions: Regions) -> SharedMemoryControlContext:
+    return regions.control
+
+
+@contextmanager
+def refused(message: str, server_id: str = "triton") -> Iterator[None]:
+    """The block raises exactly this message, from the server or, when '', from the client."""
+    with pytest.raises(InferenceServerException) as caught:
+        yield
+    assert (caught.value.message(), caught.value.server_id()) == (message, server_id)
+    assert (caught.value.request_id() > 0) is bool(server_id)
+
+
+def double(url: str, protocol: int, handle: Any) -> list[int]:
+    """What model ``simple`` adds a region of INT32[16] to, itself."""
+    with InferContext(url, protocol, "simple") as context:
+        results = context.run({"INPUT0": handle, "INPUT1": handle}, {"OUTPUT0": RAW})
+    return results["OUTPUT0"][0].tolist()  # type: ignore[no-any-return]
+
+
+# --------------------------------------------------------------- register and unregister
+
+
+def test_register_and_unregister(regions: Regions, control: SharedMemoryControlContext) -> None:
+    """§6 table: both return None, leave last id 0, and show in the status."""
+    handle = regions.create(64, "plain")
+    assert control.register(handle) is None
+    assert control.get_last_request_id() == 0
+    assert "plain" in regions.listed()
+    assert control.unregister(handle) is None
+    assert control.get_last_request_id() == 0
+    assert "plain" not in regions.listed()
+
+
+def test_register_twice(regions: Regions, control: SharedMemoryControlContext) -> None:
+    """§6.5 register twice, same name: the server's refusal, for the same key and for another."""
+    handle = regions.empty(64, "twice")
+    for again in (handle, regions.create(64, "twice")):
+        with refused("shared memory region 'twice' already in manager"):
+            control.register(again)
+        assert control.get_last_request_id() is None
+
+
+def test_register_without_key(regions: Regions, control: SharedMemoryControlContext) -> None:
+    """§6.5 register, no such key: the server cannot open a destroyed region."""
+    key = regions.new_key()
+    handle = regions.create(64, "gone", key)
+    shm.destroy_shared_memory_region(handle)
+    with refused(f"Unable to open shared memory region: '{key}'"):
+        control.register(handle)
+    assert control.get_last_request_id() is None
+
+
+def test_unregister_unknown(regions: Regions, control: SharedMemoryControlContext) -> None:
+    """§6.5 unregister unknown: success, twice as well, and nothing else is unregistered."""
+    kept = regions.empty(64)
+    handle = regions.create(64, "never registered")
+    control.unregister(handle)
+    control.unregister(handle)
+    assert control.get_last_request_id() == 0
+    assert name_of(kept) in regions.listed()
+
+
+def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -> None:
+    """§6 unregister_all: nothing is left, last id 0; no region at all is no error."""
+    for name in ("one", "two"):
+        regions.empty(64, name)
+    for _ in range(2):
+        assert control.unregister_all() is None
+        assert control.get_last_request_id() == 0
+        assert regions.listed() == {}
+
+
+@pytest.mark.parametrize("key_form", ["{}", "//{}"])
+def test_http_wants_one_leading_slash(
+    regions: Regions, control: SharedMemoryControlContext, protocol: int, key_form: str
+) -> None:
+    """§6.5 HTTP register: other keys than ``/key`` are a client error; gRPC takes them."""
+    handle = regions.create(64, "bare", key_form.format(regions.new_key()[1:]))
+    if protocol == 1:
+        control.register(handle)
+        assert "bare" in regions.listed()
+        return
+    with refused(NO_STATUS, server_id=""):
+        control.register(handle)
+    assert control.get_last_request_id() is None
+
+
+def test_handles_are_checked(regions: Regions, control: SharedMemoryControlContext) -> None:
+    """§6.5 None or a null handle crashed v1: an error, as for whatever else is no handle."""
+    block = ctypes.create_string_buffer(64)
+    foreign = ctypes.c_void_p(ctypes.addressof(block))
+    for call in (control.register, control.cuda_register, control.unregister):
+        for handle in (None, ctypes.c_void_p(None), foreign, "name", 64):
+            with pytest.raises(InferenceServerException, match="shared memory handle") as caught:
+                call(handle)  # type: ignore[arg-type]
+            assert str(caught.value).startswith("[ 0] ")
+            assert control.get_last_request_id() is None
+
+
+# ------------------------------------------------------------------------------- status
+
+
+def test_status(regions: Regions, control: SharedMemoryControlContext) -> None:
+    """§6.5 SharedMemoryStatus: name, size, key and offset of each region, sorted by name."""
+    keys = {name: regions.new_key() for name in ("b", "a")}
+    for name, key in keys.items():
+        control.register(regions.create(len(name) * 128, name, key))
+    status = control.get_shared_memory_status()
+    assert type(status) is SharedMemoryStatus
+    assert control.get_last_request_id() > 0  # type: ignore[operator]
+    ours = [region for region in status.shared_memory_region if region.name in keys]
+    assert [region.name for region in ours] == ["a", "b"]
+    for region in ours:
+        assert region.WhichOneof("shared_memory_types") == "system_shared_memory"
+        assert region.system_shared_memory.shared_memory_key == keys[region.name]
+        assert (region.system_shared_memory.offset, region.byte_size) == (0, 128)
+
+
+def test_status_of_cuda_regions() -> None:
+    """§6.5 SharedMemoryStatus: a CUDA region tells its device instead, device 0 included."""
+    found = (RegisteredRegion("g", 8, device_id=0, kind="cuda"), RegisteredRegion("f", 4, "/k", 2))
+    system, cuda = to_status(found).shared_memory_region
+    assert (system.name, system.byte_size, system.system_shared_memory.offset) == ("f", 4, 2)
+    assert cuda.WhichOneof("shared_memory_types") == "cuda_shared_memory"
+    assert (cuda.name, cuda.byte_size, cuda.cuda_shared_memory.device_id) == ("g", 8, 0)
+
+
+def test_verbose_status(regions: Regions, url: str, protocol: int, capfd: Any) -> None:
+    """§10.2 verbose: the status on stdout over HTTP, on stderr over gRPC; nothing else."""
+    with SharedMemoryControlContext(url, protocol, True) as control:
+        handle = regions.create(64)
+        control.register(handle)
+        status = control.get_shared_memory_status()
+        control.unregister(handle)
+    printed = capfd.readouterr()
+    expected = (str(status), "") if protocol == 0 else ("", str(status))
+    assert (printed.out, printed.err) == expected
+    assert name_of(handle) in str(status)
+
+
+# --------------------------------------------------------------------------------- CUDA
+
+
+class NoMemory:
+    """Stands where a GPU's memory would be."""
+
+    def read(self, offset: int, count: int) -> bytes:
+        raise NotImplementedError
+
+    def write(self, offset: int, views: Any) -> None:
+        raise NotImplementedError
+
+    def destroy(self) -> None:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def cuda_handle() -> ctypes.c_void_p:
+    """The handle of a CUDA region whose IPC handle no driver knows."""
+    region = Region(CUDA, "gpu", 64, NoMemory(), device_id=0, raw_handle=bytes(range(64)))
+    return registry.add(region)
+
+
+def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_handle: Any) -> None:
+    """§6.5 cuda_register: the request reaches the server, which has no such memory."""
+    with refused("failed to register shared memory region: invalid args"):
+        control.cuda_register(cuda_handle)
+    assert control.get_last_request_id() is None
+    assert control.unregister(cuda_handle) is None
+
+
+def test_each_kind_has_its_call(
+    regions: Regions, control: SharedMemoryControlContext, cuda_handle: Any
+) -> None:
+    """§6.5 cuda_register with a system handle, and the reverse: said by the client."""
+    handle = regions.create(64, "system one")
+    with refused(
+        "the handle is of system shared memory region 'system one', but a cuda region is needed; "
+        "use the module that created it",
+        server_id="",
+    ):
+        control.cuda_register(handle)
+    with refused(
+        "the handle is of cuda shared memory region 'gpu', but a system region is needed; "
+        "use the module that created it",
+        server_id="",
+    ):
+        control.register(cuda_handle)
+
+
+# -------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_any_name(triton: Any, regions: Regions, protocol: int, name: str) -> None:
+    """Names that v2's HTTP endpoint mangles work, over the other protocol as well."""
+    handle = regions.holding(RAMP, name=name)
+    other = 1 - protocol
+    for way in (protocol, other):
+        assert double(triton.url(way), way, handle) == (2 * RAMP).tolist()
+    with SharedMemoryControlContext(triton.url(other), other) as control:
+        assert name in [r.name for r in control.get_shared_memory_status().shared_memory_region]
+        with refused(f"shared memory region '{name}' already in manager"):
+            control.register(handle)
+        control.unregister(handle)
+    assert name not in regions.listed()
+
+
+def test_empty_name(regions: Regions, protocol: int) -> None:
+    """§6.5: over HTTP the name was a part of the URL that could not be empty."""
+    handle = regions.create(64)
+    nameless = shm.create_shared_memory_region("", registry.lookup(handle).key, 64)
+    if protocol == 0:
+        with refused(NO_STATUS, server_id=""):
+            regions.control.register(nameless)
+    regions.control.unregister(nameless)
+    assert "" not in regions.listed()
