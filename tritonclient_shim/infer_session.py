@@ -51,9 +51,9 @@ class Answer:
     options: request.Options
     reply: V1Reply
 
-    def results(self) -> dict[Any, list[Any]]:
-        """The dict that ``run`` returns; v1's client errors where the reply does not fit."""
-        return result.to_results(self.options, self.reply)
+    def read_into(self, results: dict[Any, list[Any]]) -> None:
+        """Fill the dict that ``run`` returns; v1's client errors where the reply does not fit."""
+        result.read_into(results, self.options, self.reply)
 
 
 @dataclass(frozen=True)

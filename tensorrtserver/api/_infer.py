@@ -168,10 +168,7 @@ class InferContext:
         self._forget_last()
         scalars = (batch_size, flags, corr_id, priority, timeout_us)
         answer = self._session().run(inputs, outputs, scalars)
-        self._last_request_id = answer.request_id
-        results = answer.results()
-        self._keep_model(answer)
-        return results
+        return self._read(answer)
 
     def async_run(self, *args: Any, **kwargs: Any) -> int | None:
         """Send one inference without waiting for it.
@@ -257,12 +254,7 @@ class InferContext:
         if answer is None:
             self._last_request_id = 0
             return None
-        self._last_request_id = answer.request_id
-        results = answer.results()
-        # v1 §4.4: name and version are set only where there are none; otherwise they go stale.
-        if self._last_request_model_name is None:
-            self._keep_model(answer)
-        return results
+        return self._read(answer)
 
     def get_ready_async_request(self, wait: Any) -> int | None:
         """Id of a finished request without callback whose results nobody has fetched (≤1.7).
@@ -286,9 +278,18 @@ class InferContext:
 
     # ---------------------------------------------------------------------- information
 
-    def _keep_model(self, answer: Answer) -> None:
-        self._last_request_model_name = answer.reply.model_name
-        self._last_request_model_version = answer.reply.model_version
+    def _read(self, answer: Answer) -> dict[Any, list[Any]]:
+        self._last_request_id = answer.request_id
+        results: dict[Any, list[Any]] = {}
+        try:
+            answer.read_into(results)
+        finally:
+            # v1 §4.4: the first result that can be read tells name and version, and only where
+            # there are none: after run() always, after a fetch they may be of an older request.
+            if results and self._last_request_model_name is None:
+                self._last_request_model_name = answer.reply.model_name
+                self._last_request_model_version = answer.reply.model_version
+        return results
 
     def correlation_id(self) -> int:
         """The context's present correlation id; works after :meth:`close` as well (v1 E.13)."""
@@ -346,7 +347,7 @@ def _open(
     headers = parse_headers(http_headers, kind)
     refuse_reserved(headers)
     endpoint = parse_url(url, kind)
-    name = arguments.text(model_name, "model_name")
+    name = arguments.text(model_name, "model_name", 6)
     session = InferSession(
         endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
     )

@@ -31,6 +31,8 @@ def signed64(value: Any, position: int) -> int:
 
 def class_count(value: Any) -> int:
     """k of ``(CLASS, k)`` → unsigned 32-bit count; -1 means all classes (v1 §3.8)."""
+    if isinstance(value, float):
+        raise TypeError("int expected instead of float")
     try:
         return operator.index(value) & UINT32
     except TypeError as cause:
@@ -38,15 +40,20 @@ def class_count(value: Any) -> int:
         raise TypeError(f"an integer is required (got type {name})") from cause
 
 
-def text(value: Any, what: str) -> str:
-    """str or UTF-8 bytes → str. v1 ended the process for None; a clear error instead."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
-    if isinstance(value, str):
-        return value
-    raise InferenceServerException(
-        f"{what} must be str or bytes, got {type(value).__name__} {value!r}"
-    )
+def text(value: Any, what: str, position: int) -> str:
+    """str or UTF-8 bytes → str up to the first NUL, where C strings end.
+
+    Everything else raises ``ctypes.ArgumentError`` as for :func:`unsigned`, except None, which
+    ended v1's process (v1 E.6) and is an InferenceServerException that names ``what``.
+    """
+    if value is None:
+        raise InferenceServerException(f"{what} must be str or bytes, got None")
+    try:
+        encoded = value if isinstance(value, bytes) else value.encode("utf-8")
+    except (AttributeError, UnicodeEncodeError) as cause:
+        raise ArgumentError(f"argument {position}: {type(cause)}: {cause}") from cause
+    seen: str = encoded.partition(b"\0")[0].decode("utf-8")
+    return seen
 
 
 def wrong_type(position: int) -> ArgumentError:

@@ -52,7 +52,8 @@ def from_scores(
     """
     indices = best(scores, count)
     with np.errstate(over="ignore"):
-        values = scores[indices].astype(np.float32).tolist()
+        # v1 §4.2: 0.0 also for -0.0, which v1's messages dropped as if it were the default.
+        values = (scores[indices].astype(np.float32) + np.float32(0)).tolist()
     known = len(labels)
     return tuple(
         V1Class(index, value, labels[index] if index < known else "")
@@ -67,7 +68,7 @@ def from_text(text: bytes) -> V1Class:
     """
     value, index, *label = text.split(b":", 2)
     with np.errstate(over="ignore"):
-        number = float(np.float32(float(value)))
+        number = float(np.float32(float(value))) + 0.0  # no -0.0, as above
     return V1Class(int(index), number, label[0].decode("utf-8", "replace") if label else "")
 
 

@@ -128,7 +128,7 @@ def _shm_output(profile: ModelProfile, key: Any, handle: Any, look_up: LookUp) -
 
 
 def _output_name(profile: ModelProfile, key: Any) -> str:
-    name = arguments.text(key, "an output name")
+    name = arguments.text(key, "an output name", 3)
     if name not in profile.outputs:
         raise InferenceServerException(f"unknown output '{name}' for '{profile.name}'")
     return name
@@ -149,7 +149,7 @@ def bind_inputs(
     batch_size = max(1, options.batch_size)
     bound = {}
     for key, value in inputs.items():
-        name = arguments.text(key, "an input name")
+        name = arguments.text(key, "an input name", 3)
         if name not in profile.inputs:
             raise InferenceServerException(f"unknown input '{name}' for '{profile.name}'")
         if isinstance(value, (list, tuple)) and not is_handle(value[0]):

@@ -18,14 +18,14 @@ Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
 
 
-def to_results(options: Options, reply: V1Reply) -> dict[Any, list[Any]]:
-    """Reply → {the caller's key: [entry, …]}, in the order of ``outputs``.
+def read_into(results: dict[Any, list[Any]], options: Options, reply: V1Reply) -> None:
+    """Reply → ``results`` as {the caller's key: [entry, …]}, in the order of ``outputs``.
 
-    Entries are private writable arrays (RAW) or lists of ``(index, value, label)`` (CLASS).
-    A batch size of 0 ran the model once and returns empty lists (v1 §3.5).
+    Where an output cannot be read, those before it are in ``results``. Entries are private
+    writable arrays (RAW) or lists of ``(index, value, label)`` (CLASS). A batch size of 0 ran
+    the model once and returns empty lists (v1 §3.5).
     """
     by_name = {result.name: result for result in reply.outputs}
-    results: dict[Any, list[Any]] = {}
     for plan in options.outputs:
         result = by_name.get(plan.output.name)
         if result is None:
@@ -35,7 +35,6 @@ def to_results(options: Options, reply: V1Reply) -> dict[Any, list[Any]]:
             raise ZeroDivisionError("integer division or modulo by zero")
         entries = _entries(plan, result, reply.batch_size, options.batch_size)
         results[plan.key] = entries if options.batch_size else []
-    return results
 
 
 def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[Any]:
@@ -48,6 +47,10 @@ def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[
                 f"batch size is {asked}"
             )
         return []
+    if result.classes is not None:  # one output under two keys: v1 kept the last format
+        raise InferenceServerException(
+            f"raw shape not available for non-RAW output '{result.name}'"
+        )
     if len(result.dims) > MAX_DIMS:
         raise InferenceServerException(
             f"number of dimensions in result shape exceeds maximum of {MAX_DIMS}"
