@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -29,6 +30,7 @@ from testbed.prerequisites import (
 from testbed.progress import run, say
 
 REQUIREMENTS = ("nvidia-pytriton==0.7.0", "numpy<2")  # numpy 2 breaks every output tensor
+_UNSAFE = re.compile(r"[^\w@%+=:,./~-]")  # the backend puts paths into a shell command unquoted
 LAYOUT = "2"  # raise it when the code below builds a folder that differs
 
 
@@ -86,6 +88,11 @@ def prepare(complete: bool = False) -> Environment:
 
 
 def _writable(cache: Path) -> Path:
+    if _UNSAFE.search(str(cache)):
+        raise MissingPrerequisite(
+            f"The server cannot run from {str(cache)!r}: its Python backend needs a path without "
+            "spaces and quotes. Name another folder in the variable TESTBED_CACHE."
+        )
     try:
         cache.mkdir(parents=True, exist_ok=True)
         (cache / ".gitignore").write_text("*\n", encoding="utf-8")

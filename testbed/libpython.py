@@ -38,6 +38,7 @@ def _download(package: str, work: Path) -> None:
     for name in ("state/lists/partial", "cache/archives/partial"):
         (work / name).mkdir(parents=True, exist_ok=True)
     options = ["-o", f"Dir::State={work}/state", "-o", f"Dir::Cache={work}/cache"]
+    options += ["-o", "Acquire::Languages=none"]  # no translations of package descriptions
     # apt drops to the user _apt for downloads, who cannot write into this folder
     options += ["-o", "APT::Sandbox::User=root", "-o", f"Dir::State::status={work}/state/status"]
     shutil.copy("/var/lib/dpkg/status", work / "state" / "status")

@@ -101,3 +101,13 @@ def test_unwritable_cache_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(MissingPrerequisite, match="TESTBED_CACHE"):
         environment.prepare()
+
+
+def test_path_with_a_space_is_named(
+    maker: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server would hang in such a folder: said before anything is downloaded."""
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "my repo"))
+    with pytest.raises(MissingPrerequisite, match="my repo.*TESTBED_CACHE"):
+        environment.prepare()
+    assert maker.made == []
