@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import base64
-import threading
-from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar
+from typing import Any, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
 
 from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends import grpc_messages as messages
 from tritonclient_shim.backends.base import Done, Outcome, StreamEnd, StreamReply
+from tritonclient_shim.backends.grpc_async import elsewhere, when_done
 from tritonclient_shim.backends.grpc_connection import Connection, connect, discard
 from tritonclient_shim.backends.grpc_errors import (
     StatusCode,
     as_faults,
     caused,
     fault_of,
+    in_users_words,
     never_connected,
 )
-from tritonclient_shim.backends.grpc_framing import decode_reply, encode_request, outputs_in_shm
+from tritonclient_shim.backends.grpc_framing import ShmUse, decode_reply, encode_request, shm_use
 from tritonclient_shim.backends.grpc_stream import GrpcStream
 from tritonclient_shim.backends.wire_names import wire_region_name
-from tritonclient_shim.errors import Fault, ServerFault
+from tritonclient_shim.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.model import (
     Endpoint,
     IndexRow,
@@ -46,6 +47,7 @@ class GrpcBackend:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
+        self._closed = False
 
     # ------------------------------------------------------------------- server and models
 
@@ -110,34 +112,36 @@ class GrpcBackend:
 
     def infer(self, call: InferCall) -> InferReply:
         """ModelInfer, without a deadline (v1 §10.4)."""
-        body = encode_request(call)
-        data = self._call(lambda connection: connection.infer(body))
-        return decode_reply(data, outputs_in_shm(call))
+        body, use = encode_request(call), shm_use(call)
+        data = self._call(lambda connection: connection.infer(body), use.regions)
+        return decode_reply(data, use.outputs)
 
     def infer_async(self, call: InferCall, done: Done) -> None:
-        """ModelInfer in the background; ``done`` runs on a thread of gRPC.
+        """ModelInfer in the background; ``done`` runs on another thread, gRPC's as a rule."""
+        try:
+            self._send(call, done)
+        except Fault as unsent:
+            elsewhere(done, unsent)
 
-        What is wrong before anything is sent (2 GiB, an impossible address) is raised, and
-        ``done`` is not called.
-        """
-        body, in_shm = encode_request(call), outputs_in_shm(call)
+    def _send(self, call: InferCall, done: Done) -> None:
+        body, use = encode_request(call), shm_use(call)
+
+        def begin(connection: Connection) -> tuple[Connection, Any]:
+            return connection, connection.infer.future(body)
 
         def finish(future: Any) -> None:
-            done(self._outcome(connection, future, in_shm))
-
-        def begin(current: Connection) -> tuple[Connection, Any]:
-            return current, current.infer.future(body)
+            done(self._outcome(connection, future, use))
 
         connection, future = self._call(begin)
-        _when_done(future, finish)
+        when_done(future, finish)
 
-    def _outcome(self, connection: Connection, future: Any, in_shm: frozenset[str]) -> Outcome:
+    def _outcome(self, connection: Connection, future: Any, use: ShmUse) -> Outcome:
         if future.code() is not StatusCode.OK:
             fault = fault_of(future.code(), future.details())
             self._note(connection, fault)
-            return caused(fault, future)
+            return caused(in_users_words(fault, use.regions), future)
         try:
-            return decode_reply(future.result(), in_shm)
+            return decode_reply(future.result(), use.outputs)
         except Fault as undecodable:
             return undecodable
 
@@ -155,28 +159,26 @@ class GrpcBackend:
 
     def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
         """SystemSharedMemoryRegister; sizes in bytes."""
-        wire = wire_region_name(name)
-        self._control(lambda c: c.register_system_shared_memory(wire, key, byte_size, offset))
+        place = (wire_region_name(name), key, byte_size, offset)
+        self._control(lambda client: client.register_system_shared_memory(*place), (name,))
 
     def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
         """CudaSharedMemoryRegister of a 64-byte IPC handle."""
-        wire, encoded = wire_region_name(name), base64.b64encode(raw_handle)
-        self._control(
-            lambda c: c.register_cuda_shared_memory(wire, encoded, device_id, byte_size)
-        )
+        place = (wire_region_name(name), base64.b64encode(raw_handle), device_id, byte_size)
+        self._control(lambda client: client.register_cuda_shared_memory(*place), (name,))
 
     def unregister(self, name: str) -> None:
         """Both kinds, as v1 had one name space; the empty name, v2's "all", is none here."""
         if name:
-            self._unregister(wire_region_name(name))
+            self._unregister(wire_region_name(name), (name,))
 
     def unregister_all(self) -> None:
         """Both kinds."""
         self._unregister("")
 
-    def _unregister(self, wire: str) -> None:
-        self._control(lambda client: client.unregister_system_shared_memory(wire))
-        self._control(lambda client: client.unregister_cuda_shared_memory(wire))
+    def _unregister(self, wire: str, names: Sequence[str] = ()) -> None:
+        self._control(lambda client: client.unregister_system_shared_memory(wire), names)
+        self._control(lambda client: client.unregister_cuda_shared_memory(wire), names)
 
     def shm_status(self) -> tuple[RegisteredRegion, ...]:
         """SystemSharedMemoryStatus and CudaSharedMemoryStatus."""
@@ -188,28 +190,39 @@ class GrpcBackend:
 
     def client(self) -> Any:
         """The shared ``tritonclient.grpc.InferenceServerClient``."""
-        return connect(self.endpoint).client
+        return self._connection().client
 
     def close(self) -> None:
-        """Nothing to give up: the connection is the process's (v1 §9.2)."""
+        """Refuse further calls; the connection is the process's and stays (v1 §9.2)."""
+        self._closed = True
 
-    def _control(self, ask: Callable[[Any], T]) -> T:
-        return self._call(lambda connection: ask(connection.client))
+    def _connection(self) -> Connection:
+        if self._closed:
+            raise TransportFault("The gRPC backend is closed; open another one.")
+        return connect(self.endpoint)
 
-    def _call(self, begin: Callable[[Connection], T]) -> T:
+    def _control(self, ask: Callable[[Any], T], regions: Collection[str] = ()) -> T:
+        return self._call(lambda connection: ask(connection.client), regions)
+
+    def _call(self, begin: Callable[[Connection], T], regions: Collection[str] = ()) -> T:
         """Use the connection; once more with a new one if a user of ``client()`` closed it."""
-        connection = connect(self.endpoint)
+        connection = self._connection()
         try:
-            return self._attempt(connection, begin)
+            return self._attempt(connection, begin, regions)
         except ValueError as error:
             if "Cannot invoke RPC" not in str(error):
                 raise
             discard(self.endpoint, connection)
-            return self._attempt(connect(self.endpoint), begin)
+            return self._attempt(connect(self.endpoint), begin, regions)
 
-    def _attempt(self, connection: Connection, begin: Callable[[Connection], T]) -> T:
+    def _attempt(
+        self,
+        connection: Connection,
+        begin: Callable[[Connection], T],
+        regions: Collection[str] = (),
+    ) -> T:
         try:
-            with as_faults():
+            with as_faults(regions):
                 return begin(connection)
         except Fault as fault:
             self._note(connection, fault)
@@ -222,21 +235,3 @@ class GrpcBackend:
 
 def _result(future: Any) -> Callable[[Connection], Any]:
     return lambda _connection: future.result()
-
-
-def _when_done(future: Any, finish: Callable[[Any], None]) -> None:
-    """Run ``finish(future)`` once, on a thread other than the caller's.
-
-    gRPC runs it at once, on the caller's thread, when the call has already ended.
-    """
-    caller = threading.get_ident()
-    adding = True
-
-    def ended(future: Any) -> None:
-        if adding and threading.get_ident() == caller:
-            threading.Thread(target=finish, args=(future,), daemon=True).start()
-        else:
-            finish(future)
-
-    future.add_done_callback(ended)
-    adding = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 from typing import Any
@@ -49,7 +50,7 @@ class Connection:
         return self.channel.unary_unary(_SERVICE + name, serialize, parse)
 
 
-#: Never emptied: v1 kept a channel per url for the life of the process (v1 §9.2). After a
+#: Emptied at exit only: v1 kept a channel per url for the life of the process (v1 §9.2). After a
 #: fork the child finds no entry of its own and leaves its parent's sockets alone.
 _shared: dict[tuple[Endpoint, int], Connection] = {}
 
@@ -60,6 +61,14 @@ def connect(endpoint: Endpoint) -> Connection:
     found = _shared.get(key)
     # setdefault decides between threads that come at once; the loser's never connects
     return found or _shared.setdefault(key, Connection(endpoint))
+
+
+@atexit.register
+def _release() -> None:
+    """Let go while the interpreter is whole; later, tritonclient's clean-up would fail."""
+    for endpoint, process in list(_shared):
+        if process == os.getpid():
+            _shared.pop((endpoint, process), None)
 
 
 def discard(endpoint: Endpoint, failed: Connection) -> None:

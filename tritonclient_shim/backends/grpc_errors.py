@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import Any, Iterator, NamedTuple, Pattern
+from typing import Any, Collection, Iterator, NamedTuple, Pattern
 
 import grpc
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.backends.wire_names import strip_request_id
+from tritonclient_shim.backends.wire_names import user_message
 from tritonclient_shim.errors import Fault, ServerFault, TransportFault
 
 StatusCode = grpc.StatusCode
@@ -114,7 +114,15 @@ def _by_row(row: _Row, text: str) -> Fault:
 
 def server_fault(code: Any, details: str) -> ServerFault:
     """A refusal of the server, without its mention of a request id."""
-    return ServerFault(strip_request_id(details), code.name, str(code))
+    return ServerFault(user_message(details, ()), code.name, str(code))
+
+
+def in_users_words(fault: Fault, regions: Collection[str]) -> Fault:
+    """``fault`` with the users' names of ``regions`` where the server wrote its own."""
+    if not regions or not isinstance(fault, ServerFault):
+        return fault
+    renamed = ServerFault(user_message(fault.message, regions), fault.code, fault.status)
+    return caused(renamed, fault.__cause__)
 
 
 def caused(fault: Fault, cause: BaseException | None) -> Fault:
@@ -139,11 +147,11 @@ def call_of(error: Any) -> tuple[Any, str | None]:
 
 
 @contextmanager
-def as_faults() -> Iterator[None]:
-    """Errors of gRPC and tritonclient inside become faults, chained."""
+def as_faults(regions: Collection[str] = ()) -> Iterator[None]:
+    """Errors of gRPC and tritonclient inside become faults, chained; see in_users_words."""
     try:
         yield
     except (grpc.RpcError, InferenceServerException) as error:
-        raise fault_of(*call_of(error)) from error
+        raise in_users_words(fault_of(*call_of(error)), regions) from error
     except grpc.FutureCancelledError as error:  # a user of client() closed it meanwhile
         raise transport_fault(StatusCode.CANCELLED, "Channel closed!") from error

@@ -9,12 +9,12 @@ tensors (views on the received bytes) and the small rest, which protobuf parses.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends.grpc_errors import StatusCode, server_fault
+from tritonclient_shim.backends.grpc_errors import StatusCode, in_users_words, server_fault
 from tritonclient_shim.backends.wire_names import wire_region_name
 from tritonclient_shim.errors import Fault, ForeignFault, TransportFault
 from tritonclient_shim.model import (
@@ -123,9 +123,22 @@ def _per_request(call: InferCall) -> bytes:
 # -------------------------------------------------------------------------------- replies
 
 
-def outputs_in_shm(call: InferCall) -> frozenset[str]:
-    """The names of the outputs that the server is to put into shared memory."""
-    return frozenset(spec.name for spec in call.outputs if spec.shm is not None)
+class ShmUse(NamedTuple):
+    """What a reply does not tell of its call: outputs in shared memory, and all regions."""
+
+    outputs: frozenset[str] = frozenset()
+    regions: frozenset[str] = frozenset()
+
+
+NO_SHM = ShmUse()
+
+
+def shm_use(call: InferCall) -> ShmUse:
+    """InferCall → its use of shared memory."""
+    outputs = frozenset(spec.name for spec in call.outputs if spec.shm is not None)
+    slices = [spec.shm for spec in call.outputs] + [tensor.shm for tensor in call.inputs]
+    regions = frozenset(shm.region for shm in slices if shm is not None)
+    return ShmUse(outputs, regions) if regions else NO_SHM
 
 
 def decode_reply(data: Buffer, in_shm: frozenset[str] = frozenset()) -> InferReply:
@@ -138,21 +151,21 @@ def decode_reply(data: Buffer, in_shm: frozenset[str] = frozenset()) -> InferRep
 
 
 def decode_stream_reply(
-    data: Buffer, in_shm: Callable[[str], frozenset[str]]
+    data: Buffer, use_of: Callable[[str], ShmUse]
 ) -> tuple[str, InferReply | Fault]:
     """Serialised ``ModelStreamInferResponse`` → (request id, outcome).
 
-    ``in_shm`` tells for a request id which outputs are in shared memory. The wire has no
-    status for a refusal, so it comes as ``UNKNOWN`` (v2-mapping §4).
+    ``use_of`` tells a request's use of shared memory by its id. The wire has no status for
+    a refusal, so it comes as ``UNKNOWN`` (v2-mapping §4).
     """
     try:
         error, message, tensors = _split_stream_reply(data)
     except DecodeError as cut:
         raise ForeignFault("the answer is no stream response of KServe v2") from cut
-    names = in_shm(message.id)
+    use = use_of(message.id)
     if error:
-        return message.id, server_fault(StatusCode.UNKNOWN, error)
-    return message.id, _reply(message, tensors, names)
+        return message.id, in_users_words(server_fault(StatusCode.UNKNOWN, error), use.regions)
+    return message.id, _reply(message, tensors, use.outputs)
 
 
 def _split_stream_reply(data: Buffer) -> tuple[str, Any, Sequence[Buffer]]:

@@ -16,16 +16,17 @@ from tritonclient_shim.backends.base import StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc_connection import Connection
 from tritonclient_shim.backends.grpc_errors import STREAM_CLOSED, call_of, caused, fault_of
 from tritonclient_shim.backends.grpc_framing import (
+    NO_SHM,
+    ShmUse,
     decode_stream_reply,
     encode_request,
-    outputs_in_shm,
+    shm_use,
 )
 from tritonclient_shim.errors import Fault, TransportFault
 from tritonclient_shim.model import InferCall
 
 #: Bytes that may wait for the network before ``send`` blocks.
 MAX_QUEUED = 64 * 1024 * 1024
-_NOWHERE: frozenset[str] = frozenset()
 
 
 class Outbox:
@@ -93,7 +94,7 @@ class GrpcStream:
     ) -> None:
         self._connection = connection  # kept from being closed while the stream lives
         self._on_reply, self._on_end, self._on_fault = on_reply, on_end, on_fault
-        self._in_shm: dict[str, frozenset[str]] = {}
+        self._shm_uses: dict[str, ShmUse] = {}  # by request id, until answered
         self._outbox = Outbox()
         self._closing = False
         self._call: Any = connection.stream(self._outbox)
@@ -104,9 +105,9 @@ class GrpcStream:
     def send(self, call: InferCall) -> None:
         """Queue one request; TransportFault when the stream is broken or closed."""
         body = encode_request(call)
-        in_shm = outputs_in_shm(call)
-        if in_shm:
-            self._in_shm[call.request_id] = in_shm
+        use = shm_use(call)
+        if use is not NO_SHM:
+            self._shm_uses[call.request_id] = use
         self._outbox.put(body, wait=not self._on_reader())
 
     def close(self) -> None:
@@ -139,12 +140,12 @@ class GrpcStream:
     def _read_all(self) -> Fault | None:
         try:
             for message in self._call:
-                self._on_reply(*decode_stream_reply(message, self._taken))
+                self._on_reply(*decode_stream_reply(message, self._shm_use))
         except grpc.RpcError as error:
             return caused(fault_of(*call_of(error)), error)
         except Fault as undecodable:
             return undecodable
         return None if self._closing else TransportFault(STREAM_CLOSED)
 
-    def _taken(self, request_id: str) -> frozenset[str]:
-        return self._in_shm.pop(request_id, _NOWHERE)
+    def _shm_use(self, request_id: str) -> ShmUse:
+        return self._shm_uses.pop(request_id, NO_SHM)

@@ -1,0 +1,299 @@
+"""The gRPC backend on a real server: what the shared contract suite does not ask."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
+from typing import Any, Iterator
+
+import grpc
+import numpy as np
+import pytest
+import tritonclient.grpc
+from tritonclient.grpc import model_config_pb2, service_pb2
+
+from testbed import TritonServer
+from tritonclient_shim.backends import grpc_connection
+from tritonclient_shim.backends.base import StreamingBackend
+from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.errors import ServerFault, TransportFault
+from tritonclient_shim.model import GRPC, Endpoint, InferCall, InferReply, OutputSpec, TensorIn
+
+ROW = np.arange(16, dtype=np.int32)
+
+
+def simple_call(request_id: str = "", **more: Any) -> InferCall:
+    """A call of ``simple``; the sum is OUTPUT0."""
+    tensors = tuple(TensorIn(f"INPUT{i}", "INT32", (1, 16), (ROW,), 64) for i in (0, 1))
+    return InferCall("simple", "", tensors, (OutputSpec("OUTPUT0"),), request_id, **more)
+
+
+def slow_call(seconds: float, request_id: str = "") -> InferCall:
+    """A call that the model answers after ``seconds``."""
+    data = np.array([seconds], dtype=np.float32)
+    tensors = (TensorIn("INPUT0", "FP32", (1,), (data,), 4),)
+    return InferCall("slow", "", tensors, (OutputSpec("OUTPUT0"),), request_id)
+
+
+def free_port() -> int:
+    """A loopback port nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
+    """A backend of the session's server."""
+    opened = open_backend(Endpoint(GRPC, triton.grpc))
+    yield opened
+    opened.close()
+
+
+def test_opening_contacts_nobody() -> None:
+    """Constructing costs no network, whatever the address; v1's contexts did the same (v1 §6)."""
+    for address in ("", "localhost", "nobody.invalid:1"):
+        assert open_backend(Endpoint(GRPC, address)).endpoint.address == address
+
+
+def test_contexts_share_one_client(backend: StreamingBackend, triton: TritonServer) -> None:
+    """One tritonclient client per url and process, as v1 had one channel (v1 §9.2)."""
+    other = open_backend(Endpoint(GRPC, triton.grpc))
+    client = backend.client()
+    assert isinstance(client, tritonclient.grpc.InferenceServerClient)
+    assert other.client() is client
+    assert client.is_server_live()
+
+
+def test_closing_one_leaves_the_others(backend: StreamingBackend, triton: TritonServer) -> None:
+    """A backend's close disturbs neither calls nor streams of another on the same endpoint."""
+    other = open_backend(Endpoint(GRPC, triton.grpc))
+    outcomes: Queue[Any] = Queue()
+    backend.infer_async(slow_call(0.3), outcomes.put)
+    stream = backend.open_stream(lambda _, outcome: outcomes.put(outcome), lambda _: None)
+    stream.send(slow_call(0.3))
+    other.close()
+    other.close()
+    stream.close()
+    assert isinstance(outcomes.get(timeout=10), InferReply)
+    assert isinstance(outcomes.get(timeout=10), InferReply)
+
+
+def test_a_client_closed_by_its_user_is_replaced(start_triton: Any) -> None:
+    """Code that closes the unwrapped client breaks no context."""
+    server = start_triton(models=["simple"])
+    backend = open_backend(Endpoint(GRPC, server.grpc))
+    backend.client().close()
+    assert isinstance(backend.infer(simple_call()), InferReply)
+    backend.client().close()
+    assert backend.live()
+    backend.client().close()
+    assert set(backend.model_configs(["simple"])) == {"simple"}
+
+
+@pytest.mark.parametrize("reply_size", [4, 2**20])
+def test_buffers_of_any_kind(backend: StreamingBackend, reply_size: int) -> None:
+    """Inputs may be bytes, arrays and views, in several chunks; replies of any size return."""
+    data = np.arange(reply_size, dtype=np.float32)
+    half = reply_size // 2
+    chunks = (data[: half // 2].tobytes(), data[half // 2 : half], memoryview(data[half:]))
+    tensor = TensorIn("INPUT0", "FP32", (1, reply_size), chunks, data.nbytes)
+    reply = backend.infer(InferCall("identity_fp32", "", (tensor,), (OutputSpec("OUTPUT0"),)))
+    np.testing.assert_array_equal(np.frombuffer(reply.outputs[0].data, np.float32), data)
+
+
+def test_arrays_may_change_after_an_async_call(backend: StreamingBackend) -> None:
+    """The request is complete when infer_async returns (v1 §5: v1's gRPC serialised at once)."""
+    data = np.array([0.3], dtype=np.float32)
+    tensors = (TensorIn("INPUT0", "FP32", (1,), (data,), 4),)
+    outcomes: Queue[Any] = Queue()
+    backend.infer_async(InferCall("slow", "", tensors, (OutputSpec("OUTPUT0"),)), outcomes.put)
+    data[0] = 9.0
+    reply = outcomes.get(timeout=10)
+    assert np.frombuffer(reply.outputs[0].data, np.float32)[0] == np.float32(0.3)
+
+
+def test_async_outcomes_come_once_and_off_the_callers_thread(backend: StreamingBackend) -> None:
+    """done runs once per call, never on the thread that calls, even when the answer is quick."""
+    seen: Queue[Any] = Queue()
+
+    def done(outcome: Any) -> None:
+        seen.put((threading.get_ident(), outcome))
+
+    for _ in range(200):
+        backend.infer_async(simple_call(), done)
+    threads, outcomes = zip(*(seen.get(timeout=30) for _ in range(200)))
+    assert threading.get_ident() not in threads
+    assert all(isinstance(outcome, InferReply) for outcome in outcomes)
+    assert backend.infer(simple_call())  # anything superfluous has arrived by now
+    assert seen.empty()
+
+
+def test_async_refusals_are_handed_over(backend: StreamingBackend) -> None:
+    """A refused asynchronous call reaches done as a fault, chained to gRPC's error."""
+    outcomes: Queue[Any] = Queue()
+    backend.infer_async(InferCall("nobody", "", (), ()), outcomes.put)
+    fault = outcomes.get(timeout=10)
+    assert isinstance(fault, ServerFault)
+    assert fault.message == "Request for unknown model: 'nobody' is not found"
+    assert isinstance(fault.__cause__, grpc.RpcError)
+
+
+@pytest.mark.parametrize("address", ["localhost", "127.0.0.1:1"])
+def test_async_calls_that_cannot_be_sent(address: str) -> None:
+    """What prevents sending reaches done as well, once and on another thread."""
+    seen: Queue[Any] = Queue()
+    backend = open_backend(Endpoint(GRPC, address))
+    backend.infer_async(simple_call(), lambda fault: seen.put((fault, threading.get_ident())))
+    fault, thread = seen.get(timeout=10)
+    assert isinstance(fault, TransportFault)
+    assert thread != threading.get_ident()
+
+
+def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> None:
+    """done is called even when the shared client is closed under a pending call."""
+    server = start_triton(models=["slow"])
+    backend = open_backend(Endpoint(GRPC, server.grpc))
+    outcomes: Queue[Any] = Queue()
+    backend.infer_async(slow_call(5.0), outcomes.put)
+    backend.client().close()
+    fault = outcomes.get(timeout=4)
+    assert isinstance(fault, TransportFault)
+    assert fault.message.startswith("GRPC client failed: 1: ")
+
+
+def test_calls_from_many_threads(backend: StreamingBackend) -> None:
+    """One backend serves many threads at once, each with its own answer."""
+
+    def one(number: int) -> bool:
+        return backend.infer(simple_call(str(number))).request_id == str(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(one, range(200)))
+
+
+def test_async_calls_run_side_by_side(backend: StreamingBackend) -> None:
+    """A quick request is answered while slow ones run."""
+    order: Queue[Any] = Queue()
+    backend.infer_async(slow_call(0.8, "slow"), order.put)
+    backend.infer_async(slow_call(0.0, "quick"), order.put)
+    assert [order.get(timeout=10).request_id for _ in range(2)] == ["quick", "slow"]
+
+
+def test_configuration_is_the_wire_form(backend: StreamingBackend) -> None:
+    """model_config delivers the bytes of inference.ModelConfig, which v1's message can read."""
+    document = backend.model_config("simple")
+    assert isinstance(document.content, bytes)
+    config = model_config_pb2.ModelConfig.FromString(document.content)
+    assert (config.name, config.max_batch_size) == ("simple", 8)
+    assert (document.backend, document.decoupled) == ("python", False)
+
+
+def test_many_configurations_at_once(backend: StreamingBackend) -> None:
+    """model_configs keeps the order of its argument, beyond one window too, and skips refusals."""
+    names = ["simple", "nobody", "slow"] * 40 + ["spare"]
+    found = backend.model_configs(names)
+    assert list(found) == ["simple", "slow"]
+    assert found["slow"] == backend.model_config("slow")
+
+
+def test_a_bad_cuda_handle_is_the_servers_refusal(backend: StreamingBackend) -> None:
+    """A CUDA registration reaches the server with its handle decoded; its refusal comes back."""
+    with pytest.raises(ServerFault):
+        backend.register_cuda("c", bytes(64), 0, 16)
+    assert "c" not in [region.name for region in backend.shm_status()]
+
+
+def test_the_empty_region_name_is_not_everything(backend: StreamingBackend, tmp_path: Any) -> None:
+    """unregister('') leaves all regions alone, although v2 takes '' for all of them."""
+    key = f"/grpc_backend_{tmp_path.name}_{free_port()}"
+    path = f"/dev/shm{key}"
+    with open(path, "wb") as file:
+        file.truncate(64)
+    try:
+        backend.register_system("kept", key, 64)
+        backend.unregister("")
+        assert "kept" in [region.name for region in backend.shm_status()]
+    finally:
+        backend.unregister("kept")
+        os.unlink(path)
+
+
+@pytest.mark.parametrize("shift", [2**16, 2 * 2**16])
+def test_large_ports_reach_nobody(triton: TritonServer, shift: int) -> None:
+    """A port above 65535 is refused, not reduced to that of a server (v2-mapping §6)."""
+    host, port = triton.grpc.split(":")
+    backend = open_backend(Endpoint(GRPC, f"{host}:{int(port) + shift}"))
+    for ask in (backend.live, backend.client, lambda: backend.infer(simple_call())):
+        with pytest.raises(TransportFault) as caught:
+            ask()
+        assert caught.value.message == "GRPC client failed: 14: Name resolution failure"
+
+
+def test_nobody_listens() -> None:
+    """v1's words for a refused connection, chained to gRPC's error (v1 §3.1)."""
+    backend = open_backend(Endpoint(GRPC, f"127.0.0.1:{free_port()}"))
+    with pytest.raises(TransportFault) as caught:
+        backend.infer(simple_call())
+    assert caught.value.message == "GRPC client failed: 14: Connect Failed"
+    assert isinstance(caught.value.__cause__, grpc.RpcError)
+    with pytest.raises(TransportFault, match="^GRPC client failed: 14: Connect Failed$"):
+        backend.live()
+
+
+def test_unknown_hosts() -> None:
+    """v1's words for a host without an address (v1 §3.1)."""
+    backend = open_backend(Endpoint(GRPC, "nobody.invalid:8001"))
+    with pytest.raises(TransportFault) as caught:
+        backend.server_metadata()
+    assert caught.value.message == "GRPC client failed: 14: Name resolution failure"
+
+
+def test_an_http_port(triton: TritonServer) -> None:
+    """gRPC to an HTTP port says what it said in v1 (v1 §3.1)."""
+    backend = open_backend(Endpoint(GRPC, triton.http))
+    with pytest.raises(TransportFault) as caught:
+        backend.live()
+    assert caught.value.message == "GRPC client failed: 2: Stream removed"
+
+
+def test_a_server_of_something_else() -> None:
+    """A gRPC server without the v2 service is answered with code 12, as in v1 (v1 §3.1)."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        backend = open_backend(Endpoint(GRPC, f"127.0.0.1:{port}"))
+        for ask in (backend.live, lambda: backend.infer(simple_call())):
+            with pytest.raises(TransportFault, match=r"^GRPC client failed: 12: "):
+                ask()
+    finally:
+        server.stop(None)
+
+
+def test_without_the_channel_of_tritonclient(
+    triton: TritonServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tritonclient that keeps its channel elsewhere gets a second one beside it."""
+
+    class Sealed:
+        """A client of which only the public methods are known."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self.public = tritonclient.grpc.InferenceServerClient(*args, **kwargs)
+
+    class Grpc:
+        InferenceServerClient = Sealed
+
+    class Tritonclient:
+        grpc = Grpc
+
+    monkeypatch.setattr(grpc_connection, "tritonclient", Tritonclient)
+    connection = grpc_connection.Connection(Endpoint(GRPC, triton.grpc))
+    request = service_pb2.ServerLiveRequest
+    ask = connection.method("ServerLive", request, service_pb2.ServerLiveResponse)
+    assert ask(request()).live

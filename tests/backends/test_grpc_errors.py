@@ -1,0 +1,127 @@
+"""gRPC statuses in v1's words (v1 §3.1, v2-mapping §6)."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+
+from tritonclient_shim.backends.grpc_connection import target_of
+from tritonclient_shim.backends.grpc_errors import fault_of, never_connected
+from tritonclient_shim.errors import ServerFault, TransportFault
+
+CODE = grpc.StatusCode
+REFUSED = "Failed to connect to remote host: Connection refused"
+
+TRANSPORT = [
+    (
+        CODE.UNAVAILABLE,
+        f"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: {REFUSED}",
+        "14: Connect Failed",
+    ),
+    (
+        CODE.UNAVAILABLE,
+        "failed to connect to all addresses; last error: UNAVAILABLE: ipv4:1.2.3.4: Socket closed",
+        "2: Stream removed",
+    ),
+    (
+        CODE.UNAVAILABLE,
+        "DNS resolution failed for h:1: C-ares status is not ARES_SUCCESS qtype=A name=h",
+        "14: Name resolution failure",
+    ),
+    (
+        CODE.UNAVAILABLE,
+        "errors resolving h:1: [field:hostname lookup error:Domain name not found]",
+        "14: Name resolution failure",
+    ),
+    (CODE.UNAVAILABLE, "Socket closed", "14: Socket closed"),
+    (CODE.UNAVAILABLE, "Stream removed (Socket closed)", "14: Socket closed"),
+    (CODE.UNAVAILABLE, "recvmsg:Connection reset by peer", "14: Socket closed"),
+    (CODE.UNAVAILABLE, "something new", "14: something new"),
+    (CODE.UNIMPLEMENTED, "", "12: "),
+    (CODE.UNIMPLEMENTED, "unknown service inference.X", "12: unknown service inference.X"),
+    (CODE.DEADLINE_EXCEEDED, "Deadline Exceeded", "4: Deadline Exceeded"),
+    (CODE.CANCELLED, "Channel closed!", "1: Channel closed!"),
+    (CODE.UNKNOWN, "Stream removed", "2: Stream removed"),
+    (CODE.INTERNAL, "Received RST_STREAM with error 2", "13: Received RST_STREAM with error 2"),
+    (CODE.RESOURCE_EXHAUSTED, "CLIENT: too large", "8: CLIENT: too large"),
+]
+
+REFUSALS = [
+    (CODE.INVALID_ARGUMENT, "[request id: 5] expected 2 inputs", "expected 2 inputs"),
+    (CODE.NOT_FOUND, "Request for unknown model: 'x' is not found", None),
+    (CODE.ALREADY_EXISTS, "shared memory region 'r' already in manager", None),
+    (CODE.INTERNAL, "in ensemble 'e', [request id: 1] boom", "in ensemble 'e', boom"),
+    (CODE.UNAVAILABLE, "[request id: 56] Exceeds maximum queue size", "Exceeds maximum queue size"),
+    (CODE.UNAVAILABLE, "Request timeout expired", None),
+    (CODE.UNAVAILABLE, "explicit model load / unload is not allowed if polling is enabled", None),
+    (CODE.UNAVAILABLE, "This protocol is restricted, expecting header 'triton-k'", None),
+    (CODE.UNAVAILABLE, "Server not ready", None),
+    (CODE.UNIMPLEMENTED, "ModelInfer RPC doesn't support models with decoupled", None),
+    (CODE.UNKNOWN, "the model's own trouble", None),
+]
+
+
+@pytest.mark.parametrize(("code", "details", "text"), TRANSPORT)
+def test_no_usable_answer(code: grpc.StatusCode, details: str, text: str) -> None:
+    """What gRPC says itself becomes v1's text with the numeric code (v1 §3.1)."""
+    fault = fault_of(code, details)
+    assert isinstance(fault, TransportFault)
+    assert fault.message == f"GRPC client failed: {text}"
+
+
+@pytest.mark.parametrize(("code", "details", "text"), REFUSALS)
+def test_refusals(code: grpc.StatusCode, details: str, text: str | None) -> None:
+    """What the server says stays its words, without request ids (v2-mapping §5, §6)."""
+    fault = fault_of(code, details)
+    assert isinstance(fault, ServerFault)
+    assert fault.message == (details if text is None else text)
+    assert fault.code == code.name
+    assert fault.status == f"StatusCode.{code.name}"
+
+
+def test_details_may_be_missing() -> None:
+    """gRPC may give no details at all."""
+    fault = fault_of(CODE.UNAVAILABLE, None)
+    assert isinstance(fault, TransportFault)
+    assert fault.message == "GRPC client failed: 14: "
+
+
+def test_only_failures_to_connect_leave_back_off() -> None:
+    """Only a connection that never came about is given up; a lost one reconnects by itself."""
+    assert never_connected(fault_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
+    assert never_connected(fault_of(CODE.UNAVAILABLE, "errors resolving h:1"))
+    assert not never_connected(fault_of(CODE.UNAVAILABLE, "Socket closed"))
+    assert not never_connected(fault_of(CODE.NOT_FOUND, "Connect Failed"))
+
+
+@pytest.mark.parametrize(
+    ("address", "target"),
+    [
+        ("localhost:8001", "dns:///localhost:8001"),
+        ("127.0.0.1:1", "dns:///127.0.0.1:1"),
+        ("my_host-1.example.org:65535", "dns:///my_host-1.example.org:65535"),
+        ("[::1]:8001", "dns:///%5B::1%5D:8001"),
+        ("dns:///triton:8001", "dns:///triton:8001"),
+        ("dns:8001", "dns:///dns:8001"),
+        ("unix:/run/triton.sock", "unix:/run/triton.sock"),
+    ],
+)
+def test_addresses(address: str, target: str) -> None:
+    """An address becomes a target that gRPC cannot read in any other way."""
+    assert target_of(address) == target
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("", " ", "localhost", "localhost:", ":8001", "localhost:http", "localhost:0"),
+        *("localhost:65536", "localhost:70001", "localhost:-1", "http://localhost:8001"),
+        *("localhost:8001/x", "a b:8001", "::1:8001", "h:1:2", "localhost:8001\n", "h:٨٠٠١"),
+    ],
+)
+def test_impossible_addresses(address: str) -> None:
+    """Nobody is contacted for an address that names no port; v1's words (v1 §3.1)."""
+    with pytest.raises(TransportFault) as caught:
+        target_of(address)
+    assert caught.value.message == "GRPC client failed: 14: Name resolution failure"
+    assert caught.value.status == "StatusCode.UNAVAILABLE"

@@ -1,0 +1,276 @@
+"""Request and reply bytes of the gRPC backend, against protobuf's own encoder and parser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf.message import DecodeError
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tritonclient.grpc import service_pb2
+
+from tritonclient_shim.backends import grpc_framing as framing
+from tritonclient_shim.errors import ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.model import (
+    InferCall,
+    InferReply,
+    OutputSpec,
+    ShmSlice,
+    TensorIn,
+)
+
+UINT64 = st.integers(0, 2**64 - 1)
+INT63 = st.integers(0, 2**63 - 1)
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+REGIONS = st.one_of(
+    st.none(), st.builds(ShmSlice, st.sampled_from(["r", "a.b-c_d~"]), INT63, INT63)
+)
+CHUNKS = st.lists(
+    st.one_of(
+        st.binary(max_size=300),
+        st.binary(max_size=9).map(memoryview),
+        st.lists(st.integers(-5, 5), max_size=50).map(lambda v: np.array(v, dtype=np.int32)),
+        st.just(np.arange(6, dtype=np.float64).reshape(2, 3)),
+        st.builds(lambda: memoryview(np.arange(6, dtype=np.float16).reshape(2, 3))),
+    ),
+    max_size=3,
+).map(tuple)
+SHAPES = st.lists(INT63, max_size=4).map(tuple)
+INPUTS = st.builds(TensorIn, NAMES, NAMES, SHAPES, CHUNKS, st.just(0), REGIONS)
+OUTPUTS = st.builds(OutputSpec, NAMES, st.integers(0, 2**31 - 1), REGIONS)
+CALLS = st.builds(
+    InferCall,
+    NAMES,
+    NAMES,
+    st.lists(INPUTS, max_size=4).map(tuple),
+    st.lists(OUTPUTS, max_size=4).map(tuple),
+    request_id=NAMES,
+    sequence_id=UINT64,
+    sequence_start=st.booleans(),
+    sequence_end=st.booleans(),
+    priority=UINT64,
+    timeout_us=UINT64,
+)
+
+
+def no_shm(request_id: str) -> framing.ShmUse:
+    """No request uses shared memory."""
+    return framing.NO_SHM
+
+
+def in_one_piece(call: InferCall) -> Any:
+    """The message of ``call``, built by protobuf alone."""
+    message = service_pb2.ModelInferRequest(
+        model_name=call.model_name, model_version=call.model_version, id=call.request_id
+    )
+    for tensor in call.inputs:
+        one = message.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
+        _region(one.parameters, tensor.shm)
+        if tensor.shm is None:
+            message.raw_input_contents.append(b"".join(map(bytes, map(_flat, tensor.chunks))))
+    for spec in call.outputs:
+        wanted = message.outputs.add(name=spec.name)
+        _region(wanted.parameters, spec.shm)
+        if spec.class_count:
+            wanted.parameters["classification"].int64_param = spec.class_count
+    _parameters(message.parameters, call)
+    return message
+
+
+def _flat(chunk: Any) -> memoryview:
+    view = memoryview(chunk)
+    return view.cast("B") if view.nbytes else memoryview(b"")
+
+
+def _region(parameters: Any, shm: ShmSlice | None) -> None:
+    if shm is not None:
+        parameters["shared_memory_region"].string_param = shm.region
+        parameters["shared_memory_byte_size"].int64_param = shm.byte_size
+        if shm.offset:
+            parameters["shared_memory_offset"].int64_param = shm.offset
+
+
+def _parameters(parameters: Any, call: InferCall) -> None:
+    wrap = np.uint64(0).dtype.type
+    if call.sequence_id:
+        parameters["sequence_id"].int64_param = int(wrap(call.sequence_id).astype(np.int64))
+        parameters["sequence_start"].bool_param = call.sequence_start
+        parameters["sequence_end"].bool_param = call.sequence_end
+    if call.priority:
+        parameters["priority"].uint64_param = call.priority
+    if call.timeout_us:
+        parameters["timeout"].int64_param = int(wrap(call.timeout_us).astype(np.int64))
+
+
+@given(CALLS)
+def test_requests_in_pieces_are_the_message(call: InferCall) -> None:
+    """A framed request parses to the message protobuf builds from the same call."""
+    framed = service_pb2.ModelInferRequest.FromString(framing.encode_request(call))
+    assert framed == in_one_piece(call)
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 16383, 16384, 2**21 - 1, 2**21])
+def test_length_prefixes(size: int) -> None:
+    """Tensor sizes at the edges of the length encoding survive."""
+    call = InferCall("m", "", (TensorIn("i", "UINT8", (size,), (bytes(size),), size),), ())
+    framed = service_pb2.ModelInferRequest.FromString(framing.encode_request(call))
+    assert [len(raw) for raw in framed.raw_input_contents] == [size]
+
+
+@pytest.mark.parametrize(
+    ("value", "wire"), [(2**63 - 1, 2**63 - 1), (2**63, -(2**63)), (2**64 - 1, -1)]
+)
+def test_unsigned_ids_travel_as_twos_complement(value: int, wire: int) -> None:
+    """Sequence ids and timeouts from 2^63 on keep their bits (v2-mapping §4, §5)."""
+    call = InferCall("m", "", (), (), sequence_id=value, timeout_us=value, priority=value)
+    sent = service_pb2.ModelInferRequest.FromString(framing.encode_request(call)).parameters
+    assert sent["sequence_id"].int64_param == wire
+    assert sent["timeout"].int64_param == wire
+    assert sent["priority"].uint64_param == value
+
+
+def test_absent_parameters_are_not_sent() -> None:
+    """Zero means none: nothing is said about sequences, priority and timeout."""
+    call = InferCall("m", "", (), (), sequence_start=True, sequence_end=True)
+    sent = service_pb2.ModelInferRequest.FromString(framing.encode_request(call))
+    assert not sent.parameters
+
+
+def test_region_names_are_encoded_as_over_http() -> None:
+    """A region name outside the URL-safe letters is the same region on both protocols."""
+    region = ShmSlice("a b/ü", 4)
+    call = InferCall(
+        "m", "", (TensorIn("i", "FP32", (1,), shm=region),), (OutputSpec("o", shm=region),)
+    )
+    sent = service_pb2.ModelInferRequest.FromString(framing.encode_request(call))
+    tensors = (*sent.inputs, *sent.outputs)
+    names = [one.parameters["shared_memory_region"].string_param for one in tensors]
+    assert names == ["a%20b%2F%C3%BC"] * 2
+    assert not sent.raw_input_contents
+
+
+def test_two_gib_are_refused_before_sending() -> None:
+    """v1's words for a request above gRPC's limit, found without touching the data (v1 App. A)."""
+    half = memoryview(np.broadcast_to(np.uint8(0), (2**30,)))  # one byte in memory
+    call = InferCall("m", "", (TensorIn("i", "UINT8", (2**31,), (half, half)),), ())
+    with pytest.raises(TransportFault) as caught:
+        framing.encode_request(call)
+    header = in_one_piece(InferCall("m", "", (TensorIn("i", "UINT8", (2**31,)),), ())).ByteSize()
+    total = header - 2 + 1 + 5 + 2**31  # its empty tensor record gives way to a full one
+    assert str(caught.value) == (
+        f"Request has byte size {total} which exceed gRPC's byte size limit 2147483647."
+    )
+
+
+# -------------------------------------------------------------------------------- replies
+
+TENSORS = st.lists(
+    st.tuples(NAMES, NAMES, SHAPES, st.binary(max_size=200)), max_size=4, unique_by=lambda t: t[0]
+)
+
+
+def _response(tensors: Any, name: str = "m", version: str = "1", request_id: str = "7") -> Any:
+    message = service_pb2.ModelInferResponse(model_name=name, model_version=version, id=request_id)
+    for tensor, datatype, shape, data in tensors:
+        message.outputs.add(name=tensor, datatype=datatype, shape=shape)
+        message.raw_output_contents.append(data)
+    return message
+
+
+def _described(reply: InferReply) -> Any:
+    tensors = [(o.name, o.datatype, o.shape, bytes(o.data)) for o in reply.outputs]
+    return reply.model_name, reply.model_version, reply.request_id, tensors
+
+
+@given(TENSORS, NAMES, NAMES, NAMES, st.booleans())
+def test_replies_small_and_large_read_the_same(
+    tensors: Any, name: str, version: str, request_id: str, large: bool
+) -> None:
+    """Whatever the size, a reply's tensors are those protobuf finds in it."""
+    padding = [("padding", "UINT8", (framing.LARGE,), bytes(framing.LARGE))] if large else []
+    tensors = [*(t for t in tensors if t[0] != "padding"), *padding]
+    data = _response(tensors, name, version, request_id).SerializeToString()
+    assert _described(framing.decode_reply(data)) == (name, version, request_id, tensors)
+
+
+def test_large_tensors_are_views() -> None:
+    """A large tensor is not copied out of the received message (v2-mapping §11)."""
+    data = _response([("o", "UINT8", (10**6,), bytes(10**6))]).SerializeToString()
+    (tensor,) = framing.decode_reply(data).outputs
+    assert isinstance(tensor.data, memoryview)
+    assert tensor.data.obj is data
+
+
+@pytest.mark.parametrize("size", [4, framing.LARGE])
+def test_outputs_in_shared_memory_have_no_data(size: int) -> None:
+    """Triton's empty place for an output in shared memory becomes None, the others stay."""
+    tensors = [("in shm", "UINT8", (4,), b""), ("here", "UINT8", (size,), bytes(size))]
+    reply = framing.decode_reply(_response(tensors).SerializeToString(), frozenset({"in shm"}))
+    assert reply.outputs[0].data is None
+    assert bytes(reply.outputs[1].data) == bytes(size)
+
+
+@given(st.binary(max_size=60), st.booleans())
+@example(b"\xff" * 11, True)
+@example(b"\x0b\x0c", True)
+@example(b"\x32\xff\xff\xff\xff\x0f", True)
+def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
+    """Arbitrary bytes: the scanner takes the tensors protobuf sees, or refuses the message."""
+    data = junk + (b"\x32\x02ab" if padded else b"")
+    try:
+        rest, values = framing.take(data, 0x32)
+    except DecodeError:
+        return
+    try:
+        expected = service_pb2.ModelInferResponse.FromString(data)
+    except DecodeError:
+        with pytest.raises(DecodeError):  # the fault lies inside a record, and is still found
+            service_pb2.ModelInferResponse.FromString(rest)
+        return
+    assert list(expected.raw_output_contents) == [bytes(value) for value in values]
+    message = service_pb2.ModelInferResponse.FromString(rest)
+    message.raw_output_contents.extend(map(bytes, values))
+    assert message == expected
+
+
+@pytest.mark.parametrize("data", [b"\xff\xff", b"\x32\x05ab", b"\xff" * framing.LARGE])
+def test_foreign_answers_are_told_apart(data: bytes) -> None:
+    """Bytes that are no inference response come from somebody else."""
+    with pytest.raises(ForeignFault):
+        framing.decode_reply(data)
+    with pytest.raises(ForeignFault):
+        framing.decode_stream_reply(data, no_shm)
+
+
+def test_missing_data_is_foreign() -> None:
+    """An output without data is never mistaken for one in shared memory."""
+    message = service_pb2.ModelInferResponse()
+    message.outputs.add(name="o")
+    with pytest.raises(ForeignFault):
+        framing.decode_reply(message.SerializeToString())
+
+
+@pytest.mark.parametrize("size", [4, framing.LARGE + 4])
+def test_stream_replies(size: int) -> None:
+    """A stream's answer carries its request id and its tensors, whatever its size."""
+    response = _response([("o", "UINT8", (size,), bytes(size))])
+    message = service_pb2.ModelStreamInferResponse(infer_response=response)
+    data = message.SerializeToString()
+    request_id, reply = framing.decode_stream_reply(data, no_shm)
+    assert request_id == "7"
+    assert isinstance(reply, InferReply)
+    assert bytes(reply.outputs[0].data) == bytes(size)
+
+
+def test_stream_refusals_carry_the_request_id() -> None:
+    """A refusal on a stream is matched by id, and says nothing of ids itself (v2-mapping §4)."""
+    message = service_pb2.ModelStreamInferResponse(error_message="[request id: 7] no")
+    message.infer_response.id = "7"
+    request_id, fault = framing.decode_stream_reply(
+        message.SerializeToString(), no_shm
+    )
+    assert request_id == "7"
+    assert isinstance(fault, ServerFault)
+    assert fault.message == "no"

@@ -1,0 +1,260 @@
+"""Streams of the gRPC backend on a real server (v1 §5, v2-mapping §4, §10)."""
+
+from __future__ import annotations
+
+import threading
+from queue import Queue
+from typing import Any
+
+import numpy as np
+import pytest
+
+from testbed import TritonServer
+from tritonclient_shim.backends.base import InferStream
+from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.backends.grpc_stream import Outbox
+from tritonclient_shim.errors import ServerFault, TransportFault
+from tritonclient_shim.model import (
+    GRPC,
+    Endpoint,
+    InferCall,
+    InferReply,
+    OutputSpec,
+    ShmSlice,
+    TensorIn,
+)
+
+CLOSED = "^Stream has been closed.$"
+
+
+def call(request_id: str, model: str = "slow", value: float = 0.0) -> InferCall:
+    """A call of ``slow`` (answers after ``value`` seconds), ``failing`` or ``nobody``."""
+    data = np.array([value], dtype=np.float32)
+    shape = (1,) if model == "slow" else (1, 1)
+    tensors = (TensorIn("INPUT0", "FP32", shape, (data,), 4),)
+    return InferCall(model, "", tensors, (OutputSpec("OUTPUT0"),), request_id)
+
+
+class Log:
+    """What a stream reported: replies in order, then the end."""
+
+    def __init__(self) -> None:
+        self.replies: Queue[Any] = Queue()
+        self.ends: Queue[Any] = Queue()
+
+    def open(self, address: str) -> InferStream:
+        """Open a stream that reports here."""
+        backend = open_backend(Endpoint(GRPC, address))
+        return backend.open_stream(lambda *reply: self.replies.put(reply), self.ends.put)
+
+    def ids(self, count: int) -> list[str]:
+        """The ids of the next replies."""
+        return [self.replies.get(timeout=20)[0] for _ in range(count)]
+
+    def end(self) -> Any:
+        """The one end."""
+        end = self.ends.get(timeout=20)
+        assert self.ends.empty()
+        return end
+
+
+def test_close_waits_for_every_answer(triton: TritonServer) -> None:
+    """close half-closes and returns when all is answered, in order, and on_end has None."""
+    log = Log()
+    stream = log.open(triton.grpc)
+    for number in range(50):
+        stream.send(call(str(number), value=0.4 if number == 0 else 0.0))
+    stream.close()
+    assert log.replies.qsize() == 50
+    assert log.ids(50) == [str(number) for number in range(50)]
+    assert log.end() is None
+    stream.close()
+
+
+def test_refusals_are_matched_and_leave_the_stream_open(triton: TritonServer) -> None:
+    """A refused request comes back under its own id; the next ones are served (v1 §5)."""
+    log = Log()
+    stream = log.open(triton.grpc)
+    stream.send(call("a", model="nobody"))
+    stream.send(call("b", model="failing", value=3.0))
+    stream.send(call("c"))
+    replies = dict(log.replies.get(timeout=20) for _ in range(3))
+    stream.close()
+    assert isinstance(replies["a"], ServerFault)
+    assert replies["a"].message == "Request for unknown model: 'nobody' is not found"
+    assert isinstance(replies["b"], ServerFault)
+    assert "[request id" not in replies["b"].message
+    assert isinstance(replies["c"], InferReply)
+
+
+def test_refusals_name_regions_as_users_do(triton: TritonServer) -> None:
+    """A refusal on a stream names a region as its user does (v2-mapping §8)."""
+    log = Log()
+    stream = log.open(triton.grpc)
+    region = ShmSlice("no such/region", 4)
+    tensors = (TensorIn("INPUT0", "FP32", (1,), shm=region),)
+    stream.send(InferCall("slow", "", tensors, (OutputSpec("OUTPUT0"),), "1"))
+    stream.close()
+    _, fault = log.replies.get(timeout=20)
+    assert fault.message == "Unable to find shared memory region: 'no such/region'"
+
+
+def test_large_answers_come_as_views(triton: TritonServer) -> None:
+    """A large tensor arrives over a stream without a copy, and correctly."""
+    data = np.arange(10**6, dtype=np.float32)
+    tensor = TensorIn("INPUT0", "FP32", (1, data.size), (data,), data.nbytes)
+    log = Log()
+    stream = log.open(triton.grpc)
+    stream.send(InferCall("identity_fp32", "", (tensor,), (OutputSpec("OUTPUT0"),), "1"))
+    _, reply = log.replies.get(timeout=20)
+    stream.close()
+    assert isinstance(reply.outputs[0].data, memoryview)
+    np.testing.assert_array_equal(np.frombuffer(reply.outputs[0].data, np.float32), data)
+
+
+def test_sequences_run_over_a_stream(triton: TritonServer) -> None:
+    """START, middle and END of a 64-bit sequence id above 2^63 arrive in order (v2-mapping §4)."""
+    log = Log()
+    stream = log.open(triton.grpc)
+    for number in range(1, 5):
+        data = np.array([number], dtype=np.int32)
+        tensors = (TensorIn("INPUT", "INT32", (1, 1), (data,), 4),)
+        flags = {"sequence_start": number == 1, "sequence_end": number == 4}
+        outputs = (OutputSpec("OUTPUT"),)
+        stream.send(
+            InferCall("sequence_sum", "", tensors, outputs, "", 2**64 - 9, **flags)  # type: ignore[arg-type]
+        )
+    stream.close()
+    replies = [log.replies.get(timeout=20)[1] for _ in range(4)]
+    assert [int(np.frombuffer(r.outputs[0].data, np.int32)[0]) for r in replies] == [1, 3, 6, 10]
+
+
+def test_sending_on_a_closed_stream(triton: TritonServer) -> None:
+    """v1's words for a request after the stream's end (v1 App. A)."""
+    log = Log()
+    stream = log.open(triton.grpc)
+    stream.close()
+    with pytest.raises(TransportFault, match=CLOSED):
+        stream.send(call("1"))
+
+
+def test_the_reader_may_send_and_close(triton: TritonServer) -> None:
+    """send and close on the reader's own thread return at once; nothing dead-locks."""
+    ended: Queue[Any] = Queue()
+    seen: list[str] = []
+
+    def on_reply(request_id: str, _: Any) -> None:
+        seen.append(request_id)
+        if request_id == "first":
+            stream.send(call("second", value=0.1))
+            stream.close()
+
+    stream = open_backend(Endpoint(GRPC, triton.grpc)).open_stream(on_reply, ended.put)
+    stream.send(call("first"))
+    assert ended.get(timeout=20) is None
+    assert seen == ["first", "second"]
+
+
+def test_cancel_ends_at_once(triton: TritonServer) -> None:
+    """cancel does not wait for answers; the end is reported once, with a fault."""
+    log = Log()
+    stream = log.open(triton.grpc)
+    stream.send(call("1", value=5.0))
+    stream.cancel()
+    stream.cancel()
+    end = log.ends.get(timeout=3)
+    assert isinstance(end, TransportFault)
+    stream.close()
+    assert log.ends.empty()
+    assert log.replies.empty()
+
+
+def test_a_killed_server_ends_the_stream(start_triton: Any) -> None:
+    """A server that dies with requests pending is reported, and send says so from then on.
+
+    v1 hung for ever here (v1 §5).
+    """
+    server = start_triton(models=["slow"])
+    log = Log()
+    stream = log.open(server.grpc)
+    stream.send(call("1"))
+    assert log.ids(1) == ["1"]
+    stream.send(call("2", value=30.0))
+    server.kill()
+    fault = log.end()
+    assert isinstance(fault, TransportFault)
+    assert fault.message == "GRPC client failed: 14: Socket closed"
+    assert fault.__cause__ is not None
+    with pytest.raises(TransportFault, match=CLOSED):
+        stream.send(call("3"))
+    stream.close()
+    assert log.ends.empty()
+
+
+def test_a_stream_to_nobody() -> None:
+    """A server that cannot be reached shows at on_end, in v1's words (v1 §3.1)."""
+    log = Log()
+    stream = log.open("127.0.0.1:1")
+    assert log.end().message == "GRPC client failed: 14: Connect Failed"
+    stream.close()
+
+
+def test_threads_do_not_pile_up(triton: TritonServer) -> None:
+    """Streams that end take their threads with them."""
+    before = threading.active_count()
+    for number in range(10):
+        log = Log()
+        stream = log.open(triton.grpc)
+        stream.send(call(str(number)))
+        stream.close() if number % 2 else stream.cancel()
+        log.end()
+    stream.close()
+    deadline = threading.Event()
+    for _ in range(100):
+        if threading.active_count() <= before + 2:
+            break
+        deadline.wait(0.05)
+    assert threading.active_count() <= before + 2
+
+
+# --------------------------------------------------------------------------- the outbox
+
+
+def test_a_full_outbox_makes_senders_wait() -> None:
+    """Memory is bounded: put waits for room, unless told not to or nothing is queued."""
+    box = Outbox(limit=10)
+    box.put(b"longer than the limit", wait=True)
+    box.put(b"from the reader", wait=False)
+    sent = threading.Event()
+
+    def put() -> None:
+        box.put(b"waits", wait=True)
+        sent.set()
+
+    threading.Thread(target=put, daemon=True).start()
+    assert not sent.wait(0.1)
+    next(box)
+    assert not sent.wait(0.1)
+    next(box)
+    assert sent.wait(5)
+    assert next(box) == b"waits"
+
+
+@pytest.mark.parametrize("close", [Outbox.finish, Outbox.abandon])
+def test_closing_wakes_waiting_senders(close: Any) -> None:
+    """A sender that waits for room learns of the stream's end."""
+    box = Outbox(limit=1)
+    box.put(b"xx", wait=True)
+    errors: Queue[Any] = Queue()
+
+    def put() -> None:
+        try:
+            box.put(b"yy", wait=True)
+        except TransportFault as fault:
+            errors.put(str(fault))
+
+    thread = threading.Thread(target=put, daemon=True)
+    thread.start()
+    close(box)
+    assert errors.get(timeout=5) == "Stream has been closed."
+    assert list(box) == ([b"xx"] if close is Outbox.finish else [])
