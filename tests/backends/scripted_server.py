@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import socket
 import ssl
 import struct
 import threading
+from contextlib import suppress
 from typing import Callable, Union
 
 RESET = "reset"  # end the connection with a TCP reset
 CLOSE = "close"  # end it in an orderly way
 SILENCE = "silence"  # never answer
+TLS_HANDSHAKE = b"\x16"  # the first byte when a client wants TLS: such a connection is closed
 CLOSE_AFTER = b"\0close"  # appended to an answer: close the connection when it is sent
 
 Answer = Union[bytes, str]
@@ -48,15 +49,16 @@ class ScriptedServer:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self) -> None:
-        """Close the listener and every connection."""
-        self._listener.shutdown(socket.SHUT_RDWR)
+        """Close the listener and every connection; idempotent."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.drop()
 
     def drop(self) -> None:
         """Close every connection, as a server does with idle ones."""
         for one in self._sockets:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
         self._sockets.clear()
@@ -112,11 +114,14 @@ def _receive(connection: socket.socket) -> bytes:
     data = b""
     while b"\r\n\r\n" not in data:
         received = connection.recv(1 << 16)
+        data += received
+        if not received or data.startswith(TLS_HANDSHAKE):
+            return b""
+    head, _blank, body = data.partition(b"\r\n\r\n")
+    found = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
+    while found and len(body) < int(found[1]):
+        received = connection.recv(1 << 20)
         if not received:
             return b""
-        data += received
-    head, _blank, body = data.partition(b"\r\n\r\n")
-    found = re.search(rb"(?i)content-length: (\d+)", head)
-    while found and len(body) < int(found[1]):
-        body += connection.recv(1 << 20)
+        body += received
     return head + b"\r\n\r\n" + body

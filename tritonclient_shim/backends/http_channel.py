@@ -9,9 +9,9 @@ from typing import Callable, Mapping, Sequence
 
 from tritonclient_shim.backends import http_pool
 from tritonclient_shim.backends.http_address import head_lines
-from tritonclient_shim.backends.http_errors import CONTENT, PREFIX
+from tritonclient_shim.backends.http_errors import PREFIX
 from tritonclient_shim.backends.http_response import Reply
-from tritonclient_shim.errors import TransportFault
+from tritonclient_shim.errors import ForeignFault, TransportFault
 from tritonclient_shim.model import Buffer, Endpoint
 
 _NO_HEADERS: Mapping[str, str] = {}
@@ -87,5 +87,7 @@ def _decoded(reply: Reply) -> Reply:
     """Reply → the same with a plain body; only a user's Accept-Encoding can make it compressed."""
     if reply.headers.get("content-encoding") not in ("gzip", "deflate"):
         return reply
-    with CONTENT:
+    try:
         return reply._replace(body=zlib.decompress(reply.body, zlib.MAX_WBITS | 32))
+    except zlib.error as error:
+        raise ForeignFault(f"the answer is not compressed as it says: {error}") from error

@@ -1,0 +1,84 @@
+"""Addresses and headers → the fixed parts of a request."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_server import ScriptedServer, http
+
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http_address import parse, usable_headers
+from tritonclient_shim.model import Endpoint, InferCall
+
+
+@pytest.mark.parametrize(
+    ("address", "secure", "expected"),
+    [
+        ("localhost:8000", False, ("localhost", 8000, "localhost:8000", "")),
+        ("localhost", False, ("localhost", 80, "localhost", "")),
+        ("localhost", True, ("localhost", 443, "localhost", "")),
+        ("localhost:", False, ("localhost", 80, "localhost", "")),
+        ("localhost:8000/", False, ("localhost", 8000, "localhost:8000", "")),
+        ("h:1/pre/fix/", False, ("h", 1, "h:1", "/pre/fix")),
+        ("h/pre%20fix", False, ("h", 80, "h", "/pre%20fix")),
+        ("h/é", False, ("h", 80, "h", "/%C3%A9")),
+        ("[::1]:8000", False, ("::1", 8000, "[::1]:8000", "")),
+        ("[fe80::1%eth0]:1", False, ("fe80::1%eth0", 1, "[fe80::1%eth0]:1", "")),
+        ("bücher.example:1", False, ("xn--bcher-kva.example", 1, "xn--bcher-kva.example:1", "")),
+    ],
+)
+def test_address(address: str, secure: bool, expected: tuple[str, int, str, str]) -> None:
+    """Host, port, Host header and prefix of an address (v2-mapping §9)."""
+    location = parse(address, secure)
+    assert location[:4] == expected
+    assert location.authorization == ""
+
+
+def test_user_info() -> None:
+    """User and password in front of the host are sent as libcurl sends them."""
+    assert parse("us%65r:p%40ss@h:1", False).authorization == "Basic dXNlcjpwQHNz"
+
+
+def test_headers_are_sorted_and_last_wins() -> None:
+    """Headers are a map sorted by name; a later value replaces an earlier one (v1 §6.6)."""
+    given = [("b", "1"), ("X-A", "old"), ("A", "2"), ("X-A", "new:er"), ("B", "3")]
+    assert list(usable_headers(given).items()) == [("A", "2"), ("B", "3"), ("X-A", "new:er")]
+
+
+def test_headers_left_out() -> None:
+    """A header without value is not sent (v1 §6.6), nor one that would break the message."""
+    names = ("Content-Length", "transfer-encoding", "Inference-Header-Content-Length")
+    assert usable_headers([("X-Empty", ""), *((name, "7") for name in names)]) == {}
+
+
+@pytest.mark.parametrize(
+    "header", [("", "v"), ("a b", "v"), ("a:", "v"), ("é", "v"), ("a", "x\r\nb: y"), ("a", "\0")]
+)
+def test_impossible_headers(header: tuple[str, str]) -> None:
+    """What no HTTP message can carry is refused when the backend is opened."""
+    with pytest.raises(ValueError, match="HTTP header"):
+        open_backend(Endpoint("http", "127.0.0.1:1"), [header])
+
+
+def test_headers_go_with_every_request() -> None:
+    """The user's headers are in every request and replace the built-in ones (v1 §6.6)."""
+    headers = [("X-Token", "sécret: 1"), ("host", "other"), ("Accept", "text/plain")]
+    with ScriptedServer(lambda request: http(200, b'{"model_name": "m"}')) as server:
+        backend = open_backend(Endpoint("http", f"user:pw@{server.address}/pre/"), headers)
+        backend.live()
+        backend.infer(InferCall("m", "2", (), ()))
+        backend.load("m")
+        backend.client().is_server_live()
+        backend.close()
+    paths = [request.split(b" ")[:2] for request in server.requests]
+    assert paths == [
+        [b"GET", b"/pre/v2/health/live"],
+        [b"POST", b"/pre/v2/models/m/versions/2/infer"],
+        [b"POST", b"/pre/v2/repository/models/m/load"],
+        [b"GET", b"/pre/v2/health/live"],
+    ]
+    for request in server.requests:
+        lines = request.partition(b"\r\n\r\n")[0].split(b"\r\n")
+        assert "X-Token: sécret: 1".encode() in lines
+        assert b"Authorization: Basic dXNlcjpwdw==" in lines
+        assert [one for one in lines if one.lower().startswith(b"host:")] == [b"host: other"]
+        assert [one for one in lines if one.startswith(b"Accept:")] == [b"Accept: text/plain"]

@@ -1,0 +1,117 @@
+"""tritonclient's client on the pool: names in URLs, the client users get, the missing hook."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Iterator
+
+import pytest
+import tritonclient.http
+from scripted_server import ScriptedServer, http
+from tritonclient.utils import InferenceServerException
+
+from tritonclient_shim.backends.http import HttpBackend, open_backend
+from tritonclient_shim.model import Endpoint
+
+NAME = "a b/c%d:é"
+QUOTED = b"a%20b%2Fc%25d%3A%C3%A9"
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    """Refuses everything as a v2 server would."""
+    with ScriptedServer(lambda request: http(400, b'{"error": "no"}')) as one:
+        yield one
+
+
+@pytest.fixture
+def backend(server: ScriptedServer) -> Iterator[HttpBackend]:
+    """A backend on it."""
+    one = open_backend(Endpoint("http", server.address))
+    yield one
+    one.close()
+
+
+def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> None:
+    """Servers do not decode names: each is in the URL in its once-quoted form (v2-mapping §8)."""
+    calls = (
+        lambda: backend.model_config(NAME, "1"),
+        lambda: backend.statistics(NAME),
+        lambda: backend.load(NAME),
+        lambda: backend.unload(NAME),
+        lambda: backend.register_system(NAME, "/k", 1),
+        lambda: backend.register_cuda(NAME, bytes(64), 0, 1),
+        lambda: backend.unregister(NAME),
+    )
+    for call in calls:
+        with pytest.raises(Exception, match="no"):
+            call()
+    found = [request.split(b" ")[1] for request in server.requests]
+    assert found == [
+        b"/v2/models/%s/versions/1/config" % QUOTED,
+        b"/v2/models/%s/stats" % QUOTED,
+        b"/v2/repository/models/%s/load" % QUOTED,
+        b"/v2/repository/models/%s/unload" % QUOTED,
+        b"/v2/systemsharedmemory/region/%s/register" % QUOTED,
+        b"/v2/cudasharedmemory/region/%s/register" % QUOTED,
+        b"/v2/systemsharedmemory/region/%s/unregister" % QUOTED,
+    ]
+
+
+def test_users_client_behaves_as_tritonclients(
+    server: ScriptedServer, backend: HttpBackend
+) -> None:
+    """The client users get raises tritonclient's exceptions and quotes as tritonclient does."""
+    client = backend.client()
+    with pytest.raises(InferenceServerException) as caught:
+        client.load_model("a%b")
+    assert (caught.value.status(), caught.value.message()) == ("400", "no")
+    assert server.requests[-1].startswith(b"POST /v2/repository/models/a%25b/load ")
+    server.stop()
+    with pytest.raises(ConnectionRefusedError):
+        client.is_server_live()
+
+
+def test_users_client_may_be_closed(server: ScriptedServer, backend: HttpBackend) -> None:
+    """Closing it leaves the backend working, and the next one is new."""
+    first = backend.client()
+    first.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        first.is_server_live()
+    assert backend.live() is False
+    assert backend.client() is not first
+    assert backend.client().is_server_live() is False
+
+
+def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tritonclient without ``_client_stub`` is refused before anything is sent."""
+
+    class Changed(tritonclient.http.InferenceServerClient):  # type: ignore[misc]
+        def __init__(self, url: str) -> None:
+            super().__init__(url)
+            self._transport = self._client_stub
+            del self._client_stub
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(tritonclient.http, "InferenceServerClient", Changed)
+    with pytest.raises(RuntimeError, match="_client_stub.*2.40 to 2.73"):
+        backend.server_metadata()
+
+
+LAZY = """
+import sys
+import tritonclient_shim.backends.http as http
+from tritonclient_shim.model import Endpoint
+backend = http.open_backend(Endpoint("http", "127.0.0.1:1"))
+assert not {"tritonclient.http", "gevent", "grpc"} & set(sys.modules), "imported too early"
+backend.client()
+assert "tritonclient.http" in sys.modules
+"""
+
+
+def test_tritonclient_http_is_imported_late() -> None:
+    """gevent and tritonclient.http come with the first control call, not with the backend."""
+    subprocess.run([sys.executable, "-c", LAZY], check=True, env={"PYTHONPATH": ":".join(sys.path)})

@@ -1,0 +1,142 @@
+"""Transport errors and refusals over HTTP, answered by scripted servers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from scripted_server import CLOSE, CLOSE_AFTER, RESET, Answer, ScriptedServer, http
+
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http_errors import CODES, refusal
+from tritonclient_shim.errors import ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.model import Endpoint, InferCall
+
+CALL = InferCall("m", "", (), ())
+URL_TEXT = "URL using bad/illegal format or missing URL"
+RECEIVE_TEXT = "Failure when receiving data from the peer"
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("", URL_TEXT),
+        ("a b", URL_TEXT),
+        ("a\tb", URL_TEXT),
+        ("127.0.0.1:99999", URL_TEXT),
+        ("127.0.0.1:abc", URL_TEXT),
+        ("127.0.0.1:0", URL_TEXT),
+        ("127.0.0.1:-1", URL_TEXT),
+        ("[::1:1", URL_TEXT),
+        ("/x", URL_TEXT),
+        (":8000", URL_TEXT),
+        ("ftp://127.0.0.1:1", "Unsupported protocol"),
+        ("no.such.host.invalid:1", "Couldn't resolve host name"),
+        ("x" * 70 + ".invalid", "Couldn't resolve host name"),
+        ("ä" * 70 + ".invalid", "Couldn't resolve host name"),
+        ("127.0.0.1:1", "Couldn't connect to server"),
+        ("[::1]:1", "Couldn't connect to server"),
+    ],
+)
+def test_address(address: str, text: str) -> None:
+    """Bad addresses fail at the first use, with libcurl's texts (v1 §3.1)."""
+    backend = open_backend(Endpoint("http", address))
+    for call in (backend.live, backend.server_metadata, lambda: backend.infer(CALL)):
+        with pytest.raises(TransportFault) as caught:
+            call()
+        assert caught.value.message == f"HTTP client failed: {text}"
+    backend.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (CLOSE, "Server returned nothing (no headers, no data)"),
+        (RESET, RECEIVE_TEXT),
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n" + CLOSE_AFTER, "Unsupported protocol"),
+        (b"\x00\x00\x00\x04\x00\x00\x00\x00\x00" + CLOSE_AFTER, "Unsupported protocol"),
+        (HEAD + b"X: " + b"y" * 70000 + b"\r\n\r\n", "Unsupported protocol"),
+        (HEAD + b"X: y\r\n" * 300 + b"\r\n", "Unsupported protocol"),
+        (HEAD + b"Content-" + CLOSE_AFTER, "Transferred a partial file"),
+        (HEAD + b"Content-Length: 9\r\n\r\nabc" + CLOSE_AFTER, "Transferred a partial file"),
+        (HEAD + b"Content-Length: 99999\r\n\r\nab" + CLOSE_AFTER, "Transferred a partial file"),
+        (HEAD + b"Content-Length: -1\r\n\r\n", RECEIVE_TEXT),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nabc" + CLOSE_AFTER, RECEIVE_TEXT),
+    ],
+)
+def test_broken_answer(answer: Answer, text: str) -> None:
+    """What is no complete HTTP answer is worded as libcurl does (v1 §3.1, Appendix A)."""
+    with ScriptedServer(lambda request: answer) as server:
+        backend = open_backend(Endpoint("http", server.address))
+        for call in (backend.live, lambda: backend.infer(CALL)):
+            with pytest.raises(TransportFault) as caught:
+                call()
+            assert caught.value.message == f"HTTP client failed: {text}"
+            assert caught.value.__cause__ is not None
+        backend.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        http(404, b"<html>not here</html>"),
+        http(404),
+        http(500, b'{"message": "other service"}'),
+        http(500, b'{"error": {"code": 7}}'),
+        http(500, b"[1]"),
+        http(302, b"", "Location: http://127.0.0.1:1/"),
+        http(200, b"<html>welcome</html>"),
+        http(200, b"{}"),
+        http(200, b"[]"),
+        http(200, b""),
+        http(200, b"\xff"),
+        http(200, b"{}", "Inference-Header-Content-Length: many"),
+        http(200, b"nothing", "Content-Encoding: gzip"),
+        http(204),
+    ],
+)
+def test_foreign_answer(answer: bytes) -> None:
+    """An answer that no v2 server gives is a ForeignFault, from every call (v1 §4.7)."""
+    with ScriptedServer(lambda request: answer) as server:
+        backend = open_backend(Endpoint("http", server.address))
+        calls = (
+            backend.server_metadata,
+            lambda: backend.statistics("m"),
+            lambda: backend.infer(CALL),
+        )
+        for call in calls:
+            with pytest.raises(ForeignFault):
+                call()
+        backend.close()
+
+
+@pytest.mark.parametrize(("status", "healthy"), [(200, True), (400, False), (404, False)])
+def test_any_answer_counts_for_health(status: int, healthy: bool) -> None:
+    """Health is True iff the status is 200, whoever answers (v1 §6.1)."""
+    with ScriptedServer(lambda request: http(status, b"<html>")) as server:
+        backend = open_backend(Endpoint("http", server.address))
+        assert backend.live() is healthy
+        assert backend.ready() is healthy
+        backend.close()
+
+
+def test_truncated_tensor() -> None:
+    """A tensor that is longer than the body is no v2 answer (v1 §4.7)."""
+    output = {"name": "o", "datatype": "INT8", "shape": [9], "parameters": {"binary_data_size": 9}}
+    header = json.dumps({"model_name": "m", "outputs": [output]}).encode()
+    answer = http(200, header + b"12345678", f"Inference-Header-Content-Length: {len(header)}")
+    with ScriptedServer(lambda request: answer) as server:
+        backend = open_backend(Endpoint("http", server.address))
+        with pytest.raises(ForeignFault, match="incomplete"):
+            backend.infer(CALL)
+        backend.close()
+
+
+@pytest.mark.parametrize(("status", "code"), sorted(CODES.items()) + [(418, "UNKNOWN")])
+def test_refusal(status: int, code: str) -> None:
+    """Status and text of a refusal; ids leave the text wherever they stand (v1 Appendix E.10)."""
+    text = "[request id: 5] in ensemble 'e', [request id: <id_unknown>] no"
+    fault = refusal(status, json.dumps({"error": text}).encode())
+    assert isinstance(fault, ServerFault)
+    assert (fault.message, fault.code, fault.status) == ("in ensemble 'e', no", code, str(status))

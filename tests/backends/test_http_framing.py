@@ -1,0 +1,197 @@
+"""Inference bodies against tritonclient's own, for whatever calls hypothesis finds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput, InferResult
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.backends import http_framing
+from tritonclient_shim.backends.wire_names import user_region_name, wire_region_name
+from tritonclient_shim.model import InferCall, OutputSpec, ShmSlice, TensorIn
+
+NAMES = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
+REGIONS = st.builds(ShmSlice, NAMES, st.integers(1, 2**40), st.integers(0, 2**40))
+UINT64 = st.integers(0, 2**64 - 1)
+ARRAYS = [row for row in dtypes.TABLE if row.numpy is not None and row.itemsize]
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> TensorIn:
+    """A tensor with its bytes cut into pieces, or in shared memory."""
+    row = draw(st.sampled_from(ARRAYS))
+    shape = tuple(draw(st.lists(st.integers(0, 4), min_size=1, max_size=3)))
+    size = int(np.prod(shape)) * row.itemsize
+    if draw(st.booleans()):
+        return TensorIn(draw(NAMES), row.v2, shape, shm=draw(REGIONS))
+    content = draw(st.binary(min_size=size, max_size=size))
+    cut = draw(st.integers(0, size))
+    return TensorIn(draw(NAMES), row.v2, shape, (content[:cut], memoryview(content)[cut:]), size)
+
+
+OUTPUTS = st.builds(OutputSpec, NAMES, st.integers(0, 9), st.none() | REGIONS)
+CALLS = st.builds(
+    InferCall,
+    NAMES,
+    st.just(""),
+    st.lists(inputs(), min_size=1, max_size=3).map(tuple),
+    st.lists(OUTPUTS, max_size=3).map(tuple),
+    request_id=st.just("") | NAMES,
+    sequence_id=UINT64,
+    sequence_start=st.booleans(),
+    sequence_end=st.booleans(),
+    priority=UINT64,
+    timeout_us=UINT64,
+)
+
+
+def tritonclient_body(call: InferCall) -> tuple[bytes, int | None]:
+    """The same call as tritonclient would send it."""
+    tensors = []
+    for one in call.inputs:
+        tensor = InferInput(one.name, list(one.shape), one.datatype)
+        if one.shm is None:
+            data = np.frombuffer(b"".join(one.chunks), dtypes.BY_V2[one.datatype].numpy)
+            tensor.set_data_from_numpy(data.reshape(one.shape))
+        else:
+            region = wire_region_name(one.shm.region)
+            tensor.set_shared_memory(region, one.shm.byte_size, one.shm.offset)
+        tensors.append(tensor)
+    body, length = InferenceServerClient.generate_request_body(
+        tensors,
+        [tritonclient_output(one) for one in call.outputs],
+        call.request_id,
+        call.sequence_id,
+        call.sequence_start,
+        call.sequence_end,
+        call.priority,
+        call.timeout_us or None,
+    )
+    return body, length
+
+
+def tritonclient_output(one: OutputSpec) -> InferRequestedOutput:
+    """An output as tritonclient asks for it."""
+    if one.shm is None:
+        return InferRequestedOutput(one.name, binary_data=True, class_count=one.class_count)
+    # tritonclient keeps "classification" beside the region, and refuses to set it up that way
+    output = InferRequestedOutput(one.name)
+    output.set_shared_memory(wire_region_name(one.shm.region), one.shm.byte_size, one.shm.offset)
+    output._parameters.pop("binary_data", None)  # false is what servers take it for
+    if one.class_count:
+        output._parameters["classification"] = one.class_count
+    return output
+
+
+def header_and_data(body: bytes, length: int | None) -> tuple[Any, bytes]:
+    """A body taken apart."""
+    size = len(body) if length is None else length
+    return json.loads(body[:size]), body[size:]
+
+
+@given(CALLS)
+def test_request_is_tritonclients(call: InferCall) -> None:
+    """The JSON header has the same content, the data are the same bytes."""
+    pieces = http_framing.request_pieces(call)
+    ours = header_and_data(b"".join(pieces), len(pieces[0]))
+    assert ours == header_and_data(*tritonclient_body(call))
+
+
+@given(NAMES, NAMES)
+def test_path(name: str, version: str) -> None:
+    """Whatever the names, the path has no '/' or blank of theirs."""
+    path = http_framing.infer_path(InferCall(name, version, (), ()))
+    assert path.count("/") == 6
+    assert " " not in path
+    assert path.isascii()
+
+
+@st.composite
+def responses(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[str, np.ndarray]]]:
+    """A response body, the length of its header, the tensors in it by name."""
+    names = draw(st.lists(NAMES, max_size=3, unique=True))
+    outputs, chunks, tensors = [], [], []
+    for name in names:
+        row = draw(st.sampled_from(ARRAYS))
+        shape = draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+        content = draw(st.binary(min_size=0, max_size=0)) if 0 in shape else None
+        size = int(np.prod(shape)) * row.itemsize
+        content = draw(st.binary(min_size=size, max_size=size)) if content is None else content
+        entry: dict[str, Any] = {"name": name, "datatype": row.v2, "shape": shape}
+        entry["parameters"] = {"binary_data_size": size}
+        outputs.append(entry)
+        chunks.append(content)
+        tensors.append((name, np.frombuffer(content, row.numpy).reshape(shape)))
+    header = {"model_name": "m", "model_version": "1", "id": "5", "outputs": outputs}
+    text = json.dumps(header).encode()
+    return text + b"".join(chunks), len(text), tensors
+
+
+@given(responses())
+def test_response_is_tritonclients(response: tuple[bytes, int, list[tuple[str, Any]]]) -> None:
+    """Every output has the bytes, datatype and shape that tritonclient sees."""
+    body, length, tensors = response
+    reply = http_framing.parse_response(memoryview(body), str(length))
+    theirs = InferResult.from_response_body(body, header_length=length)
+    assert (reply.model_name, reply.model_version, reply.request_id) == ("m", "1", "5")
+    assert [one.name for one in reply.outputs] == [name for name, _ in tensors]
+    for one, (name, array) in zip(reply.outputs, tensors):
+        assert bytes(one.data) == array.tobytes()
+        assert one.shape == tuple(theirs.get_output(name)["shape"])
+        if array.size:
+            assert theirs.as_numpy(name).tobytes() == bytes(one.data)
+
+
+def test_outputs_are_views() -> None:
+    """A tensor of a response is not copied."""
+    output = {"name": "o", "datatype": "INT8", "shape": [2], "parameters": {"binary_data_size": 2}}
+    header = json.dumps({"model_name": "m", "outputs": [output]}).encode()
+    body = bytearray(header + b"ab")
+    (tensor,) = http_framing.parse_response(body, str(len(header))).outputs
+    body[-1:] = b"z"
+    assert bytes(tensor.data) == b"az"
+
+
+@pytest.mark.parametrize(
+    ("datatype", "values", "content"),
+    [
+        ("INT32", [1, 2], b"\1\0\0\0\2\0\0\0"),
+        ("UINT8", [[1], [2]], b"\1\2"),
+        ("BOOL", [True, False], b"\1\0"),
+        ("UINT64", [2**64 - 1], b"\xff" * 8),
+        ("FP32", [1], b"\0\0\x80\x3f"),
+        ("BYTES", ["a", "é"], b"\1\0\0\0a\2\0\0\0\xc3\xa9"),
+        ("BYTES", [["a"], ["b"]], b"\1\0\0\0a\1\0\0\0b"),
+        ("BYTES", [], b""),
+    ],
+)
+def test_json_data(datatype: str, values: list[Any], content: bytes) -> None:
+    """A server that answers with JSON arrays is understood as well (KServe v2)."""
+    output = {"name": "o", "datatype": datatype, "shape": [len(values)], "data": values}
+    body = json.dumps({"model_name": "m", "outputs": [output]}).encode()
+    (tensor,) = http_framing.parse_response(body, None).outputs
+    assert bytes(tensor.data) == content
+
+
+def test_output_in_shared_memory_has_no_data() -> None:
+    """Its datatype and shape come, its bytes do not."""
+    region = {"shared_memory_region": "r", "shared_memory_byte_size": 4}
+    output = {"name": "o", "datatype": "INT32", "shape": [1], "parameters": region}
+    body = json.dumps({"model_name": "m", "outputs": [output]}).encode()
+    (tensor,) = http_framing.parse_response(body, str(len(body))).outputs
+    assert tensor.data is None
+
+
+@given(NAMES)
+def test_region_names(name: str) -> None:
+    """The stored name needs no quoting in a URL, and the user's name comes back from it."""
+    assert set(wire_region_name(name)) <= set("%-._~") | {
+        chr(n) for n in range(128) if chr(n).isalnum()
+    }
+    assert user_region_name(wire_region_name(name)) == name

@@ -1,0 +1,205 @@
+"""Connections: kept, shared, found dead, and never a request run twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from queue import SimpleQueue
+from typing import Iterator
+
+import pytest
+from scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
+
+from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.backends.http import HttpBackend, open_backend
+from tritonclient_shim.errors import TransportFault
+from tritonclient_shim.model import Endpoint, InferCall, InferReply, TensorIn
+
+CALL = InferCall("m", "", (), ())
+REPLY = http(200, b'{"model_name": "m", "outputs": []}')
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    """Answers every request with a reply."""
+    with ScriptedServer(lambda request: REPLY) as one:
+        yield one
+
+
+def backend_on(server: ScriptedServer) -> HttpBackend:
+    """A backend on a scripted server."""
+    return open_backend(Endpoint("http", server.address))
+
+
+def failing_on(number: int, failure: Answer) -> ScriptedServer:
+    """A server that replies, but not to the request with this number."""
+    count = iter(range(1, 1000))
+    return ScriptedServer(lambda request: failure if next(count) == number else REPLY)
+
+
+def test_connection_is_kept(server: ScriptedServer) -> None:
+    """Calls one after the other use one connection, from whatever thread and backend."""
+    first, second = backend_on(server), backend_on(server)
+    first.live()
+    second.infer(CALL)
+    worker = threading.Thread(target=first.live)
+    worker.start()
+    worker.join(PATIENCE)
+    assert len(server.requests) == 3
+    assert server.connections == 1
+    first.close()
+    second.close()
+
+
+def test_last_close_closes_connections(server: ScriptedServer) -> None:
+    """Idle connections go with the last backend of an endpoint, not before."""
+    first, second = backend_on(server), backend_on(server)
+    first.live()
+    first.close()
+    assert not server.closed_by_client.acquire(timeout=0.1)
+    second.close()
+    assert server.closed_by_client.acquire(timeout=PATIENCE)
+
+
+def test_forgotten_backend_closes_connections(server: ScriptedServer) -> None:
+    """A backend that nobody closes gives its connections back when it is collected."""
+    backend = backend_on(server)
+    backend.live()
+    backend.server_metadata = None  # type: ignore[method-assign,assignment]
+    del backend
+    assert server.closed_by_client.acquire(timeout=PATIENCE)
+
+
+def test_secure_and_plain_do_not_share(server: ScriptedServer) -> None:
+    """Equal addresses with and without TLS are different endpoints."""
+    plain, secure = backend_on(server), open_backend(Endpoint("http", server.address, True))
+    plain.live()
+    with pytest.raises(TransportFault, match="SSL connect error"):
+        secure.live()
+    plain.close()
+    secure.close()
+
+
+@pytest.mark.parametrize("failure", [CLOSE, RESET])
+def test_get_is_repeated_on_a_kept_connection(failure: Answer) -> None:
+    """A GET that a kept connection swallowed is sent again on a fresh one."""
+    with failing_on(2, failure) as server:
+        backend = backend_on(server)
+        assert backend.live()
+        assert backend.live()
+        assert (len(server.requests), server.connections) == (3, 2)
+        backend.close()
+
+
+@pytest.mark.parametrize("failure", [CLOSE, RESET])
+def test_get_is_not_repeated_on_a_fresh_connection(failure: Answer) -> None:
+    """The same on a fresh connection is the server's answer: it fails (v1 §3.1)."""
+    with failing_on(1, failure) as server:
+        backend = backend_on(server)
+        with pytest.raises(TransportFault):
+            backend.live()
+        assert len(server.requests) == 1
+        backend.close()
+
+
+@pytest.mark.parametrize("failure", [CLOSE, RESET])
+def test_inference_is_never_run_twice(failure: Answer) -> None:
+    """An inference the server received completely may have been run: it is not repeated."""
+    with failing_on(2, failure) as server:
+        backend = backend_on(server)
+        backend.infer(CALL)
+        with pytest.raises(TransportFault):
+            backend.infer(CALL)
+        assert len(server.requests) == 2
+        assert backend.infer(CALL).model_name == "m"
+        backend.close()
+
+
+def test_idle_connection_closed_by_the_server(server: ScriptedServer) -> None:
+    """A connection closed while idle is noticed before an inference is sent on it."""
+    backend = backend_on(server)
+    backend.infer(CALL)
+    server.drop()
+    assert backend.infer(CALL).model_name == "m"
+    assert server.connections == 2
+    backend.close()
+
+
+def test_server_restart(server: ScriptedServer) -> None:
+    """After a restart the first inference works at once (v1 Appendix E.7)."""
+    backend = backend_on(server)
+    backend.infer(CALL)
+    server.stop()
+    with pytest.raises(TransportFault, match="Couldn't connect to server"):
+        backend.infer(CALL)
+    with ScriptedServer(lambda request: REPLY, server.port) as restarted:
+        assert backend.infer(CALL).model_name == "m"
+        assert len(restarted.requests) == 1
+        backend.close()
+
+
+def test_connection_close_is_honoured() -> None:
+    """An answer with ``Connection: close`` ends its connection."""
+    answer = http(200, b"", "Connection: close")
+    with ScriptedServer(lambda request: answer) as server:
+        backend = backend_on(server)
+        assert backend.live()
+        assert backend.live()
+        assert server.connections == 2
+        backend.close()
+
+
+def test_pieces_arrive_in_order(server: ScriptedServer) -> None:
+    """Small and large pieces of a request are one body on the wire."""
+    chunks = (b"a" * 10, b"b" * 70_000, b"", b"c" * 20, b"d" * 100_000, b"e")
+    size = sum(map(len, chunks))
+    value = TensorIn("x", "UINT8", (size,), chunks, size)
+    backend = backend_on(server)
+    backend.infer(InferCall("m", "", (value,), ()))
+    assert server.requests[0].endswith(b"".join(chunks))
+    backend.close()
+
+
+def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
+    """Parent and child may go on with the same backend after a fork."""
+    backend = backend_on(server)
+    backend.infer(CALL)
+    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    backend.infer_async(CALL, outcomes.put)
+    outcomes.get(timeout=PATIENCE)
+    child = os.fork()
+    if child == 0:
+        backend.infer_async(CALL, outcomes.put)
+        fine = isinstance(outcomes.get(timeout=PATIENCE), InferReply)
+        os._exit(0 if fine and backend.infer(CALL).model_name == "m" else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    used = server.connections
+    assert backend.infer(CALL).model_name == "m"
+    assert server.connections == used  # the parent's own connection survived the child
+    backend.close()
+
+
+EXIT = """
+import sys, threading
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.model import Endpoint, InferCall
+backend = open_backend(Endpoint("http", sys.argv[1]))
+for number in range(70):
+    backend.infer_async(InferCall("m", "", (), ()), print)
+"""
+
+
+def test_exit_does_not_wait_for_answers() -> None:
+    """A process with unanswered and queued requests ends at once, and silently."""
+    with ScriptedServer(lambda request: SILENCE) as server:
+        command = [sys.executable, "-c", EXIT, server.address]
+        done = subprocess.run(
+            command,
+            timeout=PATIENCE,
+            capture_output=True,
+            env={"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

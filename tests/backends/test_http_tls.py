@@ -1,0 +1,61 @@
+"""HTTPS: verified connections and libcurl's texts for those that are not."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Iterator
+
+import numpy as np
+import pytest
+from scripted_server import ScriptedServer, http
+
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.errors import TransportFault
+from tritonclient_shim.model import Endpoint, InferCall, TensorIn
+
+#: A self-signed certificate for localhost and 127.0.0.1, with its key; good for tests only.
+CERTIFICATE = Path(__file__).with_name("localhost.pem")
+REPLY = http(200, b'{"model_name": "m", "outputs": []}')
+
+
+@pytest.fixture
+def secure_server() -> Iterator[ScriptedServer]:
+    """A server with the certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE)
+    with ScriptedServer(lambda request: REPLY, context=context) as server:
+        yield server
+
+
+def test_trusted_server(secure_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a certificate that the system trusts everything works, large tensors included."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    backend = open_backend(Endpoint("http", secure_server.address, secure=True))
+    content = np.arange(100_000, dtype=np.float32)
+    value = TensorIn("x", "FP32", content.shape, (content,), content.nbytes)
+    assert backend.infer(InferCall("m", "", (value,), ())).model_name == "m"
+    assert backend.live()
+    assert secure_server.requests[0].endswith(content.tobytes())
+    assert secure_server.connections == 1
+    backend.close()
+
+
+def test_untrusted_server(secure_server: ScriptedServer) -> None:
+    """A certificate nobody vouches for is refused with libcurl's text."""
+    backend = open_backend(Endpoint("http", secure_server.address, secure=True))
+    with pytest.raises(TransportFault) as caught:
+        backend.live()
+    text = "HTTP client failed: SSL peer certificate or SSH remote key was not OK"
+    assert caught.value.message == text
+    backend.close()
+
+
+def test_server_without_tls() -> None:
+    """A server that does not speak TLS gives libcurl's text for a failed handshake."""
+    with ScriptedServer(lambda request: REPLY) as server:
+        backend = open_backend(Endpoint("http", server.address, secure=True))
+        with pytest.raises(TransportFault) as caught:
+            backend.live()
+        assert caught.value.message == "HTTP client failed: SSL connect error"
+        backend.close()
