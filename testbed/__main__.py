@@ -26,6 +26,9 @@ def main() -> int:
             environment.prepare(complete=options.pytriton)
         else:
             _serve(PyTritonServer.start() if options.pytriton else TritonServer.start())
+    except KeyboardInterrupt:
+        print("testbed: interrupted before the server was ready", file=sys.stderr)
+        return 130
     except (MissingPrerequisite, ServerFailed) as problem:
         print(f"testbed: {problem}", file=sys.stderr)
         return 1
