@@ -18,6 +18,15 @@ class Program:
 
 MODELS = ("simple", "simple_string", "image_classifier", "sequence_sum")
 
+_RAW_IMAGES = (
+    "model 'image_classifier': input 'input' FORMAT_NCHW 3x224x224, output 'probabilities'",
+    "Request 501, batch size 2",
+    "    502 (",
+    ") = 1.0",
+    ") = 0.5",
+    "Sent 3 requests",
+)
+
 PROGRAMS = (
     Program(
         "add_sub_client.py",
@@ -62,5 +71,25 @@ PROGRAMS = (
         ("sequence 9223372036854775809: ", "[-11, -18, -23, -26, -28, -28, -29]"),
         ("--streaming",),
         ("grpc",),
+    ),
+    Program(
+        "raw_stub_image_client.py",
+        "image classification with the raw gRPC stub on a channel of one's own",
+        _RAW_IMAGES,
+        protocols=("grpc",),
+    ),
+    Program(
+        "raw_stub_image_client.py",
+        "the same with futures",
+        _RAW_IMAGES,
+        options=("--async",),
+        protocols=("grpc",),
+    ),
+    Program(
+        "raw_stub_image_client.py",
+        "the same over a stream",
+        _RAW_IMAGES,
+        options=("--streaming",),
+        protocols=("grpc",),
     ),
 )

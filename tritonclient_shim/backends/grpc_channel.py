@@ -9,15 +9,17 @@ from __future__ import annotations
 import base64
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Sequence, TypeVar, Union
+from typing import Any, Callable, Collection, Iterator, Sequence, TypeVar, Union, cast
 
 from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends import grpc_messages as messages
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.grpc_backend import GrpcBackend, _when_done
-from tritonclient_shim.backends.grpc_errors import StatusCode, caused, fault_of
-from tritonclient_shim.backends.grpc_framing import decode_reply
+from tritonclient_shim.backends.grpc_async import when_done
+from tritonclient_shim.backends.grpc_backend import GrpcBackend
+from tritonclient_shim.backends.grpc_connection import Connection
+from tritonclient_shim.backends.grpc_errors import StatusCode, caused, fault_of, in_users_words
+from tritonclient_shim.backends.grpc_framing import ShmUse, decode_reply
 from tritonclient_shim.errors import Fault
 from tritonclient_shim.model import GRPC, Endpoint, ModelConfigDocument
 
@@ -131,11 +133,11 @@ class BoundConnection:
         """A unary method; see :meth:`ChannelConnection.method`."""
         return _Unary(self._connection.method(name, request, response), self)
 
-    def ask(self, name: str, **fields: Any) -> Any:
-        """Call the unary method ``name`` with a request of these fields."""
-        request = getattr(service_pb2, f"{name}Request")
-        response = getattr(service_pb2, f"{name}Response")
-        return self.method(name, request, response)(request(**fields))
+    def ask(self, rpc: str, **fields: Any) -> Any:
+        """Call the unary method ``rpc`` with a request of these fields."""
+        request = getattr(service_pb2, f"{rpc}Request")
+        response = getattr(service_pb2, f"{rpc}Response")
+        return self.method(rpc, request, response)(request(**fields))
 
 
 class ChannelClient:
@@ -174,11 +176,7 @@ class ChannelClient:
 
     def unload_model(self, name: str) -> None:
         """RepositoryModelUnload; models that an ensemble needed stay loaded."""
-        request = service_pb2.RepositoryModelUnloadRequest(model_name=name)
-        parameters = {}
-        if "parameters" in request.DESCRIPTOR.fields_by_name:
-            parameters["unload_dependents"] = service_pb2.ModelRepositoryParameter(bool_param=False)
-        self._ask("RepositoryModelUnload", model_name=name, parameters=parameters)
+        self._ask("RepositoryModelUnload", model_name=name)
 
     def register_system_shared_memory(
         self, name: str, key: str, byte_size: int, offset: int = 0
@@ -225,34 +223,39 @@ class ChannelBackend(GrpcBackend):
         self.bound = BoundConnection(connection, options)
 
     def model_config_async(self, name: str, done: Callable[[ConfigOutcome], None]) -> None:
-        """ModelConfig in the background; ``done`` gets the outcome once."""
+        """ModelConfig in the background; ``done`` gets the outcome once, on another thread."""
         request, response = service_pb2.ModelConfigRequest, service_pb2.ModelConfigResponse
-        method = self.bound.method("ModelConfig", request, response)
-        future = self._call(lambda _bound: method.future(request(name=name)))
+
+        def begin(bound: Any) -> Any:
+            return bound.method("ModelConfig", request, response).future(request(name=name))
 
         def finish(future: Any) -> None:
-            done(self._future_outcome(future, messages.config_document))
+            done(_outcome_of(future, messages.config_document))
 
-        _when_done(future, finish)
+        when_done(self._call(begin), finish)
 
     def client(self) -> Any:
         """The control calls on this channel."""
         return self.bound.client
 
-    def _call(self, begin: Callable[[Any], T]) -> T:
-        return self._attempt(self.bound, begin)  # type: ignore[arg-type]
+    def _call(self, begin: Callable[[Any], T], regions: Collection[str] = ()) -> T:
+        return self._attempt(cast(Connection, self.bound), begin, regions)
 
-    def _outcome(self, connection: Any, future: Any, in_shm: frozenset[str]) -> Outcome:
-        return self._future_outcome(future, lambda data: decode_reply(data, in_shm))
-
-    def _future_outcome(self, future: Any, decode: Callable[[Any], T]) -> T | Fault:
-        if future.code() is not StatusCode.OK:
-            error = None if future.cancelled() else future.exception()
-            return caused(fault_of(future.code(), future.details()), error)
-        try:
-            return decode(future.result())
-        except Fault as undecodable:
-            return undecodable
+    def _outcome(self, connection: Any, future: Any, use: ShmUse) -> Outcome:
+        outcome = _outcome_of(future, lambda data: decode_reply(data, use.outputs))
+        if isinstance(outcome, Fault):
+            return caused(in_users_words(outcome, use.regions), outcome.__cause__)
+        return outcome
 
     def _note(self, connection: Any, fault: Fault) -> None:
         """The channel is the user's: it stays, whatever happened."""
+
+
+def _outcome_of(future: Any, decode: Callable[[Any], T]) -> T | Fault:
+    if future.code() is not StatusCode.OK:
+        error = None if future.cancelled() else future.exception()
+        return caused(fault_of(future.code(), future.details()), error)
+    try:
+        return decode(future.result())
+    except Fault as undecodable:
+        return undecodable

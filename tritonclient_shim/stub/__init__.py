@@ -1,0 +1,57 @@
+"""v1's ``GRPCServiceStub`` on a channel to a v2 server (v1 §9.2). Imports grpc.
+
+What a server refuses is in ``response.request_status``, with v1's code, and never an
+exception; what gRPC itself reports stays the ``grpc.RpcError`` that it raised.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tritonclient_shim import notice
+from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
+from tritonclient_shim.stub.channel import UsersChannel
+from tritonclient_shim.stub.rpcs import InferRpc, StreamInferRpc, UnaryRpc
+
+__all__ = ["GRPCServiceStub"]
+
+_ALL = {**v1.RPCS, **v1.RETIRED_RPCS}
+
+
+class GRPCServiceStub:
+    """Client of v1's GRPCService, answered by KServe v2 on the same channel.
+
+    Parameters
+    ----------
+    channel : grpc.Channel
+        The user's own channel, with any options, credentials and interceptors. It is used as
+        it is; its limits hold, such as gRPC's 4 MiB for a response where it sets no other.
+
+    Attributes
+    ----------
+    Status, Health, Infer, ModelControl, SharedMemoryControl, Repository, Profile
+        ``rpc(request, timeout=None, metadata=None, credentials=None, wait_for_ready=None,
+        compression=None)``, and with the same arguments ``rpc.with_call`` and ``rpc.future``.
+        ``timeout``, in seconds, holds for all that a call does. ``Profile`` is v1's until 1.6.
+    StreamInfer
+        ``rpc(iterator of requests, ...)`` → iterator of the responses, in the same order.
+    """
+
+    def __init__(self, channel: Any) -> None:
+        notice.headline()
+        user = UsersChannel(channel)
+        self.Infer = InferRpc(user)
+        self.StreamInfer = StreamInferRpc(user)
+        self.Status = UnaryRpc(user, _ALL["Status"], lambda calls: calls.control.status)
+        self.Health = UnaryRpc(user, _ALL["Health"], lambda calls: calls.control.health)
+        self.ModelControl = UnaryRpc(
+            user, _ALL["ModelControl"], lambda calls: calls.control.model_control
+        )
+        self.SharedMemoryControl = UnaryRpc(
+            user, _ALL["SharedMemoryControl"], lambda calls: calls.control.shared_memory_control
+        )
+        self.Repository = UnaryRpc(user, _ALL["Repository"], lambda calls: calls.control.repository)
+        self.Profile = UnaryRpc(user, _ALL["Profile"], lambda calls: calls.control.profile)
+
+
+GRPCServiceStub.__module__ = "tensorrtserver.api.grpc_service_pb2_grpc"

@@ -1,0 +1,100 @@
+"""What a stub raises: the RpcError of gRPC itself, or one of its kind where gRPC made none."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, TypeVar
+
+import grpc
+from google.protobuf.message import DecodeError, EncodeError
+
+from tritonclient_shim.errors import Fault, ForeignFault, InferenceServerException, TransportFault
+
+T = TypeVar("T")
+
+
+class LocalRpcError(grpc.RpcError, grpc.Call):
+    """An error that was found on this side of the channel, as gRPC reports its own."""
+
+    def __init__(self, code: Any, details: str) -> None:
+        super().__init__(f"{code}: {details}")
+        self._code = code
+        self._details = details
+
+    def code(self) -> Any:
+        return self._code
+
+    def details(self) -> str:
+        return self._details
+
+    def initial_metadata(self) -> tuple[()]:
+        return ()
+
+    def trailing_metadata(self) -> tuple[()]:
+        return ()
+
+    def is_active(self) -> bool:
+        return False
+
+    def time_remaining(self) -> None:
+        return None
+
+    def cancel(self) -> bool:
+        return False
+
+    def add_callback(self, callback: Any) -> bool:
+        return False
+
+
+def answered(ask: Callable[[], T]) -> T:
+    """The answer, or gRPC's own error where the server did not give one."""
+    try:
+        return ask()
+    except InferenceServerException as error:
+        failure = rpc_error(error)
+    raise failure
+
+
+def rpc_error(error: BaseException) -> BaseException:
+    """An error of the service → the RpcError that is at its bottom."""
+    chain = [error]
+    while chain[-1].__cause__ is not None:
+        chain.append(chain[-1].__cause__)
+    found: BaseException | None = next((one for one in chain if is_rpc_error(one)), None)
+    return found or _local(chain[-1])
+
+
+def is_rpc_error(error: object) -> bool:
+    """Is this an error of gRPC's own?"""
+    return isinstance(error, grpc.RpcError)
+
+
+def _local(found: BaseException) -> LocalRpcError:
+    if isinstance(found, ForeignFault):
+        return LocalRpcError(grpc.StatusCode.INTERNAL, f"Exception deserializing response! {found}")
+    if isinstance(found, TransportFault) and found.status:
+        name = found.status.rpartition(".")[2]
+        return LocalRpcError(grpc.StatusCode[name], found.message.split(": ", 2)[-1])
+    text = found.message if isinstance(found, TransportFault) else str(found)
+    return LocalRpcError(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
+
+
+def fault_error(fault: Fault | None) -> BaseException | None:
+    """What ended a stream → the error to raise, None for a regular end."""
+    return None if fault is None else rpc_error(fault)
+
+
+def own(message_class: Any, request: Any, copy: bool = True) -> Any:
+    """A v1 request of any generated class → the same as a message of ours.
+
+    Programs bring their own copies of v1's generated code, in descriptor pools of their own.
+    """
+    if not copy and type(request) is message_class:
+        return request
+    wanted = message_class.DESCRIPTOR.name
+    try:
+        if request.DESCRIPTOR.name != wanted:
+            raise TypeError(f"{request.DESCRIPTOR.name} is no {wanted}")
+        return message_class.FromString(request.SerializeToString())
+    except (AttributeError, TypeError, ValueError, DecodeError, EncodeError) as error:
+        details = f"Exception serializing request! expected a {wanted}: {error}"
+        raise LocalRpcError(grpc.StatusCode.INTERNAL, details) from error

@@ -1,0 +1,227 @@
+"""What ``rpc.future``, ``rpc.with_call`` and ``StreamInfer`` return besides responses."""
+
+from __future__ import annotations
+
+import time
+from concurrent import futures
+from functools import partial
+from threading import Thread
+from typing import Any, Callable, Iterator
+
+import grpc
+
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.service.streams import OrderedStream
+from tritonclient_shim.stub.channel import Calls
+from tritonclient_shim.stub.errors import answered, fault_error, rpc_error
+
+_CANCELLED = "Locally cancelled by application!"
+
+
+class _UsersCall(grpc.Call):
+    """What gRPC tells of a call; v1's calls ended OK whatever the server refused."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def initial_metadata(self) -> Any:
+        """Of the latest call to the v2 server."""
+        return self._metadata("initial_metadata")
+
+    def trailing_metadata(self) -> Any:
+        """Of the latest call to the v2 server."""
+        return self._metadata("trailing_metadata")
+
+    def _metadata(self, kind: str) -> Any:
+        last = self._calls.last()
+        return getattr(last, kind)() if hasattr(last, kind) else ()
+
+    def time_remaining(self) -> float | None:
+        """Seconds until the time limit; None without one."""
+        deadline = self._calls.options.deadline
+        return None if deadline is None else max(0.0, deadline - time.monotonic())
+
+
+class FinishedCall(_UsersCall):
+    """The call behind a response: it was answered."""
+
+    def code(self) -> Any:
+        return grpc.StatusCode.OK
+
+    def details(self) -> str:
+        return ""
+
+    def is_active(self) -> bool:
+        return False
+
+    def cancel(self) -> bool:
+        return False
+
+    def add_callback(self, callback: Any) -> bool:
+        return False
+
+
+class CallFuture(_UsersCall, grpc.Future):
+    """A call under way: ``grpc.Future`` and ``grpc.Call``, as generated stubs returned."""
+
+    def __init__(self, calls: Calls) -> None:
+        super().__init__(calls)
+        self._outcome: futures.Future[Any] = futures.Future()
+
+    # ------------------------------------------------------------- for those who answer it
+
+    def run(self, produce: Callable[[], Any]) -> None:
+        """Answer with what ``produce`` returns or raises, unless cancelled meanwhile."""
+        if not self._outcome.set_running_or_notify_cancel():
+            return
+        try:
+            response = produce()
+        except BaseException as error:  # whatever it is, somebody waits for it
+            self._outcome.set_exception(_shown(error))
+        else:
+            self._outcome.set_result(response)
+
+    def attempt(self, step: Callable[[], None]) -> None:
+        """Do a step towards the answer; what it raises is the answer."""
+        try:
+            step()
+        except BaseException as error:
+            self.run(partial(_raise, error))
+
+    def run_in_thread(self, produce: Callable[[], Any]) -> None:
+        """:meth:`run` on a thread of its own."""
+        Thread(target=self.run, args=(produce,), name="v1-stub-call", daemon=True).start()
+
+    # --------------------------------------------------------------------------- grpc.Future
+
+    def cancel(self) -> bool:
+        """Give the call up; True unless it has ended."""
+        if not self._outcome.cancel():
+            return False
+        getattr(self._calls.last(), "cancel", bool)()
+        return True
+
+    def cancelled(self) -> bool:
+        return self._outcome.cancelled()
+
+    def running(self) -> bool:
+        return not self._outcome.done()
+
+    def done(self) -> bool:
+        return self._outcome.done()
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The response. RpcError, or grpc.FutureTimeoutError after ``timeout`` seconds."""
+        return self._wait(self._outcome.result, timeout)
+
+    def exception(self, timeout: float | None = None) -> Any:
+        return self._wait(self._outcome.exception, timeout)
+
+    def traceback(self, timeout: float | None = None) -> Any:
+        return getattr(self.exception(timeout), "__traceback__", None)
+
+    def _wait(self, ask: Callable[[float | None], Any], timeout: float | None) -> Any:
+        try:
+            return ask(timeout)
+        except futures.TimeoutError:
+            if self._outcome.done():
+                raise
+            raise grpc.FutureTimeoutError() from None
+        except futures.CancelledError:
+            raise grpc.FutureCancelledError() from None
+
+    def add_done_callback(self, fn: Callable[[Any], None]) -> None:
+        """Call ``fn(self)`` when the call has ended, at once if it has."""
+        self._outcome.add_done_callback(lambda _outcome: fn(self))
+
+    # ----------------------------------------------------------------------------- grpc.Call
+
+    def code(self) -> Any:
+        """The status, when the call has ended; waits for that."""
+        return self._status()[0]
+
+    def details(self) -> str:
+        """The status's text, when the call has ended; waits for that."""
+        return self._status()[1]
+
+    def _status(self) -> tuple[Any, str]:
+        try:
+            error = self.exception()
+        except grpc.FutureCancelledError:
+            return grpc.StatusCode.CANCELLED, _CANCELLED
+        return _status_of(error)
+
+    def is_active(self) -> bool:
+        return not self._outcome.done()
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        """Call ``callback()`` at the end; False, and no call, when it is over."""
+        if self._outcome.done():
+            return False
+        self._outcome.add_done_callback(lambda _outcome: callback())
+        return True
+
+
+class StreamCall(_UsersCall, Iterator[Any]):
+    """The responses of a stream, and gRPC's view of it. Cancelled when dropped."""
+
+    def __init__(self, calls: Calls, responses: OrderedStream) -> None:
+        super().__init__(calls)
+        self._responses = responses
+
+    def __iter__(self) -> StreamCall:
+        return self
+
+    def __next__(self) -> Any:
+        """The next response; RpcError when the stream broke."""
+        return answered(lambda: next(self._responses))
+
+    def next(self) -> Any:
+        """``next(self)``, as gRPC's own object has it."""
+        return next(self)
+
+    def cancel(self) -> bool:
+        """Drop the stream at once; False when it has ended."""
+        active = self.is_active()
+        self._responses.cancel()
+        return active
+
+    def code(self) -> Any:
+        """The status, when the stream has ended; waits for that."""
+        return _status_of(fault_error(self._responses.wait()))[0]
+
+    def details(self) -> str:
+        """The status's text, when the stream has ended; waits for that."""
+        return _status_of(fault_error(self._responses.wait()))[1]
+
+    def is_active(self) -> bool:
+        return not self._responses.ended()
+
+    def done(self) -> bool:
+        return self._responses.ended()
+
+    def running(self) -> bool:
+        return self.is_active()
+
+    def cancelled(self) -> bool:
+        return self.done() and self.code() is grpc.StatusCode.CANCELLED
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        """Call ``callback()`` at the end of the stream; False, and no call, when it is over."""
+        return self.is_active() and bool(self._calls.last().add_callback(callback))
+
+
+def _status_of(error: Any) -> tuple[Any, str]:
+    if error is None:
+        return grpc.StatusCode.OK, ""
+    if hasattr(error, "code"):
+        return error.code(), error.details()
+    return grpc.StatusCode.UNKNOWN, str(error)
+
+
+def _shown(error: BaseException) -> BaseException:
+    return rpc_error(error) if isinstance(error, InferenceServerException) else error
+
+
+def _raise(error: BaseException) -> None:
+    raise error

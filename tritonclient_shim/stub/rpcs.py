@@ -1,0 +1,150 @@
+"""The callables of a stub, as ``channel.unary_unary`` and ``channel.stream_stream`` make them."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import grpc
+
+from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.errors import Fault
+from tritonclient_shim.model import ModelConfigDocument
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
+from tritonclient_shim.stub.channel import Arguments, Calls, UsersChannel
+from tritonclient_shim.stub.errors import answered, own
+from tritonclient_shim.stub.futures import CallFuture, FinishedCall, StreamCall
+
+#: One call's service → the method of it that answers the rpc.
+Method = Callable[[Calls], Callable[[Any], Any]]
+
+
+class UnaryRpc(grpc.UnaryUnaryMultiCallable):
+    """One request, one response."""
+
+    def __init__(self, channel: UsersChannel, rpc: Rpc, method: Method) -> None:
+        self._channel = channel
+        self._request_class = rpc.request
+        self._method = method
+
+    def __call__(
+        self,
+        request: Any,
+        timeout: float | None = None,
+        metadata: Any = None,
+        credentials: Any = None,
+        wait_for_ready: bool | None = None,
+        compression: Any = None,
+    ) -> Any:
+        """The response; RpcError when the server did not give one."""
+        arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
+        return self._answer(request, self._channel.calls(arguments))
+
+    def with_call(
+        self,
+        request: Any,
+        timeout: float | None = None,
+        metadata: Any = None,
+        credentials: Any = None,
+        wait_for_ready: bool | None = None,
+        compression: Any = None,
+    ) -> tuple[Any, FinishedCall]:
+        """The response, and gRPC's view of the call."""
+        arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
+        calls = self._channel.calls(arguments)
+        return self._answer(request, calls), FinishedCall(calls)
+
+    def future(
+        self,
+        request: Any,
+        timeout: float | None = None,
+        metadata: Any = None,
+        credentials: Any = None,
+        wait_for_ready: bool | None = None,
+        compression: Any = None,
+    ) -> CallFuture:
+        """Start the call; the request has been read when this returns."""
+        arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
+        calls = self._channel.calls(arguments)
+        future = CallFuture(calls)
+        self._start(own(self._request_class, request), calls, future)
+        return future
+
+    def _answer(self, request: Any, calls: Calls) -> Any:
+        message = own(self._request_class, request, copy=False)
+        return answered(lambda: self._method(calls)(message))
+
+    def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
+        future.run_in_thread(lambda: self._method(calls)(message))
+
+
+class InferRpc(UnaryRpc):
+    """Infer; its futures are gRPC's own, chained: no thread waits for them."""
+
+    def __init__(self, channel: UsersChannel) -> None:
+        rpc = Rpc(pb.InferRequest, pb.InferResponse)
+        super().__init__(channel, rpc, lambda calls: calls.infer.infer)
+
+    def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
+        _Inference(message, calls, future).start()
+
+
+class _Inference:
+    """One asynchronous inference: the model's configuration if need be, then the request."""
+
+    def __init__(self, request: Any, calls: Calls, future: CallFuture) -> None:
+        self._service = calls.infer
+        self._backend = calls.backend
+        self._exchange = calls.infer.exchange(request)
+        self._future = future
+
+    def start(self) -> None:
+        """Send the first message; returns at once."""
+        model = self._exchange.model_name
+        if self._service.knows(model):
+            self._send()
+            return
+        try:
+            self._backend.model_config_async(model, self._configured)
+        except Fault as fault:
+            self._finish(fault)
+
+    def _configured(self, outcome: ModelConfigDocument | Fault) -> None:
+        if isinstance(outcome, Fault):
+            self._finish(outcome)
+        else:
+            self._service.learn(self._exchange.model_name, outcome)
+            self._future.attempt(self._send)
+
+    def _send(self) -> None:
+        if self._future.cancelled():
+            return
+        try:
+            self._backend.infer_async(self._exchange.call(), self._finish)
+        except Fault as fault:
+            self._finish(fault)
+
+    def _finish(self, outcome: Outcome) -> None:
+        self._future.run(lambda: self._exchange.response(outcome))
+
+
+class StreamInferRpc(grpc.StreamStreamMultiCallable):
+    """StreamInfer: requests are read as their iterator gives them, and may change afterwards."""
+
+    def __init__(self, channel: UsersChannel) -> None:
+        self._channel = channel
+
+    def __call__(
+        self,
+        request_iterator: Any,
+        timeout: float | None = None,
+        metadata: Any = None,
+        credentials: Any = None,
+        wait_for_ready: bool | None = None,
+        compression: Any = None,
+    ) -> StreamCall:
+        """Start the stream; iterate over the result for the responses."""
+        arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
+        calls = self._channel.calls(arguments)
+        requests = (own(pb.InferRequest, request) for request in request_iterator)
+        return StreamCall(calls, calls.infer.stream(requests))
