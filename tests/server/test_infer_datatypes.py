@@ -1,0 +1,165 @@
+"""RAW results: all thirteen datatypes both ways, and what the arrays are like (v1 §4.1, §3.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from infer_cases import BOTH, ONE, RAMP, SUM, add_sub, client_error, fp32, server_error
+
+from tensorrtserver.api import InferenceServerException
+
+pytest_plugins = ["infer_fixtures"]
+
+NUMBERS = {
+    **{name: np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64")},
+    **{name: np.dtype(name) for name in ("int8", "int16", "int32", "int64")},
+    "fp16": np.dtype("float16"),
+    "fp32": np.dtype("float32"),
+    "fp64": np.dtype("float64"),
+    "bool": np.dtype("bool"),
+}
+
+
+def extremes(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Values at the ends of a type's range, and the odd ones of floating point."""
+    if dtype.kind == "b":
+        return np.array([True, False, True])
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return np.array([limits.min, limits.max, 0, 1], dtype)
+    limits = np.finfo(dtype)
+    odd = [np.nan, np.inf, -np.inf, -0.0, 0.1, limits.min, limits.max, limits.tiny / 2]
+    return np.array(odd, dtype)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_number_type(connect: Any, name: str) -> None:
+    """v1 §4.1 dtype: as configured; every bit arrives, NaN, -0.0 and denormals included."""
+    array = extremes(NUMBERS[name])
+    results = connect(f"identity_{name}").run({"INPUT0": [array, array[::-1]]}, ONE, 2)
+    first, second = results["OUTPUT0"]
+    assert (first.dtype, second.dtype) == (NUMBERS[name], NUMBERS[name])
+    assert first.tobytes() == array.tobytes()
+    assert second.tobytes() == array[::-1].tobytes()
+
+
+@pytest.mark.parametrize("name", [*NUMBERS, "string"])
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_zero_size(connect: Any, name: str, batch_size: int) -> None:
+    """v1 §3.3, §4.1 empty tensors: no data, one empty array of the right type per entry."""
+    dtype = NUMBERS.get(name, np.dtype(object))
+    empty = np.empty(0, dtype)
+    results = connect(f"identity_{name}").run({"INPUT0": [empty] * batch_size}, ONE, batch_size)
+    shapes = [(entry.shape, entry.dtype) for entry in results["OUTPUT0"]]
+    assert shapes == [((0,), dtype)] * batch_size
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("model", ["identity_2d", "identity_nobatch"])
+def test_zero_size_shapes(connect: Any, model: str, shape: tuple[int, int]) -> None:
+    """v1 §4.1 empty tensors: the shape comes back, with and without batching."""
+    (got,) = connect(model).run({"INPUT0": [np.empty(shape, np.float32)]}, ONE)["OUTPUT0"]
+    assert (got.shape, got.dtype) == (shape, np.float32)
+
+
+def test_empty_of_another_type(connect: Any) -> None:
+    """v1 §3.3: no check of the dtype, so any empty array will do."""
+    for dtype in ("f8", "O", "S3", "U2", "?"):
+        (got,) = connect("identity_int32").run({"INPUT0": [np.empty(0, dtype)]}, ONE)["OUTPUT0"]
+        assert (got.shape, got.dtype) == ((0,), np.int32)
+
+
+@pytest.mark.parametrize("model", ["identity_int64", "identity_string", "identity_nobatch"])
+def test_arrays_are_private(connect: Any, model: str) -> None:
+    """v1 §4.1: entries are writable, C-contiguous, independent of each other and the context."""
+    arrays = {
+        "identity_int64": np.arange(3),
+        "identity_string": np.array(["a", "b"], object),
+        "identity_nobatch": np.ones((2, 3), np.float32),
+    }
+    rows = 1 if model == "identity_nobatch" else 3
+    context = connect(model)
+    results = context.run({"INPUT0": [arrays[model]] * rows}, ONE, rows)
+    context.close()
+    before = [entry.tolist() for entry in results["OUTPUT0"]]
+    results["OUTPUT0"][0][...] = 7
+    for entry in results["OUTPUT0"]:
+        assert type(entry) is np.ndarray
+        assert entry.flags.writeable
+        assert entry.flags.c_contiguous
+        assert entry.flags.aligned
+    assert [entry.tolist() for entry in results["OUTPUT0"][1:]] == before[1:]
+
+
+def test_results_of_two_runs_are_apart(connect: Any) -> None:
+    """v1 §4.1: a later run does not touch the arrays of an earlier one."""
+    context = connect("simple")
+    first = context.run(add_sub(), BOTH)
+    context.run(add_sub(1, RAMP * 5, RAMP), BOTH)
+    assert first["OUTPUT0"][0].tolist() == SUM
+
+
+def test_lists_per_batch_entry(connect: Any) -> None:
+    """v1 §4.1, usage "Results": a list per output, arrays without the batch dimension."""
+    results = connect("simple").run(add_sub(3), BOTH, 3)
+    for entries in results.values():
+        assert type(entries) is list
+        assert [entry.shape for entry in entries] == [(16,)] * 3
+    assert np.array(results["OUTPUT0"]).shape == (3, 16)
+
+
+def test_order_of_results(connect: Any) -> None:
+    """v1 §3.8: the order of ``outputs`` is the order of the results, not the model's."""
+    results = connect("simple").run(add_sub(), {"OUTPUT1": (1,), "OUTPUT0": (1,)})
+    assert list(results) == ["OUTPUT1", "OUTPUT0"]
+    assert results["OUTPUT0"][0].tolist() == SUM
+
+
+def test_one_output_of_two(connect: Any) -> None:
+    """v1 §4.1: only what was asked for is returned."""
+    results = connect("simple").run(add_sub(), {"OUTPUT1": (1,)})
+    assert {name: entries[0].tolist() for name, entries in results.items()} == {"OUTPUT1": [0] * 16}
+
+
+@pytest.mark.parametrize("outputs", [{"OUTPUT1": (1,)}, BOTH, {"OUTPUT1": (2, 1)}])
+def test_omitted_output(connect: Any, outputs: Any) -> None:
+    """v1 §4.1 the server omitted a requested output: a client error that names it."""
+    with client_error("unable to find result for output 'OUTPUT1'"):
+        connect("omits_output").run(fp32(1), outputs)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_wrong_number_of_rows(connect: Any, batch_size: int) -> None:
+    """v1 §3.4 model output shape ≠ config: v2 does not look, v1's server error all the same."""
+    message = (
+        f"output 'OUTPUT0' for model 'wrong_rows' has shape [{batch_size + 1},1] but model "
+        f"configuration specifies shape [{batch_size},1]"
+    )
+    with server_error(message):
+        connect("wrong_rows").run(fp32(*[1] * batch_size), ONE, batch_size)
+
+
+def test_type_unknown_to_v1(connect: Any) -> None:
+    """v1 §4.1 unknown datatype: BF16 is newer than v1; the error says what can be had."""
+    context = connect("identity_bf16")
+    with pytest.raises(InferenceServerException, match="unknown result datatype 14: expected"):
+        context.run({"INPUT0": [np.zeros(2, np.uint16)]}, ONE)
+    assert context.run({"INPUT0": [np.zeros(2, np.uint16)]}, {}) == {}
+
+
+def test_ensemble(connect: Any) -> None:
+    """v1 §4.1: an ensemble is a model like any other."""
+    context = connect("ensemble_simple")
+    results = context.run(add_sub(2), ONE, 2)
+    assert [entry.tolist() for entry in results["OUTPUT0"]] == [SUM, SUM]
+    assert context.get_last_request_model_name() == "ensemble_simple"
+
+
+def test_large_result(connect: Any) -> None:
+    """v1 §4.1: a batch of several megabytes comes back whole, entry by entry."""
+    arrays = [np.random.default_rng(seed).random((300, 700), np.float32) for seed in range(4)]
+    results = connect("identity_2d").run({"INPUT0": arrays}, ONE, 4)
+    for sent, got in zip(arrays, results["OUTPUT0"]):
+        assert np.array_equal(sent, got)

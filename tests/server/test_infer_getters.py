@@ -1,0 +1,226 @@
+"""get_last_request_*, request ids, get_stat (v1 §4.4, §4.5, §4.6)."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from infer_cases import BOTH, ONE, RAMP, RAW, Completions, add_sub, fp32, number
+
+from tensorrtserver.api import InferContext, InferenceServerException
+
+pytest_plugins = ["infer_fixtures"]
+
+NONE = (None, None, None)
+KEYS = {
+    "completed_request_count",
+    "cumulative_total_request_time_ns",
+    "cumulative_send_time_ns",
+    "cumulative_receive_time_ns",
+}
+
+
+def last(context: InferContext) -> tuple[Any, Any, Any]:
+    return (
+        context.get_last_request_id(),
+        context.get_last_request_model_name(),
+        context.get_last_request_model_version(),
+    )
+
+
+def completed(context: InferContext) -> int:
+    return context.get_stat()["completed_request_count"]
+
+
+def test_after_run(connect: Any) -> None:
+    """v1 §4.4 run() ok: an id, the name, the version really used; native types."""
+    context = connect("multi_version")
+    for _ in range(2):
+        context.run(fp32(0), ONE)
+        number_, name, version = last(context)
+        assert (name, version) == ("multi_version", 3)
+        assert [type(part) for part in (number_, name, version)] == [int, str, int]
+
+
+#: Calls that fail before or at the server, on a context of model ``failing``.
+FAILING: dict[str, Callable[[InferContext], Any]] = {
+    "input type": lambda context: context.run({"INPUT0": 1}, ONE),
+    "no mapping": lambda context: context.run([], ONE),
+    "output": lambda context: context.run(fp32(0), {"NOPE": RAW}),
+    "scalar": lambda context: context.run(fp32(0), ONE, None),
+    "batch": lambda context: context.run(fp32(0), ONE, 9),
+    "input": lambda context: context.run({"NOPE": [RAMP]}, ONE),
+    "server": lambda context: context.run({"INPUT0": [np.zeros(2, np.float32)]}, ONE),
+    "model": lambda context: context.run(fp32(3), ONE),
+}
+
+
+@pytest.mark.parametrize("call", FAILING)
+def test_after_failing_run(connect: Any, call: str) -> None:
+    """v1 §4.4 run() failing before or at the server: all three are None."""
+    context = connect("failing")
+    context.run(fp32(0), ONE)
+    assert None not in last(context)
+    with pytest.raises((InferenceServerException, AttributeError, ctypes.ArgumentError)):
+        FAILING[call](context)
+    assert last(context) == NONE
+
+
+@pytest.mark.parametrize(
+    ("outputs", "name"),
+    [({"OUTPUT1": RAW}, None), ({"OUTPUT0": RAW, "OUTPUT1": RAW}, "omits_output")],
+)
+def test_after_failing_to_read(connect: Any, outputs: Any, name: Any) -> None:
+    """v1 §4.4 run() failing while reading results: the id; the name if a result was read."""
+    context = connect("omits_output")
+    with pytest.raises(InferenceServerException, match="unable to find result"):
+        context.run(fp32(1), outputs)
+    assert context.get_last_request_id() > 0
+    assert context.get_last_request_model_name() == name
+
+
+def test_after_async_run(connect: Any) -> None:
+    """v1 §4.4 async_run(): nothing changes, whether it is sent or refused."""
+    context, done = connect("failing"), Completions()
+    context.async_run(done, fp32(0), ONE)
+    assert last(context) == NONE
+    context.run(fp32(0), ONE)
+    before = last(context)
+    with pytest.raises(InferenceServerException):
+        context.async_run(done, fp32(0), {"NOPE": RAW})
+    context.async_run(done, fp32(0), ONE)
+    done.wait(2)
+    assert last(context) == before
+
+
+def test_after_fetch(connect: Any) -> None:
+    """v1 §4.4 fetch ok: the server-side id; name and version where there were none."""
+    context, done = connect("multi_version", 2), Completions()
+    context.async_run(done, fp32(0), ONE)
+    (request_id,) = done.wait()
+    assert number(context.get_async_run_results(request_id)) == 2
+    assert context.get_last_request_id() > request_id
+    assert last(context)[1:] == ("multi_version", 2)
+
+
+def test_stale_name(connect: Any) -> None:
+    """v1 §4.4, trap 4: after a fetch name and version are those of an earlier request."""
+    context, done = connect("multi_version"), Completions()
+    context.run(fp32(0), ONE)
+    before = last(context)
+    context._last_request_model_name, context._last_request_model_version = "older", 1
+    context.async_run(done, fp32(0), ONE)
+    context.get_async_run_results(*done.wait())
+    assert context.get_last_request_id() > before[0]
+    assert last(context)[1:] == ("older", 1)
+
+
+@pytest.mark.parametrize("request_id", [7, 0, -1, "7"])
+def test_after_failing_fetch(connect: Any, request_id: Any) -> None:
+    """v1 §4.4 fetch failing: unchanged from before."""
+    context = connect("failing")
+    context.run(fp32(0), ONE)
+    before = last(context)
+    with pytest.raises((InferenceServerException, ctypes.ArgumentError)):
+        context.get_async_run_results(request_id)
+    assert last(context) == before
+
+
+def test_after_fetch_of_a_failure(connect: Any) -> None:
+    """v1 §4.4 fetch failing: the error of a request changes nothing either."""
+    context, done = connect("failing"), Completions()
+    context.run(fp32(0), ONE)
+    before = last(context)
+    context.async_run(done, fp32(3), ONE)
+    (request_id,) = done.wait()
+    with pytest.raises(InferenceServerException, match="the model refused value 3"):
+        context.get_async_run_results(request_id)
+    assert last(context) == before
+
+
+def test_ids_increase(connect: Any, triton: Any) -> None:
+    """v1 §4.5, E.11: ids never repeat in a process, across contexts and protocols."""
+    ids = []
+    with InferContext(triton.http, 0, "simple") as other:
+        for context in (connect("simple"), other, connect("simple_nobatch"), other):
+            context.run(add_sub(), BOTH)
+            ids.append(context.get_last_request_id())
+    assert ids == sorted(set(ids))
+
+
+def test_client_ids(connect: Any) -> None:
+    """v1 §4.5 client id: per context from 1; refused calls and run() take none."""
+    first, second = connect("simple"), connect("simple")
+    done = Completions()
+    for context in (first, second):
+        context.run(add_sub(), BOTH)
+        with pytest.raises(InferenceServerException):
+            context.async_run(done, add_sub(), BOTH, 9)
+        assert context.async_run(add_sub(), BOTH) == 1
+        assert context.async_run(done, add_sub(), BOTH) is None
+        assert context.async_run(add_sub(), BOTH) == 3
+    assert done.wait(2) == [2, 2]
+
+
+def test_stat_keys(connect: Any) -> None:
+    """v1 §4.6: a dict of exactly four native ints, all growing with each run."""
+    context = connect("simple")
+    earlier = context.get_stat()
+    assert earlier == dict.fromkeys(KEYS, 0)
+    for count in (1, 2, 3):
+        context.run(add_sub(), BOTH)
+        stat = context.get_stat()
+        assert set(stat) == KEYS
+        assert {type(value) for value in stat.values()} == {int}
+        assert stat["completed_request_count"] == count
+        assert all(stat[key] > earlier[key] for key in KEYS)
+        earlier = stat
+
+
+def test_stat_of_failures(connect: Any, protocol: int) -> None:
+    """v1 §4.6: over gRPC refused requests count, over HTTP they do not; validation never does."""
+    context = connect("failing")
+    for name in ("model", "server", "input", "batch", "output", "scalar"):
+        with pytest.raises((InferenceServerException, ctypes.ArgumentError)):
+            FAILING[name](context)
+    assert completed(context) == (2 if protocol else 0)
+
+
+def test_stat_of_async(connect: Any, protocol: int) -> None:
+    """v1 §4.6 async: HTTP counts at completion, gRPC when the results are fetched."""
+    context, done = connect("simple"), Completions()
+    context.async_run(done, add_sub(), BOTH)
+    (request_id,) = done.wait()
+    assert completed(context) == (0 if protocol else 1)
+    context.get_async_run_results(request_id)
+    assert completed(context) == 1
+
+
+def test_stat_of_async_failure(connect: Any, protocol: int) -> None:
+    """v1 §4.6 async: a refusal counts over gRPC, when it is fetched."""
+    context, done = connect("failing"), Completions()
+    context.async_run(done, fp32(3), ONE)
+    (request_id,) = done.wait()
+    assert completed(context) == 0
+    with pytest.raises(InferenceServerException):
+        context.get_async_run_results(request_id)
+    assert completed(context) == (1 if protocol else 0)
+
+
+def test_stat_is_a_copy(connect: Any) -> None:
+    """v1 §4.6: each call returns a dict of its own, of this context alone."""
+    context, other = connect("simple"), connect("simple")
+    context.get_stat()["completed_request_count"] = 99
+    context.run(add_sub(), BOTH)
+    assert (completed(context), completed(other)) == (1, 0)
+
+
+def test_time_spent_waiting_is_counted(connect: Any) -> None:
+    """v1 §4.6 total time: nanoseconds, the server's included; send and receive without it."""
+    context = connect("slow")
+    context.run(fp32(0.2), ONE)
+    stat = context.get_stat()
+    assert 200_000_000 <= stat["cumulative_total_request_time_ns"] < 60_000_000_000
+    assert stat["cumulative_send_time_ns"] + stat["cumulative_receive_time_ns"] < 200_000_000
