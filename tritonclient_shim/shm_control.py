@@ -5,11 +5,14 @@ Each call takes the id of the legacy call and raises InferenceServerException, n
 
 from __future__ import annotations
 
+import re
 import threading
+import time
+from typing import Callable
 
 from tritonclient_shim import verbose
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.errors import InferenceServerException, ServerFault
 from tritonclient_shim.model import HTTP, Endpoint
 from tritonclient_shim.protos import server_status_pb2 as pb
 from tritonclient_shim.session import ServerSession
@@ -18,6 +21,10 @@ from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
 from tritonclient_shim.translate.regions import free_spelling, to_status
 
 NO_STATUS = "sharedmemorycontrol request did not return status"
+
+#: Seconds that unregistering waits for requests that use the region.
+PATIENCE = 10.0
+_IN_USE = re.compile(r"it is currently in use\.$|^Failed to unregister the following ")
 
 #: One registration at a time per server: a key is spelled by what the server has already.
 _registering: dict[Endpoint, threading.Lock] = {}
@@ -53,13 +60,18 @@ def unregister(session: ServerSession, handle: object, request_id: int) -> None:
     """Unregister the name of a handle's region, of either kind; an unknown one succeeds."""
     name = _region(handle).name
     with session.guard(request_id, NO_STATUS):
-        session.backend.unregister(name)
+        unregister_name(session.backend, name)
+
+
+def unregister_name(backend: Backend, name: str) -> None:
+    """Unregister one name, of either kind, as soon as it is out of use; raises Fault."""
+    _once_unused(lambda: backend.unregister(name))
 
 
 def unregister_all(session: ServerSession, request_id: int) -> None:
     """Unregister every region of the server, also those that others have registered."""
     with session.guard(request_id, NO_STATUS):
-        session.backend.unregister_all()
+        _once_unused(session.backend.unregister_all)
 
 
 def status(session: ServerSession, request_id: int) -> pb.SharedMemoryStatus:
@@ -69,6 +81,24 @@ def status(session: ServerSession, request_id: int) -> pb.SharedMemoryStatus:
     if session.verbose:
         verbose.shared_memory_status(message, session.endpoint.protocol)
     return message
+
+
+def _once_unused(unregister: Callable[[], None]) -> None:
+    """Unregister; again, for up to :data:`PATIENCE` seconds, while a request uses the region.
+
+    v1's server never refused. A v2 server does, and lets go of a region only a moment after
+    it has sent the answer, so even a script that waits for its results can meet the refusal.
+    """
+    deadline = time.monotonic() + PATIENCE
+    pause = 0.001
+    while True:
+        try:
+            return unregister()
+        except ServerFault as fault:
+            if not _IN_USE.search(fault.message) or time.monotonic() > deadline:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
 
 
 def _region(handle: object, kind: str | None = None) -> Region:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
-from contextlib import suppress
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, Iterator
 
 import numpy as np
+import pytest
 
 import tensorrtserver.shared_memory as shm
-from tensorrtserver.api import SharedMemoryControlContext
+from tensorrtserver.api import InferenceServerException, SharedMemoryControlContext
 from tritonclient_shim.shm import registry
 
 _numbers = itertools.count()
@@ -74,3 +75,12 @@ def name_of(handle: Any) -> str:
 def contents(handle: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
     """What lies at the beginning of a region."""
     return np.frombuffer(registry.lookup(handle).read(0, count * np.dtype(dtype).itemsize), dtype)
+
+
+@contextmanager
+def refused(message: str, server_id: str = "triton") -> Iterator[None]:
+    """The block raises exactly this message, from the server or, when '', from the client."""
+    with pytest.raises(InferenceServerException) as caught:
+        yield
+    assert (caught.value.message(), caught.value.server_id()) == (message, server_id)
+    assert (caught.value.request_id() > 0) is bool(server_id)

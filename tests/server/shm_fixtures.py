@@ -1,4 +1,4 @@
-"""Shared-memory regions for tests; a module takes the fixture with ``pytest_plugins``."""
+"""Shared-memory regions for tests; a module takes the fixtures with ``pytest_plugins``."""
 
 from __future__ import annotations
 

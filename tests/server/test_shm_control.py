@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
-from shm_cases import Regions, name_of
+from shm_cases import Regions, name_of, refused
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import (
@@ -34,15 +33,6 @@ AWKWARD = ["a b", "a/b", "/", "é/日本", "100%", "a%20b", "a%2Fb", "it's", 'a"
 @pytest.fixture
 def control(regions: Regions) -> SharedMemoryControlContext:
     return regions.control
-
-
-@contextmanager
-def refused(message: str, server_id: str = "triton") -> Iterator[None]:
-    """The block raises exactly this message, from the server or, when '', from the client."""
-    with pytest.raises(InferenceServerException) as caught:
-        yield
-    assert (caught.value.message(), caught.value.server_id()) == (message, server_id)
-    assert (caught.value.request_id() > 0) is bool(server_id)
 
 
 def double(url: str, protocol: int, handle: Any) -> list[int]:
