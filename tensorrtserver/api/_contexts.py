@@ -106,7 +106,8 @@ class ServerStatusContext(ServerContext):
             v1's message. Unset in it is what a v2 server does not tell (v1 §6.2): the
             counters of calls other than inference, and the configuration of a model without
             a ready version but for its name. ``uptime_ns`` counts from the first status this
-            process asked of the server.
+            process asked of the server. Inference counts can miss a request answered
+            some milliseconds ago: Triton counts after it has replied.
 
         Raises
         ------

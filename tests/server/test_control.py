@@ -68,9 +68,10 @@ def test_load_and_unload(server: Any, control: ModelControlContext, protocol: in
 
 def test_load_again(server: Any, control: ModelControlContext, protocol: int) -> None:
     """§6.4: loading a loaded, unmodified model succeeds without a reload."""
-    control.load("slow")  # its first start left compiled code in the model's folder
+    control.load("slow")  # starting it changed its folder: __pycache__, a reload
     before = count(server, protocol)
     infer(server, protocol, 0.0)
+    wait_for(lambda: count(server, protocol) == before + 1)  # Triton counts after it replies
     control.load("slow")
     assert count(server, protocol) == before + 1  # a reload would count from 0
 

@@ -1,0 +1,180 @@
+"""ServerStatusContext: versions, states and counts (v1 §6.2)."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+from odd_servers import start_failed_server
+from status_asked import counted_status, run, status_of, wait_until_unloaded
+
+from tensorrtserver.api import (
+    InferenceServerException,
+    ModelControlContext,
+    server_status_pb2,
+)
+from testbed import PyTritonServer, TritonServer, repository
+
+READY = server_status_pb2.MODEL_READY
+
+
+# ------------------------------------------------------------------- versions and states
+
+
+def test_versions(triton: Any, protocol: int) -> None:
+    """§6.2 version_status: every version by its number."""
+    versions = status_of(triton, protocol, "multi_version").model_status["multi_version"]
+    assert {n: v.ready_state for n, v in versions.version_status.items()} == dict.fromkeys(
+        (1, 2, 3), READY
+    )
+    assert not any(v.HasField("ready_state_reason") for v in versions.version_status.values())
+
+
+@pytest.fixture(scope="module")
+def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
+    """One model unloaded, one failed to load, one deleted on disk, one in two repositories."""
+    one, two = (tmp_path_factory.mktemp(name) for name in ("one", "two"))
+    repository.write(one, ["simple", "spare", "broken", "multi_version", "slow"])
+    repository.write(two, ["slow"])
+    extra = [f"--model-repository={two}"]
+    with TritonServer.start(["simple", "spare", "multi_version"], one, extra_args=extra) as server:
+        with ModelControlContext(server.http, 0) as control:
+            control.unload("spare")
+            for name in ("broken", "slow"):
+                with pytest.raises(InferenceServerException):
+                    control.load(name)
+        shutil.rmtree(one / "multi_version")
+        wait_until_unloaded(server, "spare")
+        yield server
+
+
+def test_unloaded_model(changing: Any, protocol: int) -> None:
+    """§6.2: an unloaded model stays, UNAVAILABLE, reason `unloaded`; its config is its name."""
+    for name in (None, "spare"):
+        model = status_of(changing, protocol, name).model_status["spare"]
+        version = model.version_status[1]
+        assert version.ready_state == server_status_pb2.MODEL_UNAVAILABLE
+        assert version.ready_state_reason.message == "unloaded"
+        assert [field.name for field, _ in model.config.ListFields()] == ["name"]
+
+
+def test_failed_model(changing: Any, protocol: int) -> None:
+    """§6.2 ready_state_reason: the status text of a failed load; the server stays READY."""
+    status = status_of(changing, protocol)
+    version = status.model_status["broken"].version_status[1]
+    assert version.ready_state == server_status_pb2.MODEL_UNAVAILABLE
+    assert version.ready_state_reason.message.startswith("Internal: ")
+    assert status.ready_state == server_status_pb2.SERVER_READY
+
+
+def test_model_deleted_on_disk(changing: Any, protocol: int) -> None:
+    """E.12: a model deleted on disk is still loaded, with configuration and all versions."""
+    for name in (None, "multi_version"):
+        model = status_of(changing, protocol, name).model_status["multi_version"]
+        assert model.config.max_batch_size == 8
+        assert {n: v.ready_state for n, v in model.version_status.items()} == dict.fromkeys(
+            (1, 2, 3), READY
+        )
+
+
+def test_model_in_two_repositories(changing: Any, protocol: int) -> None:
+    """E.12: a model in two repositories has no version; nothing breaks over it."""
+    for name in (None, "slow"):
+        model = status_of(changing, protocol, name).model_status["slow"]
+        assert model.config.name == "slow"
+        assert len(model.version_status) == 0
+
+
+def test_loading_model(start_triton: Callable[..., Any], protocol: int) -> None:
+    """§6.2 ready_state: a reloaded model is READY again, its counts from zero."""
+    server = start_triton(["spare"])
+    run(server, protocol, "spare", np.array([1], dtype=np.float32), 1)
+    counted_status(server, protocol, "spare", 1)
+    with ModelControlContext(server.url(protocol), protocol) as control:
+        control.unload("spare")
+        wait_until_unloaded(server, "spare")
+        control.load("spare")
+    version = status_of(server, protocol, "spare").model_status["spare"].version_status[1]
+    assert version.ready_state == READY
+    assert (version.model_inference_count, len(version.infer_stats)) == (0, 0)
+
+
+def test_none_mode(start_triton: Callable[..., Any]) -> None:
+    """§6.2 model_status: without model control every model of the repository is tracked."""
+    server = start_triton(["spare", "simple"], model_control_mode="none")
+    for protocol in (0, 1):
+        assert sorted(status_of(server, protocol).model_status) == ["simple", "spare"]
+
+
+def test_failed_server(protocol: int) -> None:
+    """E.12: a server that failed to start: FAILED_TO_INITIALIZE, no models, its id, uptime > 0."""
+    server = start_failed_server()
+    try:
+        status = status_of(server, protocol)
+        with pytest.raises(InferenceServerException, match="no status available for unknown"):
+            status_of(server, protocol, "simple")
+    finally:
+        server.stop()
+    assert status.ready_state == server_status_pb2.SERVER_FAILED_TO_INITIALIZE
+    assert (status.id, len(status.model_status)) == ("inference:0", 0)
+    assert status.version
+    assert status.uptime_ns > 0
+
+
+# ------------------------------------------------------------------------------- counts
+
+
+def test_inference_counts(start_triton: Callable[..., Any], protocol: int) -> None:
+    """§6.2 infer_stats: by request batch size, with the times of queue and compute."""
+    server = start_triton(["spare"])
+    before = int(time.time() * 1000)
+    for batch in (1, 4, 4):
+        run(server, protocol, "spare", np.array([1], dtype=np.float32), batch)
+    status = counted_status(server, protocol, "spare", 9, asked="spare")
+    version = status.model_status["spare"].version_status[1]
+    assert (version.model_execution_count, version.model_inference_count) == (3, 9)
+    assert before <= version.last_inference_timestamp_milliseconds <= time.time() * 1000
+    assert {size: row.success.count for size, row in version.infer_stats.items()} == {1: 1, 4: 2}
+    four = version.infer_stats[4]
+    assert four.success.total_time_ns >= four.compute.total_time_ns > 0
+    parts = (four.compute_input, four.compute_infer, four.compute_output)
+    assert four.compute.total_time_ns == sum(part.total_time_ns for part in parts)
+    assert (four.compute.count, four.queue.count) == (2, 2)
+    assert not four.HasField("failed")
+
+
+def test_all_models_have_counts(start_triton: Callable[..., Any], protocol: int) -> None:
+    """§6.2: the status of all models has the same counts as that of one."""
+    server = start_triton(["spare", "simple"])
+    run(server, protocol, "spare", np.array([1], dtype=np.float32), 2)
+    models = counted_status(server, protocol, "spare", 2).model_status
+    assert models["spare"].version_status[1].infer_stats[2].success.count == 1
+    assert len(models["simple"].version_status[1].infer_stats) == 0
+
+
+# ------------------------------------------------------------------------------ PyTriton
+
+
+def test_functions_of_pytriton(protocol: int) -> None:
+    """v2-mapping §13: a bound function is in no index, and has a full status all the same."""
+    with PyTritonServer.start() as server:
+        status = status_of(server, protocol, "simple")
+        every = status_of(server, protocol)
+    assert status.model_status["simple"].config.max_batch_size == 8
+    assert status.model_status["simple"].version_status[1].ready_state == READY
+    assert every.model_status["simple"].version_status[1].ready_state == READY
+
+
+def test_restricted_server(start_triton: Callable[..., Any]) -> None:
+    """A server that hides index and statistics still tells a model's configuration and state."""
+    secret = "--http-restricted-api=model-repository,statistics:secret=yes"
+    server = start_triton(["spare"], extra_args=[secret])
+    model = status_of(server, 0, "spare").model_status["spare"]
+    assert (model.config.max_batch_size, model.version_status[1].ready_state) == (8, READY)
+    with pytest.raises(InferenceServerException, match="restricted"):
+        status_of(server, 0)
+    with pytest.raises(InferenceServerException, match="no status available for unknown model"):
+        status_of(server, 0, "simple")
