@@ -84,13 +84,13 @@ def _run_jobs(jobs: queue.SimpleQueue[Job | None]) -> None:
 class Request(Generic[_T]):
     """One asynchronous request: what is needed to read its result, and its outcome."""
 
-    __slots__ = ("callback", "context", "fetchable", "outcome")
+    __slots__ = ("callback", "called", "context", "outcome")
 
     def __init__(self, context: _T, callback: Callback | None) -> None:
         self.context = context
         self.callback = callback
-        self.outcome: Any = None
-        self.fetchable = False
+        self.outcome: Any = None  # until it is completed
+        self.called = False  # the callback is running, or has run
 
 
 class InFlight(Generic[_T]):
@@ -102,6 +102,7 @@ class InFlight(Generic[_T]):
         self._callbacks = CallbackThread()
         self._delivered = 0
         self._closed = False
+        self._pid = os.getpid()
         #: The next client request id, from 1; streaming contexts use it for run() as well.
         self.next_id = itertools.count(1).__next__
 
@@ -122,18 +123,15 @@ class InFlight(Generic[_T]):
             if request is None or self._closed:
                 return
             request.outcome = outcome
-            if request.callback is None:
-                request.fetchable = True
-                self._changed.notify_all()
-                return
-        self._callbacks.post(lambda: self._deliver(request_id, request))
+            self._changed.notify_all()
+        if request.callback is not None:
+            self._callbacks.post(lambda: self._deliver(request_id, request))
 
     def _deliver(self, request_id: int, request: Request[_T]) -> None:
         with self._changed:
             if self._closed:
                 return
-            request.fetchable = True
-            self._changed.notify_all()
+            request.called = True
         try:
             assert request.callback is not None
             request.callback(request_id)
@@ -146,16 +144,17 @@ class InFlight(Generic[_T]):
         """The completed request, removed from the table; None when not ready and not waiting.
 
         ``wait`` None is the 1.8+ call: it waits for a request without callback, and knows one
-        with a callback only from the moment its callback runs (v1 §2.3, §5).
+        with a callback only from the moment its callback runs (v1 §2.3, §5). True and False, the
+        call of 1.4-1.7, do not ask for the callback: they may be used inside another one.
         """
         with self._changed:
             request = self._table.get(request_id)
-            if request is None or (wait is None and request.callback and not request.fetchable):
+            if request is None or (wait is None and request.callback and not request.called):
                 raise InferenceServerException(_UNKNOWN_ID)
-            if not request.fetchable:
+            if request.outcome is None:
                 if wait is False:
                     return None
-                self._changed.wait_for(lambda: request.fetchable or self._closed)
+                self._changed.wait_for(lambda: request.outcome is not None or self._closed)
             if self._closed:
                 raise InferenceServerException("InferContext is closed")
             if self._table.pop(request_id, None) is None:  # another thread fetched it meanwhile
@@ -171,7 +170,7 @@ class InFlight(Generic[_T]):
                 plain = [i for i, request in self._table.items() if request.callback is None]
                 if not plain:
                     raise InferenceServerException(_ONLY_CALLBACKS)
-                done = [i for i in plain if self._table[i].fetchable]
+                done = [i for i in plain if self._table[i].outcome is not None]
                 if done or not wait:
                     return min(done, default=None)
                 self._changed.wait()
@@ -182,10 +181,12 @@ class InFlight(Generic[_T]):
         """Drop every request; no callback is called afterwards.
 
         ``wait_for_next`` first waits for the next completion, and its callback, if any
-        request with a callback is outstanding: v1's close over gRPC (v1 §5).
+        request with a callback is outstanding: v1's close over gRPC (v1 §5). A forked child
+        does not wait: the answers go to its parent.
         """
         with self._changed:
-            if wait_for_next and not self._callbacks.is_current():
+            here = os.getpid() == self._pid and not self._callbacks.is_current()
+            if wait_for_next and here:
                 seen = self._delivered
                 self._changed.wait_for(
                     lambda: self._closed or self._delivered > seen or not self._waiting()
@@ -196,4 +197,4 @@ class InFlight(Generic[_T]):
         self._callbacks.stop()
 
     def _waiting(self) -> bool:
-        return any(request.callback and not request.fetchable for request in self._table.values())
+        return any(request.callback and not request.called for request in self._table.values())
