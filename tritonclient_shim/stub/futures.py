@@ -96,7 +96,7 @@ class CallFuture(_UsersCall, grpc.Future):
 
     def cancel(self) -> bool:
         """Give the call up; True unless it has ended."""
-        if not self._outcome.cancel():
+        if self._outcome.done() or not self._outcome.cancel():
             return False
         getattr(self._calls.last(), "cancel", bool)()
         return True

@@ -1,0 +1,97 @@
+"""Requests as raw v1 programs built them, and what the tests of the stub share."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+import grpc
+import numpy as np
+
+from tensorrtserver.api import grpc_service_pb2 as pb
+from tensorrtserver.api import grpc_service_pb2_grpc, request_status_pb2
+
+SUCCESS = request_status_pb2.SUCCESS
+SECONDS = 30  # more than anything here takes; a hang fails instead of lasting for ever
+
+
+@contextmanager
+def stub_at(url: str) -> Iterator[Any]:
+    """A stub on a channel of its own."""
+    with grpc.insecure_channel(url) as channel:
+        yield grpc_service_pb2_grpc.GRPCServiceStub(channel)
+
+
+def infer_request(
+    model: str, inputs: dict[str, Any], outputs: Any = (), batch: int = 1, number: int = 0
+) -> Any:
+    """An InferRequest; inputs by name as bytes or arrays, dims left to the server."""
+    request = pb.InferRequest(model_name=model, model_version=-1)
+    request.meta_data.id = number
+    request.meta_data.batch_size = batch
+    for name, data in inputs.items():
+        request.meta_data.input.add(name=name)
+        request.raw_input.append(data if isinstance(data, bytes) else data.tobytes())
+    for name in outputs:
+        request.meta_data.output.add(name=name)
+    return request
+
+
+def simple_request(number: int = 0, batch: int = 1, model: str = "simple") -> Any:
+    """A request to ``simple``: ``number`` plus 0, 1, …, and 1 everywhere."""
+    left = np.arange(16 * batch, dtype=np.int32) + np.int32(number)
+    inputs = {"INPUT0": left, "INPUT1": np.ones(16 * batch, np.int32)}
+    return infer_request(model, inputs, ("OUTPUT0", "OUTPUT1"), batch, number)
+
+
+def is_sum(response: Any, number: int, batch: int = 1) -> bool:
+    """Does the response answer :func:`simple_request` of that number?"""
+    summed, less = (np.frombuffer(raw, np.int32) for raw in response.raw_output)
+    left = np.arange(16 * batch, dtype=np.int32) + np.int32(number)
+    right = response.request_status.code == SUCCESS and response.meta_data.id == number
+    return right and np.array_equal(summed, left + 1) and np.array_equal(less, left - 1)
+
+
+def slow_request(seconds: float, number: int = 0) -> Any:
+    """A request that the server takes so many seconds for."""
+    inputs = {"INPUT0": np.array([seconds], np.float32)}
+    return infer_request("slow", inputs, ("OUTPUT0",), 1, number)
+
+
+def classify_request(*outputs: tuple[str, int], model: str = "classify") -> Any:
+    """A request for classes of 0.1, 0.9, 0.3 and zeros; a count of 0 asks for the raw tensor."""
+    scores = np.array([0.1, 0.9, 0.3, 0, 0, 0, 0, 0, 0, 0], np.float32)
+    request = infer_request(model, {"INPUT": scores})
+    for name, count in outputs:
+        output = request.meta_data.output.add(name=name)
+        if count:
+            output.cls.count = count
+    return request
+
+
+class Recorder(
+    grpc.UnaryUnaryClientInterceptor,  # type: ignore[misc]
+    grpc.StreamStreamClientInterceptor,  # type: ignore[misc]
+):
+    """An interceptor of the user's that writes down the name of every call."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
+        self.names.append(details.method.rpartition("/")[2])
+        return continuation(details, request)
+
+    def intercept_stream_stream(self, continuation: Any, details: Any, requests: Any) -> Any:
+        self.names.append(details.method.rpartition("/")[2])
+        return (response for response in continuation(details, requests))  # no cancel(), no code()
+
+
+def join_threads() -> list[threading.Thread]:
+    """Wait for our threads to end → those that do not."""
+    ours = ("v1-stream-requests", "grpc-stream", "v1-stub-call")
+    found = [thread for thread in threading.enumerate() if thread.name in ours]
+    for thread in found:
+        thread.join(SECONDS)
+    return [thread for thread in found if thread.is_alive()]

@@ -1,0 +1,257 @@
+"""StreamInfer through the raw stub on a real server: order, refusals, ends (v1 §9.2)."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any, Iterator
+
+import grpc
+import numpy as np
+import pytest
+from stub_cases import (
+    SECONDS,
+    SUCCESS,
+    classify_request,
+    infer_request,
+    is_sum,
+    join_threads,
+    simple_request,
+    slow_request,
+    stub_at,
+)
+
+from tensorrtserver.api import request_status_pb2 as codes
+
+Code = grpc.StatusCode
+
+
+@pytest.fixture
+def stub(triton: Any) -> Iterator[Any]:
+    """A stub on a channel of its own; afterwards no thread of a stream may be left."""
+    with stub_at(triton.grpc) as made:
+        yield made
+    assert not join_threads()
+
+
+def ids(responses: Any) -> list[int]:
+    """The ids of the responses in their order."""
+    return [response.meta_data.id for response in responses]
+
+
+def test_answers_in_the_order_of_the_requests(stub: Any) -> None:
+    """v1 §9.2: whatever is ready first, and with ids that repeat or are 0."""
+    requests = [slow_request(0.6, 7), slow_request(0, 7), slow_request(0.3), slow_request(0, 1)]
+    answers = list(stub.StreamInfer(iter(requests), SECONDS))
+    assert ids(answers) == [7, 7, 0, 1]
+    slept = [np.frombuffer(answer.raw_output[0], np.float32)[0] for answer in answers]
+    assert slept == [np.float32(0.6), 0, np.float32(0.3), 0]
+
+
+def test_refusals_are_answers_in_their_place(stub: Any) -> None:
+    """v1 §9.2: a refused request, here or at the server, does not end the stream."""
+    refused = infer_request("failing", {"INPUT0": np.ones(1, np.float32)}, ["OUTPUT0"], number=3)
+    requests = [
+        simple_request(1),
+        simple_request(2, model="nope"),
+        refused,
+        simple_request(4, batch=9),
+        simple_request(5),
+    ]
+    stream = stub.StreamInfer(iter(requests), SECONDS)
+    answers = list(stream)
+    assert ids(answers) == [1, 2, 3, 4, 5]
+    assert [answer.request_status.code for answer in answers] == [
+        SUCCESS,
+        codes.UNAVAILABLE,
+        codes.INTERNAL,
+        codes.INVALID_ARG,
+        SUCCESS,
+    ]
+    assert is_sum(answers[4], 5)
+    assert (stream.code(), stream.done(), stream.is_active()) == (Code.OK, True, False)
+
+
+def test_request_changed_between_two_yields(stub: Any) -> None:
+    """legacy-usage: one request object, filled anew for every turn of the generator."""
+
+    def requests() -> Iterator[Any]:
+        request = simple_request()
+        for number in range(20):
+            request.CopyFrom(simple_request(number))
+            yield request
+        request.Clear()
+
+    answers = list(stub.StreamInfer(requests(), SECONDS))
+    assert [is_sum(answer, number) for number, answer in enumerate(answers)] == [True] * 20
+
+
+def test_generator_that_waits_for_answers(stub: Any) -> None:
+    """Requests are taken in the background: a generator may need the last answer first."""
+    answered = threading.Semaphore(1)
+
+    def requests() -> Iterator[Any]:
+        for number in range(5):
+            assert answered.acquire(timeout=SECONDS)
+            yield simple_request(number)
+
+    stream = stub.StreamInfer(requests())
+    for number in range(5):
+        assert is_sum(next(stream), number)
+        answered.release()
+    with pytest.raises(StopIteration):
+        next(stream)
+
+
+def test_requests_are_sent_before_anyone_listens(stub: Any) -> None:
+    """The generator runs to its end although no answer has been taken."""
+    ended = threading.Event()
+
+    def requests() -> Iterator[Any]:
+        yield from (simple_request(number) for number in range(100))
+        ended.set()
+
+    stream = stub.StreamInfer(requests(), SECONDS)
+    assert ended.wait(SECONDS)
+    assert ids(stream) == list(range(100))
+
+
+def test_no_requests(stub: Any) -> None:
+    """An empty stream ends at once, and well."""
+    stream = stub.StreamInfer(iter([]), SECONDS)
+    assert list(stream) == []
+    assert (stream.code(), stream.details()) == (Code.OK, "")
+
+
+def test_sequence_on_a_stream(stub: Any) -> None:
+    """v1 §3.9: the requests of a sequence arrive in order."""
+
+    def requests() -> Iterator[Any]:
+        for value in range(1, 11):
+            data = {"INPUT": np.array([value], np.int32)}
+            request = infer_request("sequence_sum", data, ["OUTPUT"])
+            request.meta_data.correlation_id = 4711
+            request.meta_data.flags = (value == 1) + 2 * (value == 10)
+            yield request
+
+    answers = stub.StreamInfer(requests(), SECONDS)
+    sums = [int(np.frombuffer(answer.raw_output[0], np.int32)[0]) for answer in answers]
+    assert sums == [1, 3, 6, 10, 15, 21, 28, 36, 45, 55]
+
+
+def test_classes_on_a_stream(stub: Any) -> None:
+    """v1 §9.2: class outputs have an empty entry in ``raw_output``, labels included."""
+    request = classify_request(("OUTPUT", 2), ("OUTPUT", 0))
+    answer = next(stub.StreamInfer(iter([request]), SECONDS))
+    classes, raw = answer.meta_data.output
+    assert [(cls.idx, cls.label) for cls in classes.batch_classes[0].cls] == [(1, "l1"), (2, "l2")]
+    assert classes.batch_classes[0].cls[0].value == np.float32(0.9)
+    assert [len(entry) for entry in answer.raw_output] == [0, 40]
+    assert list(raw.raw.dims) == [10]
+
+
+def test_large_tensors(stub: Any) -> None:
+    """More than may wait for the network at once goes through, in order."""
+    data = np.arange(250_000, dtype=np.float32)
+
+    def requests() -> Iterator[Any]:
+        for number in range(100):
+            request = infer_request("identity_fp32", {"INPUT0": data}, ["OUTPUT0"], number=number)
+            request.meta_data.input[0].dims.append(data.size)
+            yield request
+
+    answers = stub.StreamInfer(requests(), SECONDS)
+    assert all(answer.raw_output[0] == data.tobytes() for answer in answers)
+
+
+# -------------------------------------------------------------------------------- endings
+
+
+def endless(taken: list[int]) -> Iterator[Any]:
+    """Requests without end; counts them."""
+    while True:
+        taken.append(1)
+        yield simple_request(len(taken))
+
+
+@pytest.mark.parametrize("end", ["cancel", "drop"])
+def test_stream_given_up_early(stub: Any, end: str) -> None:
+    """Cancelling a stream, or forgetting it, stops the generator and leaves no thread."""
+    taken: list[int] = []
+    stream = stub.StreamInfer(endless(taken))
+    assert is_sum(next(stream), 1)
+    if end == "cancel":
+        assert stream.cancel()
+        with pytest.raises(grpc.RpcError) as caught:
+            list(stream)
+        assert caught.value.code() is stream.code() is Code.CANCELLED
+        assert (stream.cancelled(), stream.cancel()) == (True, False)
+    else:
+        del stream
+        gc.collect()
+    assert not join_threads()
+    count = len(taken)
+    assert threading.Event().wait(0.05) is False
+    assert len(taken) == count
+
+
+def test_answers_before_the_break_are_delivered(stub: Any) -> None:
+    """A stream whose time runs out first gives what was answered, then DEADLINE_EXCEEDED."""
+    requests = [simple_request(1), simple_request(2), slow_request(2)]
+    stream = stub.StreamInfer(iter(requests), 0.8)
+    assert ids([next(stream), next(stream)]) == [1, 2]
+    for _ in range(2):  # also when asked again
+        with pytest.raises(grpc.RpcError) as caught:
+            next(stream)
+        assert caught.value.code() is Code.DEADLINE_EXCEEDED
+    assert stream.details()
+
+
+def test_generator_that_fails(stub: Any, monkeypatch: Any) -> None:
+    """The iterator's own exception ends the call as gRPC does, and is shown by its thread."""
+    shown: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: shown.append(args.exc_type))
+
+    def requests() -> Iterator[Any]:
+        yield simple_request(1)
+        raise LookupError("the user's own")
+
+    stream = stub.StreamInfer(requests())
+    with pytest.raises(grpc.RpcError) as caught:
+        list(stream)
+    assert (caught.value.code(), caught.value.details()) == (
+        Code.UNKNOWN,
+        "Exception iterating requests!",
+    )
+    assert not join_threads()
+    assert shown == [LookupError]
+
+
+def test_called_at_the_end(stub: Any) -> None:
+    """``add_callback`` is called when the stream ends, and refused afterwards."""
+    called = threading.Event()
+    release = threading.Event()
+
+    def requests() -> Iterator[Any]:
+        yield simple_request(1)
+        release.wait(SECONDS)
+
+    stream = stub.StreamInfer(requests())
+    assert stream.add_callback(called.set)
+    assert stream.time_remaining() is None
+    release.set()
+    assert ids(stream) == [1]
+    assert called.wait(SECONDS)
+    assert not stream.add_callback(called.set)
+
+
+def test_many_streams_at_once(triton: Any) -> None:
+    """Streams of one channel do not mix their answers."""
+    with stub_at(triton.grpc) as stub:
+        streams = [
+            stub.StreamInfer(iter([simple_request(10 * k + n) for n in range(10)]), SECONDS)
+            for k in range(8)
+        ]
+        for k, stream in enumerate(streams):
+            assert all(is_sum(answer, 10 * k + n) for n, answer in enumerate(stream))
+    assert not join_threads()
