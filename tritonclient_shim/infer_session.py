@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Mapping, cast
+from typing import Any, Iterator, Mapping, cast
 
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault
@@ -35,12 +36,19 @@ from tritonclient_shim.translate.messages import Asked
 _NO_STATUS = "infer request did not return status"
 
 
-def look_up(handle: object) -> Region:
-    """The region of a shared-memory handle; InferenceServerException when it is none of ours."""
+@contextmanager
+def region_errors() -> Iterator[None]:
+    """A foreign handle, and a region that cannot be read, are client errors (v1 §4.3)."""
     try:
-        return lookup(handle)
+        yield
     except RegionError as error:
         raise InferenceServerException(str(error)) from error
+
+
+def look_up(handle: object) -> Region:
+    """The region of a shared-memory handle; InferenceServerException when it is none of ours."""
+    with region_errors():
+        return lookup(handle)
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,8 @@ class Answer:
 
     def read_into(self, results: dict[Any, list[Any]]) -> None:
         """Fill the dict that ``run`` returns; v1's client errors where the reply does not fit."""
-        result.read_into(results, self.options, self.reply)
+        with region_errors():
+            result.read_into(results, self.options, self.reply)
 
 
 @dataclass(frozen=True)
@@ -219,7 +228,8 @@ class InferSession(ServerSession):
         with self._lock:
             self.correlation_id = options.correlation_id or self.correlation_id
             correlation_id = self.correlation_id
-        bound = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
+        with region_errors():
+            bound = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
         client_id = self._requests.next_id() if streaming_id else 0
         made = request.build(options, bound, self.model_version, correlation_id, client_id)
         return Sent(options, made, next_request_id(), started, perf_counter_ns() - started)

@@ -20,7 +20,6 @@ from tritonclient_shim.translate.tensors import (
     array_chunk,
     byte_size_of_one,
     check_input_type,
-    region_errors,
 )
 
 RAW = (1,)
@@ -42,7 +41,7 @@ class Region(Protocol):
         """Its size in bytes."""
 
     def read(self, offset: int, count: int) -> Buffer:
-        """Copy ``count`` bytes from ``offset``; RegionError when that cannot be done."""
+        """Copy ``count`` bytes from ``offset``; raises an error of its own when it cannot."""
 
 
 LookUp = Callable[[object], Region]
@@ -242,8 +241,7 @@ def _string_size(region: Region, count: int) -> int:
 
     A v2 server wants the exact size of the tensor (v2-mapping §8); v1 gave the region's.
     """
-    with region_errors():
-        content = region.read(0, region.byte_size)
+    content = region.read(0, region.byte_size)
     try:
         return strings.wire_length(content, count)
     except ValueError:  # the server says what is wrong with it

@@ -12,7 +12,6 @@ from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.model import Buffer, V1Reply, V1Result
 from tritonclient_shim.translate import strings
 from tritonclient_shim.translate.request import Options, OutputPlan
-from tritonclient_shim.translate.tensors import region_errors
 
 Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
@@ -104,8 +103,7 @@ def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
     if total == 0:
         return _empty_from_region(result, rows)
     string = result.datatype == dtypes.STRING.v2
-    with region_errors():
-        data = region.read(0, region.byte_size if string else result.byte_size)
+    data = region.read(0, region.byte_size if string else result.byte_size)
     if string:
         data = memoryview(data)[: strings.wire_length(data, total)]
     return arrays(result.datatype, result.dims, data, rows)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from math import prod
-from typing import Any, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from tritonclient_shim import dtypes
 from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.model import Buffer, TensorSpec
 from tritonclient_shim.shm.handles import is_handle
-from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.translate import strings
 
 _WANTED = (
@@ -64,12 +62,3 @@ def array_chunk(array: np.ndarray[Any, Any], spec: TensorSpec) -> tuple[Buffer, 
     if kind in _NO_BUFFER:
         dense = dense.view(np.int64)
     return dense, dense.nbytes
-
-
-@contextmanager
-def region_errors() -> Iterator[None]:
-    """Raise a RegionError of the block as InferenceServerException, chained to it (v1 §4.3)."""
-    try:
-        yield
-    except RegionError as error:
-        raise InferenceServerException(str(error)) from error
