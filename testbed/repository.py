@@ -16,7 +16,7 @@ from testbed.pbtxt import Name, render
 Config = Dict[str, Any]
 BEHAVIOURS = Path(__file__).with_name("models")
 LABELS_FILE = "labels.txt"
-NOT_LOADED = ("spare", "broken")
+NOT_LOADED = ("spare", "broken", "batch_64", "large_in", "large_out")
 # v1's thirteen datatypes, BF16 besides: name in "identity_<name>" → name in the configuration
 DATATYPES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
@@ -188,6 +188,16 @@ MODELS: dict[str, Model] = {
         "identity",
         [tensor(f"INPUT{i}", "fp32", [-1]) for i in (0, 1)],
         [tensor(f"OUTPUT{i}", "fp32", [-1]) for i in (0, 1)],
+    ),
+    # for the benchmarks: large one way, and next to no work in between
+    "large_in": _model(
+        "constant",
+        [tensor("INPUT0", "fp32", [3, 224, 224])],
+        [tensor("OUTPUT0", "fp32", [1000])],
+    ),
+    "batch_64": _identity("fp32", batch=64),
+    "large_out": _model(
+        "constant", [tensor("INPUT0", "fp32", [1])], [tensor("OUTPUT0", "fp32", [4_980_736])]
     ),
     "spare": _identity(*_ONE),
     "broken": _identity(*_ONE, behaviour="broken"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Iterator, Mapping, cast
+from typing import Any, Iterator, Mapping, NamedTuple, cast
 
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault
@@ -51,8 +50,7 @@ def look_up(handle: object) -> Region:
         return lookup(handle)
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """A request that the server has answered; reading its results may still fail."""
 
     request_id: int  # the server-side id (v1 §4.5)
@@ -65,8 +63,7 @@ class Answer:
             result.read_into(results, self.options, self.reply)
 
 
-@dataclass(frozen=True)
-class Sent:
+class Sent(NamedTuple):
     """What must be kept of a request until its outcome is read."""
 
     options: request.Options
@@ -177,7 +174,7 @@ class InferSession(ServerSession):
         """Send a request and return its client id; validation errors are raised here (v1 §5)."""
         sent = self._prepare(inputs, outputs, scalars, streaming_id=True)
         client_id = sent.request.id
-        self._requests.add(client_id, replace(sent, request=self._kept(sent.request)), callback)
+        self._requests.add(client_id, sent._replace(request=self._kept(sent.request)), callback)
         done = partial(self._completed, client_id, sent)
         try:
             call = self._lower(sent.request)
@@ -253,7 +250,7 @@ class InferSession(ServerSession):
         """Drop the input data of a request unless learning labels may need it again."""
         if any(item.class_count for item in made.outputs):
             return made
-        return replace(made, inputs=())
+        return made._replace(inputs=())
 
     def _read(self, sent: Sent, outcome: Outcome, received: int, counts: bool = True) -> Answer:
         try:

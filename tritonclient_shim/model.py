@@ -3,13 +3,14 @@
 A legacy call of either front becomes a :class:`V1Request`, is lowered to an
 :class:`InferCall` (KServe v2 terms, the batch dimension part of every shape), comes back
 as an :class:`InferReply` and is raised again to a :class:`V1Reply`. All of them are
-immutable; none of them knows a network or a legacy argument.
+immutable; none of them knows a network or a legacy argument. What every request makes anew is
+a named tuple, several times cheaper to make than a frozen dataclass; the rest are dataclasses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple, Tuple
 
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
@@ -32,8 +33,7 @@ class Endpoint:
     secure: bool = False
 
 
-@dataclass(frozen=True)
-class ShmSlice:
+class ShmSlice(NamedTuple):
     """The part of a registered shared-memory region that holds one tensor."""
 
     region: str
@@ -41,8 +41,7 @@ class ShmSlice:
     offset: int = 0
 
 
-@dataclass(frozen=True)
-class V1Input:
+class V1Input(NamedTuple):
     """One input in v1 terms: the dims of one batch entry, the bytes of the whole batch.
 
     ``dims`` is None when the request gave none (raw stub, bare shared-memory handle); the
@@ -56,8 +55,7 @@ class V1Input:
     shm: ShmSlice | None = None
 
 
-@dataclass(frozen=True)
-class V1Output:
+class V1Output(NamedTuple):
     """One requested output: raw tensor, or the ``class_count`` best classes per entry."""
 
     name: str
@@ -65,8 +63,7 @@ class V1Output:
     shm: ShmSlice | None = None
 
 
-@dataclass(frozen=True)
-class V1Request:
+class V1Request(NamedTuple):
     """An inference request in v1 terms: api.proto's ``InferRequestHeader`` and its data."""
 
     model_version: int  # -1: the latest
@@ -80,21 +77,15 @@ class V1Request:
     id: int = 0
 
 
-@dataclass(frozen=True)
-class V1Class:
-    """One class of a classification result; label is '' when there is none (v1 §4.2)."""
-
-    index: int
-    value: float  # a Python float holding the float32 value
-    label: str
+#: One class of a classification result: index, score as float32, label ('' without one; §4.2).
+V1Class = Tuple[int, float, str]
 
 
-@dataclass(frozen=True)
-class V1Result:
+class V1Result(NamedTuple):
     """One output in v1 terms: ``dims`` of one batch entry, ``data`` of the whole batch.
 
     ``data`` is None when the tensor lies in shared memory or was asked for as classes;
-    ``classes`` holds one tuple per batch entry and is None for a raw output.
+    ``classes`` holds one list per batch entry and is None for a raw output.
     """
 
     name: str
@@ -103,11 +94,10 @@ class V1Result:
     byte_size: int
     data: Buffer | None = None
     shm: ShmSlice | None = None
-    classes: tuple[tuple[V1Class, ...], ...] | None = None
+    classes: list[list[V1Class]] | None = None
 
 
-@dataclass(frozen=True)
-class V1Reply:
+class V1Reply(NamedTuple):
     """The answer to a :class:`V1Request`; ``outputs`` in the order they were asked for."""
 
     model_name: str
@@ -117,8 +107,7 @@ class V1Reply:
     id: int = 0
 
 
-@dataclass(frozen=True)
-class TensorIn:
+class TensorIn(NamedTuple):
     """One input tensor of a v2 call: the bytes are ``chunks`` joined, or lie in ``shm``."""
 
     name: str
@@ -129,8 +118,7 @@ class TensorIn:
     shm: ShmSlice | None = None
 
 
-@dataclass(frozen=True)
-class OutputSpec:
+class OutputSpec(NamedTuple):
     """One output asked of a v2 server; ``class_count`` 0 asks for the raw tensor."""
 
     name: str
@@ -138,8 +126,7 @@ class OutputSpec:
     shm: ShmSlice | None = None
 
 
-@dataclass(frozen=True)
-class InferCall:
+class InferCall(NamedTuple):
     """One inference in KServe v2 terms. ``model_version`` '' is the latest, ids 0 are none.
 
     ``sequence_id``, ``priority`` and ``timeout_us`` are unsigned 64-bit; a backend whose
@@ -158,8 +145,7 @@ class InferCall:
     timeout_us: int = 0
 
 
-@dataclass(frozen=True)
-class TensorOut:
+class TensorOut(NamedTuple):
     """One output tensor of a v2 reply; ``data`` is None when it lies in shared memory.
 
     ``data`` may be a view on the received message: copy before handing it to a user.
@@ -171,8 +157,7 @@ class TensorOut:
     data: Buffer | None = None
 
 
-@dataclass(frozen=True)
-class InferReply:
+class InferReply(NamedTuple):
     """The outcome of an :class:`InferCall`; outputs in the order the server sent them."""
 
     model_name: str

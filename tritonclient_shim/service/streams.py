@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING, Iterable, Iterator, cast
 
 from tritonclient_shim.backends.base import InferStream, Outcome, StreamingBackend
@@ -120,7 +119,7 @@ class _Flow:
         if not self._enter(entry) or self._stream is None:
             return False
         try:
-            call = replace(entry.exchange.call(), request_id=str(self._next_id()))
+            call = entry.exchange.call()._replace(request_id=str(self._next_id()))
             with self._changed:
                 self._owed[call.request_id] = entry
             self._stream.send(call)

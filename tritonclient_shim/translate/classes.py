@@ -10,6 +10,9 @@ from tritonclient_shim.model import Buffer, V1Class
 from tritonclient_shim.translate import introsort
 from tritonclient_shim.translate.strings import deserialize
 
+Scores = Any  # ndarray of a numeric dtype
+Indices = Any  # ndarray of integers
+
 #: Data types a server classifies (KServe v2 names). The others were refused by v1's server;
 #: asking a v2 server to classify a BYTES tensor ends the server (v2-mapping §1).
 CLASSIFIABLE = frozenset(
@@ -20,45 +23,49 @@ CLASSIFIABLE = frozenset(
 ALL_CLASSES = 2**31 - 1
 
 
-def best(scores: np.ndarray[Any, Any], count: int) -> list[int]:
-    """Scores of one batch entry (1-D) → indices of the ``count`` best, in the server's order.
+def best(rows: Scores, count: int) -> Indices:
+    """Scores of a batch (2-D) → indices of the ``count`` best of each entry, in the server's order.
 
-    The server's full sort is repeated only where it matters: among ties and NaNs.
+    The server's full sort is repeated only for the entries where it matters: those with ties
+    among the best, or with NaNs.
     """
-    size = scores.size
+    size = rows.shape[1]
     count = min(count, size)
-    candidates = _largest(scores, min(count + 1, size))
-    ranked = scores[candidates]
-    has_nan = scores.dtype.kind == "f" and bool(np.isnan(scores).any())
-    if has_nan or bool((ranked[1:] == ranked[:-1]).any()):
-        return introsort.descending(scores.tolist())[:count]
-    return candidates[:count].tolist()  # type: ignore[no-any-return]
+    candidates, ranked = _largest(rows, min(count + 1, size))
+    # NumPy sorts NaNs to the end of an ascending order: a NaN is the first of the ranked.
+    unsure = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1) | (ranked[:, 0] != ranked[:, 0])
+    chosen: Indices = candidates[:, :count]
+    for row in np.flatnonzero(unsure):
+        chosen[row] = introsort.descending(rows[row].tolist())[:count]
+    return chosen
 
 
-def _largest(scores: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
-    if count < scores.size:
-        chosen = np.argpartition(scores, scores.size - count)[scores.size - count :]
+def _largest(rows: Scores, count: int) -> tuple[Indices, Scores]:
+    """The ``count`` largest scores of each entry, in descending order, and their indices."""
+    size = rows.shape[1]
+    if count < size:
+        found = np.argpartition(rows, size - count, axis=1)[:, size - count :]
     else:
-        chosen = np.arange(scores.size)
-    return chosen[np.argsort(scores[chosen])[::-1]]
+        found = np.broadcast_to(np.arange(size), rows.shape)
+    scores = np.take_along_axis(rows, found, 1)
+    order = np.argsort(scores, axis=1)[:, ::-1]
+    return np.take_along_axis(found, order, 1), np.take_along_axis(scores, order, 1)
 
 
-def from_scores(
-    scores: np.ndarray[Any, Any], count: int, labels: Sequence[str]
-) -> tuple[V1Class, ...]:
-    """Scores of one batch entry, and labels by index → its classes with float32 values.
+def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1Class]]:
+    """Scores of a batch (2-D), and labels by index → the classes of each batch entry.
 
-    The value is the score rounded to float32 whatever the tensor's type (v1 §4.2).
+    Values are the scores rounded to float32 whatever the tensor's type (v1 §4.2).
     """
-    indices = best(scores, count)
+    indices = best(rows, count)
     with np.errstate(over="ignore"):
         # v1 §4.2: 0.0 also for -0.0, which v1's messages dropped as if it were the default.
-        values = (scores[indices].astype(np.float32) + np.float32(0)).tolist()
-    known = len(labels)
-    return tuple(
-        V1Class(index, value, labels[index] if index < known else "")
-        for index, value in zip(indices, values)
-    )
+        values = np.take_along_axis(rows, indices, 1).astype(np.float32) + np.float32(0)
+    known = [*labels, *[""] * (rows.shape[1] - len(labels))]
+    return [
+        [(index, value, known[index]) for index, value in zip(*row)]
+        for row in zip(indices.tolist(), values.tolist())
+    ]
 
 
 def from_text(text: bytes) -> V1Class:
@@ -69,19 +76,19 @@ def from_text(text: bytes) -> V1Class:
     value, index, *label = text.split(b":", 2)
     with np.errstate(over="ignore"):
         number = float(np.float32(float(value))) + 0.0  # no -0.0, as above
-    return V1Class(int(index), number, label[0].decode("utf-8", "replace") if label else "")
+    return int(index), number, label[0].decode("utf-8", "replace") if label else ""
 
 
-def from_texts(data: Buffer, batch_size: int) -> tuple[tuple[V1Class, ...], ...]:
+def from_texts(data: Buffer, batch_size: int) -> list[list[V1Class]]:
     """A BYTES tensor of class strings → the classes of each batch entry."""
     entries = [from_text(text) for text in deserialize(data)]
     per_entry = len(entries) // batch_size if batch_size else 0
-    return tuple(tuple(entries[i * per_entry : (i + 1) * per_entry]) for i in range(batch_size))
+    return [entries[i * per_entry : (i + 1) * per_entry] for i in range(batch_size)]
 
 
 def labels_by_index(classes: Sequence[V1Class]) -> list[str]:
     """All classes of one batch entry, in any order → their labels by class index."""
-    labels = [""] * (1 + max((entry.index for entry in classes), default=-1))
-    for entry in classes:
-        labels[entry.index] = entry.label
+    labels = [""] * (1 + max((index for index, _, _ in classes), default=-1))
+    for index, _, label in classes:
+        labels[index] = label
     return labels

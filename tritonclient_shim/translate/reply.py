@@ -56,7 +56,7 @@ def _result(
     spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
     if item.class_count and tensor.datatype == dtypes.STRING.v2:  # the server has classified it
         texts = classes.from_texts(tensor.data or b"", request.batch_size)
-        found = tuple(row[: item.class_count] for row in texts)
+        found = [row[: item.class_count] for row in texts]
         return V1Result(item.name, spec.datatype, (), 0, classes=found)
     dims = _entry_dims(profile, request, spec, tensor)
     if item.class_count:
@@ -97,7 +97,7 @@ def _byte_size(spec: TensorSpec, tensor: TensorOut, dims: tuple[int, ...], batch
 
 def _classify(
     spec: TensorSpec, count: int, tensor: TensorOut, batch_size: int, labels: Labels
-) -> tuple[tuple[V1Class, ...], ...]:
+) -> list[list[V1Class]]:
     """Raw scores of a batch → the best classes of each entry, the entry flattened (v1 §4.2)."""
     scores = np.frombuffer(tensor.data or b"", dtype=dtypes.BY_V2[spec.datatype].numpy)
     if scores.size == 0:
@@ -105,4 +105,4 @@ def _classify(
         raise ServerFault(class_not_available(spec.name, spec.datatype), "UNSUPPORTED")
     rows = scores.reshape(batch_size, -1)
     known = labels(spec, rows.shape[1])
-    return tuple(classes.from_scores(row, count, known) for row in rows)
+    return classes.from_scores(rows, count, known)

@@ -7,9 +7,8 @@ the inputs. Both check in v1's order and raise v1's texts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
-from typing import Any, Callable, Mapping, MutableMapping, Protocol
+from typing import Any, Callable, Mapping, MutableMapping, NamedTuple, Protocol
 
 from tritonclient_shim import dtypes
 from tritonclient_shim.errors import InferenceServerException
@@ -47,8 +46,7 @@ class Region(Protocol):
 LookUp = Callable[[object], Region]
 
 
-@dataclass(frozen=True)
-class OutputPlan:
+class OutputPlan(NamedTuple):
     """One requested output: the caller's key, and what to put under it."""
 
     key: Any  # the object the caller used as key; it is the key of the result too
@@ -56,8 +54,7 @@ class OutputPlan:
     region: Region | None = None
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Everything of a request but its inputs (v1's request options)."""
 
     outputs: tuple[OutputPlan, ...]

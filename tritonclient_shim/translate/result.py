@@ -39,7 +39,7 @@ def read_into(results: dict[Any, list[Any]], options: Options, reply: V1Reply) -
 def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[Any]:
     if plan.output.class_count is not None:
         if result.classes is not None:
-            return [[(c.index, c.value, c.label) for c in row] for row in result.classes]
+            return list(result.classes)
         if asked:  # (CLASS, 0): the server returned the tensor, v1 looked for classes (§3.8)
             raise InferenceServerException(
                 f"unexpected batch entry 0 requested for output '{result.name}', "

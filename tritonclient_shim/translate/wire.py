@@ -214,8 +214,8 @@ def _add_output(header: api_pb2.InferResponseHeader, result: V1Result) -> None:
         return
     for entry in result.classes:
         classes = output.batch_classes.add()
-        for found in entry:
-            classes.cls.add(idx=found.index, value=found.value, label=found.label)
+        for index, value, label in entry:
+            classes.cls.add(idx=index, value=value, label=label)
 
 
 def raw_outputs(reply: V1Reply) -> list[bytes]:
