@@ -1,0 +1,103 @@
+"""Serve v1's wire protocol, HTTP and gRPC, in front of a Triton server."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tritonclient_shim.model import GRPC, HTTP
+
+if TYPE_CHECKING:
+    from tritonclient_shim.gateway.options import Address
+    from tritonclient_shim.gateway.serve import Bound
+
+_MISSING = (
+    "the gateway needs {name}, which is not installed: pip install 'tritonclient-shim[gateway]'"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tritonclient-shim gateway``."""
+    from tritonclient_shim.gateway.options import LARGEST_MESSAGE, Options
+
+    add = parser.add_argument
+    add("--http", type=_address, default="127.0.0.1:8000", metavar="HOST:PORT",
+        help="where to serve v1's HTTP; port 0 lets the system choose")  # fmt: skip
+    add("--grpc", type=_address, default="127.0.0.1:8001", metavar="HOST:PORT",
+        help="where to serve v1's gRPC; port 0 lets the system choose")  # fmt: skip
+    add("--triton-grpc", required=True, metavar="HOST:PORT", default=argparse.SUPPRESS,
+        help="gRPC address of the Triton server; grpcs://HOST:PORT for TLS")  # fmt: skip
+    add("--triton-http", metavar="HOST:PORT", default=argparse.SUPPRESS,
+        help="its HTTP address, for requests that come over HTTP (otherwise those, too, go "
+        "to Triton over gRPC); https://HOST:PORT for TLS")  # fmt: skip
+    add("--server-id", metavar="ID", default=argparse.SUPPRESS,
+        help="the server id that clients are told, such as v1's default inference:0 "
+        "(otherwise Triton's own --id)")  # fmt: skip
+    add("--max-body-bytes", type=_positive, default=LARGEST_MESSAGE, metavar="N",
+        help="largest request; also the sum of the HTTP bodies held at one time")  # fmt: skip
+    add("--max-in-flight", type=_positive, default=Options.max_in_flight, metavar="N",
+        help="requests per protocol that are answered at one time; more wait")  # fmt: skip
+    add("--grace", type=float, default=Options.grace, metavar="SECONDS",
+        help="how long a stop waits for requests that are being answered")  # fmt: skip
+    add("--access-log", action="store_true", default=argparse.SUPPRESS,
+        help="a line on stderr for each request")  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until SIGTERM or SIGINT → exit status."""
+    try:
+        from tritonclient_shim.gateway import serve
+    except ImportError as error:
+        return _fail(_MISSING.format(name=error.name))
+    _log_to_stderr()
+    try:
+        serve.run(_options(arguments), _announce)
+    except (OSError, RuntimeError) as error:  # the address is taken, or is not ours
+        return _fail(f"cannot start: {error}")
+    return 0
+
+
+def _options(arguments: argparse.Namespace) -> Any:
+    from tritonclient_shim.gateway.options import Options
+    from tritonclient_shim.translate.endpoint import parse_url
+
+    given = dict(vars(arguments))
+    given.pop("run")
+    given["triton_grpc"] = parse_url(given["triton_grpc"], GRPC)
+    if "triton_http" in given:
+        given["triton_http"] = parse_url(given["triton_http"], HTTP)
+    return Options(**given)
+
+
+def _announce(bound: Bound) -> None:
+    """One line of JSON, for whoever started the gateway with port 0."""
+    print(json.dumps({"http": str(bound.http), "grpc": str(bound.grpc)}), flush=True)
+
+
+def _fail(text: str) -> int:
+    print(f"tritonclient-shim gateway: {text}", file=sys.stderr)
+    return 1
+
+
+def _log_to_stderr() -> None:
+    import logging
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    logging.getLogger("tritonclient_shim.gateway").setLevel(logging.INFO)
+
+
+def _address(text: str) -> Address:
+    from tritonclient_shim.gateway.options import Address
+
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"expected HOST:PORT, got {text!r}")
+    return Address(host.strip("[]") or "127.0.0.1", int(port))
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
+    return int(text)

@@ -1,0 +1,101 @@
+"""v1's gRPC service of the gateway (v1 §9.2). Imports grpc."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Iterator
+
+import grpc
+
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.gateway.access import Access
+from tritonclient_shim.gateway.grpc_stream import V1Stream
+from tritonclient_shim.gateway.options import LARGEST_MESSAGE, Options
+from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
+from tritonclient_shim.protos import retired_pb2
+from tritonclient_shim.service.control import with_regions_for_v1_clients
+
+
+class GatewayServicer(v1.GRPCServiceServicer):
+    """Answers every rpc with gRPC status OK; refusals are in ``request_status``."""
+
+    def __init__(self, upstream: Upstream, access: Access) -> None:
+        self._upstream = upstream
+        self._control = upstream.control
+        self._access = access
+
+    def Status(self, request: Any, context: Any) -> Any:
+        return self._answer(pb.StatusResponse, self._upstream.status, request)
+
+    def Health(self, request: Any, context: Any) -> Any:
+        return self._answer(pb.HealthResponse, self._control.health, request)
+
+    def ModelControl(self, request: Any, context: Any) -> Any:
+        return self._answer(pb.ModelControlResponse, self._upstream.model_control, request)
+
+    def Repository(self, request: Any, context: Any) -> Any:
+        return self._answer(pb.RepositoryResponse, self._control.repository, request)
+
+    def Profile(self, request: Any, context: Any) -> Any:
+        """v1's until 1.6."""
+        return self._answer(retired_pb2.ProfileResponse, self._control.profile, request)
+
+    def SharedMemoryControl(self, request: Any, context: Any) -> Any:
+        response = self._answer(
+            pb.SharedMemoryControlResponse, self._control.shared_memory_control, request
+        )
+        return with_regions_for_v1_clients(response)
+
+    def Infer(self, request: Any, context: Any) -> Any:
+        with self._access.entry("grpc", f"Infer {request.model_name}") as entry:
+            try:
+                response = self._upstream.infer.infer(request)
+            except InferenceServerException as error:
+                response = not_inferred(self._upstream, request, error)
+            entry.status = response.request_status
+        return response
+
+    def StreamInfer(self, request_iterator: Any, context: Any) -> Iterator[Any]:
+        stream = V1Stream(self._upstream, request_iterator)
+        context.add_callback(stream.cancel)
+        for response in stream:
+            self._access.note("grpc", "StreamInfer", response.request_status)
+            yield response
+
+    def _answer(self, response_class: Any, ask: Any, request: Any) -> Any:
+        name = type(request).__name__.replace("Request", "")
+        with self._access.entry("grpc", name) as entry:
+            response = self._upstream.answered(response_class, lambda: ask(request))
+            entry.status = response.request_status
+        return response
+
+
+def not_inferred(upstream: Upstream, request: Any, error: BaseException) -> Any:
+    """The response to a request that got no answer; it has the request's id (v1 §9.2)."""
+    return pb.InferResponse(
+        request_status=upstream.failure(error), meta_data={"id": request.meta_data.id}
+    )
+
+
+def open_server(options: Options, upstream: Upstream, access: Access) -> tuple[Any, int]:
+    """A bound server that has not been started, and its port.
+
+    A thread answers each call, and a call for which there is no thread is not read yet: its
+    client waits. Raises RuntimeError or OSError when the address is taken.
+    """
+    largest = min(options.max_body_bytes, LARGEST_MESSAGE)
+    server = grpc.server(
+        ThreadPoolExecutor(options.max_in_flight, thread_name_prefix="gateway-grpc"),
+        options=(
+            ("grpc.max_receive_message_length", largest),
+            ("grpc.max_send_message_length", LARGEST_MESSAGE),
+            ("grpc.so_reuseport", 0),  # or a second gateway would take over half the calls
+        ),
+    )
+    v1.add_GRPCServiceServicer_to_server(GatewayServicer(upstream, access), server)
+    port = server.add_insecure_port(str(options.grpc))
+    if not port:
+        raise OSError(f"cannot listen on {options.grpc}: is the address in use?")
+    return server, port

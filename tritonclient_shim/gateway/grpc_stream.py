@@ -1,0 +1,115 @@
+"""``StreamInfer`` of the gateway: one v1 stream over v2 streams, one after another if need be.
+
+v1's clients wait for ever when a stream breaks (v1 §5). So this one does not break while its
+client is there: what the v2 server has left unanswered is answered here, with UNAVAILABLE, and
+the next request opens another v2 stream.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from functools import partial
+from typing import Any, Iterator
+
+import grpc
+
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.service.streams import OrderedStream
+
+
+class _Feed:
+    """The client's requests, one reader at a time, and the ids of those not yet answered.
+
+    The thread that feeds a v2 stream may still wait for a request when that stream has broken.
+    What it then gets is kept for the next stream: each stream has a number, and nothing is
+    handed out under an old one.
+    """
+
+    def __init__(self, requests: Iterator[Any]) -> None:
+        self._requests = requests
+        self._reading = threading.Lock()
+        self._lock = threading.Lock()
+        self._number = 0
+        self._ids: deque[int] = deque()
+        self._kept: list[Any] = []
+
+    def requests(self) -> Iterator[Any]:
+        """What is left for the current v2 stream, as it comes."""
+        return iter(partial(self._read, self._number), None)
+
+    def first(self) -> Any:
+        """The next request for the current v2 stream; None when the client has no more."""
+        return self._read(self._number)
+
+    def answered(self) -> None:
+        """The oldest request has been answered."""
+        with self._lock:
+            self._ids.popleft()
+
+    def abandoned(self) -> list[int]:
+        """The ids of the requests that the current v2 stream leaves unanswered; it has ended."""
+        with self._lock:
+            self._number += 1
+            ids = list(self._ids)
+            self._ids.clear()
+            return ids
+
+    def _read(self, number: int) -> Any:
+        with self._reading:
+            request = self._kept.pop() if self._kept else self._next()
+            with self._lock:
+                if request is not None and number == self._number:
+                    self._ids.append(request.meta_data.id)
+                    return request
+            if request is not None:
+                self._kept.append(request)
+            return None
+
+    def _next(self) -> Any:
+        try:
+            return next(self._requests, None)
+        except grpc.RpcError:  # the client is gone
+            return None
+
+
+class V1Stream:
+    """Iterates over the responses to the requests of one v1 stream, in their order."""
+
+    def __init__(self, upstream: Upstream, requests: Iterator[Any]) -> None:
+        self._upstream = upstream
+        self._feed = _Feed(requests)
+        self._stream: OrderedStream | None = None
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """The client is gone: drop the v2 stream."""
+        self._cancelled = True
+        if self._stream is not None:
+            self._stream.cancel()
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._until_broken(self._feed.requests())
+        while not self._cancelled:
+            first = self._feed.first()
+            if first is None:
+                return
+            yield from self._until_broken(itertools.chain([first], self._feed.requests()))
+
+    def _until_broken(self, requests: Iterator[Any]) -> Iterator[Any]:
+        self._stream = self._upstream.infer.stream(requests)
+        if self._cancelled:  # meanwhile
+            self._stream.cancel()
+        broken = InferenceServerException("its stream was closed")
+        try:
+            for response in self._stream:
+                self._feed.answered()
+                yield response
+        except InferenceServerException as error:
+            broken = error
+        for number in self._feed.abandoned():
+            failure = self._upstream.failure(broken)
+            yield pb.InferResponse(request_status=failure, meta_data={"id": number})

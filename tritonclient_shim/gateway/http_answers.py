@@ -1,0 +1,95 @@
+"""v1's HTTP answers: 200, 400 and 405, NV-Status, bodies in three formats (v1 §9.1)."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+from urllib.parse import parse_qs
+
+from aiohttp import web
+from google.protobuf import json_format, text_format
+
+from tritonclient_shim.model import Buffer
+from tritonclient_shim.protos import request_status_pb2
+
+OK, BAD_REQUEST, NOT_ALLOWED = 200, 400, 405
+
+BINARY, TEXT, JSON = "binary", "text", "json"
+_CONTENT_TYPES = {
+    BINARY: "application/octet-stream",
+    TEXT: "text/plain",
+    JSON: "application/json",
+}
+
+#: libcurl, which v1's clients use, gives up on header lines of 100 KB.
+LONGEST_HEADER = 64 * 1024
+_LONGEST_MESSAGE = 16 * 1024
+#: From this size on, parts of a body are sent one by one rather than joined.
+_LARGE = 256 * 1024
+
+
+def query_format(query: str) -> str:
+    """The value of ``format`` in a query, '' without one."""
+    return parse_qs(query, keep_blank_values=True).get("format", [""])[-1]
+
+
+def one_line(message: Any) -> str:
+    """A message as the value of a header: text format, one line, ASCII."""
+    return text_format.MessageToString(message, as_one_line=True)
+
+
+def status_header(status: Any) -> str:
+    """RequestStatus → the value of NV-Status."""
+    if len(status.msg) <= _LONGEST_MESSAGE:
+        return one_line(status)
+    short = request_status_pb2.RequestStatus()
+    short.CopyFrom(status)
+    short.msg = f"{status.msg[:_LONGEST_MESSAGE]}…"
+    return one_line(short)
+
+
+def refusal(code: int) -> web.Response:
+    """The answer to a bad path or method: no NV-Status, no body."""
+    return web.Response(status=code)
+
+
+def answer(
+    status: Any, body: bytes = b"", kind: str = BINARY, good: bool = True, **headers: str
+) -> web.Response:
+    """An answer of a handler: 200 if the call succeeded with a ``good`` result, else 400."""
+    success = status.code == request_status_pb2.SUCCESS
+    return web.Response(
+        status=OK if success and good else BAD_REQUEST,
+        headers={"NV-Status": status_header(status), "Content-Type": _CONTENT_TYPES[kind]},
+        body=body if success else b"",
+    )
+
+
+def body_of(message: Any, kind: str) -> bytes:
+    """A message as a body, multi-line where it is text."""
+    if kind == BINARY:
+        return bytes(message.SerializeToString())
+    if kind == JSON:
+        # As of 1.13: the fields' own names; before, lowerCamelCase (v1 §9.1).
+        return json_format.MessageToJson(message, preserving_proto_field_name=True).encode()
+    return text_format.MessageToString(message).encode()
+
+
+def answer_message(status: Any, message: Any, kind: str) -> web.Response:
+    """An answer of which the body is a message."""
+    return answer(status, body_of(message, kind), kind)
+
+
+async def send(
+    request: web.BaseRequest, headers: dict[str, str], parts: Sequence[Buffer]
+) -> web.StreamResponse:
+    """Send status 200 and a body in parts; large parts are not copied."""
+    size = sum(memoryview(part).nbytes for part in parts)
+    if size < _LARGE:
+        return web.Response(headers=headers, body=b"".join(parts))
+    response = web.StreamResponse(headers=headers)
+    response.content_length = size
+    await response.prepare(request)
+    for part in parts:
+        await response.write(memoryview(part).cast("B"))
+    await response.write_eof()
+    return response

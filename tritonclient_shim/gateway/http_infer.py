@@ -1,0 +1,183 @@
+"""``POST /api/infer`` (v1 §9.1): tensors in the body, the rest in headers."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from aiohttp import web
+from google.protobuf import text_format
+
+from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.errors import Fault, InferenceServerException
+from tritonclient_shim.gateway.access import Entry
+from tritonclient_shim.gateway.gate import Gate
+from tritonclient_shim.gateway.http_answers import (
+    BAD_REQUEST,
+    BINARY,
+    LONGEST_HEADER,
+    TEXT,
+    answer,
+    body_of,
+    one_line,
+    refusal,
+    send,
+)
+from tritonclient_shim.gateway.http_body import BodyTooLarge, read_body
+from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.ids import next_request_id
+from tritonclient_shim.model import V1Reply
+from tritonclient_shim.protos import api_pb2
+from tritonclient_shim.service import status
+from tritonclient_shim.service.infer import Exchange
+from tritonclient_shim.translate import wire
+
+_NO_HEADER = "The request header should contain 'NV-InferRequest'"
+
+
+class HttpInference:
+    """Answers inference requests; no thread waits while the v2 server computes."""
+
+    def __init__(
+        self, upstream: Upstream, executor: Executor, gate: Gate, max_body_bytes: int
+    ) -> None:
+        self._upstream = upstream
+        self._executor = executor
+        self._gate = gate
+        self._max_body_bytes = max_body_bytes
+
+    async def infer(
+        self, request: web.BaseRequest, model: str, version: str, binary: bool, entry: Entry
+    ) -> web.StreamResponse:
+        """One request for a model; ``version`` is '' for the latest.
+
+        ``binary``: the response header behind the tensors is a serialised message, not text.
+        """
+        text = request.headers.get("NV-InferRequest")
+        if text is None:
+            return web.Response(status=BAD_REQUEST, text=_NO_HEADER)
+        header = parse_header(text)
+        if header is None:
+            return refusal(BAD_REQUEST)
+        number = next_request_id()
+        try:
+            async with self._gate.room(request.content_length or 0):
+                reply = await self._answer(request, model, version, header, number)
+                entry.status = self._upstream.success(number)
+                return await send(request, *_success(entry.status, reply, binary))
+        except BodyTooLarge as error:
+            return _failure(entry, error.status(self._upstream, number), header)
+        except InferenceServerException as error:
+            return _failure(entry, refused(self._upstream, error), header)
+
+    async def _answer(
+        self,
+        request: web.BaseRequest,
+        model: str,
+        version: str,
+        header: api_pb2.InferRequestHeader,
+        number: int,
+    ) -> V1Reply:
+        body = await read_body(request, self._max_body_bytes)
+        exchange = Exchange(
+            self._upstream.infer,
+            model,
+            _version(version),
+            header,
+            lambda profile: wire.split_body(profile, header, body),
+            number,
+        )
+        outcome = await self._send(exchange)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, exchange.reply, outcome)
+
+    async def _send(self, exchange: Exchange) -> Outcome:
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Future[Outcome] = loop.create_future()
+
+        def done(outcome: Outcome) -> None:
+            with suppress(RuntimeError):  # the gateway has stopped meanwhile
+                loop.call_soon_threadsafe(_settle, arrived, outcome)
+
+        await loop.run_in_executor(self._executor, partial(self._start, exchange, done))
+        return await arrived
+
+    def _start(self, exchange: Exchange, done: Any) -> None:
+        try:
+            self._upstream.backend.infer_async(exchange.call(), done)
+        except Fault as fault:
+            done(fault)
+
+
+def _settle(arrived: asyncio.Future[Outcome], outcome: Outcome) -> None:
+    if not arrived.done():
+        arrived.set_result(outcome)
+
+
+def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
+    """The value of NV-InferRequest → its message; None when it is not in text format."""
+    try:
+        return text_format.Parse(text, api_pb2.InferRequestHeader())
+    except text_format.ParseError:
+        return None
+
+
+def _version(digits: str) -> int:
+    return int(digits) if digits else -1
+
+
+def refused(upstream: Upstream, error: InferenceServerException) -> Any:
+    """An error of the service → v1's status, also when the v2 server did not answer."""
+    try:
+        return status.refused(error)
+    except InferenceServerException:
+        return upstream.failure(error)
+
+
+def _success(status: Any, reply: V1Reply, binary: bool) -> tuple[dict[str, str], list[Any]]:
+    """The reply → headers, and the body: raw outputs, then the response header again."""
+    header = wire.response_header(reply)
+    told = readable(header)
+    headers = {
+        "NV-Status": one_line(status),
+        "NV-InferResponse": _within_limit(told),
+        "Content-Type": "application/octet-stream",
+    }
+    tail = body_of(header, BINARY) if binary else body_of(told, TEXT)
+    parts = [result.data for result in reply.outputs if result.data is not None]
+    return headers, [*parts, tail]
+
+
+def readable(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader:
+    """The header for text format, in which an older client takes no field that it does not know.
+
+    That is ``data_type``, new in 1.12. Clients as of then take its absence.
+    """
+    told = api_pb2.InferResponseHeader()
+    told.CopyFrom(header)
+    for output in told.output:
+        output.ClearField("data_type")
+    return told
+
+
+def _within_limit(header: api_pb2.InferResponseHeader) -> str:
+    """The value of NV-InferResponse; clients read classes from the body, so they may go."""
+    text = one_line(header)
+    if len(text) <= LONGEST_HEADER:
+        return text
+    short = api_pb2.InferResponseHeader()
+    short.CopyFrom(header)
+    for output in short.output:
+        output.ClearField("batch_classes")
+    return one_line(short)
+
+
+def _failure(entry: Entry, failed: Any, header: api_pb2.InferRequestHeader) -> web.Response:
+    """A refused request: its response header holds only the id, if it has one (v1 §9.1)."""
+    entry.status = failed
+    response = answer(failed)
+    response.headers["NV-InferResponse"] = one_line(api_pb2.InferResponseHeader(id=header.id))
+    return response

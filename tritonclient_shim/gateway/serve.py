@@ -1,0 +1,74 @@
+"""One gateway from start to end: both fronts, signals, and a stop that lets requests finish."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from tritonclient_shim.gateway.access import Access
+from tritonclient_shim.gateway.grpc_service import open_server
+from tritonclient_shim.gateway.http_service import HttpService, open_runner
+from tritonclient_shim.gateway.options import Address, Options
+from tritonclient_shim.gateway.upstream import Upstream
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Where a gateway listens."""
+
+    http: Address
+    grpc: Address
+
+
+def run(options: Options, ready: Callable[[Bound], None]) -> None:
+    """Serve until SIGTERM or SIGINT; ``ready`` is called once, when both fronts listen.
+
+    Raises OSError when an address cannot be had.
+    """
+    asyncio.run(_serve(options, ready))
+
+
+async def _serve(options: Options, ready: Callable[[Bound], None]) -> None:
+    stop = asyncio.Event()
+    for number in _SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        bound = await _open(options, stack)
+        ready(bound)
+        await stop.wait()
+        _until_second_signal()
+
+
+def _until_second_signal() -> None:
+    """From now on a signal ends the process at once."""
+    for number in _SIGNALS:
+        asyncio.get_running_loop().remove_signal_handler(number)
+
+
+async def _open(options: Options, stack: AsyncExitStack) -> Bound:
+    """Open both fronts; ``stack`` closes them, the last first."""
+    access = Access(options.access_log)
+    over_grpc = Upstream(options.triton_grpc, options.server_id)
+    stack.callback(over_grpc.close)
+    over_http = over_grpc
+    if options.triton_http is not None:
+        over_http = Upstream(options.triton_http, options.server_id)
+        stack.callback(over_http.close)
+    service = HttpService(options, over_http, access)
+    stack.callback(service.close)
+    server, grpc_port = open_server(options, over_grpc, access)
+    stack.push_async_callback(_stop_grpc, server, options.grace)
+    runner, http_port = await open_runner(options, service)
+    stack.push_async_callback(runner.cleanup)
+    server.start()
+    return Bound(Address(options.http.host, http_port), Address(options.grpc.host, grpc_port))
+
+
+async def _stop_grpc(server: Any, grace: float) -> None:
+    stopped = server.stop(grace)
+    await asyncio.get_running_loop().run_in_executor(None, stopped.wait)

@@ -1,0 +1,122 @@
+"""The v2 server behind the gateway, as v1's service that always answers."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Callable, TypeVar
+
+from tritonclient_shim.errors import InferenceServerException, ServerFault
+from tritonclient_shim.ids import next_request_id
+from tritonclient_shim.model import Endpoint
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos import request_status_pb2
+from tritonclient_shim.service.control import ControlService
+from tritonclient_shim.service.infer import InferService
+from tritonclient_shim.session import ServerSession
+
+R = TypeVar("R")
+
+log = logging.getLogger("tritonclient_shim.gateway")
+
+#: Seconds for which model configurations and labels are believed. Models may be reloaded
+#: through another gateway, or behind the back of all.
+BELIEVED = 30.0
+
+
+class _Session(ServerSession):
+    """A server of which the id may be given, and is known even while it does not answer."""
+
+    def __init__(self, endpoint: Endpoint, server_id: str) -> None:
+        super().__init__(endpoint)
+        self._server_id = server_id
+
+    @property
+    def known_id(self) -> str:
+        """The server's id as far as known, without asking."""
+        return self._server_id
+
+
+class Upstream:
+    """One v2 server over one protocol; every method may be called from any thread."""
+
+    def __init__(self, endpoint: Endpoint, server_id: str = "") -> None:
+        self._given_id = server_id
+        self._session = _Session(endpoint, server_id)
+        self._infer = InferService(self._session)
+        self._renew_at = time.monotonic() + BELIEVED
+        self.control = ControlService(self._session)
+
+    @property
+    def known_id(self) -> str:
+        """The server's id as far as known, without asking."""
+        return self._session.known_id
+
+    @property
+    def backend(self) -> Any:
+        """The backend of this server. Raises Fault."""
+        return self._session.backend
+
+    @property
+    def infer(self) -> InferService:
+        """The inference service; what it knows of models is at most :data:`BELIEVED` old."""
+        now = time.monotonic()
+        if now > self._renew_at:
+            self._renew_at = now + BELIEVED
+            self._infer = InferService(self._session)
+        return self._infer
+
+    def close(self) -> None:
+        """Give the connections up."""
+        self._session.close()
+
+    def status(self, request: pb.StatusRequest) -> pb.StatusResponse:
+        """State of the server and its models, under the id that the gateway was given."""
+        response = self.control.status(request)
+        if self._given_id and response.HasField("server_status"):
+            response.server_status.id = self._given_id
+        return response
+
+    def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
+        """Load or unload a model; what was known of it is forgotten."""
+        response = self.control.model_control(request)
+        self._renew_at = 0.0
+        return response
+
+    def answered(self, response_class: Callable[..., R], ask: Callable[[], R]) -> R:
+        """What ``ask`` returns; if the v2 server did not answer, a response that says so."""
+        try:
+            return ask()
+        except InferenceServerException as error:
+            return response_class(request_status=self.failure(error))
+
+    def success(self, request_id: int) -> Any:
+        """v1's status of a request that was answered."""
+        return request_status_pb2.RequestStatus(
+            code=request_status_pb2.SUCCESS,
+            server_id=self._session.server_id(),
+            request_id=request_id,
+        )
+
+    def failure(self, error: BaseException) -> Any:
+        """v1's status of a request to which there is no answer, in v1's form all the same."""
+        code, text, request_id = self._worded(error)
+        return request_status_pb2.RequestStatus(
+            code=code,
+            msg=text,
+            server_id=self._session.known_id,
+            request_id=request_id or next_request_id(),
+        )
+
+    def _worded(self, error: BaseException) -> tuple[int, str, int]:
+        if not isinstance(error, InferenceServerException):
+            log.error("a request failed inside the gateway", exc_info=error)
+            text = f"the gateway failed: {type(error).__name__}: {error}"
+            return request_status_pb2.INTERNAL, text, 0
+        if isinstance(error.__cause__, ServerFault):  # with a code that v1 did not have
+            return request_status_pb2.UNKNOWN, error.message() or "", error.request_id()
+        where = self._session.endpoint.address
+        text = (
+            f"no answer from the inference server behind this gateway, {where}: {error.message()}"
+        )
+        return request_status_pb2.UNAVAILABLE, text, 0
