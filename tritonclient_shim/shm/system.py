@@ -5,11 +5,12 @@ unlinks the key, so that every handle and every server that has it goes on worki
 object outlives its process unless somebody destroys it; a process that merely attached
 never deletes anything (Python's resource tracker is not involved).
 
-Unlike v1 the bytes are copied through the object's file descriptor and not through a
-mapping. A mapping kills the process with SIGBUS when another ``create`` has shrunk the
-object, or when ``/dev/shm`` is full (64 MiB in a default container); here both are errors.
-The kernel keeps one page cache, so a server that maps the object sees the same bytes.
-Cost: one open descriptor per live handle, as v1 up to 1.11 (and as Python's own ``mmap``).
+Unlike v1 a shrunk object, or a full ``/dev/shm`` (64 MiB in a default container), is an error:
+to a process that only uses a mapping both are SIGBUS. Small tensors are copied through the
+object's descriptor. Large ones go through a mapping, twice as fast, after the object's size has
+been checked and its memory been reserved; what remains is another process shrinking the
+object during the copy. The kernel keeps one page cache, so a server sees the same bytes.
+Cost: one open descriptor per live handle, two for a handle used for large tensors.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ import mmap
 import os
 import weakref
 from types import ModuleType
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
 from tritonclient_shim.shm.region import SYSTEM, Region, RegionError
+
+Bytes = Any  # ndarray of uint8
 
 #: v1's error codes and texts (v1 §7.1).
 NO_DESCRIPTOR, NO_SIZE, NO_MAPPING, NO_UNLINK = -2, -3, -4, -5
@@ -49,20 +52,27 @@ def create(name: str, key: str, byte_size: int) -> Region:
     return Region(kind=SYSTEM, name=name, key=key, byte_size=byte_size, memory=memory)
 
 
-class SystemMemory:
-    """The bytes of one shared-memory object, reached through its descriptor.
+#: Tensors of so many bytes and more are copied through a mapping.
+LARGE = 1 << 20
 
-    The descriptor is closed when the last reference to this object goes.
+
+class SystemMemory:
+    """The bytes of one shared-memory object, reached through its descriptor or a mapping.
+
+    Both are given up when the last reference to this object goes.
     """
 
     def __init__(self, name: str, key: str, descriptor: int) -> None:
         self._name = name
         self._key = key
         self._descriptor = descriptor
+        self._mapping: Bytes = np.empty(0, np.uint8)
         weakref.finalize(self, os.close, descriptor).atexit = False
 
     def read(self, offset: int, count: int) -> memoryview:
         """Return a copy of ``count`` bytes; RegionError if the object was shrunk meanwhile."""
+        if count >= LARGE:
+            return self._mapped(offset + count)[offset : offset + count].copy().data
         copy = np.empty(count, np.uint8).data  # unlike a bytearray, not filled with zeros first
         done = 0
         while done < count:  # one read stops after 2 GiB less a page on Linux
@@ -81,7 +91,23 @@ class SystemMemory:
             self._write_one(offset, view)
             offset += len(view)
 
+    def _mapped(self, end: int) -> Bytes:
+        """The object as an array of at least ``end`` bytes, all of them there to be touched."""
+        size = os.fstat(self._descriptor).st_size
+        if size < end:
+            raise self._shrunk(end)
+        if len(self._mapping) < end:
+            try:
+                os.posix_fallocate(self._descriptor, 0, size)
+                self._mapping = np.frombuffer(mmap.mmap(self._descriptor, size), np.uint8)
+            except (OSError, ValueError) as error:
+                raise self._unwritable(error) from error
+        return self._mapping
+
     def _write_one(self, offset: int, view: memoryview) -> None:
+        if len(view) >= LARGE:
+            self._mapped(offset + len(view))[offset : offset + len(view)] = view
+            return
         try:
             while view:
                 done = os.pwrite(self._descriptor, view, offset)
@@ -105,13 +131,13 @@ class SystemMemory:
             f"or one key for each region"
         )
 
-    def _unwritable(self, error: OSError) -> RegionError:
+    def _unwritable(self, error: OSError | ValueError) -> RegionError:
         advice = ""
-        if error.errno == errno.ENOSPC:
+        if getattr(error, "errno", None) == errno.ENOSPC:
             advice = ": /dev/shm is full; destroy unused regions or enlarge it"
+        reason = getattr(error, "strerror", None) or error
         return RegionError(
-            f"cannot write shared memory region '{self._name}' (key '{self._key}'): "
-            f"{error.strerror}{advice}"
+            f"cannot use shared memory region '{self._name}' (key '{self._key}'): {reason}{advice}"
         )
 
 

@@ -1,0 +1,54 @@
+"""Large system shared-memory tensors, which are copied through a mapping (shm/system.py)."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+import numpy as np
+import pytest
+from shm_regions import fresh_keys, run_python
+
+import tensorrtserver.shared_memory as shm
+from tritonclient_shim.shm import registry
+from tritonclient_shim.shm.system import LARGE
+
+
+@pytest.fixture
+def key() -> Iterator[str]:
+    """A key that no other test or process uses."""
+    with fresh_keys() as make:
+        yield make()
+
+
+def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
+    """v1 §7.1 set, §4.3: entries follow each other; what is read is private."""
+    handle = shm.create_shared_memory_region("r", key, 2 * LARGE + 10)
+    first = np.arange(LARGE, dtype=np.uint8)
+    shm.set_shared_memory_region(handle, [first, first[::-1], np.full(10, 7, np.uint8)])
+    region = registry.lookup(handle)
+    read = np.frombuffer(region.read(0, 2 * LARGE + 10), np.uint8)
+    assert np.array_equal(read[:LARGE], first)
+    assert np.array_equal(read[LARGE:-10], first[::-1])
+    shm.set_shared_memory_region(handle, [np.zeros(LARGE, np.uint8)])
+    assert np.array_equal(read[:LARGE], first)
+
+
+def test_a_region_shrunk_after_a_large_copy_raises(key: str) -> None:
+    """A mapping outlives a shrinking of its object: touching it would be SIGBUS, so nobody does."""
+    program = f"""
+        import numpy as np
+        import tensorrtserver.shared_memory as shm
+        from tritonclient_shim.shm import registry
+        large = np.ones({2 * LARGE}, np.uint8)
+        handle = shm.create_shared_memory_region("r", {key!r}, {2 * LARGE})
+        shm.set_shared_memory_region(handle, [large])
+        registry.lookup(handle).read(0, {2 * LARGE})
+        shm.create_shared_memory_region("smaller", {key!r}, 100)
+        for use in (lambda: shm.set_shared_memory_region(handle, [large]),
+                    lambda: registry.lookup(handle).read(0, {2 * LARGE})):
+            try:
+                use()
+            except Exception as error:
+                print(type(error).__name__, "made it smaller" in str(error))
+    """
+    assert run_python(program).stdout.split() == ["SharedMemoryException", "True", "RegionError", "True"]
