@@ -89,8 +89,9 @@ class InferContext(AsyncCalls):
         self.close()
 
     def __del__(self) -> None:
-        # While the interpreter shuts down nothing can be waited for any more.
-        self._close(wait=not sys.is_finalizing())
+        # At the interpreter's end threads stop wherever they are, with their locks: hands off.
+        if not sys.is_finalizing():
+            self._close()
 
     def close(self) -> None:
         """Close the context; a second call does nothing.
@@ -98,13 +99,13 @@ class InferContext(AsyncCalls):
         Outstanding asynchronous requests are dropped: at once over HTTP, after the next
         response and its callback over gRPC, after all responses on a stream (v1 §5).
         """
-        self._close(wait=True)
+        self._close()
 
-    def _close(self, wait: bool) -> None:
+    def _close(self) -> None:
         session, self._ctx = getattr(self, "_ctx", None), None
         if session is not None:
             self._last_correlation_id = session.correlation_id
-            session.close(wait)
+            session.close()
 
     def _session(self) -> InferSession:
         if self._ctx is None:
