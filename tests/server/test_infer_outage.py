@@ -1,0 +1,213 @@
+"""Servers that end, connections that break, and what comes after (v1 §3.1, §5, E.7)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Iterator
+
+import pytest
+from infer_cases import (
+    BOTH,
+    ONE,
+    SUM,
+    Completions,
+    add_sub,
+    client_error,
+    fp32,
+    number,
+)
+from infer_proxy import Door
+
+from tensorrtserver.api import InferContext, InferenceServerException
+
+pytest_plugins = ["infer_fixtures"]
+
+LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
+STREAM_CLOSED = "Stream has been closed."
+
+
+@pytest.fixture
+def door(url: str) -> Iterator[Door]:
+    """A door in front of the session's server over the protocol."""
+    with Door(url) as door:
+        yield door
+
+
+def lost(error: InferenceServerException, protocol: int) -> None:
+    """The error is v1's for a connection lost during a call."""
+    assert str(error.message()).startswith(LOST[protocol]), error
+    assert (error.server_id(), error.request_id()) == ("", 0)
+
+
+def cut_soon(door: Door) -> threading.Timer:
+    timer = threading.Timer(0.15, door.shut)
+    timer.start()
+    return timer
+
+
+def test_lost_during_run(door: Door, protocol: int) -> None:
+    """v1 §3.1 connection lost during a call: a client error, at once; getters are reset."""
+    with InferContext(door.url, protocol, "slow") as context:
+        context.run(fp32(0), ONE)
+        timer = cut_soon(door)
+        with pytest.raises(InferenceServerException) as caught:
+            context.run(fp32(1), ONE)
+        lost(caught.value, protocol)
+        assert context.get_last_request_id() is None
+        timer.join()
+
+
+def test_lost_during_async_run(door: Door, protocol: int) -> None:
+    """v1 §5: the callback fires, the fetch tells; for requests of the old style as well."""
+    done = Completions()
+    with InferContext(door.url, protocol, "slow") as context:
+        context.async_run(done, fp32(1), ONE)
+        old = context.async_run(fp32(1), ONE)
+        cut_soon(door).join()
+        for request_id in (done.wait()[0], old):
+            with pytest.raises(InferenceServerException) as caught:
+                context.get_async_run_results(request_id, True)
+            lost(caught.value, protocol)
+
+
+def test_refused_async_run(door: Door, protocol: int) -> None:
+    """v1 §5: a request that cannot even be sent is told by async_run or by its fetch."""
+    done = Completions()
+    with InferContext(door.url, protocol, "simple") as context:
+        door.shut()
+        with pytest.raises(InferenceServerException) as caught:
+            context.async_run(done, add_sub(), BOTH)
+            context.get_async_run_results(*done.wait())
+        lost(caught.value, protocol)
+
+
+def test_server_is_back(triton: Any) -> None:
+    """E.7 HTTP server restart: an old context works at once, without a failing call first."""
+    done = Completions()
+    with Door(triton.http) as door, InferContext(door.url, 0, "simple") as context:
+        for _ in range(3):
+            assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+            door.shut()
+            door.open()
+        context.async_run(done, add_sub(), BOTH)
+        assert len(context.get_async_run_results(*done.wait())) == 2
+
+
+def test_server_is_back_after_failures(door: Door, protocol: int) -> None:
+    """v1 §9.2, E.7: calls that failed meanwhile do not keep a context from recovering."""
+    with InferContext(door.url, protocol, "simple") as context:
+        context.run(add_sub(), BOTH)
+        door.shut()
+        for _ in range(2):
+            with pytest.raises(InferenceServerException) as caught:
+                context.run(add_sub(), BOTH)
+            lost(caught.value, protocol)
+        door.open()
+        assert eventually(context)["OUTPUT0"][0].tolist() == SUM
+
+
+def eventually(context: InferContext) -> Any:
+    """The results of the first run that succeeds; gRPC's back-off takes a second."""
+    pause = threading.Event()
+    for _ in range(100):
+        try:
+            return context.run(add_sub(), BOTH)
+        except InferenceServerException:
+            pause.wait(0.1)
+    return context.run(add_sub(), BOTH)
+
+
+def test_connections_are_kept(door: Door, protocol: int) -> None:
+    """v1 §9.1: runs of one context reuse one connection."""
+    with InferContext(door.url, protocol, "simple") as context:
+        for _ in range(10):
+            context.run(add_sub(), BOTH)
+        assert door.connections == 1
+
+
+@pytest.fixture
+def broken_stream(triton: Any) -> Iterator[tuple[Door, InferContext]]:
+    """A streaming context that has worked, and the door it goes through."""
+    with Door(triton.grpc) as door, InferContext(door.url, 1, "slow", streaming=True) as context:
+        context.run(fp32(0), ONE)
+        yield door, context
+
+
+def test_stream_breaks_during_run(broken_stream: Any) -> None:
+    """v1 §5, trap 20: v1's run() hung for ever; here it raises."""
+    door, context = broken_stream
+    cut_soon(door)
+    with pytest.raises(InferenceServerException) as caught:
+        context.run(fp32(1), ONE)
+    lost(caught.value, 1)
+
+
+def test_stream_breaks_during_async_run(broken_stream: Any) -> None:
+    """v1 §5: outstanding callbacks never fired in v1; here each fires, the fetch tells."""
+    door, context = broken_stream
+    done = Completions()
+    for _ in range(3):
+        context.async_run(done, fp32(1), ONE)
+    old = context.async_run(fp32(1), ONE)
+    cut_soon(door)
+    for request_id in [*done.wait(3), old]:
+        with pytest.raises(InferenceServerException) as caught:
+            context.get_async_run_results(request_id)
+        lost(caught.value, 1)
+
+
+def test_broken_stream_stays_broken(broken_stream: Any) -> None:
+    """v1 §5: later calls say ``Stream has been closed.``; a new context must be made."""
+    door, context = broken_stream
+    cut_soon(door)
+    with pytest.raises(InferenceServerException):
+        context.run(fp32(1), ONE)
+    door.open()
+    for call in (context.run, context.async_run):
+        with client_error(STREAM_CLOSED):
+            call(fp32(0), ONE)
+    with client_error(STREAM_CLOSED):
+        context.async_run(print, fp32(0), ONE)
+    with client_error("No asynchronous requests have been sent"):
+        context.get_ready_async_request(True)
+    with InferContext(door.url, 1, "slow", streaming=True) as other:
+        assert number(other.run(fp32(0), ONE)) == 0
+
+
+def test_stream_breaks_while_idle(broken_stream: Any) -> None:
+    """v1 §5: a stream that broke unnoticed fails the next call, one way or the other."""
+    door, context = broken_stream
+    door.shut()
+    with pytest.raises(InferenceServerException) as caught:
+        context.run(fp32(0), ONE)
+    assert str(caught.value.message()).startswith((STREAM_CLOSED, LOST[1]))
+    assert context.close() is None
+
+
+def test_killed_server(start_triton: Any) -> None:
+    """v1 §3.1, §5: a server that is killed in the midst of requests of every kind."""
+    server = start_triton(["slow"])
+    contexts = [
+        InferContext(server.http, 0, "slow"),
+        InferContext(server.grpc, 1, "slow"),
+        InferContext(server.grpc, 1, "slow", streaming=True),
+    ]
+    dones = [Completions() for _ in contexts]
+    for context, done in zip(contexts, dones):
+        context.async_run(done, fp32(30), ONE)
+    threading.Timer(0.3, server.kill).start()
+    with pytest.raises(InferenceServerException):
+        contexts[1].run(fp32(30), ONE)
+    for context, done, protocol in zip(contexts, dones, (0, 1, 1)):
+        with pytest.raises(InferenceServerException) as caught:
+            context.get_async_run_results(*done.wait())
+        lost(caught.value, protocol)
+        context.close()
+
+
+def test_slow_answer(connect: Any) -> None:
+    """v1 §10.4: no time limit of the client's own ends a request that takes long."""
+    with connect("slow") as context:
+        ids = [context.async_run(fp32(seconds), ONE) for seconds in (1.0, 1.1)]
+        values = [number(context.get_async_run_results(i, True)) for i in ids]
+    assert values == pytest.approx([1.0, 1.1])

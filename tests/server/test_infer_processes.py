@@ -1,0 +1,164 @@
+"""Contexts in forked children, and at the end of the interpreter (v1 §5)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any, Callable
+
+import pytest
+from infer_cases import (
+    BOTH,
+    ONE,
+    SUM,
+    Completions,
+    add_sub,
+    fp32,
+    number,
+)
+
+import tensorrtserver
+from tensorrtserver.api import InferContext
+
+pytest_plugins = ["infer_fixtures"]
+
+ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
+
+
+def in_child(work: Callable[[], bool]) -> int:
+    """The exit status of a forked child that does ``work``; killed when it hangs."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    timer = threading.Timer(20, os.kill, (child, signal.SIGKILL))
+    timer.start()
+    status = os.waitpid(child, 0)[1]
+    timer.cancel()
+    return status
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+class TestFork:
+    """usage "Contexts": contexts in forked children."""
+
+    def test_child_makes_its_own(self, triton: Any) -> None:
+        """usage "Contexts": a child of a process that has used contexts makes its own."""
+        with InferContext(triton.http, 0, "simple") as context:
+            context.run(add_sub(), BOTH)
+
+            def work() -> bool:
+                done = Completions()
+                with InferContext(triton.http, 0, "simple") as own:
+                    own.async_run(done, add_sub(), BOTH)
+                    results = own.get_async_run_results(*done.wait())
+                    return bool(results["OUTPUT0"][0].tolist() == SUM)
+
+            assert in_child(work) == 0
+            assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+
+    def test_child_uses_its_parents(self, triton: Any) -> None:
+        """usage "Contexts": a context made before the fork works on both sides of it."""
+        done = Completions()
+        with InferContext(triton.http, 0, "simple") as context:
+            context.async_run(done, add_sub(), BOTH)
+            done.wait()
+
+            def work() -> bool:
+                again = Completions()
+                context.async_run(again, add_sub(), BOTH)
+                results = context.get_async_run_results(*again.wait())
+                return bool(results["OUTPUT0"][0].tolist() == SUM)
+
+            assert in_child(work) == 0
+            assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+
+    def test_child_closes_its_parents(self, triton: Any) -> None:
+        """v1 §5 close: a child does not wait for what its parent has in flight."""
+        done = Completions()
+        with InferContext(triton.http, 0, "slow") as context:
+            context.async_run(done, fp32(0.5), ONE)
+            assert in_child(lambda: context.close() is None) == 0
+            assert number(context.get_async_run_results(*done.wait())) == pytest.approx(0.5)
+
+
+#: A child infers over gRPC before its parent does: gRPC itself knows no use on both sides.
+FORK = """
+import os, sys
+import numpy as np
+from tensorrtserver.api import *
+a = np.arange(16, dtype=np.int32)
+def work():
+    with InferContext(sys.argv[2], 1, 'simple') as context:
+        r = context.run({'INPUT0': [a], 'INPUT1': [a]}, {'OUTPUT0': InferContext.ResultFormat.RAW})
+        return r['OUTPUT0'][0].tolist() == (a * 2).tolist()
+child = os.fork()
+if child == 0:
+    os._exit(0 if work() else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert work()
+"""
+
+EXIT = """
+import sys
+import numpy as np
+from tensorrtserver.api import *
+KINDS = {'http': (sys.argv[1], 0, False), 'grpc': (sys.argv[2], 1, False),
+         'stream': (sys.argv[2], 1, True)}
+url, protocol, streaming = KINDS[sys.argv[3]]
+context = InferContext(url, protocol, 'slow', streaming=streaming)
+def slow(seconds):
+    return {'INPUT0': [np.array([seconds], np.float32)]}
+RAW = {'OUTPUT0': InferContext.ResultFormat.RAW}
+context.run(slow(0), RAW)
+"""
+
+#: What a script may leave behind when it ends.
+LEFT = {
+    "an open context": "",
+    "a callback request": "context.async_run(lambda *a: None, slow(2), RAW)",
+    "old requests": "ids = [context.async_run(slow(2), RAW) for _ in range(3)]",
+    "a failure": "context.async_run(print, slow(2), RAW); raise SystemExit(0)",
+    "a cycle": "context.me = context; context.async_run(print, slow(2), RAW); del context",
+    "a waiting thread": (
+        "import threading\n"
+        "i = context.async_run(slow(2), RAW)\n"
+        "threading.Thread(target=context.get_async_run_results, args=(i, True), "
+        "daemon=True).start()"
+    ),
+}
+
+
+def script(text: str, triton: Any, *arguments: str) -> tuple[int, str, str]:
+    """Run ``text`` in an interpreter of its own: its exit status, stdout and stderr."""
+    paths = [ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-c", text, triton.http, triton.grpc, *arguments],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "TRITON_SHIM_WARNINGS": "off",
+        },
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("left", LEFT)
+@pytest.mark.parametrize("kind", ["http", "grpc", "stream"])
+def test_interpreter_exit(triton: Any, kind: str, left: str) -> None:
+    """v1 §5 interpreter exit with requests in flight: clean, quick, without a word."""
+    assert script(EXIT + LEFT[left], triton, kind) == (0, "", "")
+
+
+def test_grpc_in_a_forked_child(triton: Any) -> None:
+    """usage "Contexts": gRPC in a child, and then in the parent that forked before using it."""
+    assert script(FORK, triton) == (0, "", "")

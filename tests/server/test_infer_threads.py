@@ -1,0 +1,162 @@
+"""Contexts used from several threads (v1 §10.3)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable
+
+import numpy as np
+from infer_cases import (
+    BOTH,
+    CLASS,
+    ONE,
+    PATIENCE,
+    SUM,
+    Completions,
+    add_sub,
+    client_error,
+    fp32,
+    number,
+)
+
+from tensorrtserver.api import InferContext, InferenceServerException
+
+pytest_plugins = ["infer_fixtures"]
+
+
+def together(count: int, work: Callable[[int], Any]) -> list[Any]:
+    """What ``work`` returns on each of ``count`` threads that start at the same moment."""
+    barrier, results = threading.Barrier(count), [None] * count
+
+    def body(worker: int) -> None:
+        barrier.wait(PATIENCE)
+        results[worker] = work(worker)
+
+    threads = [threading.Thread(target=body, args=(worker,)) for worker in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
+    return results
+
+
+def integers(*values: int) -> dict[str, Any]:
+    return {"INPUT0": [np.array(values, np.int32)]}
+
+
+def test_run_from_several_threads(connect: Any) -> None:
+    """v1 §10.3, issue 2: v1 crashed; every thread gets its own answers, all are counted."""
+    context = connect("identity_int32")
+
+    def work(worker: int) -> bool:
+        shapes = [list(range(worker, worker + size)) for size in range(1, 40)]
+        return all(
+            context.run(integers(*shape), ONE)["OUTPUT0"][0].tolist() == shape for shape in shapes
+        )
+
+    assert together(6, work) == [True] * 6
+    assert context.get_stat()["completed_request_count"] == 6 * 39
+
+
+def test_async_run_from_several_threads(connect: Any) -> None:
+    """v1 §10.3: async_run from several threads; ids are unique, callbacks on one thread."""
+    context, done = connect("identity_int32"), Completions()
+
+    def work(worker: int) -> None:
+        for step in range(50):
+            context.async_run(done, integers(worker, step), ONE)
+
+    together(4, work)
+    ids = done.wait(200)
+    assert sorted(ids) == list(range(1, 201))
+    assert len(set(done.threads)) == 1
+    fetched = [tuple(context.get_async_run_results(i)["OUTPUT0"][0].tolist()) for i in ids]
+    assert sorted(fetched) == [(worker, step) for worker in range(4) for step in range(50)]
+
+
+def test_one_result_for_one_thread(connect: Any) -> None:
+    """v1 §5 fetched once: of several threads that fetch an id, one gets the results."""
+    context = connect("slow")
+    request_id = context.async_run(fp32(0.2), ONE)
+
+    def work(worker: int) -> str | None:
+        try:
+            assert number(context.get_async_run_results(request_id, True))
+        except InferenceServerException as error:
+            return error.message()
+        return None
+
+    results = together(4, work)
+    assert results.count(None) == 1
+    assert set(results) - {None} == {
+        "The request ID doesn't match any existing asynchronous requests"
+    }
+
+
+def test_labels_from_several_threads(connect: Any) -> None:
+    """v1 §4.2: threads that need labels at the same time all get them."""
+    context = connect("classify")
+    scores = np.eye(10, dtype=np.float32)
+
+    def work(worker: int) -> Any:
+        return context.run({"INPUT": [scores[worker]]}, {"OUTPUT": (CLASS, 1)})["OUTPUT"][0][0]
+
+    assert together(4, work) == [(0, 1, "l0"), (1, 1, "l1"), (2, 1, "l2"), (3, 1, "a:b c")]
+
+
+def test_close_while_others_run(connect: Any) -> None:
+    """issue 2 close: threads in the midst of run() end with a result or with an error."""
+    context = connect("simple")
+
+    def work(worker: int) -> bool:
+        if worker == 0:
+            return context.close() is None
+        try:
+            while True:
+                assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+        except InferenceServerException as error:
+            return error.server_id() == ""
+
+    assert together(4, work) == [True] * 4
+
+
+def test_contexts_made_on_several_threads(url: str, protocol: int) -> None:
+    """v1 §10.3: constructors are thread-safe; contexts made and dropped by many threads."""
+
+    def work(worker: int) -> int:
+        for _ in range(5):
+            with InferContext(url, protocol, "simple") as context:
+                assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+        return worker
+
+    assert together(6, work) == list(range(6))
+
+
+def test_many_contexts_at_once(url: str, protocol: int) -> None:
+    """usage "Contexts": many contexts open at once, one per call and never closed."""
+    contexts = [InferContext(url, protocol, "simple") for _ in range(100)]
+    for context in contexts:
+        assert context.run(add_sub(), ONE)["OUTPUT0"][0].tolist() == SUM
+
+
+def test_requests_run_at_once(connect: Any) -> None:
+    """issue 2 HTTP: four slow requests of four threads on one context take the time of one."""
+    context = connect("slow")
+    context.run(fp32(0), ONE)
+    together(4, lambda worker: context.run(fp32(0.4), ONE))
+    total = context.get_stat()["cumulative_total_request_time_ns"]
+    assert total < 4 * 1.2e9  # one after the other: 0.4 + 0.8 + 1.2 + 1.6 s, and more
+    assert total >= 4 * 0.4e9
+
+
+def test_closed_in_time(connect: Any) -> None:
+    """v1 §6: what a closed context says is the same on every thread."""
+    context = connect("simple")
+    context.close()
+
+    def work(worker: int) -> None:
+        with client_error("InferContext is closed"):
+            context.run(add_sub(), BOTH)
+
+    together(2, work)

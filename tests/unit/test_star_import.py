@@ -1,0 +1,132 @@
+"""The ledger of ``from tensorrtserver.api import *`` (v1 §1.2): missing, hidden, added names."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import functools
+import importlib
+import os
+import struct
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorrtserver.api
+
+OWN = """
+    InferContext InferenceServerException ModelControlContext ModelRepositoryContext ProtocolType
+    ServerHealthContext ServerStatusContext SharedMemoryControlContext serialize_string_tensor
+""".split()
+MESSAGES = """
+    DESCRIPTOR InferRequestHeader InferResponseHeader InferSharedMemory ModelRepositoryIndex
+    ServerStatus SharedMemoryStatus
+""".split()
+MODULES = """
+    api_pb2 model__config__pb2 model_config_pb2 np os pkg_resources server_status_pb2 struct sys
+    tensorrtserver text_format threading
+""".split()
+HELPERS = ["IntEnum", "iteritems", "ndpointer", "partial", "range"]
+#: What ctypes itself exported then; an interpreter may have dropped one (ARRAY, SetPointerType).
+CTYPES = """
+    ARRAY ArgumentError Array BigEndianStructure CDLL CFUNCTYPE DEFAULT_MODE LibraryLoader
+    LittleEndianStructure POINTER PYFUNCTYPE PyDLL RTLD_GLOBAL RTLD_LOCAL SetPointerType Structure
+    Union addressof alignment byref c_bool c_buffer c_byte c_char c_char_p c_double c_float c_int
+    c_int16 c_int32 c_int64 c_int8 c_long c_longdouble c_longlong c_short c_size_t c_ssize_t c_ubyte
+    c_uint c_uint16 c_uint32 c_uint64 c_uint8 c_ulong c_ulonglong c_ushort c_void_p c_voidp c_wchar
+    c_wchar_p cast cdll create_string_buffer create_unicode_buffer get_errno memmove memset pointer
+    py_object pydll pythonapi resize set_errno sizeof string_at wstring_at
+""".split()
+
+
+@pytest.fixture(scope="module")
+def bound() -> dict[str, Any]:
+    """The namespace of a script that star-imported, as the script sees it."""
+    namespace: dict[str, Any] = {"__name__": "script"}
+    exec("from tensorrtserver.api import *", namespace)
+    return {name: value for name, value in namespace.items() if not name.startswith("__")}
+
+
+def test_nothing_is_missing(bound: dict[str, Any]) -> None:
+    """v1 §1.2: every name that 1.15 bound is bound."""
+    there = [name for name in CTYPES if hasattr(ctypes, name)]
+    assert set(OWN + MESSAGES + MODULES + HELPERS + there) - set(bound) == set()
+    assert len(OWN + MESSAGES + MODULES + HELPERS + CTYPES) == 100  # 98 of 1.11, 2 of 1.12
+
+
+def test_nothing_is_added(bound: dict[str, Any]) -> None:
+    """v1 §1.2, usage "Imports": no name besides, ``time``, ``json``, ``grpc``, ``queue`` least."""
+    ours = set(OWN + MESSAGES + MODULES + HELPERS)
+    assert {name for name in bound if name not in ours and not hasattr(ctypes, name)} == set()
+    assert {"time", "json", "grpc", "queue", "request_status_pb2"}.isdisjoint(bound)
+    assert {"grpc_service_pb2", "grpc_service_pb2_grpc", "annotations"}.isdisjoint(bound)
+
+
+def test_nothing_is_hidden(bound: dict[str, Any]) -> None:
+    """v1 §1.2: the names are the things they were, not namesakes."""
+    things = {"sys": sys, "os": os, "np": np, "struct": struct, "threading": threading}
+    things.update(partial=functools.partial, IntEnum=enum.IntEnum, range=range)
+    things.update((name, getattr(ctypes, name)) for name in CTYPES if hasattr(ctypes, name))
+    assert [name for name, thing in things.items() if bound[name] is not thing] == []
+    assert bound["iteritems"]({"a": 1}).__next__() == ("a", 1)
+    assert bound["tensorrtserver"].api is tensorrtserver.api
+    assert bound["model__config__pb2"] is bound["model_config_pb2"]
+    assert callable(bound["text_format"].MessageToString)
+    assert bound["DESCRIPTOR"] is bound["api_pb2"].DESCRIPTOR
+    assert all(isinstance(bound[name], ModuleType) for name in MODULES)
+
+
+def test_names_not_bound() -> None:
+    """v1 §1.2 NOT bound: nested and enumerated names stay where they are."""
+    for name in (
+        "ResultFormat",
+        "RequestStatusCode",
+        "DataType",
+        "FLAG_SEQUENCE_START",
+        "TYPE_FP32",
+    ):
+        assert name not in tensorrtserver.api.__all__
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("api_pb2", "model_config_pb2", "server_status_pb2", "request_status_pb2"),
+        *("grpc_service_pb2", "grpc_service_pb2_grpc"),
+    ],
+)
+def test_import_spellings(module: str) -> None:
+    """v1 §1.2, usage "Imports": ``import tensorrtserver.api.X as y`` and ``from … import X``."""
+    found = importlib.import_module(f"tensorrtserver.api.{module}")
+    namespace: dict[str, Any] = {}
+    exec(f"from tensorrtserver.api import {module} as one", namespace)
+    exec(f"import tensorrtserver.api.{module} as two", namespace)
+    assert namespace["one"] is namespace["two"] is found
+
+
+def test_transitive_star_import(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """usage "Imports": a module that star-imported can be star-imported for the same names."""
+    (tmp_path / "helper_of_a_script.py").write_text("from tensorrtserver.api import *\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    namespace: dict[str, Any] = {}
+    exec("from helper_of_a_script import *", namespace)
+    assert namespace["sys"] is sys
+    assert namespace["InferContext"] is tensorrtserver.api.InferContext
+
+
+def test_home_of_the_classes(bound: dict[str, Any]) -> None:
+    """v1 §1.6: classes and functions say that they live in tensorrtserver.api."""
+    assert {name: bound[name].__module__ for name in OWN} == dict.fromkeys(
+        OWN, "tensorrtserver.api"
+    )
+
+
+def test_empty_package() -> None:
+    """v1 §1.1: ``import tensorrtserver`` alone has no version and re-exports nothing."""
+    package = importlib.import_module("tensorrtserver")
+    assert not hasattr(package, "__version__")
+    assert not hasattr(package, "InferContext")
