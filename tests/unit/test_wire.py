@@ -1,0 +1,242 @@
+"""v1 wire messages ↔ the waist: forms of requests, v1's refusals, replies (v1 §3.4, §9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tritonclient_shim.errors import ServerFault
+from tritonclient_shim.model import (
+    ModelProfile,
+    ShmSlice,
+    TensorSpec,
+    V1Reply,
+    V1Request,
+    V1Result,
+)
+from tritonclient_shim.protos import api_pb2
+from tritonclient_shim.translate import wire
+
+
+def profile(
+    dims: tuple[int, ...] = (2, 3),
+    datatype: str = "FP32",
+    largest: int = 8,
+    shape_tensor: bool = False,
+) -> ModelProfile:
+    """A model m with the input A and the output B."""
+    spec = TensorSpec("A", datatype, dims, is_shape_tensor=shape_tensor)
+    return ModelProfile("m", largest, {"A": spec}, {"B": TensorSpec("B", "FP32", (4,))})
+
+
+def header(batch: int = 1, dims: tuple[int, ...] = (), size: int = 0, **more: Any) -> Any:
+    """A header that gives A and asks for B."""
+    made = api_pb2.InferRequestHeader(batch_size=batch, **more)
+    made.input.add(name="A", dims=dims, batch_byte_size=size)
+    made.output.add(name="B")
+    return made
+
+
+def lowered(model: ModelProfile, made: Any, size: int) -> V1Request:
+    """The request with one buffer of so many bytes."""
+    return wire.to_request(model, -1, made, [bytes(size)])
+
+
+def refusal(model: ModelProfile, made: Any, *data: bytes) -> str:
+    """The words in which a request is refused, as INVALID_ARGUMENT."""
+    with pytest.raises(ServerFault) as caught:
+        wire.to_request(model, -1, made, data)
+    assert caught.value.code == "INVALID_ARGUMENT"
+    return caught.value.message
+
+
+# ------------------------------------------------------------------------------- requests
+
+
+@pytest.mark.parametrize("dims", [(), (2, 3), (4, 2, 3)], ids=["none", "entry", "batch"])
+def test_forms_of_dims(dims: tuple[int, ...]) -> None:
+    """legacy-usage: dims are left out, or those of an entry, or have the batch size in front."""
+    (item,) = lowered(profile(), header(4, dims), 96).inputs
+    assert (item.dims, item.byte_size) == ((2, 3), 96)
+
+
+def test_dims_that_fit_as_they_are_are_no_batch() -> None:
+    """An entry whose first size happens to be the batch size stays whole."""
+    model = profile(dims=(-1, -1))
+    (item,) = lowered(model, header(2, (2, 3)), 48).inputs
+    assert item.dims == (2, 3)
+    (item,) = lowered(model, header(2, (2, 2, 3)), 48).inputs
+    assert item.dims == (2, 3)
+
+
+def test_model_without_batching_has_no_batch_in_dims() -> None:
+    """A leading 1 is a wrong shape for a model that does not batch."""
+    text = "unexpected shape for input 'A' for model 'm'. Expected [2,3], got [1,2,3]"
+    assert refusal(profile(largest=0), header(1, (1, 2, 3)), bytes(24)) == text
+
+
+def test_variable_dims_must_be_given() -> None:
+    """v1 §3.4: the server cannot guess a variable size."""
+    text = (
+        "model supports variable-size for input 'A', request must specify input shape for model 'm'"
+    )
+    assert refusal(profile(dims=(-1,)), header(), bytes(24)) == text
+
+
+@pytest.mark.parametrize(
+    ("made", "data", "text"),
+    [
+        (header(0), (b"",), "inference request batch-size must be >= 1 for 'm'"),
+        (header(9), (b"",), "inference request batch-size must be <= 8 for 'm'"),
+        (
+            api_pb2.InferRequestHeader(batch_size=1),
+            (),
+            "expected 1 inputs but got 0 inputs for model 'm'",
+        ),
+        (
+            api_pb2.InferRequestHeader(batch_size=1, input=[{"name": "X"}]),
+            (b"",),
+            "unexpected inference input 'X' for model 'm'",
+        ),
+        (
+            header(1, (2, 4)),
+            (b"",),
+            "unexpected shape for input 'A' for model 'm'. Expected [2,3], got [2,4]",
+        ),
+        (header(), (bytes(23),), "unexpected size 23 for input 'A', expecting 24 for model 'm'"),
+        (header(2), (bytes(24),), "unexpected size 24 for input 'A', expecting 48 for model 'm'"),
+        (
+            header(),
+            (),
+            "expected tensor data for 1 inputs but got 0 sets of data for model 'm'",
+        ),
+    ],
+)
+def test_refusals(made: Any, data: tuple[bytes, ...], text: str) -> None:
+    """v1 §3.4: what v1's server refused, in its words."""
+    assert refusal(profile(), made, *data) == text
+
+
+def test_unknown_output() -> None:
+    """v1 §3.4: an output that the model does not have."""
+    made = header()
+    made.output.add(name="X")
+    assert refusal(profile(), made, bytes(24)) == "unexpected inference output 'X' for model 'm'"
+
+
+def test_batch_of_a_model_without_batching() -> None:
+    """v1 §3.5: such a model takes 1 and refuses 2, naming its 0."""
+    assert lowered(profile(largest=0), header(1), 24).batch_size == 1
+    text = "inference request batch-size must be <= 0 for 'm'"
+    assert refusal(profile(largest=0), header(2), bytes(48)) == text
+
+
+def test_shape_tensor_stands_once_for_the_batch() -> None:
+    """A shape tensor has the bytes of one entry, whatever the batch size."""
+    model = profile(dims=(3,), datatype="INT32", shape_tensor=True)
+    assert lowered(model, header(4), 12).inputs[0].byte_size == 12
+
+
+def test_strings() -> None:
+    """v1 §3.6: any size will do for strings, unless the request says which."""
+    model = profile(dims=(1,), datatype="BYTES")
+    assert lowered(model, header(), 17).inputs[0].byte_size == 17
+    assert lowered(model, header(size=17), 17).inputs[0].byte_size == 17
+    text = "unexpected size 17 for input 'A', expecting 5 for model 'm'"
+    assert refusal(model, header(size=5), bytes(17)) == text
+
+
+def test_everything_a_header_has() -> None:
+    """v1 §8.1: every field of InferRequestHeader reaches the request."""
+    made = header(
+        2,
+        flags=3,
+        correlation_id=2**64 - 1,
+        priority=7,
+        timeout_microseconds=2**63,
+        id=2**63 + 1,
+    )
+    made.output.add(name="B").cls.count = 5
+    request = wire.to_request(profile(), 4, made, [bytes(48)])
+    assert (request.model_version, request.batch_size, request.flags) == (4, 2, 3)
+    assert (request.correlation_id, request.priority) == (2**64 - 1, 7)
+    assert (request.timeout_us, request.id) == (2**63, 2**63 + 1)
+    assert [(one.name, one.class_count) for one in request.outputs] == [("B", None), ("B", 5)]
+
+
+def test_shared_memory() -> None:
+    """v1 §9.2: inputs in regions have no data among the others'."""
+    made = header(2)
+    where = api_pb2.InferSharedMemory(name="r", offset=16, byte_size=48)
+    made.input[0].shared_memory.CopyFrom(where)
+    made.output[0].shared_memory.CopyFrom(where)
+    request = wire.to_request(profile(), -1, made, [])
+    assert request.inputs[0].shm == request.outputs[0].shm == ShmSlice("r", 48, 16)
+    assert (request.inputs[0].chunks, request.inputs[0].byte_size) == ((), 48)
+
+
+# ----------------------------------------------------------------------------- HTTP bodies
+
+
+def two_inputs() -> tuple[ModelProfile, Any]:
+    """A model with a fixed and a string input, and a header for a batch of 2."""
+    specs = {"A": TensorSpec("A", "INT16", (3,)), "S": TensorSpec("S", "BYTES", (1,))}
+    made = api_pb2.InferRequestHeader(batch_size=2)
+    made.input.add(name="A")
+    made.input.add(name="S", batch_byte_size=10)
+    return ModelProfile("m", 8, specs, {}), made
+
+
+def test_body_is_cut_into_inputs() -> None:
+    """v1 §9.1: all batch entries of an input, then the next input, in the header's order."""
+    model, made = two_inputs()
+    body = bytes(range(22))
+    first, second = wire.split_body(model, made, body)
+    assert (bytes(first), bytes(second)) == (body[:12], body[12:])
+    made.input[0].shared_memory.name = "r"
+    (only,) = wire.split_body(model, made, body[12:])
+    assert bytes(only) == body[12:]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (11, "unexpected size for input 'A', expecting 1 bytes for model 'm'"),
+        (20, "unexpected size for input 'S', expecting 2 bytes for model 'm'"),
+        (23, "unexpected additional input data for model 'm'"),
+    ],
+)
+def test_body_of_a_wrong_size(size: int, text: str) -> None:
+    """v1 §3.4: a body that is too short names what is missing, one too long is refused."""
+    with pytest.raises(ServerFault) as caught:
+        wire.split_body(*two_inputs(), bytes(size))
+    assert caught.value.message == text
+
+
+# --------------------------------------------------------------------------------- replies
+
+
+def test_reply() -> None:
+    """v1 §9.2: raw, class and shared-memory outputs in one response, in their order."""
+    classes = [[(3, 0.25, "three"), (1, 0.125, "")], [(0, 1.0, "zero")]]
+    reply = V1Reply(
+        "m",
+        7,
+        2,
+        (
+            V1Result("R", "INT16", (3,), 12, memoryview(b"123456123456")),
+            V1Result("C", "FP32", (4,), 0, classes=classes),
+            V1Result("M", "FP32", (1,), 8, shm=ShmSlice("r", 8)),
+        ),
+        id=2**63,
+    )
+    made = wire.response_header(reply)
+    assert (made.model_name, made.model_version, made.batch_size, made.id) == ("m", 7, 2, 2**63)
+    raw, classified, shared = made.output
+    assert (list(raw.raw.dims), raw.raw.batch_byte_size, raw.data_type) == ([3], 12, 7)
+    assert (shared.name, shared.raw.batch_byte_size) == ("M", 8)
+    assert not classified.HasField("raw")
+    found = [[(one.idx, one.value, one.label) for one in e.cls] for e in classified.batch_classes]
+    assert found == classes
+    assert wire.raw_outputs(reply) == [b"123456123456", b"", b""]
