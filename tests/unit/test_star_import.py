@@ -18,29 +18,43 @@ import pytest
 
 import tensorrtserver.api
 
-OWN = """
+
+def names(text: str) -> list[str]:
+    """The words of a text."""
+    return text.split()
+
+
+OWN = names(
+    """
     InferContext InferenceServerException ModelControlContext ModelRepositoryContext ProtocolType
     ServerHealthContext ServerStatusContext SharedMemoryControlContext serialize_string_tensor
-""".split()
-MESSAGES = """
+    """
+)
+MESSAGES = names(
+    """
     DESCRIPTOR InferRequestHeader InferResponseHeader InferSharedMemory ModelRepositoryIndex
     ServerStatus SharedMemoryStatus
-""".split()
-MODULES = """
+    """
+)
+MODULES = names(
+    """
     api_pb2 model__config__pb2 model_config_pb2 np os pkg_resources server_status_pb2 struct sys
     tensorrtserver text_format threading
-""".split()
+    """
+)
 HELPERS = ["IntEnum", "iteritems", "ndpointer", "partial", "range"]
 #: What ctypes itself exported then; an interpreter may have dropped one (ARRAY, SetPointerType).
-CTYPES = """
+CTYPES = names(
+    """
     ARRAY ArgumentError Array BigEndianStructure CDLL CFUNCTYPE DEFAULT_MODE LibraryLoader
     LittleEndianStructure POINTER PYFUNCTYPE PyDLL RTLD_GLOBAL RTLD_LOCAL SetPointerType Structure
     Union addressof alignment byref c_bool c_buffer c_byte c_char c_char_p c_double c_float c_int
-    c_int16 c_int32 c_int64 c_int8 c_long c_longdouble c_longlong c_short c_size_t c_ssize_t c_ubyte
-    c_uint c_uint16 c_uint32 c_uint64 c_uint8 c_ulong c_ulonglong c_ushort c_void_p c_voidp c_wchar
-    c_wchar_p cast cdll create_string_buffer create_unicode_buffer get_errno memmove memset pointer
-    py_object pydll pythonapi resize set_errno sizeof string_at wstring_at
-""".split()
+    c_int16 c_int32 c_int64 c_int8 c_long c_longdouble c_longlong c_short c_size_t c_ssize_t
+    c_ubyte c_uint c_uint16 c_uint32 c_uint64 c_uint8 c_ulong c_ulonglong c_ushort c_void_p
+    c_voidp c_wchar c_wchar_p cast cdll create_string_buffer create_unicode_buffer get_errno
+    memmove memset pointer py_object pydll pythonapi resize set_errno sizeof string_at wstring_at
+    """
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,222 @@
+"""Classification in pure functions: order, values, labels, texts (v1 §4.2, v2-mapping §1)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from tritonclient_shim.translate import classes, introsort
+
+# The tables were computed by a C++ program: std::sort of GNU's library over the indices of the
+# values, compared by value[a] > value[b].
+
+#: (length, different values, seed of :func:`values`) -> order
+TIES = {
+    (16, 3, 1): ("0 5 11 14 15 1 3 4 10 2 6 7 8 9 12 13 "),
+    (17, 2, 2): ("1 16 14 13 11 10 9 7 5 4 2 8 6 12 3 15 0 "),
+    (20, 3, 3): ("0 17 3 16 8 10 19 15 14 11 9 5 7 12 13 6 4 2 18 1 "),
+    (33, 2, 4): (
+        "12 25 26 22 27 20 19 17 16 15 14 13 11 10 9 29 7 31 4 3 2 0 32 28 30 24 23 21 18 8 6 5 1 "
+    ),
+    (40, 5, 5): (
+        "29 23 5 6 20 11 13 39 32 22 21 19 18 4 3 1 24 7 8 37 10 16 12 36 27 28 2 34 33 14 38 "
+        "0 35 31 30 26 25 9 17 15 "
+    ),
+    (64, 3, 6): (
+        "14 0 33 35 25 24 23 21 37 39 41 44 16 15 48 52 9 7 58 59 2 63 32 46 47 55 36 56 57 "
+        "12 13 4 22 5 6 19 8 10 49 1 50 51 53 54 3 60 61 62 29 11 45 17 43 42 18 40 38 20 26 "
+        "34 27 28 31 30 "
+    ),
+}
+
+ALL_EQUAL = (
+    "30 21 22 23 24 25 26 27 28 29 20 31 32 33 34 35 36 37 38 39 10 1 2 3 4 5 6 7 8 9 0 "
+    "11 12 13 14 15 16 17 18 19 "
+)
+
+#: Seed and length -> order of values among which one in six is NaN.
+NANS = {
+    10: ("7 4 1 3 5 6 0 2 8 9 "),
+    17: ("1 16 6 5 3 4 2 7 10 12 11 14 8 9 13 15 0 "),
+    24: ("7 8 23 2 4 20 15 12 21 18 16 11 0 13 14 10 9 17 6 19 5 3 22 1 "),
+    50: (
+        "13 27 28 29 31 19 37 12 11 10 9 46 47 4 2 3 42 41 39 17 33 49 34 35 25 45 43 1 38 48 "
+        "6 15 18 7 44 8 40 16 26 36 20 21 14 22 32 23 24 30 5 0 "
+    ),
+}
+
+#: (length, different values) -> digest of the order, see :func:`digest`.
+LONG = {
+    (1000, 1): 146550294,
+    (1000, 2): 528901595,
+    (1000, 10): 522440572,
+    (1000, 300): 150225051,
+    (2000, 1): 351845823,
+    (2000, 2): 721262748,
+    (2000, 10): 644466448,
+    (2000, 300): 554370874,
+}
+
+#: Made against the sort, so that it gives up on quicksort and sorts a heap.
+ADVERSE = (
+    "-28 0 -23 -1 -26 -2 -22 -3 -30 -4 -21 -5 -25 -6 -20 -7 -27 -8 -10 -9 -29 -28 -27 -26 "
+    "-25 -24 -23 -22 -21 -24 0 -1 -2 -3 -4 -5 -6 -7 -8 -9 -20 -18 -19 -17 -18 -16 -17 -15 "
+    "-16 -14 -15 -13 -14 -12 -13 -11 -12 -10 -11 -19 "
+)
+ADVERSE_ORDER = (
+    "1 30 3 31 5 32 7 33 9 34 11 35 13 36 15 37 17 38 19 39 18 57 55 58 53 56 54 51 52 49 "
+    "47 50 45 48 43 46 41 44 59 42 14 40 10 28 27 6 2 26 29 25 12 24 23 4 16 22 21 0 20 8 "
+)
+
+
+def draws(seed: int) -> Any:
+    """Numbers of the C standard's example generator."""
+    while True:
+        seed = (1103515245 * seed + 12345) % 2**31
+        yield seed >> 16
+
+
+def values(length: int, different: int, seed: int) -> list[int]:
+    return [draw % different for draw, _ in zip(draws(seed), range(length))]
+
+
+def numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split()]
+
+
+def digest(order: list[int]) -> int:
+    total = 0
+    for index in order:
+        total = (total * 1000003 + index) % 1000000007
+    return total
+
+
+@pytest.mark.parametrize("case", TIES)
+def test_ties(case: tuple[int, int, int]) -> None:
+    """v1 §4.2 equal values: the order of the server's sort, for every number of the best."""
+    scores = values(*case)
+    expected = numbers(TIES[case])
+    assert introsort.descending(scores) == expected
+    for dtype in ("f4", "f8", "i4", "u1", "i8"):
+        for count in (1, 3, len(scores) - 1, len(scores)):
+            found = classes.best(np.array([scores], dtype), count)
+            assert [list(row) for row in found] == [expected[:count]]
+
+
+def test_all_equal() -> None:
+    """v1 §4.2: nothing but ties; up to 16 of them stay in the order of their indices."""
+    assert introsort.descending([1.0] * 40) == numbers(ALL_EQUAL)
+    for size in range(17):
+        assert introsort.descending([2.5] * size) == list(range(size))
+
+
+@pytest.mark.parametrize("length", NANS)
+def test_nans(length: int) -> None:
+    """v1 §4.2 NaN: compares as nothing; the sort's own order again, whichever are the best."""
+    drawn = values(length, 6, length)
+    scores = [math.nan if draw == 5 else float(draw) for draw in drawn]
+    expected = numbers(NANS[length])
+    assert introsort.descending(scores) == expected
+    for count in (1, 2, 5, length):
+        assert classes.best(np.array([scores], "f4"), count)[0].tolist() == expected[:count]
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_long(case: tuple[int, int]) -> None:
+    """v1 §4.2: a thousand classes and more."""
+    length, different = case
+    assert digest(introsort.descending(values(length, different, sum(case)))) == LONG[case]
+
+
+def test_adverse() -> None:
+    """v1 §4.2: values on which quicksort degenerates; the sort then turns to a heap."""
+    assert introsort.descending(numbers(ADVERSE)) == numbers(ADVERSE_ORDER)
+
+
+@given(st.lists(st.sampled_from([math.nan, 0.0, 1.0, -1.0, math.inf]), max_size=120))
+def test_any_list_is_sorted(scores: list[float]) -> None:
+    """v1 §4.2: every index once, for any mixture with NaNs; without them, descending."""
+    order = introsort.descending(scores)
+    assert sorted(order) == list(range(len(scores)))
+    if not any(math.isnan(score) for score in scores):
+        ranked = [scores[index] for index in order]
+        assert ranked == sorted(scores, reverse=True)
+
+
+ROWS = arrays.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)
+SCORES = st.one_of(
+    arrays.arrays(np.float32, ROWS), arrays.arrays(np.int8, ROWS), arrays.arrays(np.uint64, ROWS)
+)
+
+
+@given(SCORES, st.integers(1, 50))
+def test_best_is_the_sort(rows: Any, count: int) -> None:
+    """v1 §4.2: the quick way for some classes is the beginning of the whole sort, row by row."""
+    expected = [introsort.descending(row)[:count] for row in rows.tolist()]
+    before = rows.copy()
+    assert classes.best(rows, count).tolist() == expected
+    assert np.array_equal(rows, before, equal_nan=rows.dtype.kind == "f")
+
+
+def test_read_only_scores() -> None:
+    """v1 §4.2: scores are views on a received message; they are not written to."""
+    rows = np.frombuffer(np.arange(20, dtype="f4").tobytes(), "f4").reshape(2, 10)
+    assert classes.best(rows, 2).tolist() == [[9, 8], [9, 8]]
+
+
+def test_values_are_float32() -> None:
+    """v1 §4.2 value: float32, widened; beyond its range infinite, -0.0 is 0.0."""
+    rows = np.array([[0.1, 1e300, -1e300, 1e-320, -0.0]])
+    (found,) = classes.from_scores(rows, 9, [])
+    assert [tuple(one) for one in found] == [
+        *((1, math.inf, ""), (0, float(np.float32(0.1)), "")),
+        *((3, 0.0, ""), (4, 0.0, ""), (2, -math.inf, "")),
+    ]
+    assert {math.copysign(1, value) for _, value, _ in found[2:4]} == {1.0}
+
+
+@pytest.mark.parametrize("labels", [[], ["a"], ["a", "b", "c"], ["a", "b", "c", "d", "e"]])
+def test_labels(labels: list[str]) -> None:
+    """v1 §4.2 label: by index, '' where there is none."""
+    (found,) = classes.from_scores(np.array([[1, 2, 3]], "i4"), 3, labels)
+    given_labels = [*labels, "", "", ""]
+    assert [label for _, _, label in found] == [given_labels[i] for i in (2, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"1.500000:3", (3, 1.5, "")),
+        (b"1.500000:3:", (3, 1.5, "")),
+        (b"0.100000:0:a:b c:", (0, float(np.float32(0.1)), "a:b c:")),
+        (b"-7:12::x", (12, -7.0, ":x")),
+        (b"16777217:1:\xc3\xa9", (1, 16777216.0, "é")),
+        (b"1:1:\xff", (1, 1.0, "\ufffd")),
+        (b"-0.000000:2:z", (2, 0.0, "z")),
+        (b"inf:0", (0, math.inf, "")),
+        (b"-inf:0", (0, -math.inf, "")),
+        (b"%d:0" % 10**300, (0, math.inf, "")),
+    ],
+)
+def test_texts_of_a_server(text: bytes, expected: tuple[int, float, str]) -> None:
+    """v2-mapping §1: ``value:index[:label]``, labels with colons, values as float32."""
+    found = tuple(classes.from_text(text))
+    assert found == expected
+    assert str(found[1]) == str(expected[1])
+
+
+def test_texts_of_a_batch() -> None:
+    """v2-mapping §1: the strings of a batch, split evenly; labels by index from any order."""
+    data = b"".join(
+        len(text).to_bytes(4, "little") + text for text in (b"2:1:b", b"1:0:a", b"9:3:d", b"8:0:a")
+    )
+    first, second = classes.from_texts(data, 2)
+    assert [tuple(one) for one in first] == [(1, 2.0, "b"), (0, 1.0, "a")]
+    assert classes.labels_by_index(second) == ["a", "", "", "d"]
+    assert classes.labels_by_index([]) == []
