@@ -1,0 +1,111 @@
+"""What importing does: nothing (issue 2 point 5, architecture "One door per effect")."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorrtserver
+
+ROOT = Path(str(tensorrtserver.__file__)).parents[1]
+
+#: Reports what the import changed in an interpreter of its own, as JSON.
+SCRIPT = """
+import json, os, signal, socket, sys, threading, warnings
+import numpy, google.protobuf, deprecation
+made = []
+created = socket.socket.__init__
+def watch(self, *args, **kwargs):
+    made.append(repr(args))
+    created(self, *args, **kwargs)
+socket.socket.__init__ = watch
+threads = []
+start = threading.Thread.start
+def started(self):
+    threads.append(self.name)
+    start(self)
+threading.Thread.start = started
+filters, variables = list(warnings.filters), dict(os.environ)
+hooks = (sys.excepthook, threading.excepthook, warnings.showwarning)
+handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)]
+exec(sys.argv[1])
+print(json.dumps({
+    "sockets": made,
+    "threads": threads,
+    "filters": [repr(one) for one in warnings.filters if one not in filters],
+    "environment": os.environ != variables,
+    "hooks": hooks != (sys.excepthook, threading.excepthook, warnings.showwarning),
+    "handlers": handlers != [
+        signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
+    ],
+    "modules": sorted(sys.modules),
+}))
+"""
+
+
+def effects(statement: str) -> dict[str, Any]:
+    """What a statement changed in a fresh interpreter."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TRITON_SHIM_WARNINGS": "off"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, statement],
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from tensorrtserver.api import *",
+        "import tensorrtserver.shared_memory, tensorrtserver.cuda_shared_memory",
+        "from tensorrtserver.api import api_pb2, grpc_service_pb2, model_config_pb2",
+        "from tensorrtserver.api import *; c = ServerHealthContext('localhost:1', 0)",
+        "from tensorrtserver.api import *; c = ModelControlContext('localhost:1', 1); c.close()",
+    ],
+)
+def test_import(statement: str) -> None:
+    """issue 2 point 5: no thread, socket, filter, hook or handler; neither grpc nor gevent."""
+    found = effects(statement)
+    loaded = set(found.pop("modules"))
+    assert found == {
+        "sockets": [],
+        "threads": [],
+        "filters": [],
+        "environment": False,
+        "hooks": False,
+        "handlers": False,
+    }
+    assert {"grpc", "gevent", "geventhttpclient"}.isdisjoint(loaded)
+    assert {"tritonclient.http", "tritonclient.grpc"}.isdisjoint(loaded)
+    assert {"pkg_resources", "future"}.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "loads", "spares"),
+    [(0, "tritonclient_shim.backends.http", "grpc"), (1, "grpc", "gevent")],
+)
+def test_first_context(protocol: int, loads: str, spares: str) -> None:
+    """architecture, house rules: a context loads what its own protocol needs, when it is made."""
+    statement = (
+        "from tensorrtserver.api import *\n"
+        "try:\n"
+        f"    InferContext('127.0.0.1:1', {protocol}, 'simple')\n"
+        "except InferenceServerException:\n"
+        "    pass"
+    )
+    found = effects(statement)
+    assert loads in found["modules"]
+    assert spares not in found["modules"]
+    assert found["filters"] == []

@@ -1,0 +1,158 @@
+"""The table of asynchronous requests, where the real server cannot provoke it (v1 §2.2, §5)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Iterator
+
+import pytest
+
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.inflight import InFlight
+
+UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def table() -> Iterator[InFlight[str]]:
+    table: InFlight[str] = InFlight()
+    yield table
+    table.close()
+
+
+class Called:
+    """A callback that waits until it may return."""
+
+    def __init__(self, table: InFlight[str]) -> None:
+        self.table = table
+        self.ids: list[int] = []
+        self.entered = threading.Event()
+        self.leave = threading.Event()
+
+    def __call__(self, request_id: int) -> None:
+        self.ids.append(request_id)
+        self.entered.set()
+        self.leave.wait(PATIENCE)
+
+
+def refused(table: InFlight[str], request_id: int, wait: bool | None) -> str | None:
+    with pytest.raises(InferenceServerException) as caught:
+        table.take(request_id, wait)
+    return caught.value.message()
+
+
+def test_ids(table: InFlight[str]) -> None:
+    """v1 §4.5: ids from 1, one counter per context."""
+    assert [table.next_id() for _ in range(3)] == [1, 2, 3]
+    assert InFlight().next_id() == 1
+
+
+def test_known_from_the_callback_on(table: InFlight[str]) -> None:
+    """v1 §5: answered but not called back yet, a request is unknown to 1.8's fetch."""
+    first, second = Called(table), Called(table)
+    table.add(1, "one", first)
+    table.add(2, "two", second)
+    table.complete(1, "answer 1")
+    assert first.entered.wait(PATIENCE)
+    table.complete(2, "answer 2")  # its callback waits for the first one's end
+    assert refused(table, 2, None) == UNKNOWN
+    taken = table.take(1, None)
+    assert taken is not None
+    assert (taken.context, taken.outcome) == ("one", "answer 1")
+    second.leave.set()
+    first.leave.set()
+    assert second.entered.wait(PATIENCE)
+    assert table.take(2, None) is not None
+
+
+def test_known_at_once_when_waiting_is_spelt_out(table: InFlight[str]) -> None:
+    """v1 §2.2: the fetch of 1.4 to 1.7 knows an answered request before its callback."""
+    first, second = Called(table), Called(table)
+    table.add(1, "one", first)
+    table.add(2, "two", second)
+    assert table.take(2, False) is None
+    table.complete(1, "answer 1")
+    assert first.entered.wait(PATIENCE)
+    table.complete(2, "answer 2")
+    taken = table.take(2, False)
+    assert taken is not None
+    assert taken.outcome == "answer 2"
+    first.leave.set()
+    assert second.entered.wait(PATIENCE)  # it is called back all the same
+    second.leave.set()
+    assert refused(table, 2, True) == UNKNOWN
+
+
+def test_forgotten(table: InFlight[str]) -> None:
+    """v1 §5: a request that could not be sent is unknown; a late report of it is dropped."""
+    called = Called(table)
+    table.add(1, "one", called)
+    table.forget(1)
+    table.complete(1, "answer")
+    assert refused(table, 1, None) == UNKNOWN
+    assert called.ids == []
+
+
+def test_reports_after_close(table: InFlight[str]) -> None:
+    """v1 §5 close: pending requests are dropped; what is reported later calls nobody back."""
+    called = Called(table)
+    table.add(1, "one", called)
+    table.close()
+    table.complete(1, "answer")
+    assert called.ids == []
+    assert refused(table, 1, True) in (UNKNOWN, "InferContext is closed")
+
+
+def test_queued_callbacks_are_dropped_at_close(table: InFlight[str]) -> None:
+    """v1 §5 close: answered requests whose callback has not begun are dropped as well."""
+    first, second = Called(table), Called(table)
+    table.add(1, "one", first)
+    table.add(2, "two", second)
+    table.complete(1, "answer 1")
+    assert first.entered.wait(PATIENCE)
+    table.complete(2, "answer 2")
+    table.close()
+    first.leave.set()
+    again: InFlight[str] = InFlight()
+    assert second.ids == []
+    again.close()
+
+
+def test_close_that_waits(table: InFlight[str]) -> None:
+    """v1 §5 close, gRPC: waits for the next completion and the end of its callback."""
+    called = [Called(table), Called(table)]
+    for request_id, callback in enumerate(called, start=1):
+        callback.leave.set()
+        table.add(request_id, "", callback)
+    closer = threading.Thread(target=table.close, args=(True,))
+    closer.start()
+    closer.join(0.05)
+    assert closer.is_alive()
+    table.complete(2, "answer")
+    closer.join(PATIENCE)
+    assert not closer.is_alive()
+    assert [callback.ids for callback in called] == [[], [2]]
+
+
+def test_close_that_need_not_wait(table: InFlight[str]) -> None:
+    """v1 §5 close, gRPC: with no callback outstanding it returns at once."""
+    table.add(1, "old style", None)
+    table.close(wait_for_next=True)
+
+
+def test_thread_ends_with_the_context(table: InFlight[str]) -> None:
+    """v1 §5 callback thread: one per context, started late, ended by close."""
+    threads: list[Any] = []
+    done = threading.Event()
+
+    def callback(request_id: int) -> None:
+        threads.append(threading.current_thread())
+        done.set()
+
+    table.add(1, "", callback)
+    table.complete(1, "answer")
+    assert done.wait(PATIENCE)
+    table.close()
+    threads[0].join(PATIENCE)
+    assert not threads[0].is_alive()
