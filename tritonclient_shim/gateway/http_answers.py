@@ -34,7 +34,7 @@ def query_format(query: str) -> str:
 
 def one_line(message: Any) -> str:
     """A message as the value of a header: text format, one line, ASCII."""
-    return text_format.MessageToString(message, as_one_line=True)
+    return str(text_format.MessageToString(message, as_one_line=True))
 
 
 def status_header(status: Any) -> str:
@@ -70,8 +70,10 @@ def body_of(message: Any, kind: str) -> bytes:
         return bytes(message.SerializeToString())
     if kind == JSON:
         # As of 1.13: the fields' own names; before, lowerCamelCase (v1 §9.1).
-        return json_format.MessageToJson(message, preserving_proto_field_name=True).encode()
-    return text_format.MessageToString(message).encode()
+        text = json_format.MessageToJson(message, preserving_proto_field_name=True)
+    else:
+        text = text_format.MessageToString(message)
+    return bytes(text, "utf-8")
 
 
 def answer_message(status: Any, message: Any, kind: str) -> web.Response:

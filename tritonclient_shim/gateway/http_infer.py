@@ -119,10 +119,12 @@ def _settle(arrived: asyncio.Future[Outcome], outcome: Outcome) -> None:
 
 def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
     """The value of NV-InferRequest → its message; None when it is not in text format."""
+    header = api_pb2.InferRequestHeader()
     try:
-        return text_format.Parse(text, api_pb2.InferRequestHeader())
+        text_format.Parse(text, header)
     except text_format.ParseError:
         return None
+    return header
 
 
 def _version(digits: str) -> int:

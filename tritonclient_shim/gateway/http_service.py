@@ -60,9 +60,8 @@ class HttpService:
         """Answer one request, whatever happens on the way."""
         path, _, query = request.raw_path.partition("?")
         with self._access.entry("http", f"{request.method} {path}") as entry:
-            (found,) = await asyncio.gather(
-                self._answer(request, path, query, entry), return_exceptions=True
-            )
+            answering = self._answer(request, path, query, entry)
+            found: Any = (await asyncio.gather(answering, return_exceptions=True))[0]
             if isinstance(found, web.StreamResponse):
                 return found
             entry.status = self._upstream.failure(found)

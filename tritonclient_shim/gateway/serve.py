@@ -51,7 +51,7 @@ def _until_second_signal() -> None:
 
 
 async def _open(options: Options, stack: AsyncExitStack) -> Bound:
-    """Open both fronts; ``stack`` closes them, the last first."""
+    """Open both fronts; ``stack`` closes what is behind them after them."""
     access = Access(options.access_log)
     over_grpc = Upstream(options.triton_grpc, options.server_id)
     stack.callback(over_grpc.close)
@@ -62,13 +62,14 @@ async def _open(options: Options, stack: AsyncExitStack) -> Bound:
     service = HttpService(options, over_http, access)
     stack.callback(service.close)
     server, grpc_port = open_server(options, over_grpc, access)
-    stack.push_async_callback(_stop_grpc, server, options.grace)
     runner, http_port = await open_runner(options, service)
-    stack.push_async_callback(runner.cleanup)
+    stack.push_async_callback(_stop, runner, server, options.grace)
     server.start()
     return Bound(Address(options.http.host, http_port), Address(options.grpc.host, grpc_port))
 
 
-async def _stop_grpc(server: Any, grace: float) -> None:
+async def _stop(runner: Any, server: Any, grace: float) -> None:
+    """Accept nothing new, and let what is in flight finish, on both fronts at one time."""
     stopped = server.stop(grace)
+    await runner.cleanup()
     await asyncio.get_running_loop().run_in_executor(None, stopped.wait)

@@ -1,0 +1,135 @@
+"""v1's gRPC service through the gateway (v1 §9.2)."""
+
+from __future__ import annotations
+
+import queue
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+from gateway_process import Gateway, code_of
+
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos import retired_pb2
+
+pytest_plugins = ["gateway_fixtures"]
+
+A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
+
+
+def simple(number: int = 0, **fields: Any) -> pb.InferRequest:
+    """A request to ``simple`` with an id."""
+    request = pb.InferRequest(model_name="simple", model_version=-1, **fields)
+    request.meta_data.batch_size, request.meta_data.id = 1, number
+    for name in ("INPUT0", "INPUT1"):
+        request.meta_data.input.add(name=name, dims=[16])
+    for name in ("OUTPUT0", "OUTPUT1"):
+        request.meta_data.output.add(name=name)
+    request.raw_input.extend([A.tobytes(), B.tobytes()])
+    return request
+
+
+def failing(number: int, value: float) -> pb.InferRequest:
+    """A request to ``failing``, which refuses any value but 0."""
+    request = pb.InferRequest(model_name="failing", model_version=-1)
+    request.meta_data.batch_size, request.meta_data.id = 1, number
+    request.meta_data.input.add(name="INPUT0", dims=[1])
+    request.meta_data.output.add(name="OUTPUT0")
+    request.raw_input.append(np.float32([value]).tobytes())
+    return request
+
+
+def test_infer(gateway: Gateway) -> None:
+    """One raw_output per output, the id echoed, success in request_status (v1 §9.2)."""
+    response = gateway.call("Infer", simple(5))
+    assert (code_of(response.request_status), response.request_status.msg) == ("SUCCESS", "")
+    assert response.request_status.server_id == "inference:0"
+    assert list(response.raw_output) == [(A + B).tobytes(), (A - B).tobytes()]
+    assert (response.meta_data.id, response.meta_data.model_version) == (5, 1)
+
+
+def test_refusal(gateway: Gateway) -> None:
+    """gRPC status OK, the error in request_status, of the header only the id (v1 §9.2)."""
+    request = simple(9)
+    request.model_name = "nope"
+    response = gateway.call("Infer", request)
+    assert code_of(response.request_status) == "UNAVAILABLE"
+    assert response.request_status.msg.startswith("Request for unknown model: 'nope'")
+    assert response.request_status.request_id > 0
+    assert response.meta_data == type(response.meta_data)(id=9)
+
+
+def test_stream_keeps_order(gateway: Gateway) -> None:
+    """Responses in request order, refusals among them, then the stream ends (v1 §9.2)."""
+    requests = [simple(1), failing(2, 7), failing(3, 0), simple(4)]
+    responses = list(gateway.stream(requests))
+    assert [response.meta_data.id for response in responses] == [1, 2, 3, 4]
+    codes = [code_of(response.request_status) for response in responses]
+    assert codes[0] == codes[2] == codes[3] == "SUCCESS" != codes[1]
+    assert responses[1].request_status.msg == "the model refused value 7"
+    ids = [response.request_status.request_id for response in responses]
+    assert len(set(ids)) == 4
+
+
+def test_stream_is_interactive(gateway: Gateway) -> None:
+    """Each response comes before the next request is sent (v1 §5)."""
+    asked: queue.Queue[Any] = queue.Queue()
+    responses = gateway.stream(iter(asked.get, None))
+    for number in (1, 2, 3):
+        asked.put(simple(number))
+        assert next(responses).meta_data.id == number
+    asked.put(None)
+    assert list(responses) == []
+    assert responses.code() is grpc.StatusCode.OK
+
+
+def test_status_and_server_id(gateway: Gateway) -> None:
+    """Status of one model; the given id everywhere (v1 §6.2)."""
+    response = gateway.call("Status", pb.StatusRequest(model_name="simple"))
+    assert list(response.server_status.model_status) == ["simple"]
+    assert response.server_status.id == response.request_status.server_id == "inference:0"
+    unknown = gateway.call("Status", pb.StatusRequest(model_name="nope")).request_status
+    assert (code_of(unknown), unknown.msg) == (
+        "INVALID_ARG",
+        "no status available for unknown model 'nope'",
+    )
+
+
+@pytest.mark.parametrize("mode", ["live", "ready"])
+def test_health(gateway: Gateway, mode: str) -> None:
+    """Health{mode} (v1 §6.1)."""
+    response = gateway.call("Health", pb.HealthRequest(mode=mode))
+    assert response.health and code_of(response.request_status) == "SUCCESS"
+
+
+@pytest.mark.parametrize(
+    ("rpc", "request_", "message"),
+    [
+        ("Health", pb.HealthRequest(mode="well"), "unknown health mode 'well'"),
+        ("Repository", pb.RepositoryRequest(), "request type is not specified"),
+    ],
+)
+def test_odd_requests(gateway: Gateway, rpc: str, request_: Any, message: str) -> None:
+    """What asks for nothing known is UNKNOWN (v1 §9.2)."""
+    found = gateway.call(rpc, request_).request_status
+    assert (code_of(found), found.msg) == ("UNKNOWN", message)
+
+
+def test_control_and_repository(gateway: Gateway) -> None:
+    """Load, unload and the index (v1 §6.3, §6.4); Profile of 1.6 is answered as well."""
+    for kind in (pb.ModelControlRequest.LOAD, pb.ModelControlRequest.UNLOAD):
+        request = pb.ModelControlRequest(model_name="spare", type=kind)
+        assert code_of(gateway.call("ModelControl", request).request_status) == "SUCCESS"
+    gateway.wait_until_unloaded("spare")
+    index = gateway.call("Repository", pb.RepositoryRequest(index=True)).index
+    assert "spare" in [model.name for model in index.models]
+    profile = gateway.call("Profile", retired_pb2.ProfileRequest(cmd="start"))
+    assert code_of(profile.request_status) == "SUCCESS"
+
+
+def test_ids_are_shared_by_both_protocols(gateway: Gateway) -> None:
+    """One counter for HTTP and gRPC (v1 §4.5)."""
+    first = gateway.get("/api/health/live").status.request_id
+    second = gateway.call("Health", pb.HealthRequest(mode="live")).request_status.request_id
+    assert second > first

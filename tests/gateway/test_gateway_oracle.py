@@ -1,0 +1,46 @@
+"""The environment of the genuine client (tests/gateway/oracle.py)."""
+
+from __future__ import annotations
+
+import oracle as genuine
+import pytest
+from oracle import NoOracle, OracleEnvironment
+
+from testbed.prerequisites import Interpreter
+
+pytest_plugins = ["gateway_fixtures"]
+
+
+def interpreters(*versions: str) -> list[Interpreter]:
+    """Usable interpreters of these versions."""
+    return [Interpreter(f"/usr/bin/python{one}", one, None) for one in versions]
+
+
+@pytest.mark.parametrize(
+    ("present", "chosen"),
+    [(("3.13", "3.11", "3.8"), "3.8"), (("3.12", "3.11"), "3.11"), (("3.7", "3.11"), "3.7")],
+)
+def test_choice(present: tuple[str, ...], chosen: str) -> None:
+    """The interpreter of the client's time, or Debian 12's."""
+    assert genuine.choose(interpreters(*present)).version == chosen
+
+
+def test_no_interpreter() -> None:
+    """Without one, the reason names what is needed and what was found."""
+    with pytest.raises(NoOracle, match=r"needs Python 3\.8, 3\.7, 3\.11.*found: 3\.12, 3\.13"):
+        genuine.choose(interpreters("3.12", "3.13"))
+
+
+def test_ours_is_not_in_it(oracle: OracleEnvironment, tmp_path: object) -> None:
+    """It has NVIDIA's client and nothing of this project."""
+    script = f"{tmp_path}/look.py"
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(
+            "import importlib.util as u, tensorrtserver.api as a, pkg_resources as p\n"
+            "print(p.get_distribution('tensorrtserver').version, a.__file__)\n"
+            "print(u.find_spec('tritonclient_shim'), u.find_spec('tritonclient'))\n"
+        )
+    done = oracle.run(script)
+    first, second = done.stdout.splitlines()
+    assert first.startswith("1.11.0 ") and "site-packages" in first
+    assert second == "None None"

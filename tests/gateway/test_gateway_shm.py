@@ -1,0 +1,105 @@
+"""Shared-memory control through the gateway, on both protocols (v1 §6.5, §9)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Iterator
+
+import numpy as np
+import pytest
+from gateway_process import Gateway, code_of
+
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos import server_status_pb2
+
+pytest_plugins = ["gateway_fixtures"]
+
+CONTROL = "/api/sharedmemorycontrol"
+
+
+@pytest.fixture
+def key(gateway: Gateway) -> Iterator[str]:
+    """The key of an object with INPUT0 and INPUT1 of ``simple`` and room for an output."""
+    name = f"gateway-test-{os.getpid()}"
+    place = Path("/dev/shm") / name
+    place.write_bytes(np.arange(16, dtype=np.int32).tobytes() * 2 + bytes(64))
+    yield f"/{name}"
+    gateway.post(f"{CONTROL}/unregisterall")
+    place.unlink()
+
+
+def regions_for_clients(response: pb.SharedMemoryControlResponse) -> list[str]:
+    """The names that a genuine client reads: it parses Status as a SharedMemoryStatus."""
+    content = response.shared_memory_status.SerializeToString()
+    found = server_status_pb2.SharedMemoryStatus.FromString(content)
+    return [region.name for region in found.shared_memory_region]
+
+
+def test_over_http(gateway: Gateway, key: str) -> None:
+    """Register with the key's own slash, infer, list, unregister; bodies are empty (v1 §9.1)."""
+    path = f"{CONTROL}/register/all/{key}/0/192?format=binary"
+    assert (gateway.post(path).code, gateway.post(path).code) == (200, 400)
+    header = " ".join(
+        f'input {{ name: "INPUT{n}" dims: 16 '
+        f'shared_memory {{ name: "all" offset: {64 * n} byte_size: 64 }} }}'
+        for n in (0, 1)
+    )
+    header += ' output { name: "OUTPUT0" shared_memory { name: "all" offset: 128 byte_size: 64 } }'
+    answer = gateway.infer("simple", f"batch_size: 1 {header}", b"")
+    assert answer.code == 200 and answer.body.startswith(b"model_name")
+    found = np.frombuffer(Path(f"/dev/shm{key}").read_bytes()[128:], np.int32)
+    assert found.tolist() == list(range(0, 32, 2))
+    listed = gateway.get(f"{CONTROL}/status?format=binary")
+    (region,) = server_status_pb2.SharedMemoryStatus.FromString(listed.body).shared_memory_region
+    assert (region.name, region.byte_size) == ("all", 192)
+    assert region.system_shared_memory.shared_memory_key == key
+    assert b"shared_memory_region {\n" in gateway.get(f"{CONTROL}/status").body
+    gone = gateway.post(f"{CONTROL}/unregister/all")
+    assert (gone.code, gone.body, code_of(gone.status)) == (200, b"", "SUCCESS")
+    assert gateway.get(f"{CONTROL}/status").body == b""
+
+
+def test_over_grpc(gateway: Gateway, key: str) -> None:
+    """§9.2's trap: the list is where the .proto says, and where genuine clients look."""
+    request = pb.SharedMemoryControlRequest()
+    request.register.name, request.register.byte_size = "all", 192
+    request.register.system_shared_memory.shared_memory_key = key
+    assert code_of(gateway.call("SharedMemoryControl", request).request_status) == "SUCCESS"
+    again = gateway.call("SharedMemoryControl", request).request_status
+    assert code_of(again) == "ALREADY_EXISTS"
+    assert again.msg == "shared memory region 'all' already in manager"
+    listed = gateway.call("SharedMemoryControl", pb.SharedMemoryControlRequest(status={}))
+    assert regions_for_clients(listed) == ["all"]
+    assert [r.name for r in listed.shared_memory_status.shared_memory_region] == ["all"]
+    everything = pb.SharedMemoryControlRequest(unregister_all={})
+    assert code_of(gateway.call("SharedMemoryControl", everything).request_status) == "SUCCESS"
+    empty = gateway.call("SharedMemoryControl", pb.SharedMemoryControlRequest(status={}))
+    assert regions_for_clients(empty) == []
+
+
+def test_no_such_object(gateway: Gateway) -> None:
+    """A key without object is refused with NV-Status (v1 §6.5)."""
+    answer = gateway.post(f"{CONTROL}/register/r//gateway_no_such_key/0/64")
+    assert answer.code == 400
+    assert answer.status.msg.startswith("Unable to open shared memory region")
+
+
+def test_cuda_register(gateway: Gateway) -> None:
+    """The body is the 64-byte handle; a server without GPU refuses it, with NV-Status."""
+    answer = gateway.post(f"{CONTROL}/cudaregister/r/64/0", bytes(64))
+    assert answer.code == 400 and answer.status.msg
+    too_long = gateway.post(f"{CONTROL}/cudaregister/r/64/0", bytes(65))
+    assert code_of(too_long.status) == "INVALID_ARG" and "65 bytes" in too_long.status.msg
+
+
+def test_odd_requests(gateway: Gateway) -> None:
+    """Requests that ask for nothing known: UNKNOWN; a region without kind is refused (v1 §9.2)."""
+    empty = gateway.call("SharedMemoryControl", pb.SharedMemoryControlRequest()).request_status
+    assert (code_of(empty), empty.msg) == ("UNKNOWN", "unknown sharedmemorycontrol request type")
+    request = pb.SharedMemoryControlRequest()
+    request.register.name = "r"
+    refused = gateway.call("SharedMemoryControl", request).request_status
+    assert refused.msg == (
+        "failed to register shared memory region: 'r', improperly formed request."
+    )
