@@ -6,8 +6,6 @@ import multiprocessing
 import socket
 from typing import Any
 
-from benchmarks.harness import Call
-
 
 class Echo:
     """A process that answers so many received bytes with so many of its own."""
@@ -51,9 +49,3 @@ def _serve(listener: socket.socket, request: int, response: int) -> None:
     received, answer = memoryview(bytearray(request)), bytes(response)
     while _receive(connection, received):
         connection.sendall(answer)
-
-
-def floor(request: int, response: int) -> tuple[Call, Echo]:
-    """A program that moves these many bytes, and what to close after it."""
-    echo = Echo(request, response)
-    return echo.call, echo

@@ -66,3 +66,22 @@ class HandPort:
 def _class(text: bytes) -> tuple[int, float, str]:
     value, index, label = text.decode().split(":", 2)
     return int(index), float(value), label
+
+
+def model_client(
+    url: str, protocol: int, model: str, entries: Mapping[str, Sequence[Any]], names: Sequence[str]
+) -> Call | None:
+    """The same with pytriton's ModelClient; None where pytriton is not installed."""
+    try:
+        from pytriton.client import ModelClient
+    except ImportError:
+        return None
+    scheme = "grpc" if protocol else "http"
+    client = ModelClient(f"{scheme}://{url}", model)
+
+    def call() -> Any:
+        batches = {name: np.stack(arrays) for name, arrays in entries.items()}
+        result = client.infer_batch(**batches)
+        return [result[name] for name in names]
+
+    return call
