@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import socket
 import subprocess
 import sys
 import time
@@ -128,6 +129,24 @@ def test_stop_is_bounded(behind: TritonServer, start_gateway: StartGateway) -> N
     gateway.terminate()
     assert gateway.process.wait(20) == 0
     asked.put(None)
+
+
+def test_stop_does_not_wait_for_a_silent_triton(start_gateway: StartGateway) -> None:
+    """A Triton that takes connections and never answers cannot keep a gateway from ending."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        gateway = start_gateway(
+            "--triton-grpc", address, "--triton-http", address, "--grace", "0.2"
+        )
+        connections = [HTTPConnection(gateway.http, timeout=60) for _ in range(2)]
+        connections[0].request("GET", "/api/status")
+        send_header(connections[1], "slow", SLOW, 4)
+        connections[1].send(seconds(0))
+        silent.accept()  # the gateway has come to ask
+        gateway.terminate()
+        assert gateway.process.wait(30) == 0
+        for connection in connections:
+            connection.close()
 
 
 def test_no_triton(start_gateway: StartGateway) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Iterator
 
 import grpc
@@ -11,6 +10,7 @@ from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.gateway.access import Access
 from tritonclient_shim.gateway.grpc_stream import V1Stream
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, Options
+from tritonclient_shim.gateway.pool import DaemonPool
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
@@ -87,7 +87,7 @@ def open_server(options: Options, upstream: Upstream, access: Access) -> tuple[A
     """
     largest = min(options.max_body_bytes, LARGEST_MESSAGE)
     server = grpc.server(
-        ThreadPoolExecutor(options.max_in_flight, thread_name_prefix="gateway-grpc"),
+        DaemonPool(options.max_in_flight, "gateway-grpc"),
         options=(
             ("grpc.max_receive_message_length", largest),
             ("grpc.max_send_message_length", LARGEST_MESSAGE),

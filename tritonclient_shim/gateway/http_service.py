@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from aiohttp import web
@@ -23,6 +22,7 @@ from tritonclient_shim.gateway.http_body import BodyTooLarge, read_body
 from tritonclient_shim.gateway.http_calls import Asked
 from tritonclient_shim.gateway.http_infer import HttpInference
 from tritonclient_shim.gateway.options import Options
+from tritonclient_shim.gateway.pool import DaemonPool
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.ids import next_request_id
 
@@ -43,8 +43,7 @@ class HttpService:
         self._upstream = upstream
         self._access = access
         self._pools = {
-            kind: ThreadPoolExecutor(count, thread_name_prefix=f"gateway-{kind}")
-            for kind, count in _THREADS.items()
+            kind: DaemonPool(count, f"gateway-{kind}") for kind, count in _THREADS.items()
         }
         gate = Gate(options.max_in_flight, options.max_body_bytes)
         self._inference = HttpInference(
@@ -54,7 +53,7 @@ class HttpService:
     def close(self) -> None:
         """Let the threads go; what they still do is not waited for."""
         for pool in self._pools.values():
-            pool.shutdown(wait=False)
+            pool.shutdown()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever happens on the way."""
