@@ -1,0 +1,95 @@
+"""Requests and results that no model of the standard repository can show (v1 §3.3, §4.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tritonclient_shim.errors import InferenceServerException, ServerFault
+from tritonclient_shim.model import HTTP, InferReply, ModelProfile, TensorOut, TensorSpec
+from tritonclient_shim.translate import lower, reply, request, result
+
+SHAPE = TensorSpec("SHAPE", "INT32", (2,), is_shape_tensor=True)
+DATA = TensorSpec("DATA", "FP32", (-1,))
+DEEP = TensorSpec("DEEP", "FP32", (1,) * 17)
+PROFILE = ModelProfile("m", 8, {"DATA": DATA, "SHAPE": SHAPE}, {"DATA": DATA, "DEEP": DEEP})
+
+ROW = np.zeros(3, np.float32)
+TWO = np.array([3, 4], np.int32)
+
+
+def bind(batch_size: int, **inputs: Any) -> Any:
+    options = parse(batch_size)
+    return options, request.bind_inputs(PROFILE, options, inputs, {}, _no_region)
+
+
+def parse(batch_size: int, outputs: Any = None) -> request.Options:
+    scalars = (batch_size, 0, 0, 0, 0)
+    return request.parse_options(PROFILE, {}, outputs or {}, scalars, _no_region)
+
+
+def _no_region(handle: object) -> Any:
+    raise AssertionError("there is no shared memory here")
+
+
+def test_shape_tensor() -> None:
+    """v1 §3.3 shape tensors: one array for the whole batch, sent without batch dimension."""
+    options, bound = bind(2, DATA=[ROW, ROW], SHAPE=[TWO])
+    call = lower.lower(PROFILE, request.build(options, bound, -1, 0, 0), HTTP)
+    assert [(one.name, one.shape) for one in call.inputs] == [("DATA", (2, 3)), ("SHAPE", (2,))]
+    assert [one.byte_size for one in call.inputs] == [24, 8]
+
+
+def test_second_shape_tensor() -> None:
+    """v1 §3.3 shape tensors: a second array is refused in v1's words."""
+    with pytest.raises(InferenceServerException) as caught:
+        bind(2, DATA=[ROW, ROW], SHAPE=[TWO, TWO])
+    assert caught.value.message() == (
+        "expecting single invocation of SetRaw for shape input 'SHAPE', one shape tensor should "
+        "represent the shape for entire batch"
+    )
+
+
+def raised(name: str, shape: tuple[int, ...]) -> Any:
+    """What run() would return for one output of this shape, all zeros."""
+    options = parse(1, {name: (1,)})
+    made = request.build(options, (), -1, 0, 0)
+    size = 4 * int(np.prod(shape))
+    answer = InferReply("m", "1", (TensorOut(name, "FP32", shape, bytes(size)),))
+    results: dict[Any, list[Any]] = {}
+    labels: Any = None
+    result.read_into(results, options, reply.raise_reply(PROFILE, made, answer, labels))
+    return results
+
+
+def test_sixteen_dimensions() -> None:
+    """v1 §3.3 result dims: sixteen are the most that v1 could take, one more is an error."""
+    assert raised("DATA", (1,) * 17)["DATA"][0].shape == (1,) * 16
+    with pytest.raises(InferenceServerException) as caught:
+        raised("DEEP", (1,) * 18)
+    assert str(caught.value) == "[ 0] number of dimensions in result shape exceeds maximum of 16"
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3), (0, 3)])
+def test_rows(shape: tuple[int, ...]) -> None:
+    """v1 §3.4: an output without a row per batch entry, which v2 lets pass, is refused."""
+    with pytest.raises(ServerFault, match="but model configuration specifies shape"):
+        raised("DATA", shape)
+
+
+def test_data_that_does_not_fit() -> None:
+    """v1 §4.1 raw bytes: not fitting type or shape is NumPy's ValueError."""
+    for size in (3, 8):
+        with pytest.raises(ValueError, match="buffer size|cannot reshape"):
+            result.arrays("FP32", (1,), bytes(size), 1)
+
+
+def test_received_bytes_are_not_shared() -> None:
+    """v1 §4.1 private arrays: a view on a message is copied, an unaligned one too."""
+    message = bytes(9)
+    for data in (memoryview(message)[:8], memoryview(bytearray(message))[1:]):
+        (array,) = result.arrays("FP64", (1,), data, 1)
+        assert array.flags.writeable
+        assert array.flags.aligned
