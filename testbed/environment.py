@@ -72,7 +72,7 @@ class Environment:
 def cache_folder() -> Path:
     """The folder of all environments."""
     default = Path(__file__).resolve().parents[1] / ".testbed"
-    return Path(os.environ.get("TESTBED_CACHE") or default).absolute()
+    return Path(os.environ.get("TESTBED_CACHE") or default).resolve()
 
 
 def prepare(complete: bool = False) -> Environment:
