@@ -1,8 +1,33 @@
 """The translation behind the ``tensorrtserver`` facade: v1 requests in, KServe v2 calls out.
 
-Nothing is imported here on purpose: ``import tensorrtserver.api`` must stay cheap, and
-each front (facade, stub, gateway, command line) pulls in only the rooms that it needs.
-ARCHITECTURE.md at the top of the repository draws the rooms and the direction of flow.
+``configure`` changes how servers are reached (docs/settings.md); ``unwrap`` gives the
+tritonclient client of a context. Both are imported when first asked for, because
+``import tensorrtserver.api`` must stay cheap, and each front (facade, stub, gateway, command
+line) pulls in only the rooms that it needs. ARCHITECTURE.md at the top of the repository draws
+the rooms and the direction of flow.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tritonclient_shim.settings import configure as configure
+    from tritonclient_shim.unwrapping import unwrap as unwrap
+
 __version__ = "0.1.0"
+
+_HOMES = {"configure": "settings", "unwrap": "unwrapping"}
+
+__all__ = ["__version__", "configure", "unwrap"]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Iterator
 
+from tritonclient_shim import settings
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault, TransportFault
@@ -21,7 +22,10 @@ _NOTHING = Asked()
 
 
 class ServerSession:
-    """A server seen from one context. Opens its backend on first use; any thread may call."""
+    """A server seen from one context. Opens its backend on first use; any thread may call.
+
+    The settings are those of the moment it is made; SettingsError when one cannot be used.
+    """
 
     def __init__(
         self,
@@ -33,6 +37,7 @@ class ServerSession:
         self.endpoint = endpoint
         self.headers = headers
         self.verbose = verbose
+        self.settings = settings.current()
         self._opened: dict[str, Backend] = {} if backend is None else {"backend": backend}
         self._server_id = ""
 
@@ -43,7 +48,7 @@ class ServerSession:
         return backend or self._open()
 
     def _open(self) -> Backend:
-        ours = open_backend(self.endpoint, self.headers)
+        ours = open_backend(self.endpoint, self.headers, self.settings)
         backend = self._opened.setdefault("backend", ours)
         if backend is not ours:  # another thread was first
             ours.close()

@@ -85,7 +85,7 @@ EFFECTS = (
     Effect(
         "os.environ",
         uses("os.environ", "os.environb", "os.getenv", "os.putenv"),
-        (SHIM + "settings.py",),
+        (SHIM + "settings/",),
         "from os import getenv",
     ),
     Effect(

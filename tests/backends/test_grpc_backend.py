@@ -12,11 +12,9 @@ from typing import Any, Iterator
 import grpc
 import numpy as np
 import pytest
-import tritonclient.grpc
-from tritonclient.grpc import model_config_pb2, service_pb2
+from tritonclient.grpc import model_config_pb2
 
 from testbed import TritonServer
-from tritonclient_shim.backends import grpc_connection
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.errors import ServerFault, TransportFault
@@ -60,15 +58,6 @@ def test_opening_contacts_nobody() -> None:
         assert open_backend(Endpoint(GRPC, address)).endpoint.address == address
 
 
-def test_contexts_share_one_client(backend: StreamingBackend, triton: TritonServer) -> None:
-    """One tritonclient client per url and process, as v1 had one channel (v1 §9.2)."""
-    other = open_backend(Endpoint(GRPC, triton.grpc))
-    client = backend.client()
-    assert isinstance(client, tritonclient.grpc.InferenceServerClient)
-    assert other.client() is client
-    assert client.is_server_live()
-
-
 def test_closing_one_leaves_the_others(backend: StreamingBackend, triton: TritonServer) -> None:
     """A backend's close disturbs neither calls nor streams of another on the same endpoint."""
     other = open_backend(Endpoint(GRPC, triton.grpc))
@@ -81,18 +70,6 @@ def test_closing_one_leaves_the_others(backend: StreamingBackend, triton: Triton
     stream.close()
     assert isinstance(outcomes.get(timeout=10), InferReply)
     assert isinstance(outcomes.get(timeout=10), InferReply)
-
-
-def test_a_client_closed_by_its_user_is_replaced(start_triton: Any) -> None:
-    """Code that closes the unwrapped client breaks no context."""
-    server = start_triton(models=["simple"])
-    backend = open_backend(Endpoint(GRPC, server.grpc))
-    backend.client().close()
-    assert isinstance(backend.infer(simple_call()), InferReply)
-    backend.client().close()
-    assert backend.live()
-    backend.client().close()
-    assert set(backend.model_configs(["simple"])) == {"simple"}
 
 
 @pytest.mark.parametrize("reply_size", [4, 2**20])
@@ -152,18 +129,6 @@ def test_async_calls_that_cannot_be_sent(address: str) -> None:
     fault, thread = seen.get(timeout=10)
     assert isinstance(fault, TransportFault)
     assert thread != threading.get_ident()
-
-
-def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> None:
-    """done is called even when the shared client is closed under a pending call."""
-    server = start_triton(models=["slow"])
-    backend = open_backend(Endpoint(GRPC, server.grpc))
-    outcomes: Queue[Any] = Queue()
-    backend.infer_async(slow_call(5.0), outcomes.put)
-    backend.client().close()
-    fault = outcomes.get(timeout=4)
-    assert isinstance(fault, TransportFault)
-    assert fault.message.startswith("GRPC client failed: 1: ")
 
 
 def test_calls_from_many_threads(backend: StreamingBackend) -> None:
@@ -273,27 +238,3 @@ def test_a_server_of_something_else() -> None:
                 ask()
     finally:
         server.stop(None)
-
-
-def test_without_the_channel_of_tritonclient(
-    triton: TritonServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A tritonclient that keeps its channel elsewhere gets a second one beside it."""
-
-    class Sealed:
-        """A client of which only the public methods are known."""
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self.public = tritonclient.grpc.InferenceServerClient(*args, **kwargs)
-
-    class Grpc:
-        InferenceServerClient = Sealed
-
-    class Tritonclient:
-        grpc = Grpc
-
-    monkeypatch.setattr(grpc_connection, "tritonclient", Tritonclient)
-    connection = grpc_connection.Connection(Endpoint(GRPC, triton.grpc))
-    request = service_pb2.ServerLiveRequest
-    ask = connection.method("ServerLive", request, service_pb2.ServerLiveResponse)
-    assert ask(request()).live

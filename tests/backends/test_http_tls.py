@@ -8,29 +8,36 @@ from typing import Iterator
 
 import numpy as np
 import pytest
+from certificates import Authority
 from scripted_server import ScriptedServer, http
 
 from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.errors import TransportFault
 from tritonclient_shim.model import Endpoint, InferCall, TensorIn
 
-#: A self-signed certificate for localhost and 127.0.0.1, with its key; good for tests only.
-CERTIFICATE = Path(__file__).with_name("localhost.pem")
 REPLY = http(200, b'{"model_name": "m", "outputs": []}')
 
 
 @pytest.fixture
-def secure_server() -> Iterator[ScriptedServer]:
-    """A server with the certificate."""
+def authority(tmp_path: Path) -> Authority:
+    """A certificate authority that nobody trusts yet."""
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def secure_server(authority: Authority) -> Iterator[ScriptedServer]:
+    """A server with a certificate of it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(CERTIFICATE)
+    context.load_cert_chain(*authority.issue("localhost", "127.0.0.1"))
     with ScriptedServer(lambda request: REPLY, context=context) as server:
         yield server
 
 
-def test_trusted_server(secure_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trusted_server(
+    secure_server: ScriptedServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With a certificate that the system trusts everything works, large tensors included."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    monkeypatch.setenv("SSL_CERT_FILE", authority.roots)
     backend = open_backend(Endpoint("http", secure_server.address, secure=True))
     content = np.arange(100_000, dtype=np.float32)
     value = TensorIn("x", "FP32", content.shape, (content,), content.nbytes)

@@ -39,7 +39,7 @@ class FakeBackend:
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     fake = FakeBackend(ServerMetadata("inference:0", "2"))
-    monkeypatch.setattr(module, "open_backend", lambda endpoint, headers: fake)
+    monkeypatch.setattr(module, "open_backend", lambda endpoint, headers, settings: fake)
     return fake
 
 
@@ -55,7 +55,7 @@ def test_opens_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     session = ServerSession(ENDPOINT, (("A", "1"),))
     assert opened == []
     assert session.backend is session.backend
-    assert opened == [(ENDPOINT, (("A", "1"),))]
+    assert opened == [(ENDPOINT, (("A", "1"),), session.settings)]
 
 
 def test_close(backend: FakeBackend) -> None:

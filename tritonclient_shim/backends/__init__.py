@@ -7,14 +7,30 @@ from typing import cast
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.settings import Settings, current
+from tritonclient_shim.settings.rewriting import rewritten
 
 _MODULES = {HTTP: "tritonclient_shim.backends.http", GRPC: "tritonclient_shim.backends.grpc"}
 
 
-def open_backend(endpoint: Endpoint, headers: tuple[tuple[str, str], ...] = ()) -> Backend:
+def open_backend(
+    endpoint: Endpoint,
+    headers: tuple[tuple[str, str], ...] = (),
+    settings: Settings | None = None,
+) -> Backend:
     """Open the endpoint's protocol; its client library is imported by the first endpoint.
 
-    ``headers`` go with every HTTP request; gRPC sends none (v1 §6.6). Nothing is sent yet.
+    ``headers`` go with every HTTP request; gRPC sends none (v1 §6.6). ``settings`` None are the
+    present ones. Nothing is sent yet. Raises SettingsError when a setting cannot be used.
     """
+    chosen = current() if settings is None else settings
     module = importlib.import_module(_MODULES[endpoint.protocol])
-    return cast(Backend, module.open_backend(endpoint, headers))
+    return cast(Backend, module.open_backend(placed(endpoint, chosen), headers, chosen))
+
+
+def placed(endpoint: Endpoint, settings: Settings) -> Endpoint:
+    """The endpoint that the settings put in the place of a script's own."""
+    address, demanded = rewritten(settings.rewrite_addresses, endpoint.address)
+    secure = endpoint.secure if demanded is None else demanded
+    secure = {"on": True, "off": False}.get(settings.tls, secure)
+    return Endpoint(endpoint.protocol, address, secure)

@@ -6,6 +6,7 @@ from typing import Sequence
 
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.model import Endpoint
+from tritonclient_shim.settings import DEFAULTS, Settings
 
 _MISSING = (
     "gRPC needs the grpc part of tritonclient, which is not installed here; "
@@ -14,16 +15,18 @@ _MISSING = (
 
 
 def open_backend(
-    endpoint: Endpoint, headers: Sequence[tuple[str, str]] = ()
+    endpoint: Endpoint,
+    headers: Sequence[tuple[str, str]] = (),
+    settings: Settings = DEFAULTS,
 ) -> StreamingBackend:
     """A backend for ``endpoint``; contacts nobody before its first call.
 
     ``headers`` are ignored: v1 sent none over gRPC (v1 §6.6). Raises ImportError where
-    tritonclient was installed without its grpc part.
+    tritonclient was installed without its grpc part, SettingsError when a file cannot be read.
     """
     del headers
     try:
         from tritonclient_shim.backends.grpc_backend import GrpcBackend
     except (ImportError, RuntimeError) as missing:  # tritonclient turns one into the other
         raise ImportError(_MISSING) from missing
-    return GrpcBackend(endpoint)
+    return GrpcBackend(endpoint, settings)

@@ -10,7 +10,13 @@ from tritonclient.grpc import service_pb2
 from tritonclient_shim.backends import grpc_messages as messages
 from tritonclient_shim.backends.base import Done, Outcome, StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc_async import elsewhere, when_done
-from tritonclient_shim.backends.grpc_connection import Connection, connect, discard
+from tritonclient_shim.backends.grpc_connection import (
+    Connection,
+    connect,
+    discard,
+    is_closed,
+    route_to,
+)
 from tritonclient_shim.backends.grpc_errors import (
     StatusCode,
     as_faults,
@@ -33,6 +39,7 @@ from tritonclient_shim.model import (
     RegisteredRegion,
     ServerMetadata,
 )
+from tritonclient_shim.settings import DEFAULTS, Settings
 
 T = TypeVar("T")
 #: Configurations asked for at the same time.
@@ -42,12 +49,15 @@ WINDOW = 64
 class GrpcBackend:
     """One server over gRPC; see :class:`tritonclient_shim.backends.base.StreamingBackend`.
 
-    All backends of a process share one connection per endpoint, which outlives them.
+    All backends of a process with the same settings share one connection per endpoint, which
+    outlives them.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, settings: Settings = DEFAULTS) -> None:
         self.endpoint = endpoint
+        self._route = route_to(endpoint, settings)
         self._closed = False
+        self._lent: tuple[Connection, Any] | None = None
 
     # ------------------------------------------------------------------- server and models
 
@@ -189,8 +199,14 @@ class GrpcBackend:
     # ------------------------------------------------------------------------ connection
 
     def client(self) -> Any:
-        """The shared ``tritonclient.grpc.InferenceServerClient``."""
-        return self._connection().client
+        """A ``tritonclient.grpc.InferenceServerClient`` on the shared connection.
+
+        Its stream, its plugin and its end are its own.
+        """
+        connection, lent = self._connection(), self._lent
+        if lent is None or lent[0] is not connection or is_closed(lent[1]):
+            lent = self._lent = (connection, connection.lend())
+        return lent[1]
 
     def close(self) -> None:
         """Refuse further calls; the connection is the process's and stays (v1 §9.2)."""
@@ -199,7 +215,7 @@ class GrpcBackend:
     def _connection(self) -> Connection:
         if self._closed:
             raise TransportFault("The gRPC backend is closed; open another one.")
-        return connect(self.endpoint)
+        return connect(self._route)
 
     def _control(self, ask: Callable[[Any], T], regions: Collection[str] = ()) -> T:
         return self._call(lambda connection: ask(connection.client), regions)
@@ -212,8 +228,8 @@ class GrpcBackend:
         except ValueError as error:
             if "Cannot invoke RPC" not in str(error):
                 raise
-            discard(self.endpoint, connection)
-            return self._attempt(connect(self.endpoint), begin, regions)
+            discard(self._route, connection)
+            return self._attempt(connect(self._route), begin, regions)
 
     def _attempt(
         self,
@@ -230,7 +246,7 @@ class GrpcBackend:
 
     def _note(self, connection: Connection, fault: Fault) -> None:
         if never_connected(fault):
-            discard(self.endpoint, connection)
+            discard(self._route, connection)
 
 
 def _result(future: Any) -> Callable[[Connection], Any]:

@@ -27,9 +27,7 @@ def config_document(response: Any) -> ModelConfigDocument:
 
 def index_rows(response: Any) -> tuple[IndexRow, ...]:
     """``RepositoryIndexResponse`` → rows."""
-    return tuple(
-        IndexRow(row.name, row.version, row.state, row.reason) for row in response.models
-    )
+    return tuple(IndexRow(row.name, row.version, row.state, row.reason) for row in response.models)
 
 
 def model_statistics(response: Any) -> tuple[ModelStatistics, ...]:
@@ -71,9 +69,7 @@ def _duration(duration: Any) -> Duration:
 def system_regions(response: Any) -> tuple[RegisteredRegion, ...]:
     """``SystemSharedMemoryStatusResponse`` → regions under their users' names."""
     return tuple(
-        RegisteredRegion(
-            user_region_name(region.name), region.byte_size, region.key, region.offset
-        )
+        RegisteredRegion(user_region_name(region.name), region.byte_size, region.key, region.offset)
         for region in response.regions.values()
     )
 

@@ -11,6 +11,7 @@ from tritonclient_shim.backends import http_control, http_framing
 from tritonclient_shim.backends.base import Done, Outcome
 from tritonclient_shim.backends.http_address import usable_headers
 from tritonclient_shim.backends.http_channel import Channel
+from tritonclient_shim.backends.http_encoding import compressed
 from tritonclient_shim.backends.http_errors import CONTENT, PREFIX, refusal
 from tritonclient_shim.backends.http_response import Reply
 from tritonclient_shim.backends.wire_names import user_message, wire_region_name
@@ -26,26 +27,32 @@ from tritonclient_shim.model import (
     RegisteredRegion,
     ServerMetadata,
 )
+from tritonclient_shim.settings import DEFAULTS, Settings
 
 _HEADER_LENGTH = "Inference-Header-Content-Length"
 
 
-def open_backend(endpoint: Endpoint, headers: Sequence[tuple[str, str]] = ()) -> HttpBackend:
+def open_backend(
+    endpoint: Endpoint,
+    headers: Sequence[tuple[str, str]] = (),
+    settings: Settings = DEFAULTS,
+) -> HttpBackend:
     """A backend for an HTTP endpoint; nothing is sent before its first use.
 
     ``headers`` go with every request; the last of equal names wins, and those that describe the
-    message itself (Content-Length and the like) are left out (v1 §6.6). ValueError when a name
-    or a value cannot be sent.
+    message itself (Content-Length and the like) are left out (v1 §6.6). They come before
+    those of the settings. ValueError when a name or a value cannot be sent.
     """
-    return HttpBackend(endpoint, usable_headers(headers))
+    return HttpBackend(endpoint, usable_headers([*settings.http_headers, *headers]), settings)
 
 
 class HttpBackend:
     """See :class:`tritonclient_shim.backends.base.Backend`."""
 
-    def __init__(self, endpoint: Endpoint, headers: dict[str, str]) -> None:
+    def __init__(self, endpoint: Endpoint, headers: dict[str, str], settings: Settings) -> None:
         self.endpoint = endpoint
-        self._channel = Channel(endpoint, headers)
+        self._channel = Channel(endpoint, headers, settings)
+        self._encoding = settings.http_request_compression
         self._release = weakref.finalize(self, self._channel.close)
         self._release.atexit = False
         self._control_client: Any = None
@@ -126,7 +133,11 @@ class HttpBackend:
 
     def _prepared(self, call: InferCall, body: Sequence[Buffer]) -> Callable[[], Reply]:
         path = self._channel.prefix + http_framing.infer_path(call)
-        return self._channel.prepare("POST", path, {_HEADER_LENGTH: str(len(body[0]))}, body)
+        headers = {_HEADER_LENGTH: str(len(body[0]))}
+        if self._encoding != "none":
+            headers["Content-Encoding"] = self._encoding
+            body = [compressed(self._encoding, body)]
+        return self._channel.prepare("POST", path, headers, body)
 
     # --------------------------------------------------------------------- shared memory
 
@@ -177,7 +188,7 @@ class HttpBackend:
         stub = getattr(self._user_client, "_client_stub", None)
         if stub is None or stub.closed:
             stub = http_control.UserStub(self._channel)
-            self._user_client = http_control.make_client(self._channel.prefix, stub)
+            self._user_client = http_control.users_client(self._channel, stub)
         return self._user_client
 
     def close(self) -> None:

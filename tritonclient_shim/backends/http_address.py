@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from http.client import InvalidURL, UnknownProtocol
-from typing import NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 from urllib.parse import quote, unquote_to_bytes
 
 _ADDRESS = re.compile(
@@ -71,9 +71,14 @@ def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
     return dict(sorted(kept))
 
 
-def head_lines(defaults: dict[str, str], headers: dict[str, str]) -> bytes:
-    """Default headers, overridden by the user's → their lines in a request head."""
+def merged(defaults: Mapping[str, Any], headers: Mapping[str, Any]) -> dict[str, Any]:
+    """Default headers, overridden by those of the same name in whatever case."""
     given = {name.lower() for name in headers}
     rest = {name: value for name, value in defaults.items() if name.lower() not in given}
-    lines = (f"{name}: {value}\r\n" for name, value in {**rest, **headers}.items() if value)
+    return {**rest, **headers}
+
+
+def head_lines(headers: Mapping[str, Any]) -> bytes:
+    """Headers → their lines in a request head; those without value are left out."""
+    lines = (f"{name}: {value}\r\n" for name, value in headers.items() if value or value == 0)
     return "".join(lines).encode()

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import threading
-import zlib
 from functools import partial
-from typing import Callable, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from tritonclient_shim.backends import http_pool
-from tritonclient_shim.backends.http_address import head_lines
+from tritonclient_shim.backends.http_address import head_lines, merged
+from tritonclient_shim.backends.http_dial import dial_of
+from tritonclient_shim.backends.http_encoding import decoded
 from tritonclient_shim.backends.http_errors import PREFIX
 from tritonclient_shim.backends.http_response import Reply
-from tritonclient_shim.errors import ForeignFault, TransportFault
+from tritonclient_shim.backends.plugins import changed_by, plugin_of
+from tritonclient_shim.errors import TransportFault
 from tritonclient_shim.model import Buffer, Endpoint
+from tritonclient_shim.settings import DEFAULTS, Settings
 
-_NO_HEADERS: Mapping[str, str] = {}
-_DEFAULTS = {"Accept": "*/*", "Content-Type": "application/octet-stream"}
+_NO_HEADERS: Mapping[str, Any] = {}
 
 
 class Channel:
     """Sends requests with ``headers`` added to each. Usable from any thread."""
 
-    def __init__(self, endpoint: Endpoint, headers: dict[str, str]) -> None:
+    def __init__(
+        self, endpoint: Endpoint, headers: dict[str, str], settings: Settings = DEFAULTS
+    ) -> None:
         self._headers = headers
-        self._pool = http_pool.use(endpoint)
+        self._encoding = settings.http_response_compression
+        self._plugin = plugin_of(settings)
+        self._pool = http_pool.use(endpoint, dial_of(endpoint, settings))
+        self._via = None if endpoint.secure else self._pool.dial.proxy
+        # a proxy is told the whole url
+        self._origin = f"http://{self._pool.location.host_header}" if self._via else ""
         self._open = True
         self._closing = threading.RLock()
         self._lines: bytes | None = None
@@ -37,27 +46,36 @@ class Channel:
         self,
         method: str,
         path: str,
-        headers: Mapping[str, str] = _NO_HEADERS,
+        headers: Mapping[str, Any] = _NO_HEADERS,
         body: Sequence[Buffer] = (),
     ) -> Reply:
-        """One exchange; ``path`` starts with the prefix. TransportFault without an answer."""
-        return self.prepare(method, path, headers, body)()
+        """One exchange; ``path`` starts with the prefix. TransportFault without an answer.
+
+        ``headers`` replace the channel's own of the same name.
+        """
+        end = head_lines(self._complete(headers)) + b"\r\n" if headers else self._end(headers)
+        return self._exchange(method, path, b"", end, body)()
 
     def prepare(
         self, method: str, path: str, headers: Mapping[str, str], body: Sequence[Buffer]
     ) -> Callable[[], Reply]:
         """The same in two steps: the exchange prepared now runs later, even after ``close``.
 
-        The pieces of ``body``, one after the other, are read when it runs.
+        The pieces of ``body``, one after the other, are read when it runs. ``headers`` must be
+        others than the channel's own.
         """
+        first = b"" if self._plugin else head_lines(headers)
+        return self._exchange(method, path, first, self._end(headers), body)
+
+    def _exchange(
+        self, method: str, path: str, first: bytes, end: bytes, body: Sequence[Buffer]
+    ) -> Callable[[], Reply]:
         if not self._open:
             raise TransportFault(f"{PREFIX}this connection has been closed")
-        lines = [f"{method} {path} HTTP/1.1\r\n"]
-        lines += [f"{name}: {value}\r\n" for name, value in headers.items()]
+        start = f"{method} {self._origin}{path} HTTP/1.1\r\n"
         if method == "POST":
-            lines.append(f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n")
-        head = "".join(lines).encode() + self._own_lines()
-        return partial(_exchange, self._pool, (head, *body), method == "GET")
+            start += f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n"
+        return partial(_run, self._pool, (start.encode() + first + end, *body), method == "GET")
 
     def submit(self, job: Callable[[], None]) -> None:
         """Run ``job`` on one of the pool's threads."""
@@ -70,24 +88,38 @@ class Channel:
         if was_open:
             http_pool.release(self._pool)
 
-    def _own_lines(self) -> bytes:
-        """The end of every request head: what the address and the user's headers say."""
+    def _end(self, headers: Mapping[str, Any]) -> bytes:
+        """The end of a request head: what the address, the user and the plugin say.
+
+        Without a plugin it is the same for every request; with one, ``headers`` are in it.
+        """
+        if self._plugin is not None:
+            return head_lines(self._complete(headers)) + b"\r\n"
         if self._lines is None:
-            location = self._pool.location
-            address = {"Host": location.host_header, "Authorization": location.authorization}
-            self._lines = head_lines({**address, **_DEFAULTS}, self._headers) + b"\r\n"
+            self._lines = head_lines(self._complete(_NO_HEADERS)) + b"\r\n"
         return self._lines
 
+    def _complete(self, headers: Mapping[str, Any]) -> dict[str, Any]:
+        location = self._pool.location
+        own = {
+            "Host": location.host_header,
+            "Authorization": location.authorization,
+            "Accept": "*/*",
+            "Content-Type": "application/octet-stream",
+            "Proxy-Authorization": self._via.authorization if self._via else "",
+            "Accept-Encoding": "" if self._encoding == "none" else self._encoding,
+        }
+        everything = merged(merged(own, self._headers), headers)
+        return everything if self._plugin is None else self._plugged(everything)
 
-def _exchange(pool: http_pool.HttpPool, pieces: Sequence[Buffer], repeatable: bool) -> Reply:
-    return _decoded(pool.request(pieces, repeatable))
+    def _plugged(self, headers: dict[str, Any]) -> dict[str, Any]:
+        """The headers as the plugin wants them; its new ones replace old ones of their names."""
+        assert self._plugin is not None
+        changed = changed_by(self._plugin, dict(headers))
+        kept = {name: value for name, value in changed.items() if headers.get(name) == value}
+        new = {name: value for name, value in changed.items() if name not in kept}
+        return merged(kept, new)
 
 
-def _decoded(reply: Reply) -> Reply:
-    """Reply → the same with a plain body; only a user's Accept-Encoding can make it compressed."""
-    if reply.headers.get("content-encoding") not in ("gzip", "deflate"):
-        return reply
-    try:
-        return reply._replace(body=zlib.decompress(reply.body, zlib.MAX_WBITS | 32))
-    except zlib.error as error:
-        raise ForeignFault(f"the answer is not compressed as it says: {error}") from error
+def _run(pool: http_pool.HttpPool, pieces: Sequence[Buffer], repeatable: bool) -> Reply:
+    return decoded(pool.request(pieces, repeatable))

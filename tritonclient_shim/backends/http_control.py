@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from tritonclient_shim.backends.clients import UnwrappedError, for_users
 from tritonclient_shim.backends.http_channel import Channel
+from tritonclient_shim.backends.http_deferred import ThreadPool
 from tritonclient_shim.backends.http_errors import refusal
 from tritonclient_shim.backends.http_response import Reply
 from tritonclient_shim.backends.wire_names import user_region_name
-from tritonclient_shim.errors import TransportFault
+from tritonclient_shim.errors import ForeignFault, TransportFault
 from tritonclient_shim.model import (
     BatchStatistics,
     Duration,
@@ -111,11 +113,21 @@ class UserStub:
         try:
             return StubResponse(self._channel.send(method, uri, headers or {}, body))
         except TransportFault as fault:
-            raise (fault.__cause__ or fault) from None
+            raise (fault.__cause__ or UnwrappedError(fault.message)) from None
+        except ForeignFault as fault:
+            raise UnwrappedError(str(fault)) from fault
 
 
 def _encoded(body: Any) -> Any:
     return body.encode() if isinstance(body, str) else body
+
+
+def users_client(channel: Channel, stub: Any) -> Any:
+    """The client that users get: any thread may use it, its errors are also v1's."""
+    client = make_client(channel.prefix, stub)
+    client.__class__ = for_users(type(client))
+    client._pool = ThreadPool(channel)
+    return client
 
 
 def make_client(prefix: str, stub: Any) -> Any:

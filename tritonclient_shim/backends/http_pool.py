@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import socket
 import ssl
 import threading
 import weakref
@@ -16,7 +15,8 @@ from collections import deque
 from contextlib import ExitStack
 from typing import Iterator, Sequence
 
-from tritonclient_shim.backends import http_address, http_errors
+from tritonclient_shim.backends import http_address, http_dial, http_errors, tls
+from tritonclient_shim.backends.http_dial import DEFAULT, Dial
 from tritonclient_shim.backends.http_response import Reply, read_reply
 from tritonclient_shim.backends.http_senders import Senders
 from tritonclient_shim.model import Buffer, Endpoint
@@ -28,15 +28,18 @@ LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
 class Connection:
     """One connection; used by one thread at a time."""
 
-    def __init__(self, location: http_address.Location, context: ssl.SSLContext | None) -> None:
-        with http_errors.CONNECT:
-            self._socket = socket.create_connection((location.host, location.port))
+    def __init__(
+        self, location: http_address.Location, context: ssl.SSLContext | None, dial: Dial
+    ) -> None:
+        self._socket = http_dial.reach(location, dial)
         with ExitStack() as failed:
             failed.callback(self.close)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if context is not None:
+                if dial.proxy is not None:
+                    http_dial.tunnel(self._socket, location, dial.proxy)
                 with http_errors.HANDSHAKE:
                     self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
+            self._socket.settimeout(dial.network_timeout)
             failed.pop_all()
         self._readable = select.poll()
         self._readable.register(self._socket, select.POLLIN)
@@ -75,10 +78,13 @@ def _parts(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
 class HttpPool:
     """The connections of one endpoint and the threads that send asynchronous requests."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, dial: Dial = DEFAULT) -> None:
         self._endpoint = endpoint
+        self.dial = dial
         self._location: http_address.Location | None = None
         self._context: ssl.SSLContext | None = None
+        if endpoint.secure and dial.tls != tls.DEFAULT:
+            self._context = tls.client_context(dial.tls)
         self._idle: deque[Connection] = deque()
         self.senders = Senders()
         self.users = 0
@@ -125,8 +131,8 @@ class HttpPool:
     def _connect(self) -> Connection:
         if self._endpoint.secure and self._context is None:
             with http_errors.HANDSHAKE:
-                self._context = ssl.create_default_context()
-        return Connection(self.location, self._context)
+                self._context = tls.client_context(self.dial.tls)
+        return Connection(self.location, self._context, self.dial)
 
     def _take(self) -> Connection | None:
         while True:
@@ -165,16 +171,19 @@ class HttpPool:
 
 # Re-entrant: the garbage collector may release a backend while this thread holds it.
 _lock = threading.RLock()
-_pools: dict[Endpoint, HttpPool] = {}
+_pools: dict[tuple[Endpoint, Dial], HttpPool] = {}
 _alive: weakref.WeakSet[HttpPool] = weakref.WeakSet()
 
 
-def use(endpoint: Endpoint) -> HttpPool:
-    """The pool of an endpoint, with one more user; give it back with :func:`release`."""
+def use(endpoint: Endpoint, dial: Dial = DEFAULT) -> HttpPool:
+    """The pool of an endpoint, with one more user; give it back with :func:`release`.
+
+    Users who dial in different ways share nothing. Raises SettingsError for unusable PEM files.
+    """
     with _lock:
-        pool = _pools.get(endpoint)
+        pool = _pools.get((endpoint, dial))
         if pool is None:
-            pool = _pools[endpoint] = HttpPool(endpoint)
+            pool = _pools[endpoint, dial] = HttpPool(endpoint, dial)
             _alive.add(pool)
         pool.users += 1
         return pool
@@ -185,8 +194,9 @@ def release(pool: HttpPool) -> None:
     with _lock:
         pool.users -= 1
         unused = pool.users == 0
-        if unused and _pools.get(pool._endpoint) is pool:
-            del _pools[pool._endpoint]
+        key = (pool._endpoint, pool.dial)
+        if unused and _pools.get(key) is pool:
+            del _pools[key]
     if unused:
         pool.close_idle()
 

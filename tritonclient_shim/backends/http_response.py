@@ -15,7 +15,7 @@ from http.client import (
     LineTooLong,
     RemoteDisconnected,
 )
-from typing import BinaryIO, Mapping, NamedTuple
+from typing import Any, BinaryIO, Mapping, NamedTuple
 
 import numpy as np
 
@@ -43,12 +43,17 @@ class _Head(NamedTuple):
     persistent: bool  # the protocol's default; the Connection header may say otherwise
 
 
-def read_reply(stream: BinaryIO) -> tuple[Reply, bool]:
-    """The next answer; also whether another request may follow on the connection."""
+def read_reply(stream: Any, head_only: bool = False) -> tuple[Reply, bool]:
+    """The next answer; also whether another request may follow on the connection.
+
+    ``head_only``: nothing after the head is read, as after CONNECT.
+    """
     with ANSWER:
         head = _head(stream)
         while head.status < 200:  # 100 Continue and the like announce the real one
             head = _head(stream)
+    if head_only:
+        return Reply(head.status, head.headers, b""), False
     with BODY:
         body, delimited = _body(stream, head)
     return Reply(head.status, head.headers, body), delimited and _kept_open(head)

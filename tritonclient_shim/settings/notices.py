@@ -1,4 +1,4 @@
-"""Settings from the environment: the only reader of ``os.environ`` at run time."""
+"""How loud the deprecation notices are, and whether uses are counted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 #: What ``TRITON_SHIM_WARNINGS`` may say, and what each of them means.
 WARNING_MODES = {
     "headline": "one notice per process (the default)",
+    "all": "a notice for every symbol and habit, at every line that has it",
     "error": "the notice is raised as an exception",
     "off": "no notice",
 }
@@ -22,3 +23,11 @@ def warnings_mode() -> str:
         allowed = ", ".join(f"{name} ({meaning})" for name, meaning in WARNING_MODES.items())
         raise ValueError(f"TRITON_SHIM_WARNINGS is {mode!r}; expected one of: {allowed}")
     return mode
+
+
+def report_path() -> str:
+    """``TRITON_SHIM_REPORT``: where the usage report goes; '' for none.
+
+    ``{pid}`` in it stands for the number of the process.
+    """
+    return os.environ.get("TRITON_SHIM_REPORT", "").strip()

@@ -1,0 +1,83 @@
+"""What stands between a client and a server in tests: a TLS terminator, a byte counter, a proxy."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from contextlib import suppress
+from typing import Any
+
+
+class Relay:
+    """Passes bytes on to ``target`` ("host:port"); ``sent`` and ``received`` count them.
+
+    With ``context`` it speaks TLS to the client and none to the server. With ``is_proxy`` the
+    target is what the client names in CONNECT, kept in ``asked``.
+    """
+
+    def __init__(
+        self, target: str, context: ssl.SSLContext | None = None, is_proxy: bool = False
+    ) -> None:
+        self._target, self._context, self._is_proxy = target, context, is_proxy
+        self.sent = self.received = 0
+        self.asked: list[bytes] = []
+        self._sockets: list[Any] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.address = f"127.0.0.1:{self.port}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Relay:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        for one in (self._listener, *self._sockets):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client = self._listener.accept()[0]
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: Any) -> None:
+        target = self._target
+        try:
+            if self._context is not None:
+                client = self._context.wrap_socket(client, server_side=True)
+            if self._is_proxy:
+                target = self._connect_target(client)
+            host, port = target.rsplit(":", 1)
+            server = socket.create_connection((host, int(port)))
+        except OSError:
+            client.close()
+            return
+        self._sockets += [client, server]
+        threading.Thread(target=self._pass, args=(server, client, "received"), daemon=True).start()
+        self._pass(client, server, "sent")
+
+    def _connect_target(self, client: Any) -> str:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            received = client.recv(4096)
+            head += received
+            if not received:
+                raise ConnectionResetError
+        self.asked.append(head)
+        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        return head.split(b" ")[1].decode()
+
+    def _pass(self, source: Any, sink: Any, counter: str) -> None:
+        with suppress(OSError):
+            while True:
+                data = source.recv(1 << 16)
+                if not data:
+                    break
+                setattr(self, counter, getattr(self, counter) + len(data))
+                sink.sendall(data)
+        for one in (source, sink):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,256 @@
+"""Settings: where they come from, what they accept, how they are told (docs/settings.md)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tritonclient_shim
+from tritonclient_shim import settings
+from tritonclient_shim.settings import DEFAULTS, Settings, SettingsError, configure, current
+from tritonclient_shim.settings.fields import FIELDS, variable
+
+pytest_plugins = ["settings_fixtures"]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Plugin:
+    """A plugin of tritonclient's kind."""
+
+    def __call__(self, request: Any) -> None:
+        request.headers["x"] = "y"
+
+
+@pytest.fixture
+def pem(tmp_path: Path) -> str:
+    """A file that can be read; what is in it is not looked at here."""
+    path = tmp_path / "some.pem"
+    path.write_text("x")
+    return str(path)
+
+
+def test_defaults_are_v1s() -> None:
+    """Nothing set: no time limit, no TLS of its own, no compression, as v1 (v1 §10.4)."""
+    assert current() is DEFAULTS
+    assert Settings() == DEFAULTS
+    assert DEFAULTS.connect_timeout is DEFAULTS.network_timeout is None
+    assert (DEFAULTS.tls, DEFAULTS.insecure, DEFAULTS.grpc_compression) == ("auto", False, "none")
+
+
+def test_configure_over_environment_over_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """configure() wins over the variable, the variable over the default; None withdraws."""
+    monkeypatch.setenv("TRITON_SHIM_NETWORK_TIMEOUT", "7.5")
+    assert current().network_timeout == 7.5
+    assert configure(network_timeout=2).network_timeout == 2.0
+    assert current().network_timeout == 2.0
+    assert configure(network_timeout="none").network_timeout is None
+    assert configure(network_timeout=None).network_timeout == 7.5
+    monkeypatch.delenv("TRITON_SHIM_NETWORK_TIMEOUT")
+    assert current().network_timeout is None
+
+
+def test_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty variable counts as absent."""
+    monkeypatch.setenv("TRITON_SHIM_TLS", "")
+    assert current() is DEFAULTS
+
+
+def test_configure_is_the_packages() -> None:
+    """``tritonclient_shim.configure`` is there without an import of the submodule."""
+    assert tritonclient_shim.configure is configure
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tritonclient_shim.nothing  # type: ignore[attr-defined]
+
+
+def test_several_calls_add_up() -> None:
+    """A setting stays until it is changed or withdrawn."""
+    configure(tls="on")
+    configure(connect_timeout=1)
+    assert (current().tls, current().connect_timeout) == ("on", 1.0)
+
+
+def test_refused_change_changes_nothing() -> None:
+    """One bad value among several: none of them is taken."""
+    with pytest.raises(SettingsError):
+        configure(tls="on", network_timeout="soon")
+    assert current() is DEFAULTS
+
+
+GOOD = [
+    ("tls", "ON", "on"),
+    ("insecure", "yes", True),
+    ("insecure", False, False),
+    ("connect_timeout", "0.25", 0.25),
+    ("network_timeout", 60, 60.0),
+    ("keepalive_time", "off", None),
+    ("http_headers", "Authorization: Bearer a:b", (("Authorization", "Bearer a:b"),)),
+    ("http_headers", "B: 2\nA: 1", (("A", "1"), ("B", "2"))),
+    ("http_headers", '{"A": "1"}', (("A", "1"),)),
+    ("http_headers", {"A": "1"}, (("A", "1"),)),
+    ("http_headers", [("A", "1")], (("A", "1"),)),
+    ("grpc_metadata", "Authorization: x", (("authorization", "x"),)),
+    ("grpc_channel_arguments", "grpc.a=1, grpc.b=c", (("grpc.a", 1), ("grpc.b", "c"))),
+    ("grpc_channel_arguments", {"grpc.a": True}, (("grpc.a", 1),)),
+    ("http_request_compression", "gzip", "gzip"),
+    ("grpc_load_balancing", "round_robin", "round_robin"),
+    ("rewrite_addresses", "a:1=b:2, *:8001=*:9001", (("a:1", "b:2"), ("*:8001", "*:9001"))),
+    ("rewrite_addresses", {"a:1": "b:2"}, (("a:1", "b:2"),)),
+    ("plugin", "module:factory", "module:factory"),
+    ("proxy", "http://proxy.example:3128", "http://proxy.example:3128"),
+    ("proxy", "OFF", "off"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "held"), GOOD)
+def test_accepted(name: str, value: Any, held: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python values and texts of variables mean the same."""
+    assert getattr(configure(**{name: value}), name) == held
+    configure(**{name: None})
+    if isinstance(value, str):
+        monkeypatch.setenv(variable(name), value)
+        assert getattr(current(), name) == held
+
+
+BAD = [
+    ("tls", "maybe", "one of: auto"),
+    ("insecure", "perhaps", "1, true, yes or on"),
+    ("connect_timeout", "0", "a number of seconds"),
+    ("network_timeout", "-1", "a number of seconds"),
+    ("network_timeout", "nan", "a number of seconds"),
+    ("keepalive_time", "soon", "a number of seconds"),
+    ("root_certificates", "/no/such/file.pem", "PEM file that exists"),
+    ("client_key", "/", "PEM file that exists"),
+    ("http_headers", "no colon", "name:value"),
+    ("http_headers", "a b: c", "cannot be sent"),
+    ("http_headers", '{"A": 1}', "that are text"),
+    ("http_headers", "{broken", "a JSON object"),
+    ("grpc_metadata", "key-bin: x", "cannot be sent"),
+    ("grpc_metadata", "grpc-timeout: 1", "cannot be sent"),
+    ("grpc_metadata", "key: ü", "cannot be sent"),
+    ("grpc_channel_arguments", "grpc.a", "name=value"),
+    ("http_response_compression", "zip", "one of: none"),
+    ("grpc_load_balancing", "random", "pick_first"),
+    ("rewrite_addresses", "a:1", "old=new"),
+    ("rewrite_addresses", "a:1=*:2", "old=new"),
+    ("rewrite_addresses", "http://a:1=b:2", "old=new"),
+    ("plugin", "module.factory", "'module:factory'"),
+    ("proxy", "socks5://p:1", "http://host:port"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), BAD)
+def test_refused(name: str, text: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that cannot be used is named with its source, what was expected, what to do."""
+    with pytest.raises(SettingsError, match=f"^configure\\({name}=…\\) is ") as caught:
+        configure(**{name: text})
+    assert expected in str(caught.value)
+    assert "docs/settings.md" in str(caught.value)
+    monkeypatch.setenv(variable(name), text)
+    with pytest.raises(SettingsError, match=f"^TRITON_SHIM_{name.upper()} is ") as caught:
+        current()
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("insecure", 2),
+        ("network_timeout", True),
+        ("root_certificates", 3),
+        ("http_headers", 3),
+        ("http_headers", {1: "x"}),
+        ("grpc_channel_arguments", {"a": 1.5}),
+        ("rewrite_addresses", 3),
+        ("rewrite_addresses", [("a:1", 2)]),
+        ("plugin", 3),
+        ("plugin", Plugin),
+        ("proxy", 3),
+        ("tls", []),
+    ],
+)
+def test_refused_objects(name: str, value: Any) -> None:
+    """Objects of the wrong type are refused when configured, not when used."""
+    with pytest.raises(SettingsError):
+        configure(**{name: value})
+
+
+def test_secret_values_are_not_shown() -> None:
+    """A refused header is not repeated in the error: it may hold a password."""
+    with pytest.raises(SettingsError) as caught:
+        configure(http_headers={"Authorization": "secret\n"})
+    assert "secret" not in str(caught.value)
+
+
+def test_unknown_setting() -> None:
+    """A misspelt setting is refused with the nearest one."""
+    with pytest.raises(TypeError, match="'root_certificate'; did you mean root_certificates"):
+        configure(root_certificate="x")
+
+
+def test_key_needs_its_certificate(pem: str) -> None:
+    """A client key without certificate, or the reverse, is refused with the missing one's name."""
+    with pytest.raises(SettingsError, match="client_key is given without client_certificate"):
+        configure(client_key=pem)
+    with pytest.raises(SettingsError, match="TRITON_SHIM_CLIENT_KEY"):
+        configure(client_certificate=pem)
+    assert configure(client_key=pem, client_certificate=pem).client_key == pem
+
+
+def test_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every setting has a row with value, source and variable; secrets are left out."""
+    monkeypatch.setenv("TRITON_SHIM_TLS", "on")
+    monkeypatch.setenv("TRITON_SHIM_REPORT", "uses.json")
+    configure(
+        http_headers={"Authorization": "secret"},
+        proxy="http://user:secret@proxy.example:3128",
+        plugin=Plugin(),
+        network_timeout=2.5,
+        insecure=True,
+        rewrite_addresses={"a:1": "b:2"},
+    )
+    rows = {row.name: row for row in settings.described()}
+    assert set(rows) == {*FIELDS, "warnings", "report"}
+    assert rows["tls"] == ("tls", "on", "environment", "TRITON_SHIM_TLS")
+    assert rows["connect_timeout"][1:3] == ("none", "default")
+    assert rows["network_timeout"][1:3] == ("2.5", "configure()")
+    assert rows["insecure"].value == "yes"
+    assert rows["http_headers"].value == "Authorization: …"
+    assert rows["proxy"].value == "http://…@proxy.example:3128"
+    assert rows["plugin"].value == f"{__name__}.Plugin"
+    assert rows["rewrite_addresses"].value == "a:1=b:2"
+    assert rows["warnings"][1:3] == ("headline", "default")
+    assert rows["report"][1:3] == ("uses.json", "environment")
+    assert "secret" not in str(rows)
+
+
+def test_unknown_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelt variable is found, with the one that was meant."""
+    monkeypatch.setenv("TRITON_SHIM_NETWORK_TIMEOUTS", "1")
+    monkeypatch.setenv("TRITON_SHIM_WARNINGS", "off")
+    assert settings.unknown_variables() == (
+        ("TRITON_SHIM_NETWORK_TIMEOUTS", "TRITON_SHIM_NETWORK_TIMEOUT"),
+    )
+
+
+def test_every_setting_is_documented() -> None:
+    """docs/settings.md has a row for each variable."""
+    text = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    missing = [name for name in FIELDS if f"`{variable(name)}`" not in text]
+    assert not missing
+
+
+def test_import_is_cheap() -> None:
+    """Importing the package imports nothing of it; ``unwrap`` and ``configure`` come when asked."""
+    code = (
+        "import sys, tritonclient_shim; "
+        "assert not [m for m in sys.modules if m.startswith('tritonclient_shim.')]; "
+        "tritonclient_shim.configure; assert 'numpy' not in sys.modules; "
+        "tritonclient_shim.unwrap; assert not {'grpc', 'gevent'} & set(sys.modules)"
+    )
+    path = str(Path(tritonclient_shim.__file__).parents[1])
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": path})

@@ -1,0 +1,156 @@
+"""What settings turn into: addresses, channel arguments, plugins, proxies (docs/settings.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tritonclient_shim import settings
+from tritonclient_shim.backends import placed
+from tritonclient_shim.backends.grpc_options import options_of
+from tritonclient_shim.backends.plugins import plugin_of
+from tritonclient_shim.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.settings import DEFAULTS, SettingsError, configure, current
+
+pytest_plugins = ["settings_fixtures"]
+
+
+class Plugin:
+    """A plugin of tritonclient's kind."""
+
+    def __call__(self, request: Any) -> None:
+        request.headers["x"] = "y"
+
+
+REWRITES = "localhost:8000=triton.example:443, *:8001=grpcs://*:9001, 10.0.*:*=*.*.test:80, x=y"
+
+
+@pytest.mark.parametrize(
+    ("address", "expected", "secure"),
+    [
+        ("localhost:8000", "triton.example:443", False),
+        ("LOCALHOST:8000/v1", "triton.example:443/v1", False),
+        ("somewhere:8001", "somewhere:9001", True),
+        ("10.0.3.4:7", "3.4.7.test:80", False),
+        ("x", "y", False),
+        ("xx", "xx", False),
+        ("localhost:80001", "localhost:80001", False),
+    ],
+)
+def test_rewriting(address: str, expected: str, secure: bool) -> None:
+    """The first rule that fits all of host and port replaces them; a scheme decides on TLS."""
+    chosen = configure(rewrite_addresses=REWRITES)
+    assert placed(Endpoint(HTTP, address), chosen) == Endpoint(HTTP, expected, secure)
+
+
+def test_tls_mode() -> None:
+    """``on`` and ``off`` win over the scheme of the url; ``auto`` follows it."""
+    plain, secure = Endpoint(GRPC, "a:1"), Endpoint(GRPC, "a:1", True)
+    assert placed(plain, configure(tls="on")) == secure
+    assert placed(secure, configure(tls="off")) == plain
+    assert placed(secure, configure(tls="auto")) is not plain
+    assert placed(secure, configure(tls="auto")) == secure
+
+
+def test_grpc_channel_arguments() -> None:
+    """Settings become channel arguments; those given by name win."""
+    configure(
+        grpc_compression="gzip",
+        grpc_load_balancing="round_robin",
+        connect_timeout=1.5,
+        keepalive_time=30,
+        keepalive_without_calls=True,
+        proxy="off",
+        grpc_channel_arguments={"grpc.keepalive_timeout_ms": 7, "grpc.primary_user_agent": "me"},
+    )
+    options = dict(options_of(current()))
+    plain = dict(options_of(DEFAULTS))
+    assert {name: value for name, value in options.items() if plain.get(name) != value} == {
+        "grpc.default_compression_algorithm": 2,
+        "grpc.lb_policy_name": "round_robin",
+        "grpc.min_reconnect_backoff_ms": 1500,
+        "grpc.initial_reconnect_backoff_ms": 1500,
+        "grpc.keepalive_time_ms": 30000,
+        "grpc.keepalive_timeout_ms": 7,
+        "grpc.keepalive_permit_without_calls": 1,
+        "grpc.http2.max_pings_without_data": 0,
+        "grpc.enable_http_proxy": 0,
+        "grpc.primary_user_agent": "me",
+    }
+    configure(proxy="http://p:1")
+    assert dict(options_of(current()))["grpc.http_proxy"] == "http://p:1"
+
+
+def test_plugin_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``module:factory`` is imported and called once, when the first context needs it."""
+    monkeypatch.setenv("TRITON_SHIM_PLUGIN", f"{__name__}:Plugin")
+    made = plugin_of(current())
+    assert isinstance(made, Plugin)
+    assert plugin_of(current()) is made
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("no_such_module:f", "No module named"),
+        ("os:no_such_name", "no attribute 'no_such_name'"),
+        ("os:getpid", "returned int"),
+        ("os.path:join", "missing"),
+    ],
+)
+def test_plugin_that_cannot_be_made(text: str, why: str) -> None:
+    """The error names the text, what happened and what was expected."""
+    with pytest.raises(SettingsError, match=f"{text}.*{why}.*factory\\(\\) returns"):
+        plugin_of(configure(plugin=text))
+
+
+PROXIES = [
+    ("http_proxy", "http://p:3128", "", "a.test", False, ("p", 3128, "")),
+    ("http_proxy", "p:3128", "", "a.test", False, ("p", 3128, "")),
+    ("http_proxy", "http://p", "", "a.test", False, ("p", 1080, "")),
+    ("http_proxy", "http://u:p%40@p:1/", "", "a.test", False, ("p", 1, "Basic dTpwQA==")),
+    ("all_proxy", "http://p:1", "", "a.test", False, ("p", 1, "")),
+    ("all_proxy", "http://p:1", "", "a.test", True, ("p", 1, "")),
+    ("https_proxy", "http://p:1", "", "a.test", True, ("p", 1, "")),
+    ("https_proxy", "http://p:1", "", "a.test", False, None),
+    ("http_proxy", "http://p:1", "", "a.test", True, None),
+    ("HTTP_PROXY", "http://p:1", "", "a.test", False, None),
+    ("http_proxy", "http://p:1", "b.test, a.test", "a.test", False, None),
+    ("http_proxy", "http://p:1", ".test", "a.test", False, None),
+    ("http_proxy", "http://p:1", "*", "a.test", False, None),
+    ("http_proxy", "http://p:1", "est", "a.test", False, ("p", 1, "")),
+    ("http_proxy", "http://p:1", "::1", "::1", False, None),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "exceptions", "host", "secure", "expected"), PROXIES)
+def test_proxy_of_the_environment(
+    name: str,
+    value: str,
+    exceptions: str,
+    host: str,
+    secure: bool,
+    expected: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """§10.1: the lower-case variables count, as in v1, and no_proxy names exceptions."""
+    monkeypatch.setenv(name, value)
+    monkeypatch.setenv("no_proxy", exceptions)
+    assert settings.proxy_for(DEFAULTS, host, secure) == expected
+
+
+def test_proxy_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The setting wins over the environment."""
+    monkeypatch.setenv("http_proxy", "http://p:1")
+    assert settings.proxy_for(configure(proxy="off"), "a", False) is None
+    chosen = configure(proxy="http://q:2")
+    assert settings.proxy_for(chosen, "a", False) == ("q", 2, "")
+
+
+def test_proxy_that_is_not_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A SOCKS proxy is refused with a way out, its password not shown."""
+    monkeypatch.setenv("all_proxy", "socks5://u:secret@p:1")
+    with pytest.raises(SettingsError, match="all_proxy.*TRITON_SHIM_PROXY=off") as caught:
+        settings.proxy_for(DEFAULTS, "a", False)
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,89 @@
+"""tritonclient's clients for users: their errors can be caught as either library's."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, Callable
+
+from tritonclient.utils import InferenceServerException as TritonException
+
+from tritonclient_shim.errors import InferenceServerException
+
+
+class UnwrappedError(InferenceServerException):
+    """An error of an unwrapped client: shown as tritonclient shows it, also caught as v1's."""
+
+    def __init__(
+        self, err: str | None, status: str | None = None, debug_details: Any = None
+    ) -> None:
+        super().__init__(err, "", 0, status, debug_details)
+
+    def __reduce__(self) -> Any:
+        return (UnwrappedError, (self._msg, self._status))
+
+    def __str__(self) -> str:
+        return str(TritonException.__str__(self))
+
+
+def for_both(error: Any) -> Any:
+    """tritonclient's exception → one that is v1's as well; anything else as it is."""
+    if not isinstance(error, TritonException) or isinstance(error, InferenceServerException):
+        return error
+    made = UnwrappedError(error.message(), error.status(), error.debug_details())
+    made.__cause__ = error
+    return made
+
+
+_KINDS: dict[Any, Any] = {}
+
+
+def for_users(base: Any) -> Any:
+    """A subclass whose public methods raise, and give to callbacks, errors of both libraries."""
+    found = _KINDS.get(base)
+    return found or _KINDS.setdefault(base, type(base.__name__, (base,), _members(base)))
+
+
+def _members(base: Any) -> dict[str, Any]:
+    methods = {
+        name: raw
+        for kind in reversed(base.__mro__[:-1])
+        for name, raw in vars(kind).items()
+        if not name.startswith("_") and inspect.isfunction(raw)
+    }
+    converted = {name: _converting(method) for name, method in methods.items()}
+    return {"__doc__": base.__doc__, **converted}
+
+
+def _converting(method: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(method)
+    calls_back = "callback" in signature.parameters
+
+    @functools.wraps(method)
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        if calls_back:
+            bound = signature.bind(*args, **kwargs)
+            bound.arguments["callback"] = _told(bound.arguments.get("callback"))
+            args, kwargs = bound.args, bound.kwargs
+        try:
+            result = method(*args, **kwargs)
+        except TritonException as error:
+            made = for_both(error)
+            if made is error:
+                raise
+            raise made from error
+        if hasattr(result, "get_result"):  # of tritonclient.http's async_infer
+            result.__class__ = for_users(type(result))
+        return result
+
+    return converted
+
+
+def _told(callback: Any) -> Any:
+    if callback is None:
+        return None
+
+    def told(result: Any, error: Any) -> None:
+        callback(result=result, error=for_both(error))
+
+    return told

@@ -1,0 +1,68 @@
+"""What the settings add to every gRPC call: a time limit, metadata, what a plugin wants.
+
+Only channels of settings that ask for it are intercepted; the others cost nothing more.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, NamedTuple
+
+import grpc
+
+from tritonclient_shim.backends.plugins import Plugin, changed_by
+
+
+class _Details(NamedTuple):
+    method: str
+    timeout: float | None
+    metadata: Any
+    credentials: Any
+    wait_for_ready: Any
+    compression: Any
+
+
+class Details(_Details, grpc.ClientCallDetails):
+    """gRPC's description of a call."""
+
+
+class Dressing(grpc.UnaryUnaryClientInterceptor, grpc.StreamStreamClientInterceptor):
+    """An interceptor. ``timeout`` in seconds is for unary calls; a stream may last."""
+
+    def __init__(
+        self,
+        timeout: float | None,
+        metadata: tuple[tuple[str, str], ...],
+        plugin: Plugin | None,
+    ) -> None:
+        self._timeout = timeout
+        self._metadata = metadata
+        self._plugin = plugin
+
+    def intercept_unary_unary(self, continuation: Callable[..., Any], call: Any, one: Any) -> Any:
+        """A call with the time limit, unless it has its own, and with the metadata."""
+        timeout = self._timeout if call.timeout is None else call.timeout
+        return continuation(self._dressed(call, timeout), one)
+
+    def intercept_stream_stream(
+        self, continuation: Callable[..., Any], call: Any, several: Any
+    ) -> Any:
+        """A stream with the metadata."""
+        return continuation(self._dressed(call, call.timeout), several)
+
+    def _dressed(self, call: Any, timeout: float | None) -> Details:
+        return Details(
+            call.method,
+            timeout,
+            self._complete(tuple(call.metadata or ())),
+            call.credentials,
+            getattr(call, "wait_for_ready", None),
+            getattr(call, "compression", None),
+        )
+
+    def _complete(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
+        names = {name for name, _ in given}
+        metadata = (*(pair for pair in self._metadata if pair[0] not in names), *given)
+        if self._plugin is None:
+            return metadata
+        changed = changed_by(self._plugin, dict(metadata))
+        return tuple((name.lower(), value) for name, value in changed.items())

@@ -1,0 +1,33 @@
+"""Settings: what ``configure()`` and the environment say. The only reader of ``os.environ``.
+
+docs/settings.md is the user's manual of all of them.
+"""
+
+from __future__ import annotations
+
+from tritonclient_shim.settings.fields import DEFAULTS, Settings, SettingsError
+from tritonclient_shim.settings.notices import WARNING_MODES, report_path, warnings_mode
+from tritonclient_shim.settings.proxies import Proxy, proxy_for
+from tritonclient_shim.settings.sources import (
+    Row,
+    configure,
+    current,
+    described,
+    unknown_variables,
+)
+
+__all__ = [
+    "DEFAULTS",
+    "WARNING_MODES",
+    "Proxy",
+    "Row",
+    "Settings",
+    "SettingsError",
+    "configure",
+    "current",
+    "described",
+    "proxy_for",
+    "report_path",
+    "unknown_variables",
+    "warnings_mode",
+]

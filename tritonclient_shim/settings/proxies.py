@@ -1,0 +1,68 @@
+"""Which proxy leads to a server over HTTP, by v1's rules, which were libcurl's (v1 §10.1).
+
+gRPC has rules of its own for the same variables.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from base64 import b64encode
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from tritonclient_shim.settings.fields import Settings, SettingsError
+
+#: v1 read the lower-case names only; no upper-case ones.
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+_PROXY = re.compile(
+    r"(?:(?P<scheme>[a-z0-9]+)://)?(?:(?P<user>[^@/]*)@)?"
+    r"(?P<host>\[[0-9a-f:.]+\]|[^:/@\[\]]+)(?::(?P<port>[0-9]+))?/?",
+    re.IGNORECASE,
+)
+
+
+class Proxy(NamedTuple):
+    """An HTTP proxy; ``authorization`` is the value of its header, '' for none."""
+
+    host: str
+    port: int
+    authorization: str = ""
+
+
+def proxy_for(settings: Settings, host: str, secure: bool) -> Proxy | None:
+    """The proxy on the way to ``host``; SettingsError for a kind of proxy that is not spoken."""
+    if settings.proxy == "off":
+        return None
+    if settings.proxy != "environment":
+        return _parse(settings.proxy, "the setting proxy")
+    name = "https_proxy" if secure else "http_proxy"
+    for variable in (name, "all_proxy"):
+        text = os.environ.get(variable, "")
+        if text and not _excepted(host, os.environ.get("no_proxy", "")):
+            return _parse(text, variable)
+    return None
+
+
+def _excepted(host: str, exceptions: str) -> bool:
+    """Does ``no_proxy`` name the host, a domain above it, or everything?"""
+    wanted = host.strip("[]").lower().rstrip(".")
+    for entry in re.split(r"[,\s]+", exceptions.lower()):
+        name = entry.strip("[]").strip(".")
+        if entry == "*" or (name and (wanted == name or wanted.endswith("." + name))):
+            return True
+    return False
+
+
+def _parse(text: str, source: str) -> Proxy:
+    found = _PROXY.fullmatch(text)
+    if found is None or (found["scheme"] or "http").lower() != "http":
+        shown = re.sub(r"//[^@/]*@", "//…@", text)
+        raise SettingsError(
+            f"{source} is {shown!r}; expected http://host:port, the only kind of proxy that is "
+            "spoken here. Name the server in no_proxy or set TRITON_SHIM_PROXY=off to go without"
+        )
+    user = found["user"]
+    secret = f"Basic {b64encode(unquote_to_bytes(user)).decode()}" if user else ""
+    return Proxy(found["host"].strip("[]"), int(found["port"] or 1080), secret)

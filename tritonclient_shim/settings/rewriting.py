@@ -1,0 +1,55 @@
+"""Rules that replace server addresses written into scripts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Mapping
+
+_SCHEME = re.compile(r"(https?|grpcs?)://", re.IGNORECASE)
+_EXPECTED = (
+    "old=new, several with commas between; old is host:port or has * for any text, "
+    "and each * of new stands for what the * of old found"
+)
+
+
+def rules(value: Any) -> Any:
+    """A mapping, or ``old=new, …`` → rules, first match first; ValueError with what is expected."""
+    if isinstance(value, str):
+        parts = [part.partition("=") for part in value.split(",") if part.strip()]
+        value = [(old, new) for old, _, new in parts]
+    try:
+        items = list(value.items() if isinstance(value, Mapping) else value)
+        found = tuple((old.strip(), new.strip()) for old, new in items)
+    except (TypeError, ValueError, AttributeError):
+        raise ValueError(_EXPECTED) from None
+    for old, new in found:
+        if not old or not new or new.count("*") > old.count("*") or "://" in old:
+            raise ValueError(_EXPECTED)
+    return found
+
+
+def rewritten(table: tuple[tuple[str, str], ...], address: str) -> tuple[str, bool | None]:
+    """``host:port/prefix`` → the address to use instead, and whether its rule demands TLS.
+
+    The host and port are compared without regard to case, the path prefix is kept; None: the
+    rule does not say. A ``grpc://`` or ``http://`` in a rule means no TLS, one with an s TLS.
+    """
+    place, slash, prefix = address.partition("/") if "://" not in address else (address, "", "")
+    for old, new in table:
+        match = _pattern(old).fullmatch(place)
+        if match is not None:
+            return _filled(new, match.groups(), slash + prefix)
+    return address, None
+
+
+def _pattern(old: str) -> re.Pattern[str]:
+    return re.compile("(.*)".join(map(re.escape, old.split("*"))), re.IGNORECASE)
+
+
+def _filled(new: str, found: tuple[str, ...], prefix: str) -> tuple[str, bool | None]:
+    scheme = _SCHEME.match(new)
+    target = new[scheme.end() :] if scheme else new
+    for text in found:
+        target = target.replace("*", text, 1)
+    secure = None if scheme is None else scheme[1].lower().endswith("s")
+    return target.rstrip("/") + prefix, secure

@@ -1,0 +1,151 @@
+"""Where settings come from: ``configure()`` over the environment over the defaults."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Iterable, Mapping, NamedTuple
+
+from tritonclient_shim.settings.fields import (
+    DEFAULTS,
+    FIELDS,
+    Settings,
+    check_together,
+    read,
+    variable,
+)
+from tritonclient_shim.settings.notices import report_path, warnings_mode
+
+_VARIABLES = {name: variable(name) for name in FIELDS}
+#: Variables of ours that are no field of Settings.
+_OTHERS = frozenset({"TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"})
+
+_lock = threading.Lock()
+_configured: Mapping[str, Any] = {}
+
+
+class Row(NamedTuple):
+    """One setting as it applies now. ``source`` is ``configure()``, ``environment`` or ``default``;
+    ``value`` is for people, secrets left out."""
+
+    name: str
+    value: str
+    source: str
+    variable: str
+
+
+def configure(**changes: Any) -> Settings:
+    """Change settings for every context made from now on; contexts that exist keep theirs.
+
+    Parameters
+    ----------
+    **changes
+        Fields of :class:`Settings`, as Python values or in the text form of their variables.
+        None withdraws what an earlier ``configure`` said.
+
+    Returns
+    -------
+    Settings
+        All settings as they are now.
+
+    Raises
+    ------
+    SettingsError
+        A value cannot be used, or contradicts another (a ValueError). Nothing is changed.
+    TypeError
+        There is no setting of that name.
+    """
+    global _configured
+    usable = {name: _checked(name, value) for name, value in changes.items()}
+    with _lock:
+        wanted = {**_configured, **usable}
+        kept = {name: value for name, value in wanted.items() if value is not None}
+        settings = _combined(kept, _from_environment())
+        _configured = kept
+    return settings
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name not in FIELDS:
+        near = _nearest(name, FIELDS)
+        hint = f"did you mean {near}?" if near else f"there are: {', '.join(FIELDS)}."
+        raise TypeError(f"configure() knows no setting {name!r}; {hint} See docs/settings.md")
+    if value is None:
+        return None
+    return _Given(read(name, value, f"configure({name}=…)"))
+
+
+class _Given:
+    """A configured value; it may be None, which is not the same as no value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def current() -> Settings:
+    """The settings for a context made now; SettingsError when a variable cannot be used."""
+    return _combined(_configured, _from_environment())
+
+
+def _from_environment() -> tuple[tuple[str, str], ...]:
+    """(field, text) of the variables that are set; an empty one is not."""
+    get = os.environ.get
+    return tuple((name, text) for name, known in _VARIABLES.items() if (text := get(known)))
+
+
+def _combined(configured: Mapping[str, Any], texts: tuple[tuple[str, str], ...]) -> Settings:
+    if not configured and not texts:
+        return DEFAULTS
+    found = _read_all(tuple(pair for pair in texts if pair[0] not in configured))
+    found.update((name, given.value) for name, given in configured.items())
+    return check_together(Settings(**found))
+
+
+def _read_all(texts: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    return {name: read(name, text, _VARIABLES[name]) for name, text in texts}
+
+
+def described() -> tuple[Row, ...]:
+    """Every setting as it applies now, one row each; SettingsError as :func:`current`."""
+    settings, texts = current(), dict(_from_environment())
+    rows = []
+    for name, known in _VARIABLES.items():
+        source = "environment" if name in texts else "default"
+        source = "configure()" if name in _configured else source
+        rows.append(Row(name, _shown(name, getattr(settings, name)), source, known))
+    others = (("warnings", warnings_mode()), ("report", report_path() or "none"))
+    for name, shown in others:
+        source = "environment" if os.environ.get(variable(name)) else "default"
+        rows.append(Row(name, shown, source, variable(name)))
+    return tuple(rows)
+
+
+def _shown(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value == ():
+        return "none"
+    if name in ("http_headers", "grpc_metadata"):
+        return ", ".join(f"{key}: …" for key, _ in value)
+    if isinstance(value, tuple):
+        return ", ".join(f"{key}={item}" for key, item in value)
+    if name == "proxy" and "@" in value:
+        return f"http://…@{value.rpartition('@')[2]}"
+    if name == "plugin" and not isinstance(value, str):
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def unknown_variables() -> tuple[tuple[str, str], ...]:
+    """Variables that look like ours but are none: (name, the nearest name or '')."""
+    known = {*_VARIABLES.values(), *_OTHERS}
+    strange = sorted(
+        name for name in os.environ if name.startswith("TRITON_SHIM_") and name not in known
+    )
+    return tuple((name, _nearest(name, known)) for name in strange)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # not needed where nothing is misspelt
+
+    return (*get_close_matches(name, sorted(known), 1), "")[0]

@@ -1,0 +1,158 @@
+"""Readers: the text of a variable, or a Python value, → the value that settings hold.
+
+A reader raises ValueError whose text is what was expected. ``None`` never arrives here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from typing import Any, Callable, Mapping
+
+Reader = Callable[[Any], Any]
+
+_TRUTHS = {"1": True, "true": True, "yes": True, "on": True}
+_TRUTHS.update({"0": False, "false": False, "no": False, "off": False})
+_NONE = frozenset({"", "none", "off"})
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
+_METADATA_NAME = re.compile(r"(?!grpc-)[0-9a-z_.-]+(?<!-bin)")
+_METADATA_VALUE = re.compile(r"[\x20-\x7e]*")
+_FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def choice(**meanings: str) -> Reader:
+    """One of some words, in any case."""
+
+    def read(value: Any) -> str:
+        word = value.strip().lower() if isinstance(value, str) else ""
+        if word not in meanings:
+            allowed = ", ".join(f"{name} ({meaning})" for name, meaning in meanings.items())
+            raise ValueError(f"one of: {allowed}")
+        return word
+
+    return read
+
+
+def truth(value: Any) -> bool:
+    """A bool, or one of the usual words for it."""
+    found = value if isinstance(value, bool) else _TRUTHS.get(str(value).strip().lower())
+    if found is None:
+        raise ValueError("1, true, yes or on; or 0, false, no or off")
+    return bool(found)
+
+
+def seconds(value: Any) -> float | None:
+    """A positive number of seconds; ``none`` is no limit."""
+    if isinstance(value, str) and value.strip().lower() in _NONE:
+        return None
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0.001 <= number <= 2_000_000:  # what a C int of milliseconds holds
+        raise ValueError("a number of seconds from 0.001 to 2000000, or none")
+    return number
+
+
+def existing_file(value: Any) -> str:
+    """The absolute path of a file that can be read."""
+    try:
+        path = os.path.abspath(os.path.expanduser(os.fspath(value)))
+        if isinstance(path, str) and os.path.isfile(path) and os.access(path, os.R_OK):
+            return path
+    except TypeError:
+        pass
+    raise ValueError("the path of a PEM file that exists and may be read")
+
+
+def http_headers(value: Any) -> Any:
+    """Headers → sorted (name, value) pairs."""
+    return _pairs(value, _HEADER_NAME, _HEADER_VALUE)
+
+
+def grpc_metadata(value: Any) -> Any:
+    """Metadata → sorted (lower-case name, value) pairs; text only."""
+    return _pairs(value, _METADATA_NAME, _METADATA_VALUE, str.lower)
+
+
+def _pairs(
+    value: Any, name: Any, content: Any, spelt: Callable[[str], str] = str
+) -> tuple[tuple[str, str], ...]:
+    found = {}
+    for key, text in _items(value, "\n", ":"):
+        if not (isinstance(key, str) and isinstance(text, str)):
+            raise ValueError("names and values that are text")
+        if not name.fullmatch(spelt(key)) or not content.fullmatch(text):
+            raise ValueError(f"names and values without special characters; {key!r} cannot be sent")
+        found[spelt(key)] = text
+    return tuple(sorted(found.items()))
+
+
+def channel_arguments(value: Any) -> Any:
+    """gRPC channel arguments → sorted (name, int or str) pairs."""
+    found = {}
+    for key, given in _items(value, ",", "="):
+        if not isinstance(key, str) or not isinstance(given, (int, str)):
+            raise ValueError("names of channel arguments with values that are int or str")
+        text = str(int(given)) if isinstance(given, bool) else given
+        is_number = isinstance(text, str) and re.fullmatch(r"-?[0-9]+", text)
+        found[key] = int(text) if is_number else text
+    return tuple(sorted(found.items()))
+
+
+def _items(value: Any, separator: str, between: str) -> list[tuple[Any, Any]]:
+    """A mapping, pairs, a JSON object or ``name<between>value<separator>…`` → pairs."""
+    if isinstance(value, str):
+        value = _json(value) if value.lstrip().startswith("{") else _parts(value, separator)
+        if isinstance(value, list):
+            value = [_split(part, between, separator) for part in value]
+    try:
+        items = value.items() if isinstance(value, Mapping) else [(k, v) for k, v in value]
+    except (TypeError, ValueError):
+        raise ValueError("a mapping, or pairs of a name and a value") from None
+    return list(items)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"a JSON object ({error})") from None
+
+
+def _parts(text: str, separator: str) -> list[str]:
+    return [part.strip() for part in text.split(separator) if part.strip()]
+
+
+def _split(part: str, between: str, separator: str) -> tuple[str, str]:
+    name, found, content = part.partition(between)
+    if not found or not name.strip():
+        joint = {"\n": "line breaks", ",": "commas"}[separator]
+        raise ValueError(f"name{between}value, several with {joint} between, or a JSON object")
+    return name.strip(), content.strip()
+
+
+def plugin(value: Any) -> Any:
+    """A tritonclient plugin, or ``module:factory`` that makes one; not imported here."""
+    if isinstance(value, str):
+        if _FACTORY.fullmatch(value.strip()):
+            return value.strip()
+    elif callable(value) and not isinstance(value, type):
+        return value
+    raise ValueError(
+        "a plugin object, such as tritonclient.http.auth.BasicAuth('user', 'password'), "
+        "or 'module:factory', where factory() returns one"
+    )
+
+
+def proxy(value: Any) -> str:
+    """``environment``, ``off`` or the url of an HTTP proxy."""
+    text = value.strip() if isinstance(value, str) else ""
+    if text.lower() in ("environment", "off"):
+        return text.lower()
+    if re.fullmatch(r"(?:http://)?(?:[^@/\s]+@)?(?:\[[0-9a-fA-F:.]+\]|[^:/\s@]+):[0-9]+/?", text):
+        return text
+    raise ValueError("environment, off, or http://host:port")
