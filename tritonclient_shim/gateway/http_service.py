@@ -31,6 +31,7 @@ _THREADS = {routes.HEALTH: 4, routes.CONTROL: 16, routes.INFER: 8}
 
 #: Seconds an idle connection stays: v1's contexts keep theirs for as long as they live.
 _KEEP_ALIVE = 3600.0
+_READ_SIZE = 1024 * 1024
 _LONGEST_LINE = 64 * 1024
 #: NV-InferRequest names every input, output and shape of a request.
 _LONGEST_HEADER = 1024 * 1024
@@ -102,6 +103,7 @@ async def open_runner(options: Options, service: HttpService) -> tuple[web.Serve
         service.handle,
         access_log=None,
         keepalive_timeout=_KEEP_ALIVE,
+        read_bufsize=_READ_SIZE,
         max_line_size=_LONGEST_LINE,
         max_field_size=_LONGEST_HEADER,
     )

@@ -12,7 +12,7 @@ from tritonclient_shim.gateway.access import Access
 from tritonclient_shim.gateway.grpc_service import open_server
 from tritonclient_shim.gateway.http_service import HttpService, open_runner
 from tritonclient_shim.gateway.options import Address, Options
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.upstream import Models, Upstream
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -53,11 +53,12 @@ def _until_second_signal() -> None:
 async def _open(options: Options, stack: AsyncExitStack) -> Bound:
     """Open both fronts; ``stack`` closes what is behind them after them."""
     access = Access(options.access_log)
-    over_grpc = Upstream(options.triton_grpc, options.server_id)
+    models = Models()
+    over_grpc = Upstream(options.triton_grpc, options.server_id, models)
     stack.callback(over_grpc.close)
     over_http = over_grpc
     if options.triton_http is not None:
-        over_http = Upstream(options.triton_http, options.server_id)
+        over_http = Upstream(options.triton_http, options.server_id, models)
         stack.callback(over_http.close)
     service = HttpService(options, over_http, access)
     stack.callback(service.close)

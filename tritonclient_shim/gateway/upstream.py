@@ -37,14 +37,26 @@ class _Session(ServerSession):
         return self._server_id
 
 
+class Models:
+    """When what is known of the models of one server was last found to be out of date."""
+
+    def __init__(self) -> None:
+        self.changed_at = 0.0
+
+    def changed(self) -> None:
+        """Models have been loaded or unloaded."""
+        self.changed_at = time.monotonic()
+
+
 class Upstream:
     """One v2 server over one protocol; every method may be called from any thread."""
 
-    def __init__(self, endpoint: Endpoint, server_id: str = "") -> None:
+    def __init__(self, endpoint: Endpoint, server_id: str, models: Models) -> None:
         self._given_id = server_id
         self._session = _Session(endpoint, server_id)
+        self._models = models
         self._infer = InferService(self._session)
-        self._renew_at = time.monotonic() + BELIEVED
+        self._renewed_at = time.monotonic()
         self.control = ControlService(self._session)
 
     @property
@@ -60,9 +72,9 @@ class Upstream:
     @property
     def infer(self) -> InferService:
         """The inference service; what it knows of models is at most :data:`BELIEVED` old."""
-        now = time.monotonic()
-        if now > self._renew_at:
-            self._renew_at = now + BELIEVED
+        oldest = max(self._models.changed_at, time.monotonic() - BELIEVED)
+        if self._renewed_at <= oldest:
+            self._renewed_at = time.monotonic()
             self._infer = InferService(self._session)
         return self._infer
 
@@ -79,9 +91,10 @@ class Upstream:
 
     def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
         """Load or unload a model; what was known of it is forgotten."""
-        response = self.control.model_control(request)
-        self._renew_at = 0.0
-        return response
+        try:
+            return self.control.model_control(request)
+        finally:
+            self._models.changed()
 
     def answered(self, response_class: Callable[..., R], ask: Callable[[], R]) -> R:
         """What ``ask`` returns; if the v2 server did not answer, a response that says so."""
