@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable
 
+from tritonclient_shim import notice
 from tritonclient_shim.infer_session import Answer, InferSession
 from tritonclient_shim.translate import arguments
 
@@ -27,6 +28,16 @@ class AsyncCalls:
     def async_run(self, *args: Any, **kwargs: Any) -> int | None:
         """Send one inference without waiting for it.
 
+        Deprecated [TS052], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
+        client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
+        client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it
+        returns over HTTP.
+
+        Deprecated [TS053], see migration_guide.md#asynchronous-requests-with-ids. Instead:
+        client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
+        client.async_infer(model_name, inputs, outputs=outputs): what it returns is the id's
+        successor over HTTP.
+
         ``async_run(callback, inputs, outputs, batch_size=1, flags=0, corr_id=0, priority=0,
         timeout_us=0)`` (1.8 and later) returns None and calls ``callback(context,
         request_id)`` on the context's callback thread when the request has completed or
@@ -44,12 +55,21 @@ class AsyncCalls:
             The request is invalid; the callback is then never called (v1 §5).
         """
         if "callback" in kwargs or (args and (callable(args[0]) or args[0] is None)):
+            notice.used("TS052")
             self._async_with_callback(*args, **kwargs)
             return None
+        notice.used("TS053")
         return self._async_with_id(*args, **kwargs)
 
     def async_run_with_cb(self, *args: Any, **kwargs: Any) -> None:
-        """Send one inference and call back: the name that 1.4–1.7 had for it (v1 §2.1)."""
+        """Send one inference and call back: the name that 1.4–1.7 had for it (v1 §2.1).
+
+        Deprecated [TS054], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
+        client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
+        client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it
+        returns over HTTP.
+        """
+        notice.used("TS054")
         self._async_with_callback(*args, **kwargs)
 
     def _async_with_callback(
@@ -84,6 +104,10 @@ class AsyncCalls:
     ) -> dict[Any, list[Any]] | None:
         """Fetch the results of an asynchronous request; they can be fetched once.
 
+        Deprecated [TS055], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
+        the callback's arguments result and error on gRPC, get_result() of what async_infer
+        returned over HTTP.
+
         Parameters
         ----------
         request_id : int
@@ -103,6 +127,7 @@ class AsyncCalls:
         InferenceServerException
             The id is unknown, or the request failed (v1 §5).
         """
+        notice.used("TS055")
         number = arguments.unsigned(request_id, arguments.UINT64, 2)
         answer = self._session().fetch(number, None if wait is _UNSET else bool(wait))
         if answer is None:
@@ -112,6 +137,10 @@ class AsyncCalls:
 
     def get_ready_async_request(self, wait: Any) -> int | None:
         """Id of a finished request without callback whose results nobody has fetched (≤1.7).
+
+        Deprecated [TS056], see migration_guide.md#asynchronous-requests-with-ids. Instead: a
+        queue.Queue that the callback fills on gRPC, get_result(block=False) of what
+        async_infer returned over HTTP.
 
         Parameters
         ----------
@@ -128,6 +157,7 @@ class AsyncCalls:
         InferenceServerException
             No such request is outstanding.
         """
+        notice.used("TS056")
         return self._session().ready(bool(wait))
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from tensorrtserver.api._server_context import HttpHeaders, ServerContext, model_name_of
-from tritonclient_shim import control
+from tritonclient_shim import control, notice
 from tritonclient_shim.protos.server_status_pb2 import ModelRepositoryIndex, ServerStatus
 from tritonclient_shim.session import ServerSession
 
 
 class ServerHealthContext(ServerContext):
     """Asks whether a server is live and ready (v1 §6.1).
+
+    Deprecated [TS020], see migration_guide.md#health. Instead:
+    tritonclient.grpc.InferenceServerClient(url) on gRPC,
+    tritonclient.http.InferenceServerClient(url) over HTTP.
 
     Parameters
     ----------
@@ -25,6 +29,7 @@ class ServerHealthContext(ServerContext):
         ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
     """
 
+    _notice_id = "TS020"
     _closed_name = "ServerHealthContext"
 
     def __init__(
@@ -39,6 +44,8 @@ class ServerHealthContext(ServerContext):
     def is_live(self) -> bool:
         """Whether the server is live.
 
+        Deprecated [TS021], see migration_guide.md#health. Instead: client.is_server_live().
+
         Returns
         -------
         bool
@@ -49,11 +56,14 @@ class ServerHealthContext(ServerContext):
         InferenceServerException
             If no server answers.
         """
+        notice.used("TS021")
         return self._call(control.is_live, keep_id=False)
 
     def is_ready(self) -> bool:
         """Whether the server is ready to infer on every model it has loaded.
 
+        Deprecated [TS022], see migration_guide.md#health. Instead: client.is_server_ready().
+
         Returns
         -------
         bool
@@ -64,11 +74,16 @@ class ServerHealthContext(ServerContext):
         InferenceServerException
             If no server answers.
         """
+        notice.used("TS022")
         return self._call(control.is_ready, keep_id=False)
 
 
 class ServerStatusContext(ServerContext):
     """Asks for the status of a server and its models (v1 §6.2).
+
+    Deprecated [TS025], see migration_guide.md#server-status. Instead:
+    tritonclient.grpc.InferenceServerClient(url) on gRPC,
+    tritonclient.http.InferenceServerClient(url) over HTTP.
 
     Parameters
     ----------
@@ -84,6 +99,7 @@ class ServerStatusContext(ServerContext):
         ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
     """
 
+    _notice_id = "TS025"
     _closed_name = "ServerStatusContext"
 
     def __init__(
@@ -100,6 +116,10 @@ class ServerStatusContext(ServerContext):
     def get_server_status(self) -> ServerStatus:
         """The status of the server and of its models, or of the context's one model.
 
+        Deprecated [TS026], see migration_guide.md#server-status. Instead:
+        client.get_server_metadata(), get_model_repository_index(), get_model_config(name) and
+        get_inference_statistics().
+
         Returns
         -------
         ServerStatus
@@ -114,6 +134,7 @@ class ServerStatusContext(ServerContext):
         InferenceServerException
             If the model is unknown, or no inference server answers.
         """
+        notice.used("TS026")
         return self._call(self._status, keep_id=True)
 
     def _status(self, session: ServerSession, request_id: int) -> ServerStatus:
@@ -122,6 +143,10 @@ class ServerStatusContext(ServerContext):
 
 class ModelRepositoryContext(ServerContext):
     """Lists the models in a server's repositories (v1 §6.3).
+
+    Deprecated [TS030], see migration_guide.md#repository-index. Instead:
+    tritonclient.grpc.InferenceServerClient(url) on gRPC,
+    tritonclient.http.InferenceServerClient(url) over HTTP.
 
     Parameters
     ----------
@@ -135,6 +160,7 @@ class ModelRepositoryContext(ServerContext):
         ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
     """
 
+    _notice_id = "TS030"
     _closed_name = "ModelRepositoryContext"
 
     def __init__(
@@ -149,6 +175,9 @@ class ModelRepositoryContext(ServerContext):
     def get_model_repository_index(self) -> ModelRepositoryIndex:
         """The names of all models in the repositories, loaded or not.
 
+        Deprecated [TS031], see migration_guide.md#repository-index. Instead:
+        client.get_model_repository_index().
+
         Returns
         -------
         ModelRepositoryIndex
@@ -159,11 +188,16 @@ class ModelRepositoryContext(ServerContext):
         InferenceServerException
             If the server refuses, or no inference server answers.
         """
+        notice.used("TS031")
         return self._call(control.repository_index, keep_id=True)
 
 
 class ModelControlContext(ServerContext):
     """Loads and unloads models of a server in explicit control mode (v1 §6.4).
+
+    Deprecated [TS035], see migration_guide.md#loading-and-unloading. Instead:
+    tritonclient.grpc.InferenceServerClient(url) on gRPC,
+    tritonclient.http.InferenceServerClient(url) over HTTP.
 
     Parameters
     ----------
@@ -177,6 +211,7 @@ class ModelControlContext(ServerContext):
         ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
     """
 
+    _notice_id = "TS035"
     _closed_name = "ModelControlContext"
 
     def __init__(
@@ -191,6 +226,9 @@ class ModelControlContext(ServerContext):
     def load(self, model_name: str | bytes) -> None:
         """Load a model, or reload it when it changed on disk; returns when it is ready.
 
+        Deprecated [TS036], see migration_guide.md#loading-and-unloading. Instead:
+        client.load_model(name).
+
         Parameters
         ----------
         model_name : str or bytes
@@ -204,10 +242,14 @@ class ModelControlContext(ServerContext):
         ctypes.ArgumentError
             If `model_name` is no text.
         """
+        notice.used("TS036")
         self._control(control.load, model_name)
 
     def unload(self, model_name: str | bytes) -> None:
         """Unload a model; returns while it may still be finishing requests.
+
+        Deprecated [TS037], see migration_guide.md#loading-and-unloading. Instead:
+        client.unload_model(name).
 
         Parameters
         ----------
@@ -221,6 +263,7 @@ class ModelControlContext(ServerContext):
         ctypes.ArgumentError
             If `model_name` is no text.
         """
+        notice.used("TS037")
         self._control(control.unload, model_name)
 
     def _control(

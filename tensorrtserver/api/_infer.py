@@ -19,6 +19,10 @@ from tritonclient_shim.translate.headers import parse_headers, refuse_reserved
 class InferContext(AsyncCalls):
     """Runs inference on one model of one server.
 
+    Deprecated [TS050], see migration_guide.md#inference. Instead:
+    tritonclient.grpc.InferenceServerClient(url) on gRPC,
+    tritonclient.http.InferenceServerClient(url) over HTTP.
+
     Parameters
     ----------
     url : str or bytes
@@ -70,7 +74,7 @@ class InferContext(AsyncCalls):
         self._forget_last()
         self._correlation_id = correlation_id
         self._last_correlation_id = 0
-        notice.headline()
+        notice.used("TS050")
         self._ctx = _open(
             url,
             protocol,
@@ -132,6 +136,9 @@ class InferContext(AsyncCalls):
     ) -> dict[Any, list[Any]]:
         """Run one inference and wait for its results.
 
+        Deprecated [TS051], see migration_guide.md#inference. Instead: client.infer(model_name,
+        inputs, outputs=outputs).
+
         Parameters
         ----------
         inputs : dict
@@ -165,6 +172,7 @@ class InferContext(AsyncCalls):
         ctypes.ArgumentError
             A number is not an integer.
         """
+        notice.used("TS051")
         self._forget_last()
         scalars = (batch_size, flags, corr_id, priority, timeout_us)
         answer = self._session().run(inputs, outputs, scalars)
@@ -186,7 +194,12 @@ class InferContext(AsyncCalls):
         return results
 
     def correlation_id(self) -> int:
-        """The context's present correlation id; works after :meth:`close` as well (v1 E.13)."""
+        """The context's present correlation id; works after :meth:`close` as well (v1 E.13).
+
+        Deprecated [TS058], see migration_guide.md#sequences. Instead: the sequence_id that you
+        give to infer().
+        """
+        notice.used("TS058")
         if self._ctx is None:
             return self._last_correlation_id
         return self._ctx.correlation_id
@@ -194,21 +207,41 @@ class InferContext(AsyncCalls):
     def get_last_request_id(self) -> int | None:
         """Id of the last answered request, counted by this process; None if none (v1 §4.4).
 
+        Deprecated [TS059], see migration_guide.md#what-the-last-request-was. Instead:
+        infer(..., request_id=...): an id of your own; result.get_response() has it.
+
         v1's server numbered its requests; v2 servers do not, so the numbers are made here:
         positive, increasing, unique in the process.
         """
+        notice.used("TS059")
         return self._last_request_id
 
     def get_last_request_model_name(self) -> str | None:
-        """Name of the model that answered last, None if none (v1 §4.4)."""
+        """Name of the model that answered last, None if none (v1 §4.4).
+
+        Deprecated [TS060], see migration_guide.md#what-the-last-request-was. Instead:
+        result.get_response().model_name on gRPC, result.get_response()["model_name"] over
+        HTTP.
+        """
+        notice.used("TS060")
         return self._last_request_model_name
 
     def get_last_request_model_version(self) -> int | None:
-        """Version of the model that answered last, None if none (v1 §4.4)."""
+        """Version of the model that answered last, None if none (v1 §4.4).
+
+        Deprecated [TS061], see migration_guide.md#what-the-last-request-was. Instead:
+        result.get_response().model_version on gRPC,
+        result.get_response()["model_version"] over HTTP.
+        """
+        notice.used("TS061")
         return self._last_request_model_version
 
     def get_stat(self) -> dict[str, int]:
         """Counters of this context (v1 §4.6): requests, and nanoseconds spent on them.
+
+        Deprecated [TS057], see migration_guide.md#statistics. Instead: time.perf_counter()
+        around the call; client.get_inference_statistics(name) on gRPC,
+        client.get_infer_stat(); client.get_inference_statistics(name) over HTTP.
 
         Returns
         -------
@@ -216,6 +249,7 @@ class InferContext(AsyncCalls):
             ``completed_request_count``, ``cumulative_total_request_time_ns``,
             ``cumulative_send_time_ns``, ``cumulative_receive_time_ns``.
         """
+        notice.used("TS057")
         return self._session().stat.as_dict()
 
 

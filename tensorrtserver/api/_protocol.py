@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+from tritonclient_shim import notice
 from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.model import GRPC, HTTP
 
@@ -18,6 +19,9 @@ class ProtocolType(IntEnum):
     @classmethod
     def from_str(cls, value: str) -> ProtocolType:
         """Read ``http`` or ``grpc``, in any case.
+
+        Deprecated [TS011], see migration_guide.md#connections. Instead: import
+        tritonclient.grpc on gRPC, import tritonclient.http over HTTP.
 
         Parameters
         ----------
@@ -34,6 +38,7 @@ class ProtocolType(IntEnum):
         Exception
             If `value` names no protocol; a plain ``Exception``, as in v1 §1.5.
         """
+        notice.used("TS011")
         protocol = _BY_NAME.get(value.lower())
         if protocol is None:
             raise Exception(f"unexpected protocol: {value}, expecting HTTP or gRPC")

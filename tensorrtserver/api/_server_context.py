@@ -21,13 +21,14 @@ HttpHeaders = Union[Sequence[Union[str, bytes]], None]
 class ServerContext:
     """What these contexts share: a session, the last request's id, ``close`` and ``with``."""
 
+    _notice_id = ""  # of the class, in tritonclient_shim.notice.registry
     _closed_name = ""  # as v1's texts name the class, also for users' subclasses
     _ctx: ServerSession | None = None
     _last_request_id: int | None = 0
 
     def _open(self, url: Any, protocol: Any, verbose: Any, http_headers: Any) -> None:
         """Keep how to reach the server; nothing is sent (v1 §6)."""
-        notice.headline()
+        notice.used(self._notice_id)
         endpoint = parse_url(url, protocol_of(protocol))
         headers = parse_headers(http_headers, endpoint.protocol)
         self._ctx = ServerSession(endpoint, headers, bool(verbose))
@@ -55,6 +56,7 @@ class ServerContext:
             0 before the first call and after calls that have none, None after a failed call
             (v1 §6).
         """
+        notice.used("TS046")
         return self._last_request_id
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Callable
 
 from tensorrtserver.api._server_context import HttpHeaders, ServerContext
-from tritonclient_shim import shm_control
+from tritonclient_shim import notice, shm_control
 from tritonclient_shim.protos.server_status_pb2 import SharedMemoryStatus
 from tritonclient_shim.session import ServerSession
 from tritonclient_shim.shm.handles import Handle
@@ -13,6 +13,10 @@ from tritonclient_shim.shm.handles import Handle
 
 class SharedMemoryControlContext(ServerContext):
     """Registers shared-memory regions with a server, for use by inference (v1 §6.5).
+
+    Deprecated [TS040], see migration_guide.md#system-shared-memory. Instead:
+    tritonclient.grpc.InferenceServerClient(url) on gRPC,
+    tritonclient.http.InferenceServerClient(url) over HTTP.
 
     Parameters
     ----------
@@ -26,6 +30,7 @@ class SharedMemoryControlContext(ServerContext):
         ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
     """
 
+    _notice_id = "TS040"
     _closed_name = "SharedMemoryControlContext"
 
     def __init__(
@@ -39,6 +44,9 @@ class SharedMemoryControlContext(ServerContext):
 
     def register(self, shm_handle: Handle) -> None:
         """Register a system shared-memory region under its name.
+
+        Deprecated [TS041], see migration_guide.md#system-shared-memory. Instead:
+        client.register_system_shared_memory(name, key, byte_size).
 
         Any number of names may share one key.
 
@@ -54,10 +62,14 @@ class SharedMemoryControlContext(ServerContext):
             machine, or the region is destroyed), over HTTP the key is not of the form
             ``/name``, or `shm_handle` is no handle of a system region.
         """
+        notice.used("TS041")
         self._control(shm_control.register, shm_handle)
 
     def cuda_register(self, cuda_shm_handle: Handle) -> None:
         """Register a CUDA shared-memory region under its name.
+
+        Deprecated [TS042], see migration_guide.md#cuda-shared-memory. Instead:
+        client.register_cuda_shared_memory(name, raw_handle, device_id, byte_size).
 
         Parameters
         ----------
@@ -70,10 +82,14 @@ class SharedMemoryControlContext(ServerContext):
             The name is registered already, the server cannot open the memory, or
             `cuda_shm_handle` is no handle of a CUDA region.
         """
+        notice.used("TS042")
         self._control(shm_control.cuda_register, cuda_shm_handle)
 
     def unregister(self, shm_handle: Handle) -> None:
         """Unregister a region of either kind; the region itself stays (v1 §6.5).
+
+        Deprecated [TS043], see migration_guide.md#system-shared-memory. Instead:
+        client.unregister_system_shared_memory(name), unregister_cuda_shared_memory(name).
 
         Parameters
         ----------
@@ -85,20 +101,28 @@ class SharedMemoryControlContext(ServerContext):
         InferenceServerException
             The region is in use, or `shm_handle` is no handle.
         """
+        notice.used("TS043")
         self._control(shm_control.unregister, shm_handle)
 
     def unregister_all(self) -> None:
         """Unregister every region of the server, whoever registered it.
+
+        Deprecated [TS044], see migration_guide.md#system-shared-memory. Instead:
+        client.unregister_system_shared_memory() and unregister_cuda_shared_memory().
 
         Raises
         ------
         InferenceServerException
             A region is in use, or no inference server answers.
         """
+        notice.used("TS044")
         self._call(shm_control.unregister_all, keep_id=False)
 
     def get_shared_memory_status(self) -> SharedMemoryStatus:
         """The regions that the server knows.
+
+        Deprecated [TS045], see migration_guide.md#system-shared-memory. Instead:
+        client.get_system_shared_memory_status(), get_cuda_shared_memory_status().
 
         Returns
         -------
@@ -111,6 +135,7 @@ class SharedMemoryControlContext(ServerContext):
         InferenceServerException
             The server refuses, or no inference server answers.
         """
+        notice.used("TS045")
         return self._call(shm_control.status, keep_id=True)
 
     def _control(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tritonclient_shim import notice
 from tritonclient_shim.translate import strings
 
 
 def serialize_string_tensor(input_tensor: Any) -> Any:
     """Serialise a string tensor as it lies in shared memory.
+
+    Deprecated [TS065], see migration_guide.md#system-shared-memory. Instead:
+    tritonclient.utils.serialize_byte_tensor(array).
 
     Parameters
     ----------
@@ -26,6 +30,7 @@ def serialize_string_tensor(input_tensor: Any) -> Any:
     InferenceServerException
         `input_tensor` is no array, is empty, or holds neither objects nor bytes.
     """
+    notice.used("TS065")
     return strings.serialize_string_tensor(input_tensor)
 
 

@@ -50,6 +50,10 @@ def create_shared_memory_region(
 ) -> c_void_p:
     """Allocate a region in a GPU's memory (v1 §7.2).
 
+    Deprecated [TS086], see migration_guide.md#cuda-shared-memory. Instead:
+    tritonclient.utils.cuda_shared_memory.create_shared_memory_region(name, byte_size,
+    device_id).
+
     Parameters
     ----------
     trtis_shm_name : str or bytes
@@ -71,7 +75,7 @@ def create_shared_memory_region(
     ctypes.ArgumentError
         The name is neither str nor bytes, or size or device is no integer.
     """
-    notice.headline()
+    notice.used("TS086")
     name = arguments.text(1, trtis_shm_name)
     size = arguments.uint64(2, byte_size)
     device = arguments.int32(3, device_id)
@@ -83,6 +87,9 @@ def set_shared_memory_region(
     cuda_shm_handle: c_void_p, input_values: list[np.ndarray] | tuple[np.ndarray, ...]
 ) -> None:
     """Copy arrays to the GPU, one after another from the region's beginning, in C order.
+
+    Deprecated [TS087], see migration_guide.md#cuda-shared-memory. Instead:
+    tritonclient.utils.cuda_shared_memory.set_shared_memory_region(handle, arrays).
 
     Parameters
     ----------
@@ -97,7 +104,7 @@ def set_shared_memory_region(
         -3: CUDA refused the copy. Text: no list of arrays, an object array, more bytes than
         the region has (nothing is written then), or no handle of this module.
     """
-    notice.headline()
+    notice.used("TS087")
     # These two texts name the wrong type, in every version of v1 (v1 §7.2).
     if not isinstance(input_values, (list, tuple)):
         raise CudaSharedMemoryException("input_values must be specified as a numpy array")
@@ -113,6 +120,9 @@ def set_shared_memory_region(
 def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
     """Free the region's GPU memory (v1 §7.2). The server must not use it any more.
 
+    Deprecated [TS088], see migration_guide.md#cuda-shared-memory. Instead:
+    tritonclient.utils.cuda_shared_memory.destroy_shared_memory_region(handle).
+
     Parameters
     ----------
     cuda_shm_handle : ctypes.c_void_p
@@ -123,13 +133,16 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
     CudaSharedMemoryException
         -4: it was freed before. Text: no handle of this module.
     """
-    notice.headline()
+    notice.used("TS088")
     with raised_as(CudaSharedMemoryException):
         registry.destroy(cuda_shm_handle, CUDA)
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     """Serialize a string tensor: 4-byte little-endian length and bytes of every element.
+
+    Deprecated [TS089], see migration_guide.md#cuda-shared-memory. Instead:
+    tritonclient.utils.serialize_byte_tensor(array).
 
     Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api`` (v1 §3.6).
 
@@ -148,7 +161,7 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     CudaSharedMemoryException
         Not an array, an empty array, or another dtype.
     """
-    notice.headline()
+    notice.used("TS089")
     from tritonclient_shim.errors import InferenceServerException
     from tritonclient_shim.translate import strings
 

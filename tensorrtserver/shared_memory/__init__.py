@@ -50,6 +50,9 @@ def create_shared_memory_region(
 ) -> c_void_p:
     """Create a system shared-memory region, or attach to an existing one and resize it.
 
+    Deprecated [TS081], see migration_guide.md#system-shared-memory. Instead:
+    tritonclient.utils.shared_memory.create_shared_memory_region(name, key, byte_size).
+
     The object stays in the system until ``destroy_shared_memory_region``, also beyond the
     end of the process (v1 §7.1).
 
@@ -74,7 +77,7 @@ def create_shared_memory_region(
     ctypes.ArgumentError
         Name or key is neither str nor bytes, or the size is no integer.
     """
-    notice.headline()
+    notice.used("TS081")
     name = arguments.text(1, trtis_shm_name)
     key = arguments.text(2, shm_key)
     size = arguments.uint64(3, byte_size)
@@ -86,6 +89,9 @@ def set_shared_memory_region(
     shm_handle: c_void_p, input_values: list[np.ndarray] | tuple[np.ndarray, ...]
 ) -> None:
     """Copy arrays into a region, one after another from its beginning, in C order.
+
+    Deprecated [TS082], see migration_guide.md#system-shared-memory. Instead:
+    tritonclient.utils.shared_memory.set_shared_memory_region(handle, arrays).
 
     Parameters
     ----------
@@ -100,7 +106,7 @@ def set_shared_memory_region(
         No list of arrays, an object array, more bytes than the region has (nothing is
         written then; v1 wrote on and crashed), or no handle of this module.
     """
-    notice.headline()
+    notice.used("TS082")
     if not isinstance(input_values, (list, tuple)):
         raise SharedMemoryException(
             "input_values must be specified as a list/tuple of numpy arrays"
@@ -115,6 +121,9 @@ def set_shared_memory_region(
 def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
     """Remove the region's key from the system; memory in use stays usable (v1 §7.1).
 
+    Deprecated [TS083], see migration_guide.md#system-shared-memory. Instead:
+    tritonclient.utils.shared_memory.destroy_shared_memory_region(handle).
+
     Parameters
     ----------
     shm_handle : ctypes.c_void_p
@@ -125,13 +134,16 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
     SharedMemoryException
         -5: the key does not exist (any more). Text: no handle of this module.
     """
-    notice.headline()
+    notice.used("TS083")
     with raised_as(SharedMemoryException):
         registry.destroy(shm_handle, SYSTEM)
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     """Serialize a string tensor: 4-byte little-endian length and bytes of every element.
+
+    Deprecated [TS084], see migration_guide.md#system-shared-memory. Instead:
+    tritonclient.utils.serialize_byte_tensor(array).
 
     Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api`` (v1 §3.6).
 
@@ -150,7 +162,7 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     SharedMemoryException
         Not an array, an empty array, or another dtype.
     """
-    notice.headline()
+    notice.used("TS084")
     from tritonclient_shim.errors import InferenceServerException
     from tritonclient_shim.translate import strings
 

@@ -233,7 +233,7 @@ calls = (lambda: shm.create_shared_memory_region(*[None] * 3),
          lambda: shm.destroy_shared_memory_region(None),
          lambda: shm.serialize_string_tensor(None))
 for call in calls:
-    notice._given = False
+    notice.forget()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,32 +1,35 @@
 """Deprecation notices: the only door to the warnings module.
 
-One headline per process, at the user's line that first used the old API.
+Every public call of the old API passes through :func:`used`. By default that gives one
+headline per process, at the user's line that first used the old API, and is nothing but a test
+of one flag afterwards. ``TRITON_SHIM_WARNINGS`` and ``TRITON_SHIM_REPORT`` ask for more.
 """
 
 from __future__ import annotations
 
-import threading
+import sys
 
-_lock = threading.Lock()
-_given = False
+_given = False  # everything that is to be said in this process has been said
 
 
-def headline() -> None:
-    """Tell once per process that the API is deprecated; nothing but a test afterwards."""
+def used(id: str) -> None:
+    """The legacy symbol of this id (:mod:`~tritonclient_shim.notice.registry`) is being called."""
     if not _given:
-        _give()
+        _tell(id)
 
 
-def _give() -> None:
+def forget() -> None:
+    """Say everything again, by the settings of now: for tests, and after a change of settings."""
     global _given
-    from tritonclient_shim.notice import warn
+    from tritonclient_shim.notice import watch
 
-    with _lock:
-        if _given:
-            return
-        _given = True
-    try:
-        warn.headline()
-    except BaseException:
-        _given = False  # escalated to an error: the next use is an error as well
-        raise
+    watch.forget()
+    _given = False
+
+
+def _tell(id: str) -> None:
+    global _given
+    from tritonclient_shim.notice import watch
+
+    # Escalated to an error this raises, and the next use is an error as well.
+    _given = watch.tell(id, sys._getframe(2))

@@ -1,49 +1,41 @@
-"""Issues a notice at the user's own line, whatever lies between that line and here."""
+"""Words the notices and issues them at the user's line, as the user's filters will have it."""
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
-from types import FrameType
+from types import CodeType, FrameType
 
-from tritonclient_shim import settings
 from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning
-
-_SHIM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-#: Folders whose frames are ours, never the user's.
-_OURS = (_SHIM + os.sep, os.path.join(os.path.dirname(_SHIM), "tensorrtserver") + os.sep)
+from tritonclient_shim.notice.registry import ENTRIES
 
 #: The filter that hides every DeprecationWarning outside ``__main__`` by default.
 _STOCK = ("ignore", None, DeprecationWarning, None, 0)
 
-_DETAILS = (
+_HEADLINE = (
     "The server it was made for is retired; tritonclient-shim runs your calls on today's Triton "
-    "through tritonclient. Next step: migration_guide.md. Silence this with "
-    "TRITON_SHIM_WARNINGS=off or -W ignore::DeprecationWarning."
+    "through tritonclient. First used here: {what} [{id}]. Next step: {guide}. "
+    "TRITON_SHIM_WARNINGS=all tells of every use, TRITON_SHIM_REPORT=usage.md lists them all; "
+    "silence this with TRITON_SHIM_WARNINGS=off or -W ignore::DeprecationWarning."
 )
+_EACH = "Use {successor} instead. [{id}] {guide}"
 
 
-def headline() -> None:
-    """The notice of this process, by the mode of ``TRITON_SHIM_WARNINGS``."""
-    mode = settings.warnings_mode()
-    if mode == "off":
-        return
-    notice = TensorRTServerDeprecationWarning("tensorrtserver", "1.15", None, _DETAILS)
-    if mode == "error":
-        raise notice
-    _issue(notice, _user_frame())
+def headline_of(id: str) -> TensorRTServerDeprecationWarning:
+    """The one notice of a process, given at a use of this id."""
+    entry = ENTRIES[id]
+    details = _HEADLINE.format(what=entry.symbol, id=id, guide=entry.guide)
+    return TensorRTServerDeprecationWarning("tensorrtserver", "1.15", None, details)
 
 
-def _user_frame() -> FrameType:
-    """The innermost frame that is not ours: the user's call, subclasses included."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
-        frame = frame.f_back
-    return frame
+def notice_of(id: str) -> TensorRTServerDeprecationWarning:
+    """The notice of one symbol or habit: successor, id and anchor."""
+    entry = ENTRIES[id]
+    details = _EACH.format(successor=entry.successor, id=id, guide=entry.guide)
+    return TensorRTServerDeprecationWarning(entry.symbol, entry.since, None, details)
 
 
-def _issue(notice: Warning, frame: FrameType) -> None:
+def issue(notice: Warning, frame: FrameType) -> None:
+    """Give a notice at the frame's line; the user's filters decide what becomes of it."""
     module = frame.f_globals.get("__name__", "<unknown>")
     if _hidden_by_default(module, frame.f_lineno):
         # The default filters show DeprecationWarnings of the main program alone. A filter
@@ -58,6 +50,37 @@ def _issue(notice: Warning, frame: FrameType) -> None:
         module,
         registry,
     )
+
+
+class Once:
+    """Issues each notice at each line, but spares the work where Python would show it no more."""
+
+    def __init__(self) -> None:
+        self._done: set[tuple[str, CodeType, int]] = set()
+        self._filters: object = None
+        self._copy: list[object] = []
+
+    def issue(self, id: str, frame: FrameType) -> None:
+        """Give the notice of ``id`` at the frame's line, unless it is known to be spent."""
+        key = (id, frame.f_code, frame.f_lineno)
+        if key in self._done and self._same_filters():
+            return
+        notice = notice_of(id)
+        issue(notice, frame)
+        self._remember(key, (str(notice), type(notice), frame.f_lineno), frame)
+
+    def _same_filters(self) -> bool:
+        return self._filters is warnings.filters and self._copy == warnings.filters
+
+    def _remember(
+        self, key: tuple[str, CodeType, int], spent: tuple[str, type, int], frame: FrameType
+    ) -> None:
+        if not self._same_filters():
+            self._done.clear()
+            self._filters, self._copy = warnings.filters, list(warnings.filters)
+        # Python keeps the key of what it will not show again; `always` leaves none.
+        if frame.f_globals["__warningregistry__"].get(spent):
+            self._done.add(key)
 
 
 def _hidden_by_default(module: str, line: int) -> bool:

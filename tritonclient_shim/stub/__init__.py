@@ -21,6 +21,10 @@ _ALL = {**v1.RPCS, **v1.RETIRED_RPCS}
 class GRPCServiceStub:
     """Client of v1's GRPCService, answered by KServe v2 on the same channel.
 
+    Deprecated [TS072], see migration_guide.md#raw-grpc-stub. Instead:
+    tritonclient.grpc.service_pb2_grpc.GRPCInferenceServiceStub(channel) on gRPC,
+    tritonclient.http.InferenceServerClient(url) over HTTP.
+
     Parameters
     ----------
     channel : grpc.Channel
@@ -38,20 +42,25 @@ class GRPCServiceStub:
     """
 
     def __init__(self, channel: Any) -> None:
-        notice.headline()
+        notice.used("TS072")
         user = UsersChannel(channel)
         self.Infer = InferRpc(user)
         self.StreamInfer = StreamInferRpc(user)
-        self.Status = UnaryRpc(user, _ALL["Status"], lambda calls: calls.control.status)
-        self.Health = UnaryRpc(user, _ALL["Health"], lambda calls: calls.control.health)
+        self.Status = UnaryRpc(user, "TS075", _ALL["Status"], lambda calls: calls.control.status)
+        self.Health = UnaryRpc(user, "TS076", _ALL["Health"], lambda calls: calls.control.health)
         self.ModelControl = UnaryRpc(
-            user, _ALL["ModelControl"], lambda calls: calls.control.model_control
+            user, "TS077", _ALL["ModelControl"], lambda calls: calls.control.model_control
         )
         self.SharedMemoryControl = UnaryRpc(
-            user, _ALL["SharedMemoryControl"], lambda calls: calls.control.shared_memory_control
+            user,
+            "TS078",
+            _ALL["SharedMemoryControl"],
+            lambda calls: calls.control.shared_memory_control,
         )
-        self.Repository = UnaryRpc(user, _ALL["Repository"], lambda calls: calls.control.repository)
-        self.Profile = UnaryRpc(user, _ALL["Profile"], lambda calls: calls.control.profile)
+        self.Repository = UnaryRpc(
+            user, "TS079", _ALL["Repository"], lambda calls: calls.control.repository
+        )
+        self.Profile = UnaryRpc(user, "TS080", _ALL["Profile"], lambda calls: calls.control.profile)
 
 
 GRPCServiceStub.__module__ = "tensorrtserver.api.grpc_service_pb2_grpc"

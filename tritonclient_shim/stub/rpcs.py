@@ -6,6 +6,7 @@ from typing import Any, Callable
 
 import grpc
 
+from tritonclient_shim import notice
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.errors import Fault
 from tritonclient_shim.model import ModelConfigDocument
@@ -22,7 +23,8 @@ Method = Callable[[Calls], Callable[[Any], Any]]
 class UnaryRpc(grpc.UnaryUnaryMultiCallable):
     """One request, one response."""
 
-    def __init__(self, channel: UsersChannel, rpc: Rpc, method: Method) -> None:
+    def __init__(self, channel: UsersChannel, notice_id: str, rpc: Rpc, method: Method) -> None:
+        self._notice_id = notice_id
         self._channel = channel
         self._request_class = rpc.request
         self._method = method
@@ -37,6 +39,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         compression: Any = None,
     ) -> Any:
         """The response; RpcError when the server did not give one."""
+        notice.used(self._notice_id)
         arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
         return self._answer(request, self._channel.calls(arguments))
 
@@ -50,6 +53,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         compression: Any = None,
     ) -> tuple[Any, FinishedCall]:
         """The response, and gRPC's view of the call."""
+        notice.used(self._notice_id)
         arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
         calls = self._channel.calls(arguments)
         return self._answer(request, calls), FinishedCall(calls)
@@ -64,6 +68,7 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         compression: Any = None,
     ) -> CallFuture:
         """Start the call; the request has been read when this returns."""
+        notice.used(self._notice_id)
         arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
         calls = self._channel.calls(arguments)
         future = CallFuture(calls)
@@ -83,7 +88,7 @@ class InferRpc(UnaryRpc):
 
     def __init__(self, channel: UsersChannel) -> None:
         rpc = Rpc(pb.InferRequest, pb.InferResponse)
-        super().__init__(channel, rpc, lambda calls: calls.infer.infer)
+        super().__init__(channel, "TS073", rpc, lambda calls: calls.infer.infer)
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
         _Inference(message, calls, future).start()
@@ -144,6 +149,7 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
         compression: Any = None,
     ) -> StreamCall:
         """Start the stream; iterate over the result for the responses."""
+        notice.used("TS074")
         arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
         calls = self._channel.calls(arguments)
         requests = (own(pb.InferRequest, request) for request in request_iterator)

@@ -1,0 +1,63 @@
+"""migration_guide.md → its code blocks: one pair per ``v1`` block, with what follows it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "migration_guide.md"
+_PART = re.compile(r"^(?:(#+) ([^\n]+)|```python ([\w ]+)\n(.*?)^```)$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Pair:
+    """One operation: the section it stands in, and its code by column."""
+
+    name: str
+    blocks: dict[str, str] = field(default_factory=dict)
+
+
+def read() -> tuple[dict[str, str], list[Pair], list[Pair]]:
+    """The preludes by column, the pairs that run, and the pairs that are only shown."""
+    preludes: dict[str, str] = {}
+    run: list[Pair] = []
+    shown: list[Pair] = []
+    heading = ""
+    for _, title, words, code in _PART.findall(GUIDE.read_text("utf-8")):
+        heading = title or heading
+        marks = words.split()
+        if not marks:
+            continue
+        if marks[0] == "prelude":
+            preludes[marks[1]] = code
+            continue
+        pairs = shown if "shown" in marks else run
+        if marks[0] == "v1":
+            pairs.append(Pair(f"{heading} {sum(p.name.startswith(heading) for p in pairs) + 1}"))
+        pairs[-1].blocks[marks[0]] = code
+    return preludes, run, shown
+
+
+def anchors() -> set[str]:
+    """The anchors of the guide's headings, as GitHub makes them."""
+    found = re.findall(r"^#+ (.+)$", GUIDE.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in found}
+
+
+def plain(value: Any) -> Any:
+    """Arrays, tuples and bytes as lists and text, so that every column compares and prints."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def at(code: str, http: str, grpc: str) -> str:
+    """The code with the addresses of a real server."""
+    return code.replace("localhost:8000", http).replace("localhost:8001", grpc)

@@ -1,0 +1,190 @@
+"""Each pair of migration_guide.md runs on the real server and gives equal results (issue 6.7)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+from guide_blocks import GUIDE, ROOT, Pair, anchors, at, plain, read  # noqa: E402
+
+from tensorrtserver.api import InferContext, ServerHealthContext  # noqa: E402
+from testbed import TritonServer, environment  # noqa: E402
+from tritonclient_shim import notice  # noqa: E402
+from tritonclient_shim.notice.registry import ENTRIES  # noqa: E402
+
+PRELUDES, PAIRS, SHOWN = read()
+MODELS = (
+    *("simple", "simple_string", "classify", "multi_version", "sequence_sum", "queue_policy"),
+    "identity_fp64",
+)
+COLUMNS = [
+    pytest.param(pair, column, id=f"{pair.name}-{column}")
+    for pair in PAIRS
+    for column in pair.blocks
+    if column not in ("v1", "pytriton")
+]
+WITH_PYTRITON = [pair for pair in PAIRS if "pytriton" in pair.blocks]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TritonServer]:
+    """A server of its own: the pairs load, unload and count."""
+    with TritonServer.start(models=MODELS) as started:
+        _count_three(started.http)
+        yield started
+
+
+def _count_three(url: str) -> None:
+    """Three requests for the pair about statistics, and wait until the server has counted them."""
+    from tritonclient.http import InferenceServerClient
+
+    with InferContext(url, 0, "identity_fp64") as context:
+        for _ in range(3):
+            context.run({"INPUT0": [np.zeros(1)]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
+    client = InferenceServerClient(url)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        statistics = client.get_inference_statistics("identity_fp64")["model_stats"][0]
+        if statistics["execution_count"] == 3:
+            break
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def before(server: TritonServer) -> dict[str, Any]:
+    """What the v1 block of each pair gives, run once each."""
+    return {pair.name: run(pair, "v1", server) for pair in PAIRS}
+
+
+def run(pair: Pair, column: str, server: TritonServer) -> Any:
+    """Execute one block after its column's prelude → its ``result``."""
+    prelude = PRELUDES.get(column, PRELUDES["v1"])
+    namespace: dict[str, Any] = {}
+    exec(prelude + at(pair.blocks[column], server.http, server.grpc), namespace)
+    _until_ready(server)
+    return plain(namespace["result"])
+
+
+def _until_ready(server: TritonServer) -> None:
+    """Triton is not ready while it is unloading a model, which goes on after the call."""
+    context, deadline = ServerHealthContext(server.http, 0), time.monotonic() + 30
+    while not context.is_ready() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("pair", "column"), COLUMNS)
+def test_now_gives_what_before_gave(
+    before: dict[str, Any], server: TritonServer, pair: Pair, column: str
+) -> None:
+    """tritonclient's block gives the same result as v1's, on the same server."""
+    assert run(pair, column, server) == before[pair.name]
+
+
+@pytest.fixture(scope="module")
+def with_pytriton(server: TritonServer) -> dict[str, Any]:
+    """The results of PyTriton's blocks, from an interpreter that has PyTriton."""
+    prepared = environment.prepare(complete=True)
+    blocks = {
+        pair.name: PRELUDES["pytriton"] + at(pair.blocks["pytriton"], server.http, server.grpc)
+        for pair in WITH_PYTRITON
+    }
+    code = (
+        f"import json, sys\nsys.path.append({str(Path(__file__).parent)!r})\n"
+        "from guide_blocks import plain\nfound = {}\n"
+        "for name, block in json.load(sys.stdin).items():\n"
+        "    space = {}\n    exec(block, space)\n    found[name] = plain(space['result'])\n"
+        "print(json.dumps(found))\n"
+    )
+    done = subprocess.run(
+        [prepared.python, "-W", "ignore", "-c", code],
+        input=json.dumps(blocks),
+        capture_output=True,
+        env=prepared.variables(),
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("pair", WITH_PYTRITON, ids=lambda pair: pair.name)
+def test_pytriton_gives_what_before_gave(
+    before: dict[str, Any], with_pytriton: dict[str, Any], pair: Pair
+) -> None:
+    """PyTriton's block gives the same result as v1's, on the same server."""
+    assert with_pytriton[pair.name] == before[pair.name]
+
+
+def test_results_say_something(before: dict[str, Any]) -> None:
+    """No pair is equal for want of a result: each gives something true or not empty."""
+    assert not [name for name, result in before.items() if not result]
+    assert before["Statistics 1"] == [3, 3]
+
+
+def test_new_blocks_know_nothing_of_the_old_api() -> None:
+    """No block on the third rung uses a legacy name."""
+    code = [pair.blocks[column] for pair in PAIRS for column in ("grpc", "http", "pytriton")
+            if column in pair.blocks]  # fmt: skip
+    assert not [block for block in code if "tensorrtserver" in block or "InferContext" in block]
+
+
+def test_every_pair_has_both_protocols_but_for_reasons() -> None:
+    """Each operation is shown on gRPC and HTTP; one without HTTP is gRPC's own, or no call."""
+    without = {pair.name for pair in PAIRS if "http" not in pair.blocks}
+    assert without == {"Three rungs 1", "Streams 1", "System shared memory 3", "Raw gRPC stub 1"}
+    assert [pair.name for pair in SHOWN] == ["CUDA shared memory 1"]
+
+
+def test_links_within_the_guide_lead_somewhere() -> None:
+    """Every ``](#anchor)`` of the guide, and every anchor of the registry, is a heading."""
+    linked = set(re.findall(r"\]\(#([^)]+)\)", GUIDE.read_text("utf-8")))
+    assert {*linked, *(entry.anchor for entry in ENTRIES.values())} <= anchors()
+
+
+def test_tables_are_current() -> None:
+    """The table of all symbols is what scripts/guide writes."""
+    command = [sys.executable, str(ROOT / "scripts" / "guide"), "--check"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_pairs_of_v1_use_what_they_are_about(
+    server: TritonServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted while they run, the v1 blocks cover every symbol that has a successor to show."""
+    from tritonclient_shim import usage
+    from tritonclient_shim.usage.recorder import Recorder
+
+    recorder = Recorder()
+    usage.start(recorder)
+    notice.forget()
+    try:
+        for pair in PAIRS:
+            run(pair, "v1", server)
+    finally:
+        usage.stop()
+        notice.forget()
+    seen = {use.id for use in recorder.counts()}
+    counted = {id for id, entry in ENTRIES.items() if entry.counted}
+    assert counted - seen == NOT_IN_A_PAIR
+
+
+#: Counted symbols without a pair of their own: described in the text of their section.
+NOT_IN_A_PAIR = frozenset(
+    {
+        *("TS011", "TS042", "TS044", "TS046", "TS054", "TS056", "TS057", "TS058", "TS059"),
+        *("TS074", "TS075", "TS076", "TS077", "TS078", "TS079", "TS080"),
+        *("TS084", "TS086", "TS087", "TS088", "TS089"),
+    }
+)

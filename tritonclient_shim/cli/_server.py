@@ -1,0 +1,105 @@
+"""``doctor``: does a server answer, what is it, and what of its models is covered."""
+
+from __future__ import annotations
+
+from typing import Callable, Iterator
+
+from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
+from tritonclient_shim.errors import Fault, ForeignFault, InferenceServerException
+from tritonclient_shim.model import ModelProfile, TensorSpec
+from tritonclient_shim.session import ServerSession
+from tritonclient_shim.translate.config import to_profile
+from tritonclient_shim.translate.endpoint import parse_url
+
+_READY = "READY"
+
+
+def server(url: str, protocol: str) -> Iterator[Finding]:
+    """The server, then each of its models."""
+    try:
+        session = ServerSession(parse_url(url, protocol))
+        with session.guard(no_status_text="whoever answers is no KServe v2 server"):
+            yield from _identity(session.backend)
+            yield from _models(session.backend)
+        session.close()
+    except (InferenceServerException, ValueError) as error:
+        text = error.message() if isinstance(error, InferenceServerException) else str(error)
+        yield Finding(WRONG, f"{text}. Check address and protocol; TLS is a setting")
+
+
+def _identity(backend: Backend) -> Iterator[Finding]:
+    try:
+        known = backend.server_metadata()
+    except ForeignFault:
+        yield Finding(NOTE, "if it is a v1 server, it needs NVIDIA's own client")
+        raise
+    yield Finding(OK, f"it is {known.name!r}, version {known.version}")
+    ready = backend.ready()
+    yield Finding(OK if ready else NOTE, "ready" if ready else "live, but not ready")
+
+
+def _models(backend: Backend) -> Iterator[Finding]:
+    rows = backend.repository_index()
+    for name in sorted({row.name for row in rows}):
+        states = {row.state for row in rows if row.name == name}
+        if _READY in states:
+            yield _model(backend, name)
+        else:
+            reasons = sorted({row.reason for row in rows if row.name == name and row.reason})
+            why = f": {'; '.join(reasons)}" if reasons else ""
+            yield Finding(NOTE, f"model {name!r} is not loaded{why}")
+
+
+def _model(backend: Backend, name: str) -> Finding:
+    try:
+        profile = to_profile(name, backend.model_config(name))
+    except Fault as fault:
+        return Finding(WRONG, f"model {name!r} has no readable configuration: {fault}")
+    level, remarks = OK, []
+    for worse, rule in _RULES:
+        for remark in rule(profile):
+            level = worse if level != WRONG else level
+            remarks.append(remark)
+    return Finding(level, f"model {name!r}: {'; '.join(remarks) or 'covered'}")
+
+
+def _decoupled(profile: ModelProfile) -> Iterator[str]:
+    if profile.decoupled:
+        yield (
+            "decoupled: v1 had one answer per request; use tritonclient.grpc's "
+            "async_stream_infer, for example on unwrap(context)"
+        )
+
+
+def _newer_types(profile: ModelProfile) -> Iterator[str]:
+    for spec in _tensors(profile):
+        if spec.datatype in ("BF16", ""):
+            kind = spec.datatype or "a datatype newer than this package"
+            yield f"tensor {spec.name!r} is {kind}, which v1 did not have; use unwrap(context)"
+
+
+def _labels(profile: ModelProfile) -> Iterator[str]:
+    labelled = [spec.name for spec in profile.outputs.values() if spec.label_filename]
+    if profile.stateful and labelled:
+        yield (
+            "stateful with labels: CLASS results have the server's six decimals, for a second "
+            "request would advance the sequence"
+        )
+    elif not labelled and any(_could_classify(spec) for spec in profile.outputs.values()):
+        yield "covered; no output names a label file, so CLASS results have no labels"
+
+
+def _could_classify(spec: TensorSpec) -> bool:
+    return spec.datatype in ("FP32", "FP64")
+
+
+def _tensors(profile: ModelProfile) -> list[TensorSpec]:
+    return [*profile.inputs.values(), *profile.outputs.values()]
+
+
+_RULES: tuple[tuple[str, Callable[[ModelProfile], Iterator[str]]], ...] = (
+    (WRONG, _decoupled),
+    (WRONG, _newer_types),
+    (OK, _labels),
+)

@@ -1,0 +1,71 @@
+"""Run a script as it is, and report at its end what it uses of the old API.
+
+What NumPy and Python have removed since 2019 is put back for it. Arguments and exit status are the
+script's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+_ALL = ("numpy", "async", "future")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tritonclient-shim run``; everything after the script is the script's."""
+    add = parser.add_argument
+    add("--restore", type=_parts, default=",".join(_ALL), metavar="WHAT",
+        help="what to put back, with commas between: numpy (np.object, np.bool, np.int, ...), "
+        "async (as a name), future (future.utils); or none")  # fmt: skip
+    add("--report", metavar="PATH", default="",
+        help="write the report there; its ending says how: .txt, .json, .md, .sarif. "
+        "Otherwise it goes to stderr")  # fmt: skip
+    add("-m", dest="module", nargs=argparse.REMAINDER, default=argparse.SUPPRESS,
+        metavar="MODULE ARG", help="run a module, as python -m")  # fmt: skip
+    add("-c", dest="code", nargs=argparse.REMAINDER, default=argparse.SUPPRESS,
+        metavar="CODE ARG", help="run this code, as python -c")  # fmt: skip
+    add("script", nargs=argparse.REMAINDER, metavar="SCRIPT ARG", default=argparse.SUPPRESS,
+        help="run a script, as python SCRIPT")  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run; exceptions and SystemExit pass through → 0."""
+    from tritonclient_shim.migrate import restore, runner
+
+    what = getattr(arguments, "module", None)
+    how = runner.module
+    if not what:
+        what, how = getattr(arguments, "code", None), runner.code
+    if not what:
+        what, how = getattr(arguments, "script", None), runner.script
+    if not what:
+        raise SystemExit("tritonclient-shim run: name a script, or -m MODULE, or -c CODE")
+    _report(arguments.report)
+    restore.everything(arguments.restore)
+    how(what, "async" in arguments.restore)
+    return 0
+
+
+def _report(path: str) -> None:
+    from tritonclient_shim import usage
+    from tritonclient_shim.settings import report_path
+    from tritonclient_shim.usage import report
+    from tritonclient_shim.usage.recorder import Recorder
+
+    recorder = Recorder()
+    usage.start(recorder)
+    path = path or report_path()
+    if path:
+        report.write_at_exit(recorder, path)
+    else:
+        report.print_at_exit(recorder)
+
+
+def _parts(text: str) -> frozenset[str]:
+    parts = frozenset(part.strip().lower() for part in text.split(",") if part.strip())
+    strange = parts - {*_ALL, "none"}
+    if strange:
+        raise argparse.ArgumentTypeError(
+            f"expected {', '.join(_ALL)} or none, got {', '.join(sorted(strange))}"
+        )
+    return parts - {"none"}

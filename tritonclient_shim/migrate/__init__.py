@@ -1,0 +1,1 @@
+"""Source code → its legacy uses, without running it (``tritonclient-shim scan``)."""

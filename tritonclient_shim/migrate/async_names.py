@@ -1,0 +1,49 @@
+"""Source of Python 3.6 → source that later ones compile: ``async`` as an ordinary name.
+
+Scripts of 2019 have ``FLAGS.async`` from argparse's ``--async``; since Python 3.7 that is a
+syntax error.
+"""
+
+from __future__ import annotations
+
+import io
+import tokenize
+
+# The first letter is a full-width one. Python looks for keywords in the source as it is written
+# and normalises identifiers afterwards (PEP 3131), so this is a name, and its text is "async".
+_NAME = "\uff41sync"
+_STATEMENTS = frozenset({"def", "for", "with"})
+
+
+def rewritten(source: str) -> tuple[str, list[int]]:
+    """Source → the same with ``async`` as a name where it is no keyword, and those lines.
+
+    Every line and column stays where it is. Source that cannot be split into tokens comes back
+    as it was.
+    """
+    lines = source.splitlines(keepends=True)
+    try:
+        found = _places(source)
+    except (tokenize.TokenError, SyntaxError):
+        return source, []
+    for row, column in reversed(found):
+        text = lines[row - 1]
+        lines[row - 1] = text[:column] + _NAME + text[column + len("async") :]
+    return "".join(lines), [row for row, _ in found]
+
+
+def _places(source: str) -> list[tuple[int, int]]:
+    if "async" not in source:
+        return []
+    skipped = (tokenize.COMMENT, tokenize.NL)
+    readline = io.StringIO(source).readline
+    tokens = [one for one in tokenize.generate_tokens(readline) if one.type not in skipped]
+    return [
+        token.start
+        for before, token, after in zip([None, *tokens], tokens, tokens[1:])
+        if token.string == "async" and _is_name(before, after)
+    ]
+
+
+def _is_name(before: tokenize.TokenInfo | None, after: tokenize.TokenInfo) -> bool:
+    return (before is not None and before.string == ".") or after.string not in _STATEMENTS

@@ -1,0 +1,103 @@
+"""A call in the source → the ids of the argument habits that it shows."""
+
+from __future__ import annotations
+
+import ast
+from typing import Callable, Iterator, Mapping
+
+from tritonclient_shim.migrate.bindings import API, HANDLE, Bindings
+
+_SERVER = ("url", "protocol", "verbose", "http_headers")
+_STATUS = ("url", "protocol", "model_name", "verbose", "http_headers")
+_INFER = (
+    *("url", "protocol", "model_name", "model_version", "verbose", "correlation_id"),
+    *("streaming", "http_headers"),
+)
+_RUN = ("inputs", "outputs", "batch_size", "flags", "corr_id", "priority", "timeout_us")
+_RUN_WITH_CALLBACK = ("callback", *_RUN)
+_RAW = f"{API}.InferContext.ResultFormat.RAW"
+
+#: id of what is called → its parameters.
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("TS020", "TS030", "TS035", "TS040"), _SERVER),
+    "TS025": _STATUS,
+    "TS050": _INFER,
+    **dict.fromkeys(("TS051", "TS053"), _RUN),
+    **dict.fromkeys(("TS052", "TS054"), _RUN_WITH_CALLBACK),
+    "TS055": ("request_id", "wait"),
+}
+Rule = Callable[[ast.expr, Bindings], bool]
+
+
+def habits_in(id: str, call: ast.Call, bindings: Bindings) -> Iterator[str]:
+    """The habits in a call of what ``id`` stands for."""
+    if id not in PARAMETERS:
+        return
+    for name, value in _arguments(PARAMETERS[id], call).items():
+        yield from (habit for habit, rule in _RULES.get(name, ()) if rule(value, bindings))
+
+
+def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
+    """Parameter → expression, as far as the call tells."""
+    found: dict[str, ast.expr] = {}
+    for name, value in zip(names, call.args):
+        if isinstance(value, ast.Starred):
+            break
+        found[name] = value
+    found.update({one.arg: one.value for one in call.keywords if one.arg})
+    return found
+
+
+def _other_than(*defaults: object) -> Rule:
+    """Anything but a constant among these; an expression counts, its value is not known."""
+
+    def rule(value: ast.expr, bindings: Bindings) -> bool:
+        if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:
+            return False
+        try:
+            return ast.literal_eval(value) not in defaults
+        except (ValueError, TypeError):
+            return True
+
+    return rule
+
+
+def _has_scheme(value: ast.expr, bindings: Bindings) -> bool:
+    return isinstance(value, ast.Constant) and "://" in str(value.value)
+
+
+def _values(value: ast.expr) -> list[ast.expr]:
+    return value.values if isinstance(value, ast.Dict) else []
+
+
+def _handle_in(value: ast.expr, bindings: Bindings) -> bool:
+    found = [one.elts[0] if _pair(one) else one for one in _values(value)]  # type: ignore[attr-defined]
+    return any(bindings.resolve(one) == HANDLE for one in found)
+
+
+def _handle_out(value: ast.expr, bindings: Bindings) -> bool:
+    pairs = [one for one in _values(value) if _pair(one)]
+    return any(bindings.resolve(one.elts[0]) == _RAW for one in pairs)  # type: ignore[attr-defined]
+
+
+def _pair(value: ast.expr) -> bool:
+    return isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == 2
+
+
+#: Parameter → the habits that a value given for it can show.
+_RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
+    "url": (("TS101", _has_scheme),),
+    "http_headers": (("TS102", _other_than(None, "", [], ())),),
+    "verbose": (("TS103", _other_than(None, False, 0, "")),),
+    "streaming": (("TS104", _other_than(None, False, 0)),),
+    "correlation_id": (("TS105", _other_than(None, 0)),),
+    "model_version": (("TS106", _other_than(None, -1)),),
+    "inputs": (("TS114", _handle_in),),
+    "outputs": (("TS115", _handle_out),),
+    "batch_size": (("TS109", _other_than(1)),),
+    "flags": (("TS110", _other_than(0)),),
+    "corr_id": (("TS111", _other_than(0)),),
+    "priority": (("TS112", _other_than(0)),),
+    "timeout_us": (("TS113", _other_than(0)),),
+    "wait": (("TS116", lambda value, bindings: True),),
+}

@@ -1,0 +1,183 @@
+"""A piece of source → its legacy uses, as rows of the usage report."""
+
+from __future__ import annotations
+
+import ast
+
+from tritonclient_shim.migrate.bindings import API, Bindings, spelt
+from tritonclient_shim.migrate.habits import habits_in
+from tritonclient_shim.migrate.sources import Piece
+from tritonclient_shim.notice.entry import Entry
+from tritonclient_shim.notice.registry import BY_SYMBOL, ENTRIES
+from tritonclient_shim.usage.rows import Row, relative
+
+#: Methods whose names tell on their own, whatever the variable is called.
+_TELLING = (
+    *("get_server_status", "get_model_repository_index", "get_shared_memory_status"),
+    *("cuda_register", "async_run", "async_run_with_cb", "get_async_run_results"),
+    *("get_ready_async_request", "get_stat", "get_last_request_id"),
+    *("get_last_request_model_name", "get_last_request_model_version"),
+)
+_BY_METHOD = {
+    symbol.rpartition(".")[2]: symbol
+    for symbol in BY_SYMBOL
+    if symbol.startswith(f"{API}.") and symbol.rpartition(".")[2] in _TELLING
+}
+_REMOVED_FROM_NUMPY = frozenset(
+    [
+        "object",
+        "bool",
+        "int",
+        "float",
+        "complex",
+        "str",
+        "long",
+        "unicode",
+        "sctypes",
+        "typeDict",
+        "asscalar",
+        "float_",
+        "complex_",
+        "unicode_",
+        "string_",
+        "Inf",
+        "Infinity",
+        "NaN",
+    ]
+)
+_IMPORTERS = frozenset({"importlib.import_module", "__import__"})
+
+
+def scan(piece: Piece) -> list[Row]:
+    """Every legacy use in the piece, each once per line, in the order of lines."""
+    finder = _Finder(Bindings(piece.tree, piece.path))
+    finder.visit(piece.tree)
+    found = {*finder.found, *((line, "TS202") for line in piece.async_lines)}
+    return [_row(piece, line, id) for line, id in sorted(found)]
+
+
+def _row(piece: Piece, line: int, id: str) -> Row:
+    cell, line = piece.place(line)
+    return Row(ENTRIES[id], relative(piece.path), line, cell=cell)
+
+
+def entry_of(symbol: str) -> Entry | None:
+    """A dotted name → the row of it, or of what it is a part of."""
+    while symbol:
+        if symbol in BY_SYMBOL:
+            return BY_SYMBOL[symbol]
+        symbol = symbol.rpartition(".")[0]
+    return None
+
+
+def _member(symbol: str) -> Entry | None:
+    """``tensorrtserver.api.InferContext.run`` → its row; None for a class or an unknown member."""
+    if symbol.count(".") != 3:
+        return None
+    if symbol.endswith("Context.get_last_request_id") and symbol not in BY_SYMBOL:
+        return ENTRIES["TS046"]
+    return BY_SYMBOL.get(symbol)
+
+
+class _Finder(ast.NodeVisitor):
+    def __init__(self, bindings: Bindings) -> None:
+        self.found: set[tuple[int, str]] = set()
+        self._bindings = bindings
+        self._unused: set[ast.expr] = set()  # calls whose value nobody looks at
+        self._called: set[ast.expr] = set()  # functions of calls that have been seen
+        self._star_seen: set[str] = set()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._module(node, alias.name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        module = "" if node.level else node.module or ""
+        if module == API and node.names[0].name == "*":
+            self._add(node, "TS001")
+            return
+        for alias in node.names:
+            self._module(node, f"{module}.{alias.name}")
+
+    def _module(self, node: ast.AST, name: str) -> None:
+        if name.startswith("future.") or name == "future":
+            self._add(node, "TS203")
+        if f"{name}.".startswith("tensorrtserver."):
+            entry = entry_of(name)
+            self._add(node, entry.id if entry and entry.kind == "import" else "TS009")
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        self._unused.add(node.value)
+        self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        derived = self._bindings.names.get(node.name, "")
+        with self._bindings.as_self(derived.replace("derived:", "object:")):
+            self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self._reference(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if not self._reference(node):
+            self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        id = self._id_of(node.func, node)
+        if id:
+            self._add(node.func, id)
+            self._called.add(node.func)
+            for habit in habits_in(id, node, self._bindings):
+                self._add(node, habit)
+        elif spelt(node.func) in _IMPORTERS and node.args:
+            self._module(node, str(getattr(node.args[0], "value", "")))
+        self.generic_visit(node)
+
+    def _reference(self, node: ast.Name | ast.Attribute) -> bool:
+        if isinstance(node.ctx, ast.Store):
+            return False
+        if isinstance(node, ast.Name) and node.id in self._bindings.star:
+            self._from_star(node)
+        if node in self._called:
+            return True
+        id = self._id_of(node, None)
+        if id:
+            self._add(node, id)
+        return bool(id)
+
+    def _from_star(self, node: ast.Name) -> None:
+        """The first use of a name that v1's star import alone brought along."""
+        known = self._bindings.star[node.id]
+        if not known.startswith("tensorrtserver.") and node.id not in self._star_seen:
+            self._star_seen.add(node.id)
+            self._add(node, "TS002")
+
+    def _id_of(self, node: ast.expr, call: ast.Call | None) -> str:
+        entry = self._entry_of(node)
+        if entry is None or entry.kind == "import" and isinstance(node, ast.Name):
+            return ""
+        if entry.id == "TS052" and call is not None and self._gives_id(call):
+            return "TS053"
+        return entry.id
+
+    def _entry_of(self, node: ast.expr) -> Entry | None:
+        name = self._bindings.resolve(node)
+        if name.startswith("object:"):
+            return _member(name[len("object:") :])
+        if name.startswith("numpy.") and name[len("numpy.") :] in _REMOVED_FROM_NUMPY:
+            return ENTRIES["TS201"]
+        if name.startswith("tensorrtserver."):
+            return entry_of(name)
+        if isinstance(node, ast.Attribute) and self._bindings.legacy:
+            return BY_SYMBOL.get(_BY_METHOD.get(node.attr, ""))
+        return None
+
+    def _gives_id(self, call: ast.Call) -> bool:
+        """Is it ``async_run`` of before 1.8: a dict first, or a result that is used?"""
+        keywords = {one.arg for one in call.keywords}
+        if call.args and isinstance(call.args[0], ast.Dict):
+            return True
+        return call not in self._unused and "callback" not in keywords
+
+    def _add(self, node: ast.AST, id: str) -> None:
+        self.found.add((getattr(node, "lineno", 0), id))

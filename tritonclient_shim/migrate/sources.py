@@ -1,0 +1,103 @@
+"""Paths → the pieces of Python in them: files, folders, and the cells of notebooks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import tokenize
+from dataclasses import dataclass
+from typing import Any, Iterable, Iterator
+
+from tritonclient_shim.migrate.async_names import rewritten
+
+_SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
+_ENDINGS = (".py", ".pyw", ".ipynb")
+#: Lines of a notebook that are IPython's and not Python's: magics, shell commands, help.
+_MAGIC = re.compile(r"^(\s*)(?:[%!?].*|[\w.]+\?{1,2}\s*|\w+\s*=\s*[%!].*)$")
+
+
+class Unreadable(Exception):
+    """A file that is missing, or is no Python."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file, or a notebook (cells after each other): its tree, and where its lines are from."""
+
+    path: str
+    tree: ast.Module
+    async_lines: tuple[int, ...]
+    cells: tuple[int, ...] = ()  # first line of each code cell, from 1; () for a file
+    numbers: tuple[int, ...] = ()  # number of each of these cells in the notebook, from 1
+
+    def place(self, line: int) -> tuple[int | None, int]:
+        """A line of the tree → cell (None in a file), and line in it."""
+        for first, number in reversed(list(zip(self.cells, self.numbers))):
+            if line >= first:
+                return number, line - first + 1
+        return None, line
+
+
+def files(paths: Iterable[str]) -> Iterator[str]:
+    """Files as given, and everything that looks like Python below folders; sorted."""
+    for path in paths:
+        if os.path.isdir(path):
+            yield from _below(path)
+        else:
+            yield path
+
+
+def _below(folder: str) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
+        yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(_ENDINGS))
+
+
+def read(path: str) -> Piece:
+    """The file, parsed; Unreadable when it is missing or cannot be parsed."""
+    try:
+        if path.endswith(".ipynb"):
+            return _notebook(path)
+        with tokenize.open(path) as file:
+            return _piece(path, file.read())
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
+    except (SyntaxError, ValueError) as error:
+        raise Unreadable(f"{path}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f"line {error.lineno}: {error.msg}"
+    return str(error)
+
+
+def _piece(path: str, text: str, **more: Any) -> Piece:
+    source, async_lines = rewritten(text)
+    return Piece(path, ast.parse(source, path), tuple(async_lines), **more)
+
+
+def _notebook(path: str) -> Piece:
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
+        raise ValueError("no notebook of format 4: it has no list of cells")
+    lines: list[str] = []
+    firsts, numbers = [], []
+    for number, cell in enumerate(document["cells"], 1):
+        if cell.get("cell_type") == "code":
+            firsts.append(len(lines) + 1)
+            numbers.append(number)
+            lines += _python("".join(cell.get("source", ())))
+    return _piece(path, "\n".join(lines) + "\n", cells=tuple(firsts), numbers=tuple(numbers))
+
+
+def _python(cell: str) -> list[str]:
+    """A cell's lines, those of IPython's replaced; a cell of another language is empty."""
+    lines = cell.splitlines() or [""]
+    if lines[0].startswith("%%"):
+        language = lines[0][2:].split()[:1]
+        return [""] + (lines[1:] if language in ([], ["time"], ["timeit"], ["capture"]) else [])
+    return [_MAGIC.sub(r"\1pass", line) for line in lines]

@@ -1,0 +1,95 @@
+"""Arguments of a legacy call → the ids of the habits that they show."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, Mapping
+
+Arguments = Mapping[str, Any]
+Rule = Callable[[Arguments], bool]
+_DEFAULTS = {"batch_size": 1, "flags": 0, "corr_id": 0, "priority": 0, "timeout_us": 0}
+_WITH_ID = ("inputs", "outputs", *_DEFAULTS)
+_WITH_CALLBACK = ("callback", *_WITH_ID)
+_ASYNC = {"TS052": _WITH_CALLBACK, "TS053": _WITH_ID, "TS054": _WITH_CALLBACK}
+_RAW, _CLASS = (1,), 2  # ResultFormat's members (v1 §3.8)
+
+
+def habits_of(id: str, arguments: Arguments) -> list[str]:
+    """The habits in one call of ``id``, whose parameters and values are ``arguments``.
+
+    Values may be anything at all: what a rule cannot read is no habit.
+    """
+    if id in _ASYNC:
+        arguments = _named(_ASYNC[id], arguments)
+    return [habit for habit, rule in _RULES.get(id, {}).items() if _holds(rule, arguments)]
+
+
+def _named(names: tuple[str, ...], arguments: Arguments) -> Arguments:
+    """``args`` and ``kwargs`` of an asynchronous call → its parameters, defaults included."""
+    return {**_DEFAULTS, **dict(zip(names, arguments["args"])), **arguments["kwargs"]}
+
+
+def _holds(rule: Rule, arguments: Arguments) -> bool:
+    try:
+        return bool(rule(arguments))
+    except (TypeError, ValueError, AttributeError, LookupError):
+        return False
+
+
+def _given(name: str, *defaults: Any) -> Rule:
+    """The parameter has a value other than these."""
+    return lambda arguments: arguments[name] not in defaults
+
+
+def _is_handle(value: Any) -> bool:
+    return type(value).__name__ == "c_void_p"
+
+
+def _inputs(arguments: Arguments) -> Iterator[Any]:
+    yield from arguments["inputs"].values()
+
+
+def _handle_in(arguments: Arguments) -> bool:
+    return any(_is_handle(v) or _is_handle(v[0]) for v in _inputs(arguments))
+
+
+def _formats(arguments: Arguments) -> list[Any]:
+    return list(arguments["outputs"].values())
+
+
+def _handle_out(arguments: Arguments) -> bool:
+    return any(len(f) == 2 and f[0] == _RAW for f in _formats(arguments))
+
+
+def _scheme(arguments: Arguments) -> bool:
+    url = arguments["url"]
+    return (b"://" if isinstance(url, bytes) else "://") in url
+
+
+_ANY_CONTEXT: dict[str, Rule] = {
+    "TS101": _scheme,
+    "TS102": lambda arguments: len(arguments["http_headers"]) > 0,
+    "TS103": _given("verbose", False, None, 0, ""),
+}
+_INFER_CONTEXT: dict[str, Rule] = {
+    **_ANY_CONTEXT,
+    "TS104": _given("streaming", False, None),
+    "TS105": _given("correlation_id", 0, None),
+    "TS106": _given("model_version", None, -1),
+}
+_INFERENCE: dict[str, Rule] = {
+    "TS062": lambda arguments: any(f == _RAW or f[0] == _RAW for f in _formats(arguments)),
+    "TS063": lambda arguments: any(f[0] == _CLASS for f in _formats(arguments)),
+    "TS109": _given("batch_size", 1),
+    "TS110": _given("flags", 0),
+    "TS111": _given("corr_id", 0),
+    "TS112": _given("priority", 0),
+    "TS113": _given("timeout_us", 0),
+    "TS114": _handle_in,
+    "TS115": _handle_out,
+}
+_RULES: dict[str, dict[str, Rule]] = {
+    **dict.fromkeys(("TS020", "TS025", "TS030", "TS035", "TS040"), _ANY_CONTEXT),
+    "TS050": _INFER_CONTEXT,
+    **dict.fromkeys(("TS051", "TS052", "TS053", "TS054"), _INFERENCE),
+    "TS055": {"TS116": lambda arguments: isinstance(arguments["wait"], int)},
+}

@@ -1,0 +1,100 @@
+"""pytest plugin: the usage report of a test suite, and tests that fail on chosen ids.
+
+``--tritonshim-report=usage.md`` writes what the suite uses of the old API;
+``--tritonshim-fail-on=TS050,TS051`` (or ``all``) fails each test that uses one of these.
+Without either it does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
+
+import pytest
+
+if TYPE_CHECKING:
+    from tritonclient_shim.usage.recorder import Recorder, Use
+
+_NAME = "tritonclient-shim-accounting"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The two options."""
+    group = parser.getgroup("tritonclient-shim", "uses of the retired tensorrtserver API")
+    group.addoption(
+        "--tritonshim-report",
+        metavar="PATH",
+        help="write the usage report there; its ending says how: .txt, .json, .md, .sarif",
+    )
+    group.addoption(
+        "--tritonshim-fail-on",
+        metavar="IDS",
+        help="fail each test that uses one of these, such as TS050,TS051; or all",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start counting when one of the options is given."""
+    path, ids = config.getoption("tritonshim_report"), config.getoption("tritonshim_fail_on")
+    if path or ids:
+        config.pluginmanager.register(_Accounting(path or "", _chosen(ids or "")), _NAME)
+
+
+def _chosen(text: str) -> frozenset[str]:
+    from tritonclient_shim.notice.registry import ENTRIES
+
+    ids = {part.strip().upper() for part in text.split(",") if part.strip()}
+    strange = sorted(ids - {*ENTRIES, "ALL"})
+    if strange:
+        raise pytest.UsageError(f"--tritonshim-fail-on: no such id: {', '.join(strange)}")
+    return frozenset(ENTRIES) if "ALL" in ids else frozenset(ids)
+
+
+class _Accounting:
+    """Counts during the whole run, and looks after each phase of each test."""
+
+    def __init__(self, path: str, forbidden: frozenset[str]) -> None:
+        from tritonclient_shim import notice, usage
+        from tritonclient_shim.usage.recorder import Recorder
+
+        self._path = path
+        self._forbidden = forbidden
+        self._recorder: Recorder = Recorder()
+        usage.start(self._recorder)
+        notice.forget()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        """Fail the test when it has used what it must not."""
+        before = self._recorder.counts()
+        outcome: Any = yield
+        outcome.get_result()
+        found = self._new(before)
+        if found:
+            pytest.fail("\n".join(["uses of the retired API:", *found]), pytrace=False)
+
+    def _new(self, before: Mapping[Use, int]) -> list[str]:
+        from tritonclient_shim.notice.registry import ENTRIES
+        from tritonclient_shim.usage.rows import relative
+
+        return [
+            f"  {use.id} {ENTRIES[use.id].symbol} at {relative(use.file)}:{use.line}, "
+            f"instead: {ENTRIES[use.id].successor}"
+            for use, count in self._recorder.counts().items()
+            if use.id in self._forbidden and count > before.get(use, 0)
+        ]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """One line, and the report."""
+        from tritonclient_shim.usage import report
+        from tritonclient_shim.usage.rows import rows, summary
+
+        found = rows(self._recorder.counts())
+        terminalreporter.write_line(f"tritonclient-shim: {summary(found)}")
+        if self._path:
+            report.write(found, self._path)
+
+    def pytest_unconfigure(self) -> None:
+        """Count no more."""
+        from tritonclient_shim import usage
+
+        usage.stop()

@@ -1,0 +1,38 @@
+"""Counts uses by id, file and line, from any thread."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+
+class Use(NamedTuple):
+    """One legacy symbol or habit at one line of the user's."""
+
+    id: str
+    file: str
+    line: int
+
+
+class Recorder:
+    """The uses of one process."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Use, int] = {}
+        self._lock = threading.Lock()
+
+    def count(self, id: str, file: str, line: int) -> None:
+        """One more use."""
+        use = Use(id, file, line)
+        with self._lock:
+            self._counts[use] = self._counts.get(use, 0) + 1
+
+    def clear(self) -> None:
+        """Count from zero: in a forked child, whose parent reports what came before."""
+        self._counts, self._lock = {}, threading.Lock()
+
+    def counts(self) -> dict[Use, int]:
+        """How often each use occurred, ordered by file, line and id."""
+        with self._lock:
+            items = list(self._counts.items())
+        return dict(sorted(items, key=lambda item: (item[0].file, item[0].line, item[0].id)))

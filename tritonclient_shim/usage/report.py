@@ -1,0 +1,72 @@
+"""Writes the report of a process when it ends, however it ends: the one that prints."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+from typing import Callable
+
+from tritonclient_shim.usage import machine, markdown, text
+from tritonclient_shim.usage.recorder import Recorder
+from tritonclient_shim.usage.rows import Row, rows
+
+#: Ending of the file → how the report is written.
+FORMATS: dict[str, Callable[[list[Row]], str]] = {
+    ".txt": text.render,
+    ".json": machine.render_json,
+    ".md": markdown.render,
+    ".sarif": machine.render_sarif,
+}
+
+
+def render(found: list[Row], path: str) -> str:
+    """The report in the format of the path's ending; text for any other."""
+    return FORMATS.get(os.path.splitext(path)[1].lower(), text.render)(found)
+
+
+def write(found: list[Row], path: str) -> None:
+    """Write the report; says so on stderr when it cannot be written."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(render(found, path))
+    except OSError as error:
+        print(f"tritonclient-shim: the usage report is lost: {error}", file=sys.stderr)
+
+
+def write_at_exit(recorder: Recorder, path: str) -> None:
+    """Write what ``recorder`` has when the process ends, by an exception and sys.exit as well.
+
+    ``{pid}`` in the path is the process; a child made by ``os.fork`` puts its number before
+    the ending when the path has none, and counts from zero.
+    """
+    owner, folder = os.getpid(), os.getcwd()
+
+    def finish() -> None:
+        write(rows(recorder.counts()), os.path.join(folder, _own(path, owner)))
+
+    atexit.register(finish)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=recorder.clear)
+
+
+def _own(path: str, owner: int) -> str:
+    number = str(os.getpid())
+    if "{pid}" in path or number == str(owner):
+        return path.replace("{pid}", number)
+    stem, ending = os.path.splitext(path)
+    return f"{stem}.{number}{ending}"
+
+
+def print_at_exit(recorder: Recorder) -> None:
+    """The same for people, on stderr; nothing when the old API was not used."""
+    owner = os.getpid()
+
+    def finish() -> None:
+        found = rows(recorder.counts())
+        if found and os.getpid() == owner:
+            width = shutil.get_terminal_size((120, 40)).columns
+            print("\n" + text.render_for_terminal(found, width), file=sys.stderr)
+
+    atexit.register(finish)

@@ -1,0 +1,78 @@
+"""Counted uses → rows of a report: what, where, how often, and what takes its place."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from tritonclient_shim.notice.entry import Entry
+from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.usage.recorder import Use
+
+
+@dataclass(frozen=True)
+class Row:
+    """One legacy use at one line. ``count`` is None where nothing ran (``scan``)."""
+
+    entry: Entry
+    file: str
+    line: int
+    count: int | None = None
+    cell: int | None = None  # of a notebook, from 1
+
+    @property
+    def place(self) -> str:
+        """``file:line``, or ``file:cell 3:line``."""
+        cell = "" if self.cell is None else f"cell {self.cell}:"
+        return f"{self.file}:{cell}{self.line}"
+
+    @property
+    def how(self) -> str:
+        """Whether a program could rewrite it."""
+        return "automatic" if self.entry.automatic else "by hand"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row for JSON."""
+        entry = self.entry
+        found: dict[str, Any] = {
+            "id": entry.id,
+            "symbol": entry.symbol,
+            "file": self.file,
+            "line": self.line,
+            "count": self.count,
+            "since": entry.since,
+            "successors": {"grpc": entry.grpc, "http": entry.http, "pytriton": entry.pytriton},
+            "automatic": entry.automatic,
+            "guide": entry.guide,
+        }
+        if self.cell is not None:
+            found["cell"] = self.cell
+        return found
+
+
+def rows(counts: Mapping[Use, int]) -> list[Row]:
+    """The counts of a recorder → rows, paths relative to the working directory where below it."""
+    return [
+        Row(ENTRIES[use.id], relative(use.file), use.line, count) for use, count in counts.items()
+    ]
+
+
+def relative(path: str) -> str:
+    """The path from the working directory when it lies below it."""
+    here = os.getcwd() + os.sep
+    return path[len(here) :] if path.startswith(here) else path
+
+
+def summary(found: list[Row]) -> str:
+    """One sentence on how much there is and how much of it a program could rewrite."""
+    if not found:
+        return "No use of the legacy API."
+    automatic = sum(row.entry.automatic for row in found)
+    symbols = len({row.entry.id for row in found})
+    places = "1 place uses" if len(found) == 1 else f"{len(found)} places use"
+    what = "1 legacy symbol or habit" if symbols == 1 else f"{symbols} legacy symbols and habits"
+    return (
+        f"{places} {what}; {automatic} could be rewritten automatically, "
+        f"{len(found) - automatic} by hand."
+    )

@@ -1,0 +1,73 @@
+"""Rows → text for people: a paragraph per symbol, or rich's table where rich is installed."""
+
+from __future__ import annotations
+
+import io
+from itertools import groupby
+
+from tritonclient_shim.usage.rows import Row, summary
+
+HEADINGS = ("id", "legacy symbol", "where", "calls", "instead", "migration")
+
+
+def render(found: list[Row], title: str = "Legacy API in use") -> str:
+    """Plain text: what is used, what to write instead, and every place."""
+    groups = [line for group in grouped(found) for line in _paragraph(group)]
+    return "\n".join([title, "", *groups, summary(found), *_next(found), ""])
+
+
+def render_for_terminal(found: list[Row], width: int, title: str = "Legacy API in use") -> str:
+    """rich's table of at most ``width`` columns; as :func:`render` without rich."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        return render(found, title)
+    table = Table(*HEADINGS, title=title, show_lines=True)
+    for row in found:
+        table.add_row(*cells(row))
+    stream = io.StringIO()
+    Console(file=stream, width=max(width, 80), markup=False, highlight=False).print(table)
+    return "\n".join([stream.getvalue(), summary(found), *_next(found), ""])
+
+
+def grouped(found: list[Row]) -> list[list[Row]]:
+    """The rows of each id together, ids in order."""
+    ordered = sorted(found, key=lambda row: row.entry.id)
+    return [list(group) for _, group in groupby(ordered, key=lambda row: row.entry.id)]
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The row's columns."""
+    entry = row.entry
+    count = "" if row.count is None else str(row.count)
+    return (entry.id, entry.symbol, row.place, count, entry.successor, row.how)
+
+
+def _paragraph(group: list[Row]) -> list[str]:
+    entry = group[0].entry
+    places = [
+        f"       {row.place}" + ("" if row.count is None else f"  {_times(row.count)}")
+        for row in group
+    ]
+    return [
+        f"{entry.id}  {entry.symbol}",
+        f"       instead: {entry.successor}",
+        f"       {group[0].how}, {entry.guide}",
+        *places,
+        "",
+    ]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _next(found: list[Row]) -> list[str]:
+    """What to do first."""
+    if not found:
+        return []
+    return [
+        f"Next: {found[0].entry.guide} shows the first of them before and after; "
+        f"tritonclient-shim explain {found[0].entry.id} tells the same in short."
+    ]
