@@ -16,9 +16,10 @@ import platform
 import shutil
 import subprocess
 import zipfile
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 from testbed.environment import cache_folder
 from testbed.prerequisites import Interpreter, gather
@@ -34,7 +35,7 @@ REQUIREMENTS = (
 )
 OPENSSL = "psycopg2-binary==2.9.5"  # its wheel for Python 3.11 bundles OpenSSL 1.1
 PYTHONS = ("3.8", "3.7", "3.11", "3.6")  # seen to run the client, in order of preference
-LAYOUT = "1"  # raise it when the code below builds a folder that differs
+LAYOUT = "2"  # raise it when the code below builds a folder that differs
 
 
 class NoOracle(RuntimeError):
@@ -77,9 +78,9 @@ def prepare() -> OracleEnvironment:
     interpreter = choose(gather().interpreters)
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
+    (cache / ".gitignore").write_text("*\n", encoding="utf-8")
     folder = cache / _key(interpreter)
-    with open(cache / f"{folder.name}.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(cache / f"{folder.name}.lock"):
         return _finished(folder) or _make(folder, interpreter)
 
 
@@ -101,6 +102,17 @@ def _key(interpreter: Interpreter) -> str:
     return f"oracle-{hashlib.sha256(wanted.encode()).hexdigest()[:10]}"
 
 
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "w", encoding="utf-8") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another process prepares the genuine client's environment; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
 def _finished(folder: Path) -> OracleEnvironment | None:
     mark = folder / "complete.json"
     if not mark.exists():
@@ -120,10 +132,18 @@ def _make(folder: Path, interpreter: Interpreter) -> OracleEnvironment:
     pip = [made.python, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
     run([*pip, "install", "--prefer-binary", *REQUIREMENTS], "the genuine client")
     _add_openssl(pip, folder)
+    _add_protobuf_bytes(folder)
     partial = folder / "complete.partial"
     partial.write_text(json.dumps(asdict(made)), encoding="utf-8")
     os.replace(partial, folder / "complete.json")
     return made
+
+
+def _add_protobuf_bytes(folder: Path) -> None:
+    """Have every Python of the environment import ``oracle_protobuf``."""
+    (packages,) = folder.glob("lib/python3.*/site-packages")
+    shutil.copy(Path(__file__).with_name("oracle_protobuf.py"), packages)
+    (packages / "oracle_protobuf.pth").write_text("import oracle_protobuf\n", "utf-8")
 
 
 def _add_openssl(pip: Sequence[str], folder: Path) -> None:
