@@ -57,7 +57,10 @@ def test_script_knows_nothing_of_us(path: Path) -> None:
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names
     }
-    assert names <= {"argparse", "builtins", "functools", "queue", "Queue", "tensorrtserver"}
+    assert names <= {
+        *("argparse", "builtins", "functools", "grpc", "numpy", "queue", "Queue"),
+        *("sys", "tensorrtserver"),
+    }
     assert path.name in {program.script for program in PROGRAMS}
 
 
