@@ -16,10 +16,17 @@ from typing import Any, Callable, NamedTuple
 import grpc
 from google.protobuf import text_format
 
+import tritonclient_shim
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 from tritonclient_shim.protos import request_status_pb2
 
 ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "tritonclient_shim")
+#: The command is the one that the tests import, installed or of the checkout.
+SURROUNDINGS: dict[str, Any] = {
+    "env": {**os.environ, "PYTHONPATH": str(Path(tritonclient_shim.__file__).parents[1])},
+    "cwd": "/",
+}
 _ANY_PORT = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
 
 
@@ -36,15 +43,13 @@ class Gateway:
     """A running ``tritonclient-shim gateway``."""
 
     def __init__(self, *arguments: str) -> None:
-        found = os.environ.get("PYTHONPATH", "")
-        path = os.pathsep.join(part for part in (found, str(ROOT)) if part)
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed in stop)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tritonclient_shim", "gateway", *_ANY_PORT, *arguments],
+            [*COMMAND, "gateway", *_ANY_PORT, *arguments],
             stdout=subprocess.PIPE,
             stderr=self.log,
-            env={**os.environ, "PYTHONPATH": path},
             text=True,
+            **SURROUNDINGS,
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import socket
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -14,7 +13,7 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
-from gateway_process import Gateway, StartGateway, code_of, read_answer
+from gateway_process import COMMAND, SURROUNDINGS, Gateway, StartGateway, code_of, read_answer
 from test_gateway_grpc import simple
 
 from testbed import TritonServer
@@ -232,5 +231,11 @@ def test_address_in_use(gateway: Gateway, front: str) -> None:
 
 def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     """``python -m tritonclient_shim`` to its end."""
-    command = [sys.executable, "-m", "tritonclient_shim", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **SURROUNDINGS,
+    )
