@@ -34,7 +34,7 @@ def unwrap(context: Any) -> Any:
     TypeError
         `context` is something else.
     """
-    session = getattr(context, "_ctx", context)
+    session = getattr(context, "_ctx", False)
     if session is None:
         name = type(context).__name__
         raise InferenceServerException(

@@ -1,0 +1,209 @@
+"""Settings on the wire of HTTP: headers, plugins, compression, proxies, sockets."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import zlib
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+from scripted_server import SILENCE, ScriptedServer, http
+
+from tritonclient_shim.backends import http_pool
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.errors import TransportFault
+from tritonclient_shim.model import Endpoint, InferCall, TensorIn
+from tritonclient_shim.settings import Settings, configure
+
+pytest_plugins = ["settings_fixtures"]
+
+REPLY = http(200, b'{"model_name": "m", "outputs": []}')
+VALUE = np.arange(4, dtype=np.float32)
+CALL = InferCall("m", "", (TensorIn("x", "FP32", (4,), (VALUE,), 16),), ())
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    """Answers every request with a reply."""
+    with ScriptedServer(lambda request: REPLY) as one:
+        yield one
+
+
+def ask(server: ScriptedServer, settings: Settings, *headers: tuple[str, str]) -> dict[str, str]:
+    """Send one inference; the headers that came, by lower-case names, each once."""
+    backend = open_backend(Endpoint("http", server.address), headers, settings)
+    backend.infer(CALL)
+    backend.close()
+    return headers_of(server.requests[-1])
+
+
+def headers_of(request: bytes) -> dict[str, str]:
+    """The headers of a request, by lower-case names; each may come once."""
+    lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
+    pairs = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in lines)]
+    assert len(dict(pairs)) == len(pairs)
+    return dict(pairs)
+
+
+def test_headers(server: ScriptedServer) -> None:
+    """Headers of the settings go with every request; the context's own win over them."""
+    settings = configure(http_headers={"X-One": "1", "X-Two": "2", "Accept": "a/b"})
+    found = ask(server, settings, ("x-two", "mine"))
+    assert (found["x-one"], found["x-two"], found["accept"]) == ("1", "mine", "a/b")
+
+
+def test_plugin(server: ScriptedServer) -> None:
+    """A plugin sees and changes all headers of every request, and is asked each time."""
+    count = iter(range(1, 9))
+
+    def plugin(request: Any) -> None:
+        assert request.headers["Inference-Header-Content-Length"]
+        request.headers["authorization"] = f"turn {next(count)}"
+        del request.headers["X-Gone"]
+
+    settings = configure(plugin=plugin, http_headers={"X-Gone": "1", "Authorization": "old"})
+    for turn in ("turn 1", "turn 2"):
+        found = ask(server, settings)
+        assert found["authorization"] == turn
+        assert "x-gone" not in found
+
+
+def test_errors_of_a_plugin_are_the_callers(server: ScriptedServer) -> None:
+    """What a plugin raises reaches the caller, and nothing is sent."""
+
+    def plugin(request: Any) -> None:
+        raise LookupError("no token")
+
+    backend = open_backend(Endpoint("http", server.address), (), configure(plugin=plugin))
+    with pytest.raises(LookupError, match="no token"):
+        backend.infer(CALL)
+    with pytest.raises(LookupError, match="no token"):
+        backend.infer_async(CALL, lambda outcome: None)
+    assert server.requests == []
+    backend.close()
+
+
+def test_headers_of_the_users_client(server: ScriptedServer) -> None:
+    """The client behind a context sends the context's headers, replaced by those of a call."""
+    settings = configure(http_headers={"Authorization": "ours"})
+    backend = open_backend(Endpoint("http", server.address), [("X-Mine", "1")], settings)
+    backend.client().is_server_live()
+    assert headers_of(server.requests[-1])["authorization"] == "ours"
+    backend.client().is_server_live(headers={"authorization": "theirs"})
+    found = headers_of(server.requests[-1])
+    assert (found["authorization"], found["x-mine"]) == ("theirs", "1")
+    backend.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "expand"), [("gzip", gzip.decompress), ("deflate", zlib.decompress)]
+)
+def test_compressed_request(server: ScriptedServer, name: str, expand: Any) -> None:
+    """The body is compressed as a whole; the length of its JSON header is the plain one's."""
+    found = ask(server, configure(http_request_compression=name))
+    body = server.requests[-1].partition(b"\r\n\r\n")[2]
+    plain = expand(body)
+    length = int(found["inference-header-content-length"])
+    assert (found["content-encoding"], int(found["content-length"])) == (name, len(body))
+    assert plain[length:] == VALUE.tobytes()
+    assert plain[:length].endswith(b"}")
+
+
+def test_compressed_response() -> None:
+    """Asked for by name, and understood."""
+    body = gzip.compress(b'{"model_name": "n", "outputs": []}')
+    with ScriptedServer(lambda _: http(200, body, "Content-Encoding: gzip")) as server:
+        settings = configure(http_response_compression="gzip")
+        backend = open_backend(Endpoint("http", server.address), (), settings)
+        assert backend.infer(CALL).model_name == "n"
+        assert headers_of(server.requests[-1])["accept-encoding"] == "gzip"
+        backend.close()
+
+
+def test_proxy_is_told_the_whole_url(server: ScriptedServer) -> None:
+    """§10.1: without TLS a proxy gets the whole url and the name of the server."""
+    settings = configure(proxy=f"http://u:p@{server.address}")
+    backend = open_backend(Endpoint("http", "triton.test:8000/pre"), (), settings)
+    assert backend.live()
+    request = server.requests[-1]
+    assert request.startswith(b"GET http://triton.test:8000/pre/v2/health/live HTTP/1.1\r\n")
+    found = headers_of(request)
+    assert found["host"] == "triton.test:8000"
+    assert found["proxy-authorization"] == "Basic dTpw"
+    backend.infer(CALL)
+    assert server.requests[-1].startswith(b"POST http://triton.test:8000/pre/v2/models/m/infer ")
+    backend.close()
+
+
+def test_proxy_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """§10.1: http_proxy counts for unchanged scripts, as it did in v1."""
+    monkeypatch.setenv("http_proxy", f"http://{server.address}")
+    backend = open_backend(Endpoint("http", "triton.test:8000"))
+    assert backend.live()
+    backend.close()
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    backend = open_backend(Endpoint("http", server.address))
+    assert backend.live()
+    assert server.requests[-1].startswith(b"GET /v2/health/live ")
+    backend.close()
+
+
+def test_proxy_that_refuses_a_tunnel(server: ScriptedServer) -> None:
+    """A proxy that does not connect to a server with TLS is a transport error."""
+    with ScriptedServer(lambda _: http(407)) as proxy:
+        settings = configure(proxy=f"http://{proxy.address}")
+        backend = open_backend(Endpoint("http", "triton.test:443", True), (), settings)
+        with pytest.raises(TransportFault, match="Failure when receiving data from the peer"):
+            backend.live()
+        assert proxy.requests[0].startswith(b"CONNECT triton.test:443 HTTP/1.1\r\n")
+        backend.close()
+
+
+def test_network_timeout_is_not_repeated() -> None:
+    """A server that falls silent: one request, the text of v1, and no second attempt."""
+    answers = iter([REPLY, SILENCE, SILENCE])
+    with ScriptedServer(lambda _: next(answers)) as server:
+        settings = configure(network_timeout=0.2)
+        backend = open_backend(Endpoint("http", server.address), (), settings)
+        backend.infer(CALL)
+        with pytest.raises(TransportFault, match="^HTTP client failed: Timeout was reached$"):
+            backend.live()
+        assert len(server.requests) == 2
+        backend.close()
+
+
+def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
+    """The kernel probes idle connections when asked to, and does not by default."""
+    endpoint = Endpoint("http", server.address)
+    for settings, expected in (
+        (Settings(), (0,)),
+        (configure(keepalive_time=30, keepalive_timeout=6), (1, 30, 2, 3)),
+    ):
+        backend = open_backend(endpoint, (), settings)
+        backend.live()
+        (connection,) = backend._channel._pool._idle
+        options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE)]
+        names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        options += [(socket.IPPROTO_TCP, name) for name in names]
+        found = tuple(connection._socket.getsockopt(*one) for one in options[: len(expected)])
+        assert found == expected
+        backend.close()
+
+
+def test_pools_are_of_equal_settings(server: ScriptedServer) -> None:
+    """Connections are shared by backends that dial alike, whatever their headers."""
+    endpoint = Endpoint("http", server.address)
+    same = [
+        open_backend(endpoint),
+        open_backend(endpoint, [("A", "1")], configure(http_headers={"B": "2"})),
+    ]
+    other = open_backend(endpoint, (), configure(network_timeout=9))
+    pools = [backend._channel._pool for backend in (*same, other)]
+    assert pools[0] is pools[1]
+    assert pools[2] is not pools[0]
+    before = len(http_pool._pools)
+    for backend in (*same, other):
+        backend.close()
+    assert len(http_pool._pools) == before - 2

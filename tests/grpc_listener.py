@@ -1,0 +1,45 @@
+"""A gRPC server that answers ServerLive and remembers what came with each call."""
+
+from __future__ import annotations
+
+from concurrent import futures
+from typing import Any
+
+import grpc
+
+LIVE = b"\x08\x01"  # ServerLiveResponse(live=True)
+
+
+class Listener(grpc.GenericRpcHandler):  # type: ignore[misc]
+    """``address``, and ``calls``: the metadata and the remaining time of every call."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[dict[str, str], float | None]] = []
+        self._server = grpc.server(futures.ThreadPoolExecutor(4))
+        self._server.add_generic_rpc_handlers((self,))
+        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        self.address = f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Listener:
+        self._server.start()
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._server.stop(None)
+
+    def service(self, details: Any) -> Any:
+        """Every method gives the same answer."""
+        if details.method.endswith("Stream" + "Infer"):
+            return grpc.stream_stream_rpc_method_handler(self._stream)
+        return grpc.unary_unary_rpc_method_handler(self._unary)
+
+    def _unary(self, request: bytes, context: Any) -> bytes:
+        self._note(context)
+        return LIVE
+
+    def _stream(self, requests: Any, context: Any) -> Any:
+        self._note(context)
+        return iter(())
+
+    def _note(self, context: Any) -> None:
+        self.calls.append((dict(context.invocation_metadata()), context.time_remaining()))
