@@ -107,12 +107,7 @@ REFUSALS = {
 }
 
 
-#: The service rewords its own sentence as if the v2 server had said it, with the batch size.
-_REWORDED = pytest.mark.xfail(strict=True, reason="the service drops a dimension of the shapes")
-_NAMES = [pytest.param(n, marks=_REWORDED if n == "shape" else ()) for n in REFUSALS]
-
-
-@pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.parametrize("name", REFUSALS)
 def test_refusals(seen: Any, name: str) -> None:
     """v1's texts, the server's id and a positive request id (v1 §1.6, §3.4)."""
     refusal = seen["refusals"][name]

@@ -132,7 +132,7 @@ class ControlService:
 
     def _unregister(self, request: Any, response: Any, request_id: int) -> None:
         with self.session.guard(request_id, shm_control.NO_STATUS):
-            self.session.backend.unregister(request.unregister.name)
+            shm_control.unregister_name(self.session.backend, request.unregister.name)
 
     def _unregister_all(self, request: Any, response: Any, request_id: int) -> None:
         shm_control.unregister_all(self.session, request_id)

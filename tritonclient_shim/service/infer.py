@@ -214,6 +214,7 @@ class Exchange:
         return self._lowered is not None and lower.stateful(*self._lowered)
 
     def _error(self, fault: Fault) -> Any:
-        batching = self._profile is not None and self._profile.batching
+        # What was refused before it was lowered is in v1's words already.
+        batching = self._lowered is not None and self._lowered[0].batching
         asked = Asked(self.model_name, str(self._version), batching)
         return self._service.session.fault_to_error(fault, self._id, _NO_STATUS, asked)
