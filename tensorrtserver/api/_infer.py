@@ -239,9 +239,8 @@ class InferContext(AsyncCalls):
     def get_stat(self) -> dict[str, int]:
         """Counters of this context (v1 §4.6): requests, and nanoseconds spent on them.
 
-        Deprecated [TS057], see migration_guide.md#statistics. Instead: time.perf_counter()
-        around the call; client.get_inference_statistics(name) on gRPC,
-        client.get_infer_stat(); client.get_inference_statistics(name) over HTTP.
+        Deprecated [TS057], see migration_guide.md#statistics. Instead: time.perf_counter() around
+        your calls; client.get_inference_statistics(name) for the server's side.
 
         Returns
         -------

@@ -50,6 +50,9 @@ class ServerContext:
     def get_last_request_id(self) -> int | None:
         """The request id of the last call.
 
+        Deprecated [TS046], see migration_guide.md#what-the-last-request-was. Instead: client
+        calls take request ids for inference alone; your log can number the others.
+
         Returns
         -------
         int or None

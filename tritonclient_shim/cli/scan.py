@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tritonclient_shim.usage.rows import Row
 
-_FORMATS = {"text": ".txt", "json": ".json", "markdown": ".md", "sarif": ".sarif"}
+#: As `usage.report` tells formats: by the ending of a file.
+_FORMATS = {"text": "x.txt", "json": "x.json", "markdown": "x.md", "sarif": "x.sarif"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

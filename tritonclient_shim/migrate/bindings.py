@@ -58,11 +58,13 @@ class Bindings:
     def resolve(self, node: ast.AST) -> str:
         """Expression → the dotted name it stands for, '' when unknown."""
         whole = spelt(node)
-        if whole in self.names:
-            return self.names[whole]
-        head, _, rest = whole.partition(".")
-        known = self.names.get(head) or self.star.get(head, "")
-        return f"{known}.{rest}" if known and rest else known
+        head = whole
+        while head:
+            known = self.names.get(head) or self.star.get(head)
+            if known:
+                return known + whole[len(head) :]
+            head = head.rpartition(".")[0]
+        return ""
 
     @contextmanager
     def as_self(self, kind: str) -> Iterator[None]:

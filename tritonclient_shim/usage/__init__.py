@@ -6,16 +6,20 @@ Nothing leaves the machine.
 
 from __future__ import annotations
 
+import threading
+
 from tritonclient_shim.usage.recorder import Recorder
 
 _recorder: Recorder | None = None
 _asked = False  # the settings have been asked
+_lock = threading.Lock()
 
 
 def wanted() -> Recorder | None:
     """The recorder of this process; the first call asks the settings whether there is to be one."""
     if not _asked:
-        _ask()
+        with _lock:
+            _ask()
     return _recorder
 
 
@@ -35,6 +39,8 @@ def _ask() -> None:
     global _recorder, _asked
     from tritonclient_shim import settings
 
+    if _asked:  # by another thread, meanwhile
+        return
     path = settings.report_path()
     if path:
         from tritonclient_shim.usage import report

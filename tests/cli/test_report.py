@@ -1,0 +1,167 @@
+"""The usage report of a process: what, where, how often, in every format (issue 6.3)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+from scripts import python  # noqa: E402
+
+from tritonclient_shim.notice.registry import ENTRIES  # noqa: E402
+
+SCRIPT = """\
+from tensorrtserver.api import *
+for _ in range(3):
+    context = ServerHealthContext("http://localhost:1", 0)
+ProtocolType.from_str("http")
+"""
+EXPECTED = [("TS020", 3, 3), ("TS101", 3, 3), ("TS011", 4, 1)]
+
+
+def report(folder: Path, text: str, *options: str, name: str = "usage.json") -> Any:
+    """Run a script with a report → the finished process, and the report's text."""
+    (folder / "script.py").write_text(text)
+    done = python(folder, *options, "script.py", TRITON_SHIM_REPORT=name)
+    return done, (folder / name).read_text("utf-8")
+
+
+def uses(text: str) -> list[tuple[str, int, int]]:
+    """(id, line, count) of a JSON report."""
+    return [(one["id"], one["line"], one["count"]) for one in json.loads(text)["uses"]]
+
+
+def test_json_tells_everything(tmp_path: Path) -> None:
+    """Each use has symbol, place, count, successors, guide, and whether it is automatic."""
+    _, text = report(tmp_path, SCRIPT)
+    assert uses(text) == EXPECTED
+    first = json.loads(text)["uses"][0]
+    entry = ENTRIES["TS020"]
+    assert first["file"] == "script.py"
+    assert (first["symbol"], first["automatic"]) == (entry.symbol, entry.automatic)
+    assert first["successors"] == {
+        "grpc": entry.grpc,
+        "http": entry.http,
+        "pytriton": entry.pytriton,
+    }
+    assert first["guide"] == "migration_guide.md#health"
+
+
+@pytest.mark.parametrize(
+    ("end", "status"), [("raise RuntimeError('x')\n", 1), ("sys.exit(7)\n", 7), ("", 0)]
+)
+def test_written_however_the_program_ends(tmp_path: Path, end: str, status: int) -> None:
+    """An exception and sys.exit do not lose the report, and keep their exit status."""
+    done, text = report(tmp_path, SCRIPT + end)
+    assert done.returncode == status
+    assert uses(text) == EXPECTED
+
+
+def test_written_where_the_program_started(tmp_path: Path) -> None:
+    """A relative path is of the folder in which the program first used the API."""
+    done, text = report(tmp_path, SCRIPT + "os.chdir('/')\n")
+    assert (done.returncode, uses(text)[0][1:]) == (0, (3, 3))
+
+
+def test_threads_and_callbacks_are_counted(tmp_path: Path) -> None:
+    """Uses of all threads are counted at their own lines."""
+    text = (
+        "from tensorrtserver.api import *\n"
+        "def work():\n"
+        "    for _ in range(500):\n"
+        "        ProtocolType.from_str('http')\n"
+        "threads = [threading.Thread(target=work) for _ in range(4)]\n"
+        "for one in threads: one.start()\n"
+        "for one in threads: one.join()\n"
+    )
+    assert uses(report(tmp_path, text)[1]) == [("TS011", 4, 2000)]
+
+
+def test_a_forked_child_writes_a_report_of_its_own(tmp_path: Path) -> None:
+    """os.fork: the parent's report is the parent's, the child's file has the child's number."""
+    text = (
+        "from tensorrtserver.api import *\n"
+        "ProtocolType.from_str('http')\n"
+        "child = os.fork()\n"
+        "if child:\n"
+        "    os.waitpid(child, 0)\n"
+        "else:\n"
+        "    ProtocolType.from_str('grpc')\n"
+    )
+    assert uses(report(tmp_path, text)[1]) == [("TS011", 2, 1)]
+    (other,) = tmp_path.glob("usage.*.json")
+    assert uses(other.read_text("utf-8")) == [("TS011", 7, 1)]
+
+
+def test_pid_in_the_path(tmp_path: Path) -> None:
+    """``{pid}`` in the path keeps the processes of a job apart."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    for _ in range(2):
+        python(tmp_path, "script.py", TRITON_SHIM_REPORT="usage-{pid}.json")
+    assert len(list(tmp_path.glob("usage-*.json"))) == 2
+
+
+def test_off_by_default(tmp_path: Path) -> None:
+    """Without the variable nothing is written, and nothing is imported for it."""
+    (tmp_path / "script.py").write_text(
+        SCRIPT + "print('tritonclient_shim.usage.report' in sys.modules)\n"
+    )
+    assert python(tmp_path, "script.py").stdout == "False\n"
+    assert [one.name for one in tmp_path.iterdir() if one.name != "__pycache__"] == ["script.py"]
+
+
+def test_notices_are_as_they_would_be(tmp_path: Path) -> None:
+    """A report changes nothing about the notices: one headline, or what the mode says."""
+    done, _ = report(tmp_path, SCRIPT)
+    assert done.stderr.count("TensorRTServerDeprecationWarning: ") == 1
+
+
+def test_markdown(tmp_path: Path) -> None:
+    """A table whose ids lead into the guide."""
+    _, text = report(tmp_path, SCRIPT, name="usage.md")
+    assert "| [TS020](migration_guide.md#health) | tensorrtserver.api.ServerHealth" in text
+    assert "| script.py:3 | 3 |" in text
+    assert "3 places use 3 legacy symbols and habits" in text
+
+
+def test_text_groups_by_symbol(tmp_path: Path) -> None:
+    """Plain text: the symbol, what to write instead, and where it is."""
+    _, text = report(tmp_path, SCRIPT, name="usage.txt")
+    assert "TS011  tensorrtserver.api.ProtocolType.from_str\n       instead: " in text
+    assert "       script.py:3  3 times\n" in text
+    assert "       script.py:4  once\n" in text
+
+
+def test_sarif(tmp_path: Path) -> None:
+    """SARIF 2.1.0: rules for the ids, results with file, line and count."""
+    _, text = report(tmp_path, SCRIPT, name="usage.sarif")
+    document = json.loads(text)
+    (run,) = document["runs"]
+    assert document["version"] == "2.1.0"
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["TS011", "TS020", "TS101"]
+    result = run["results"][0]
+    place = result["locations"][0]["physicalLocation"]
+    assert (result["ruleId"], result["occurrenceCount"]) == ("TS020", 3)
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("script.py", 3)
+
+
+def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
+    """The program ends as it would; the loss is told on stderr."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.md")
+    assert done.returncode == 0
+    assert "the usage report is lost: " in done.stderr
+
+
+def test_killed_by_ctrl_c(tmp_path: Path) -> None:
+    """KeyboardInterrupt is an exception like any other."""
+    done, text = report(tmp_path, SCRIPT + "import signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    assert done.returncode in (-signal.SIGINT, 130)
+    assert uses(text) == EXPECTED

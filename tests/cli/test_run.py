@@ -1,0 +1,183 @@
+"""``tritonclient-shim run``: a script of 2019 as it is, and the report at its end (issue 6.4)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+from scripts import python, shim  # noqa: E402
+
+OLD = """\
+import argparse
+from future.utils import iteritems
+from tensorrtserver.api import *
+
+parser = argparse.ArgumentParser()
+parser.add_argument("-a", "--async", action="store_true")
+FLAGS = parser.parse_args()
+print(FLAGS.async, np.object is object, np.int is int, np.float is float, np.str is str)
+print(np.sctypes["float"][0].__name__, np.zeros(1, np.bool).dtype, sorted(iteritems({1: 2})))
+ProtocolType.from_str("grpc")
+"""
+
+
+def test_a_script_of_2019_runs(tmp_path: Path) -> None:
+    """np.object and its like, an attribute named async and future.utils are there again."""
+    (tmp_path / "old.py").write_text(OLD)
+    done = shim(tmp_path, "run", "old.py", "--async")
+    assert done.stdout == "True True True True True\nfloat16 bool [(1, 2)]\n"
+    assert done.returncode == 0
+
+
+def test_the_report_comes_at_the_end(tmp_path: Path) -> None:
+    """On stderr: id, successor, place, and what to do next."""
+    (tmp_path / "old.py").write_text(OLD)
+    text = shim(tmp_path, "run", "old.py").stderr
+    assert "TS011" in text
+    assert "old.py:10" in text
+    assert "migration_guide.md#connections" in text
+
+
+def test_report_to_a_file(tmp_path: Path) -> None:
+    """--report: the same in the format of the file's ending, and nothing of it on stderr."""
+    (tmp_path / "old.py").write_text(OLD)
+    done = shim(tmp_path, "run", "--report", "usage.json", "old.py", TRITON_SHIM_WARNINGS="off")
+    assert done.stderr == ""
+    (use,) = json.loads((tmp_path / "usage.json").read_text())["uses"]
+    assert (use["id"], use["file"], use["line"], use["count"]) == ("TS011", "old.py", 10, 1)
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("show.py", "-m", "a b", "--restore", "x"), "show.py|-m|a b|--restore|x"),
+        (("-m", "show", "--flag", "-c"), "show|--flag|-c"),
+        (("-c", "import sys; print('|'.join(sys.argv))", "-x", "y"), "-c|-x|y"),
+    ],
+)
+def test_arguments_are_the_scripts(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
+    """sys.argv is what it is without the runner, options included."""
+    (tmp_path / "show.py").write_text(
+        "import sys\nprint('|'.join([sys.argv[0].rpartition('/')[2].replace('.py', '') if "
+        "'-m' not in sys.argv[1:2] else sys.argv[0], *sys.argv[1:]]))\n"
+    )
+    done = shim(tmp_path, "run", *command)
+    assert (done.returncode, done.stdout) == (0, says + "\n")
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "error"),
+    [
+        ("import sys; sys.exit(3)", 3, ""),
+        ("import sys; sys.exit('stop')", 1, "stop\n"),
+        ("raise KeyError('x')", 1, "KeyError: 'x'\n"),
+        ("pass", 0, ""),
+    ],
+)
+def test_exit_status_is_the_scripts(tmp_path: Path, end: str, status: int, error: str) -> None:
+    """sys.exit with a number or a text, and an exception, end as without the runner."""
+    (tmp_path / "script.py").write_text(end)
+    done = shim(tmp_path, "run", "script.py")
+    assert done.returncode == status
+    assert done.stderr.endswith(error)
+    assert bool(done.stderr) is bool(error)
+
+
+def test_report_in_spite_of_an_exception(tmp_path: Path) -> None:
+    """The report comes after the traceback."""
+    (tmp_path / "old.py").write_text(OLD + "raise RuntimeError('x')\n")
+    done = shim(tmp_path, "run", "old.py")
+    assert done.returncode == 1
+    assert done.stderr.index("RuntimeError: x") < done.stderr.index("Legacy API in use")
+
+
+def test_no_report_for_a_modern_script(tmp_path: Path) -> None:
+    """A script that does not use the old API leaves no trace."""
+    (tmp_path / "new.py").write_text("print('new')\n")
+    done = shim(tmp_path, "run", "new.py")
+    assert (done.stdout, done.stderr) == ("new\n", "")
+
+
+def test_main_is_the_script(tmp_path: Path) -> None:
+    """__main__ is the script's module, with its file; its folder is on the import path."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "beside.py").write_text("value = 5\n")
+    (tmp_path / "sub" / "script.py").write_text(
+        "import pickle, sys, beside\n"
+        "class Thing: pass\n"
+        "main = sys.modules['__main__']\n"
+        "print(__name__, __file__, main.Thing is Thing, beside.value)\n"
+        "print(type(pickle.loads(pickle.dumps(Thing()))) is Thing)\n"
+    )
+    done = shim(tmp_path, "run", "sub/script.py")
+    assert done.stdout == "__main__ sub/script.py True 5\nTrue\n"
+
+
+def test_modules_of_2019_beside_the_script(tmp_path: Path) -> None:
+    """What the script imports may have an attribute named async too."""
+    (tmp_path / "helper.py").write_text("def f(flags):\n    return flags.async\n")
+    (tmp_path / "script.py").write_text(
+        "from argparse import Namespace\nfrom helper import f\nprint(f(Namespace(**{'async': 7})))\n"
+    )
+    assert shim(tmp_path, "run", "script.py").stdout == "7\n"
+
+
+def test_traceback_shows_the_script_as_it_is(tmp_path: Path) -> None:
+    """Lines of a script with async names are its own lines."""
+    (tmp_path / "script.py").write_text("class F: pass\nprint(1)\nF().async\n")
+    done = shim(tmp_path, "run", "script.py")
+    assert 'script.py", line 3' in done.stderr
+    assert "    F().async\n" in done.stderr
+    assert done.stderr.rstrip().endswith("AttributeError: 'F' object has no attribute 'async'")
+
+
+@pytest.mark.parametrize(
+    ("parts", "error"),
+    [("numpy", "SyntaxError"), ("async,future", "AttributeError"), ("none", "SyntaxError")],
+)
+def test_restore_only_what_is_asked_for(tmp_path: Path, parts: str, error: str) -> None:
+    """--restore limits what is put back; what is not fails as without the runner."""
+    (tmp_path / "old.py").write_text(OLD.replace("np.object is object", "np.sctypes, np.unicode"))
+    done = shim(tmp_path, "run", "--restore", parts, "old.py")
+    assert done.returncode == 1
+    assert error in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [(("run",), "name a script"), (("run", "--restore", "python2", "x.py"), "expected numpy,")],
+)
+def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
+    """A missing script and an unknown part are refused with what was expected."""
+    done = shim(tmp_path, *command)
+    assert done.returncode != 0
+    assert says in done.stderr
+
+
+def test_future_utils_without_the_distribution(tmp_path: Path) -> None:
+    """Where ``future`` is missing, a stand-in has what scripts take from it."""
+    (tmp_path / "future.py").write_text("raise ImportError('as if it were missing')\n")
+    code = (
+        "from tritonclient_shim.migrate import restore\n"
+        "restore.everything(frozenset({'future'}))\n"
+        "from future.utils import iteritems, itervalues, viewkeys\n"
+        "print(list(iteritems({1: 2})), list(itervalues({1: 2})), list(viewkeys({1: 2})))\n"
+    )
+    assert python(tmp_path, "-c", code).stdout == "[(1, 2)] [2] [1]\n"
+
+
+def test_numpy_names_that_exist_stay(tmp_path: Path) -> None:
+    """A name that this NumPy has keeps its meaning, so libraries see nothing strange."""
+    code = (
+        "import numpy as np\nbefore = dict(vars(np))\n"
+        "from tritonclient_shim.migrate import restore\n"
+        "restore.everything(frozenset({'numpy'}))\n"
+        "print([name for name in before if vars(np)[name] is not before[name]])\n"
+    )
+    assert python(tmp_path, "-c", code).stdout == "[]\n"

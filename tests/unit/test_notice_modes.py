@@ -1,0 +1,215 @@
+"""Notices in every mode, at the user's own file and line (issue 6.2)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorrtserver
+
+ROOT = Path(str(tensorrtserver.__file__)).parents[1]
+CATEGORY = ": TensorRTServerDeprecationWarning: "
+
+
+def run(folder: Path, text: str, *options: str, **variables: str) -> Any:
+    """Run ``script.py`` in an interpreter of its own."""
+    (folder / "script.py").write_text(text)
+    dropped = ("TRITON_SHIM_", "PYTHONWARNINGS")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.run(
+        [sys.executable, *options, "script.py"],
+        cwd=str(folder),
+        env={**kept, "PYTHONPATH": os.pathsep.join(paths), **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def told(stderr: str) -> list[tuple[str, str]]:
+    """(file:line, id) of each notice."""
+    lines = [line for line in stderr.splitlines() if CATEGORY in line]
+    places = [os.path.basename(line.partition(CATEGORY)[0]) for line in lines]
+    return [(place, line.rpartition("[")[2][:5]) for place, line in zip(places, lines)]
+
+
+def test_all_tells_of_each_symbol_at_each_line(tmp_path: Path) -> None:
+    """``all``: every line once, with successor, id and anchor."""
+    text = (
+        "from tensorrtserver.api import *\n"
+        "for _ in range(3):\n"
+        "    context = ServerHealthContext('localhost:1', 0)\n"
+        "    ProtocolType.from_str('http')\n"
+        "ProtocolType.from_str('http')\n"
+    )
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
+    assert told(done.stderr) == [
+        ("script.py:3", "TS020"),
+        ("script.py:4", "TS011"),
+        ("script.py:5", "TS011"),
+    ]
+    assert "tensorrtserver.api.ServerHealthContext is deprecated as of 1.15. Use " in done.stderr
+    assert "tritonclient.grpc.InferenceServerClient(url) (gRPC) or " in done.stderr
+    assert "[TS020] migration_guide.md#health" in done.stderr
+
+
+def test_all_tells_of_habits(tmp_path: Path) -> None:
+    """``all``: the arguments that a v2 client takes otherwise have ids of their own."""
+    text = (
+        "from tensorrtserver.api import *\n"
+        "ServerHealthContext('http://localhost:1', 0, True, ['X-A: 1'])\n"
+        "ServerHealthContext('localhost:1', 0, http_headers=[])\n"
+    )
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
+    assert [id for place, id in told(done.stderr) if place.endswith(":2")] == [
+        *("TS020", "TS101", "TS102", "TS103")
+    ]
+    assert [id for place, id in told(done.stderr) if place.endswith(":3")] == ["TS020"]
+
+
+PLACES = {
+    "subclass": (
+        "from tensorrtserver.api import *\n"
+        "class Mine(ServerHealthContext):\n"
+        "    def __init__(self):\n"
+        "        super().__init__('localhost:1', 0)\n"
+        "Mine()\n",
+        [4],
+    ),
+    "with": (
+        "import tensorrtserver.api as api\n"
+        "with api.ServerHealthContext('localhost:1', 0) as context:\n"
+        "    context.get_last_request_id()\n",
+        [2, 3],
+    ),
+    "executor": (
+        "from tensorrtserver.api import *\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "def make(url):\n"
+        "    return ServerHealthContext(url, 0)\n"
+        "with ThreadPoolExecutor(1) as pool:\n"
+        "    pool.submit(make, 'localhost:1').result()\n",
+        [4],
+    ),
+    "standard library between": (
+        "from tensorrtserver.api import *\n"
+        "from contextlib import closing\n"
+        "import re\n"
+        "re.sub('x', lambda match: ProtocolType.from_str('http').name, 'x')\n"
+        "from functools import reduce\n"
+        "with closing(ServerHealthContext('localhost:1', 0)) as context:\n"
+        "    reduce(lambda a, b: context.get_last_request_id(), [1, 2])\n",
+        [4, 6, 7],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_place_is_the_users(tmp_path: Path, name: str) -> None:
+    """A notice names the user's file and line, through classes, ``with``, threads and callbacks."""
+    text, lines = PLACES[name]
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
+    assert [place for place, _ in told(done.stderr)] == [f"script.py:{line}" for line in lines]
+
+
+def test_a_method_run_by_a_thread_itself(tmp_path: Path) -> None:
+    """Where no frame is the user's, the notice still comes, at the thread's own line."""
+    text = (
+        "from tensorrtserver.api import *\n"
+        "context = ServerHealthContext('localhost:1', 0)\n"
+        "one = threading.Thread(target=context.get_last_request_id)\n"
+        "one.start()\none.join()\n"
+    )
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
+    assert [place.partition(":")[0] for place, _ in told(done.stderr)] == [
+        "script.py",
+        "threading.py",
+    ]
+
+
+def test_star_import_through_a_module_of_the_users(tmp_path: Path) -> None:
+    """Names that came by a chain of star imports are told of where they are used."""
+    (tmp_path / "common.py").write_text("from tensorrtserver.api import *\n")
+    text = "from common import *\nServerHealthContext('localhost:1', 0)\n"
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
+    assert told(done.stderr) == [("script.py:2", "TS020")]
+
+
+def test_error_names_the_use(tmp_path: Path) -> None:
+    """``error``: each use raises its own notice, not only the first."""
+    text = (
+        "from tensorrtserver.api import *\n"
+        "for make in (lambda: ServerHealthContext('x', 0), lambda: ProtocolType.from_str('x')):\n"
+        "    try:\n"
+        "        make()\n"
+        "    except DeprecationWarning as notice:\n"
+        "        print(str(notice).split('[')[1][:5])\n"
+    )
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="error")
+    assert (done.stdout, done.stderr) == ("TS020\nTS011\n", "")
+
+
+@pytest.mark.parametrize("mode", ["headline", "all"])
+def test_options_of_the_user_win(tmp_path: Path, mode: str) -> None:
+    """-W decides in every mode: it silences, and ``always`` shows every use again."""
+    text = (
+        "from tensorrtserver.api import *\n"
+        "for _ in range(3):\n"
+        "    ProtocolType.from_str('http')\n"
+    )
+    silent = run(tmp_path, text, "-W", "ignore::DeprecationWarning", TRITON_SHIM_WARNINGS=mode)
+    assert silent.stderr == ""
+    loud = run(tmp_path, text, "-W", "always::DeprecationWarning", TRITON_SHIM_WARNINGS=mode)
+    assert len(told(loud.stderr)) == {"headline": 1, "all": 3}[mode]
+
+
+def test_filters_that_change_are_seen(tmp_path: Path) -> None:
+    """``all``: a line that has been told of is told of again inside ``catch_warnings``."""
+    text = (
+        "import warnings\n"
+        "from tensorrtserver.api import *\n"
+        "def use():\n"
+        "    ProtocolType.from_str('http')\n"
+        "use()\n"
+        "use()\n"
+        "for _ in range(2):\n"
+        "    with warnings.catch_warnings(record=True) as caught:\n"
+        "        warnings.simplefilter('always')\n"
+        "        use()\n"
+        "        use()\n"
+        "    print(len(caught))\n"
+    )
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
+    assert len(told(done.stderr)) == 1
+    assert done.stdout == "2\n2\n"
+
+
+def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
+    """A misspelt mode raises ValueError that names what there is."""
+    text = "from tensorrtserver.api import *\nProtocolType.from_str('http')\n"
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="loud")
+    assert "ValueError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr
+
+
+COST = """
+import timeit
+from tritonclient_shim import notice
+def use():
+    notice.used("TS021")
+use()
+rounds = [timeit.timeit(use, number=20000) for _ in range(15)]
+print(min(rounds) / 20000 * 1e6)
+"""
+
+
+@pytest.mark.parametrize(("mode", "microseconds"), [("headline", 1), ("off", 1), ("all", 8)])
+def test_cost_once_told(tmp_path: Path, mode: str, microseconds: float) -> None:
+    """issue 6.2: a use that has been told of costs next to nothing; in ``all`` a few µs."""
+    done = run(tmp_path, COST, TRITON_SHIM_WARNINGS=mode)
+    assert float(done.stdout) < microseconds

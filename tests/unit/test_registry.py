@@ -1,0 +1,145 @@
+"""The registry of legacy symbols is complete, unambiguous and used (issue 6.1)."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+
+import tensorrtserver
+import tensorrtserver.api as api
+import tritonclient_shim
+from tensorrtserver import cuda_shared_memory, shared_memory
+from tensorrtserver.api import _star_names
+from tritonclient_shim.notice import entry as entries
+from tritonclient_shim.notice.registry import BY_SYMBOL, ENTRIES, EXEMPT
+from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
+from tritonclient_shim.shm.star_names import STAR_NAMES
+
+FOLDERS = [Path(str(one.__file__)).parent for one in (tensorrtserver, tritonclient_shim)]
+_STUB = "tensorrtserver.api.grpc_service_pb2_grpc"
+
+
+def public_names() -> Iterator[str]:
+    """Every name of the facade that v1 had, dotted: modules, functions, classes, members."""
+    for module, others in (
+        (api, _star_names.NAMES),
+        (shared_memory, STAR_NAMES),
+        (cuda_shared_memory, STAR_NAMES),
+    ):
+        for name in set(module.__all__) - set(others):
+            yield f"{module.__name__}.{name}"
+            yield from members(f"{module.__name__}.{name}", getattr(module, name))
+    for name in ("api_pb2", "model_config_pb2", "server_status_pb2", "request_status_pb2"):
+        yield f"tensorrtserver.api.{name}"
+    yield from ("tensorrtserver.api.grpc_service_pb2", _STUB, f"{_STUB}.GRPCServiceStub")
+    for name in ("GRPCServiceServicer", "add_GRPCServiceServicer_to_server"):
+        yield f"{_STUB}.{name}"
+    yield from (f"{_STUB}.GRPCServiceStub.{name}" for name in (*RPCS, *RETIRED_RPCS))
+
+
+def members(dotted: str, owner: Any) -> Iterator[str]:
+    """Public methods and constants of a class of ours; messages and enums have none of ours."""
+    if not inspect.isclass(owner) or not owner.__module__.startswith("tensorrtserver.api"):
+        return
+    if hasattr(owner, "DESCRIPTOR"):
+        return
+    ours = [base for base in owner.__mro__ if base.__module__.startswith(("tensor", "triton"))]
+    for name in {name for base in ours for name in vars(base)}:
+        if not name.startswith("_") and not isinstance(getattr(owner, name), int):
+            yield f"{dotted}.{name}"
+    nested = getattr(owner, "ResultFormat", None)
+    if nested is not None:
+        yield from (f"{dotted}.ResultFormat.{name}" for name in ("RAW", "CLASS"))
+
+
+def test_every_public_name_has_an_entry_or_a_reason() -> None:
+    """issue 6.1: no name of the star-import ledger, the shm modules or the stub is missing."""
+    names = set(public_names())
+    assert {"tensorrtserver.api.InferContext.run", f"{_STUB}.GRPCServiceStub.Infer"} <= names
+    assert not names - set(BY_SYMBOL) - set(EXEMPT)
+
+
+def test_exemptions_are_needed_and_give_a_reason() -> None:
+    """An exemption names something that exists, has no entry, and says why."""
+    assert not set(EXEMPT) - set(public_names())
+    assert not set(EXEMPT) & set(BY_SYMBOL)
+    assert all(len(reason) > 10 for reason in EXEMPT.values())
+
+
+def test_symbols_exist() -> None:
+    """Every symbol of the registry is a name of the facade: none is misspelt."""
+    known = set(public_names())
+    symbols = {one.symbol for one in ENTRIES.values() if one.kind == entries.SYMBOL}
+    assert {symbol.partition(" (")[0] for symbol in symbols} <= known
+
+
+def test_ids_and_symbols_are_unique() -> None:
+    """An id is TS and three digits; no id and no symbol occurs twice."""
+    assert all(re.fullmatch(r"TS\d{3}", id) for id in ENTRIES)
+    assert len(BY_SYMBOL) == len(ENTRIES)
+    rows = importlib.import_module("tritonclient_shim.notice.registry")._ROWS
+    assert len(rows) == len(ENTRIES)
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.id)
+def test_entry_is_filled(entry: entries.Entry) -> None:
+    """Each entry has successors on both protocols, a release, and a kind that exists."""
+    assert entry.grpc and entry.http and entry.since and entry.heading
+    assert entry.kind in (entries.SYMBOL, entries.ARGUMENT, entries.IMPORT, entries.REMOVED)
+    assert not entry.counted or entry.kind == entries.SYMBOL
+
+
+def used_ids() -> set[str]:
+    """The ids that the facade and the stub pass to the notices."""
+    found = set()
+    for path in (one for folder in FOLDERS for one in folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            found |= set(_ids(node))
+    return found
+
+
+def _ids(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_notice_id":
+        yield node.value.value  # type: ignore[attr-defined]
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in ("used", "UnaryRpc", "__init__"):
+            yield from (a.value for a in node.args if isinstance(a, ast.Constant))  # type: ignore[misc]
+
+
+def test_counted_symbols_are_those_that_the_facade_tells_of() -> None:
+    """issue 6.2: what is called passes through a notice with its id, and nothing else does."""
+    used = {id for id in used_ids() if isinstance(id, str) and re.fullmatch(r"TS\d{3}", id)}
+    assert used == {id for id, entry in ENTRIES.items() if entry.counted}
+
+
+COUNTED = [e for e in ENTRIES.values() if e.counted and f"{_STUB}.GRPCServiceStub." not in e.symbol]
+
+
+@pytest.mark.parametrize("entry", COUNTED, ids=lambda entry: entry.id)
+def test_docstring_says_what_replaces_it(entry: entries.Entry) -> None:
+    """issue 6.2: the docstring of each public symbol has its id, successor and anchor."""
+    symbol = entry.symbol.partition(" (")[0]
+    text = " ".join((_object(symbol).__doc__ or "").split())
+    assert f"[{entry.id}]" in text
+    assert entry.guide in text
+    assert " ".join(entry.grpc.split()) in text
+
+
+def _object(dotted: str) -> Any:
+    parts = dotted.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:cut]))
+        except ImportError:
+            continue
+        for name in parts[cut:]:
+            found = getattr(found, name)
+        return found
+    raise AssertionError(dotted)

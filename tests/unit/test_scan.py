@@ -1,0 +1,219 @@
+"""Legacy uses found in source, without running it (issue 6.4)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tritonclient_shim.cli import main
+from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate.scan import scan
+
+STAR = "from tensorrtserver.api import *\n"
+RUN = "ctx.run({}, {})\n"
+
+
+def found(folder: Path, text: str, name: str = "script.py") -> list[str]:
+    """``line:id`` of everything found in a file with this text."""
+    (folder / name).write_text(text, "utf-8")
+    return [f"{row.line}:{row.entry.id}" for row in scan(sources.read(str(folder / name)))]
+
+
+CASES = {
+    "star import": (STAR, ["1:TS001"]),
+    "names": ("from tensorrtserver.api import InferContext as C\nC\n", ["1:TS009", "2:TS050"]),
+    "module alias": (
+        "import tensorrtserver.api as trtis\ntrtis.InferContext\n",
+        ["1:TS009", "2:TS050"],
+    ),
+    "whole path": (
+        "import tensorrtserver.api\ntensorrtserver.api.ServerHealthContext\n",
+        ["1:TS009", "2:TS020"],
+    ),
+    "api from package": (
+        "from tensorrtserver import api\napi.ProtocolType.GRPC\n",
+        ["1:TS009", "2:TS010"],
+    ),
+    "messages": (
+        "import tensorrtserver.api.model_config_pb2 as mc\nmc.TYPE_FP32\n",
+        ["1:TS003", "2:TS003"],
+    ),
+    "raw stub": (
+        "from tensorrtserver.api import grpc_service_pb2_grpc as g\n"
+        "stub = g.GRPCServiceStub(c)\nstub.Infer(r)\n",
+        ["1:TS008", "2:TS072"],
+    ),
+    "dynamic import": ("__import__('tensorrtserver.api')\n", ["1:TS009"]),
+    "method of a variable": (STAR + "ctx = InferContext(u, p, m)\n" + RUN, ["3:TS051"]),
+    "method of an attribute": (
+        STAR + "class A:\n  def f(self):\n    self.c = InferContext(u, p, m)\n    self.c.run(i, o)\n",
+        ["5:TS051"],
+    ),
+    "method in with": (
+        STAR + "with ServerHealthContext(u, p) as h:\n    h.is_live()\n",
+        ["3:TS021"],
+    ),
+    "subclass": (
+        STAR + "class Mine(InferContext):\n    def f(self):\n        self.run(i, o)\n"
+        "class Other:\n    def f(self):\n        self.run(i, o)\n",
+        ["2:TS050", "4:TS051"],
+    ),
+    "instance of a subclass": (
+        STAR + "class Mine(InferContext):\n    pass\nmine = Mine(u, p, m)\nmine.run(i, o)\n",
+        ["5:TS051"],
+    ),
+    "telling method of anything": (STAR + "x[0].get_server_status()\n", ["2:TS026"]),
+    "common method of anything": (STAR + "x[0].run(a, b)\nx.load('m')\n", ["1:TS001"]),
+    "callback style": (STAR + "c.async_run(cb, i, o)\n", ["2:TS052"]),
+    "id style, by its dict": (STAR + "c.async_run({}, {})\n", ["2:TS053"]),
+    "id style, by its result": (STAR + "id = c.async_run(i, o)\n", ["2:TS053"]),
+    "wait": (STAR + "c.get_async_run_results(1, True)\n", ["2:TS055", "2:TS116"]),
+    "formats": (
+        STAR + "a = InferContext.ResultFormat.RAW\nb = (InferContext.ResultFormat.CLASS, 3)\n",
+        ["2:TS062", "3:TS063"],
+    ),
+    "last id of another context": (
+        STAR + "s = ServerHealthContext(u, p)\ns.get_last_request_id()\n",
+        ["3:TS046"],
+    ),
+    "numpy from the star": (STAR + "np.object\nnp.zeros(1)\n", ["2:TS201", "3:TS002"]),
+    "star names only once": (STAR + "sys.exit(0)\nsys.exit(1)\nnp.zeros(1)\n", ["4:TS002"]),
+    "star names bound here": (STAR + "import sys\nsys.exit(0)\n", ["1:TS001"]),
+    "async attribute": ("if FLAGS.async:\n    pass\n", ["1:TS202"]),
+    "future": ("from future.utils import iteritems\n", ["1:TS203"]),
+    "shared memory": (
+        "import tensorrtserver.shared_memory as shm\n"
+        "h = shm.create_shared_memory_region('a', '/a', 4)\n",
+        ["1:TS009", "2:TS081"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_found(tmp_path: Path, name: str) -> None:
+    """What is asked for is among what is found, and nothing beyond the imports is invented."""
+    text, expected = CASES[name]
+    result = found(tmp_path, text)
+    assert set(expected) <= set(result)
+    if expected == ["1:TS001"]:
+        assert result == expected
+
+
+ARGUMENTS = {
+    "InferContext('http://x:1', 0, 'm')": "TS101",
+    "InferContext(u, 0, 'm', http_headers=h)": "TS102",
+    "InferContext(u, 0, 'm', 1)": "TS106",
+    "InferContext(u, 0, 'm', -1, True)": "TS103",
+    "InferContext(u, 0, 'm', None, False, 7)": "TS105",
+    "InferContext(u, 1, 'm', None, False, 0, True)": "TS104",
+    "ServerStatusContext(u, 0, 'm', True)": "TS103",
+    "c.run(i, o, 4)": "TS109",
+    "c.run(i, o, batch_size=n)": "TS109",
+    "c.run(i, o, 1, InferRequestHeader.FLAG_SEQUENCE_START)": "TS110",
+    "c.run(i, o, corr_id=5)": "TS111",
+    "c.run(i, o, priority=2)": "TS112",
+    "c.run(i, o, timeout_us=9)": "TS113",
+    "c.run({'A': h}, o)": "TS114",
+    "c.run({'A': (h, [16])}, o)": "TS114",
+    "c.run(i, {'B': (InferContext.ResultFormat.RAW, h)})": "TS115",
+    "c.async_run(cb, i, o, 4)": "TS109",
+}
+HARMLESS = (
+    "InferContext('x:1', 0, 'm', None, False, 0, False, [])",
+    "InferContext(u, p, 'm', -1, verbose=0, http_headers=None)",
+    "c.run(i, o, 1, 0, 0, 0, 0)",
+    "c.run({'A': [a]}, {'B': InferContext.ResultFormat.RAW})",
+    "c.run(*arguments)",
+)
+CONTEXT = (
+    STAR + "import tensorrtserver.shared_memory as shm\n"
+    "c = InferContext(u, p, m)\nh = shm.create_shared_memory_region('a', '/a', 4)\n"
+)
+
+
+@pytest.mark.parametrize(("call", "habit"), ARGUMENTS.items())
+def test_argument_habits(tmp_path: Path, call: str, habit: str) -> None:
+    """Each argument habit is found at its line."""
+    assert f"5:{habit}" in found(tmp_path, CONTEXT + call + "\n")
+
+
+@pytest.mark.parametrize("call", HARMLESS)
+def test_defaults_are_no_habits(tmp_path: Path, call: str) -> None:
+    """Values that are v1's defaults show nothing."""
+    habits = [one for one in found(tmp_path, CONTEXT + call + "\n") if one.startswith("5:TS1")]
+    assert habits == []
+
+
+def test_innocent_files(tmp_path: Path) -> None:
+    """A file without the old API is clean, whatever its methods are called."""
+    text = "import numpy as np\nctx.run(a, b)\nctx.async_run(a)\nnp.zeros(1)\nprint(range(3))\n"
+    assert found(tmp_path, text) == []
+
+
+def test_star_import_through_neighbours(tmp_path: Path) -> None:
+    """A star import of a module that star-imports v1 is followed."""
+    (tmp_path / "common.py").write_text("from base import *\n")
+    (tmp_path / "base.py").write_text(STAR)
+    assert found(tmp_path, "from common import *\nInferContext\n") == ["2:TS050"]
+
+
+def test_notebook(tmp_path: Path) -> None:
+    """Cells share their names; magics are skipped; a place is cell and line."""
+    cells = [
+        {"cell_type": "markdown", "source": ["# from tensorrtserver.api import *"]},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", STAR]},
+        {"cell_type": "code", "source": ["!ls\n", "c = InferContext(u, p, m)\n", "c.run(i, o)"]},
+        {"cell_type": "code", "source": ["%%bash\n", "if FLAGS.async"]},
+    ]
+    path = tmp_path / "book.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "cells": cells}))
+    rows = scan(sources.read(str(path)))
+    assert [(row.cell, row.line, row.entry.id) for row in rows] == [
+        *((2, 2, "TS001"), (3, 2, "TS050"), (3, 3, "TS051"))
+    ]
+    assert rows[0].place.endswith("book.ipynb:cell 2:2")
+
+
+def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
+    """Folders are searched below, but for caches, hidden folders and installed packages."""
+    for folder in ("src", ".git", "__pycache__", "site-packages"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.py").write_text(STAR)
+    (tmp_path / "notes.txt").write_text(STAR)
+    assert list(sources.files([str(tmp_path)])) == [str(tmp_path / "src" / "a.py")]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("print(1)\n", 0), (STAR, 1), ("def broken(:\n", 2), (None, 2)]
+)
+def test_exit_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, status: int
+) -> None:
+    """0: nothing found, 1: something, 2: a file that cannot be read, which is named."""
+    path = tmp_path / "script.py"
+    if text is not None:
+        path.write_text(text)
+    assert main(["scan", str(path)]) == status
+    assert ("script.py: " in capsys.readouterr().err) is (status == 2)
+
+
+def test_one_bad_file_does_not_hide_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the readable files have is printed all the same."""
+    (tmp_path / "a.py").write_text("def broken(:\n")
+    (tmp_path / "b.py").write_text(STAR)
+    assert main(["scan", str(tmp_path), "--format", "json"]) == 2
+    assert [use["id"] for use in json.loads(capsys.readouterr().out)["uses"]] == ["TS001"]
+
+
+def test_only_some_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--only limits what is looked for, and refuses ids that do not exist."""
+    path = tmp_path / "script.py"
+    path.write_text(STAR + "InferContext\n")
+    assert main(["scan", "--only", "TS020", str(path)]) == 0
+    assert main(["scan", "--only", "ts050", str(path)]) == 1
+    assert main(["scan", "--only", "TS999", str(path)]) == 2
+    assert "no such id: TS999" in capsys.readouterr().err
