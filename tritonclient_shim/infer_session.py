@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Iterator, Mapping, NamedTuple, cast
+from typing import Any, Mapping, NamedTuple, cast
 
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault
@@ -35,19 +34,17 @@ from tritonclient_shim.translate.messages import Asked
 _NO_STATUS = "infer request did not return status"
 
 
-@contextmanager
-def region_errors() -> Iterator[None]:
+def client_error_of(error: RegionError) -> InferenceServerException:
     """A foreign handle, and a region that cannot be read, are client errors (v1 §4.3)."""
-    try:
-        yield
-    except RegionError as error:
-        raise InferenceServerException(str(error)) from error
+    return InferenceServerException(str(error))
 
 
 def look_up(handle: object) -> Region:
     """The region of a shared-memory handle; InferenceServerException when it is none of ours."""
-    with region_errors():
+    try:
         return lookup(handle)
+    except RegionError as error:
+        raise client_error_of(error) from error
 
 
 class Answer(NamedTuple):
@@ -59,8 +56,10 @@ class Answer(NamedTuple):
 
     def read_into(self, results: dict[Any, list[Any]]) -> None:
         """Fill the dict that ``run`` returns; v1's client errors where the reply does not fit."""
-        with region_errors():
+        try:
             result.read_into(results, self.options, self.reply)
+        except RegionError as error:
+            raise client_error_of(error) from error
 
 
 class Sent(NamedTuple):
@@ -225,8 +224,10 @@ class InferSession(ServerSession):
         with self._lock:
             self.correlation_id = options.correlation_id or self.correlation_id
             correlation_id = self.correlation_id
-        with region_errors():
+        try:
             bound = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
+        except RegionError as error:
+            raise client_error_of(error) from error
         client_id = self._requests.next_id() if streaming_id else 0
         made = request.build(options, bound, self.model_version, correlation_id, client_id)
         return Sent(options, made, next_request_id(), started, perf_counter_ns() - started)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
-from typing import Any, Collection, Iterator, NamedTuple, Pattern
+from typing import Any, Collection, NamedTuple, Pattern
 
 import grpc
 from tritonclient.utils import InferenceServerException
@@ -146,12 +145,22 @@ def call_of(error: Any) -> tuple[Any, str | None]:
     return error.code(), error.details()
 
 
-@contextmanager
-def as_faults(regions: Collection[str] = ()) -> Iterator[None]:
-    """Errors of gRPC and tritonclient inside become faults, chained; see in_users_words."""
-    try:
-        yield
-    except (grpc.RpcError, InferenceServerException) as error:
-        raise in_users_words(fault_of(*call_of(error)), regions) from error
-    except grpc.FutureCancelledError as error:  # a user of client() closed it meanwhile
-        raise transport_fault(StatusCode.CANCELLED, "Channel closed!") from error
+class as_faults:  # noqa: N801 - reads as the statement it makes
+    """Errors of gRPC and tritonclient inside become faults, chained; see in_users_words.
+
+    A class, and no generator, because every call of the hot path enters one.
+    """
+
+    __slots__ = ("_regions",)
+
+    def __init__(self, regions: Collection[str] = ()) -> None:
+        self._regions = regions
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, (grpc.RpcError, InferenceServerException)):
+            raise in_users_words(fault_of(*call_of(error)), self._regions) from error
+        if isinstance(error, grpc.FutureCancelledError):  # a user of client() closed it meanwhile
+            raise transport_fault(StatusCode.CANCELLED, "Channel closed!") from error

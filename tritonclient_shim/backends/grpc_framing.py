@@ -48,7 +48,7 @@ def encode_request(call: InferCall) -> bytes:
     total = len(parts[0]) + len(parts[1])
     for tensor in call.inputs:
         if tensor.shm is None:
-            size = sum(map(byte_size, tensor.chunks))
+            size = tensor.byte_size
             prefix = _RAW_INPUT + varint(size)
             total += len(prefix) + size
             parts.append(prefix)
@@ -58,13 +58,6 @@ def encode_request(call: InferCall) -> bytes:
             f"Request has byte size {total} which exceed gRPC's byte size limit {LIMIT}."
         )
     return b"".join(parts)
-
-
-def byte_size(chunk: Buffer) -> int:
-    """Any buffer → its length in bytes."""
-    if type(chunk) is bytes:
-        return len(chunk)
-    return int(memoryview(chunk).nbytes)
 
 
 def varint(value: int) -> bytes:
@@ -135,10 +128,12 @@ NO_SHM = ShmUse()
 
 def shm_use(call: InferCall) -> ShmUse:
     """InferCall → its use of shared memory."""
+    slices = [spec.shm for spec in call.outputs if spec.shm is not None]
+    slices += [tensor.shm for tensor in call.inputs if tensor.shm is not None]
+    if not slices:
+        return NO_SHM
     outputs = frozenset(spec.name for spec in call.outputs if spec.shm is not None)
-    slices = [spec.shm for spec in call.outputs] + [tensor.shm for tensor in call.inputs]
-    regions = frozenset(shm.region for shm in slices if shm is not None)
-    return ShmUse(outputs, regions) if regions else NO_SHM
+    return ShmUse(outputs, frozenset(shm.region for shm in slices))
 
 
 def decode_reply(data: Buffer, in_shm: frozenset[str] = frozenset()) -> InferReply:

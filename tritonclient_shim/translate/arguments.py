@@ -17,6 +17,8 @@ def unsigned(value: Any, mask: int, position: int) -> int:
     bools and NumPy integers are integers; everything else raises ``ctypes.ArgumentError``
     naming the ``position`` the argument had in v1's C call.
     """
+    if type(value) is int:
+        return value & mask
     try:
         return operator.index(value) & mask
     except TypeError as cause:
@@ -46,6 +48,8 @@ def text(value: Any, what: str, position: int) -> str:
     Everything else raises ``ctypes.ArgumentError`` as for :func:`unsigned`, except None, which
     ended v1's process (v1 E.6) and is an InferenceServerException that names ``what``.
     """
+    if type(value) is str and value.isascii() and "\0" not in value:
+        return value
     if value is None:
         raise InferenceServerException(f"{what} must be str or bytes, got None")
     try:

@@ -32,16 +32,16 @@ def lower(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall
     """A request and the model it is for → the v2 call; ServerFault where v1's server refused."""
     batch = request.batch_size
     return InferCall(
-        model_name=profile.name,
-        model_version=version(profile.name, request.model_version, protocol),
-        inputs=tuple(_tensor(profile, item, batch) for item in request.inputs),
-        outputs=_outputs(profile, request),
-        request_id=str(request.id) if request.id else "",
-        sequence_id=request.correlation_id,
-        sequence_start=bool(request.flags & FLAG_SEQUENCE_START),
-        sequence_end=bool(request.flags & FLAG_SEQUENCE_END),
-        priority=request.priority,
-        timeout_us=request.timeout_us,
+        profile.name,
+        version(profile.name, request.model_version, protocol),
+        tuple([_tensor(profile, item, batch) for item in request.inputs]),
+        _outputs(profile, request),
+        str(request.id) if request.id else "",
+        request.correlation_id,
+        bool(request.flags & FLAG_SEQUENCE_START),
+        bool(request.flags & FLAG_SEQUENCE_END),
+        request.priority,
+        request.timeout_us,
     )
 
 
@@ -96,7 +96,7 @@ def _outputs(profile: ModelProfile, request: V1Request) -> tuple[OutputSpec, ...
 
 def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> OutputSpec:
     if not item.class_count:
-        return OutputSpec(item.name, shm=item.shm)
+        return OutputSpec(item.name, 0, item.shm)
     spec = profile.outputs.get(item.name)
     if spec is None:
         return OutputSpec(item.name)  # the server says that it does not know it

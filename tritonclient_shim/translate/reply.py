@@ -90,6 +90,8 @@ def _text(shape: Sequence[int]) -> str:
 
 
 def _byte_size(spec: TensorSpec, tensor: TensorOut, dims: tuple[int, ...], batch_size: int) -> int:
+    if type(tensor.data) is bytes:
+        return len(tensor.data)
     if tensor.data is not None:
         return memoryview(tensor.data).nbytes
     return batch_size * lower.byte_size(spec.datatype, dims)

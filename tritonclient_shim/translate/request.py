@@ -19,6 +19,7 @@ from tritonclient_shim.translate.tensors import (
     array_chunk,
     byte_size_of_one,
     check_input_type,
+    plain_chunks,
 )
 
 RAW = (1,)
@@ -84,7 +85,7 @@ def parse_options(
     corr_id = arguments.unsigned(corr_id, arguments.UINT64, 4)
     priority = arguments.unsigned(priority, arguments.UINT32, 5)
     timeout_us = arguments.unsigned(timeout_us, arguments.UINT64, 6)
-    plans = tuple(_output(profile, key, value, look_up) for key, value in outputs.items())
+    plans = tuple([_output(profile, key, value, look_up) for key, value in outputs.items()])
     _check_batch_size(profile, batch_size)
     return Options(plans, batch_size, flags, corr_id, priority, timeout_us)
 
@@ -101,6 +102,8 @@ def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:
 
 def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> OutputPlan:
     """One entry of ``outputs`` → its plan, tried in v1's order (v1 §3.8)."""
+    if type(value) is tuple and value == RAW:
+        return OutputPlan(key, V1Output(_output_name(profile, key)))
     sequence = isinstance(value, (list, tuple))
     if len(value) == 2 and sequence and value[0] == RAW:
         return _shm_output(profile, key, value[1], look_up)
@@ -155,7 +158,7 @@ def bind_inputs(
     for name in profile.inputs:
         if name not in bound:
             raise _too_few(name, batch_size, 0)
-    return tuple(bound[name] for name in profile.inputs)
+    return tuple([bound[name] for name in profile.inputs])
 
 
 def _arrays(
@@ -169,6 +172,9 @@ def _arrays(
     shape = shapes[name] = tuple(arrays[0].shape)
     expected = byte_size_of_one(spec, shape)
     limit = 1 if spec.is_shape_tensor else batch_size
+    plain = plain_chunks(arrays, expected) if len(arrays) == limit else None
+    if plain is not None:
+        return V1Input(name, shape, plain, limit * (expected or 0))
     chunks: list[Buffer] = []
     total = 0
     for array in arrays:
@@ -266,13 +272,13 @@ def build(
 ) -> V1Request:
     """Options and bound inputs → the request."""
     return V1Request(
-        model_version=model_version,
-        batch_size=max(1, options.batch_size),
-        inputs=inputs,
-        outputs=tuple(plan.output for plan in options.outputs),
-        correlation_id=correlation_id,
-        flags=options.flags,
-        priority=options.priority,
-        timeout_us=options.timeout_us,
-        id=id,
+        model_version,
+        options.batch_size or 1,
+        inputs,
+        tuple([plan.output for plan in options.outputs]),
+        correlation_id,
+        options.flags,
+        options.priority,
+        options.timeout_us,
+        id,
     )

@@ -80,6 +80,8 @@ def private(data: Buffer, dtype: np.dtype[Any]) -> Array:
 
     Copied unless the bytes are already ours alone (a writable buffer) and aligned.
     """
+    if type(data) is bytes:
+        return np.frombuffer(data, dtype).copy() if data else np.empty(0, dtype)
     if not memoryview(data).nbytes:
         return np.empty(0, dtype)
     array = np.frombuffer(data, dtype)

@@ -19,12 +19,16 @@ _WANTED = (
     "(representing the shared memory handle) and list (representing the shape of the input tensor)"
 )
 
+#: Element kinds whose arrays offer their memory as a buffer.
+_BUFFERS = "biufc"
 #: Element kinds whose arrays offer no buffer; their memory is reached as integers.
 _NO_BUFFER = "mM"
 
 
 def check_input_type(name: Any, value: Any) -> None:
     """A value of ``inputs``: list of arrays, handle, or (handle, shape); else v1's text (§3.3)."""
+    if type(value) is list and _only_arrays(value):
+        return
     if is_handle(value):
         return
     if isinstance(value, (list, tuple)):
@@ -37,6 +41,10 @@ def check_input_type(name: Any, value: Any) -> None:
     raise InferenceServerException(f"input '{shown}' {_WANTED}")
 
 
+def _only_arrays(values: list[Any]) -> bool:
+    return {*map(type, values)} == {np.ndarray}
+
+
 def byte_size_of_one(spec: TensorSpec, shape: tuple[int, ...]) -> int | None:
     """Bytes of one batch entry of ``shape``; None for strings.
 
@@ -46,6 +54,15 @@ def byte_size_of_one(spec: TensorSpec, shape: tuple[int, ...]) -> int | None:
     if itemsize == 0:
         return None
     return prod(shape) * itemsize if shape else 0
+
+
+def plain_chunks(arrays: Any, expected: int | None) -> tuple[Buffer, ...] | None:
+    """Arrays that are chunks as they are, each of ``expected`` bytes; None if one is not."""
+    for array in arrays:
+        plain = array.dtype.kind in _BUFFERS and array.flags.c_contiguous
+        if not plain or array.nbytes != expected:
+            return None
+    return tuple(arrays)
 
 
 def array_chunk(array: np.ndarray[Any, Any], spec: TensorSpec) -> tuple[Buffer, int]:
