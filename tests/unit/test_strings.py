@@ -101,3 +101,19 @@ def test_malformed(data: bytes) -> None:
         strings.deserialize(data)
     with pytest.raises(ValueError, match="malformed string tensor"):
         strings.wire_length(data, 2)
+
+
+def test_runs_of_equal_lengths_are_exact() -> None:
+    """Elements of one length are read together: every mixture comes back as it was sent."""
+    mixture = [b""] * 20 + [b"ab"] * 9 + [b"a\0b"] * 2000 + [b"\xff"] + [b"cd"] * 8 + [b""]
+    for values in (mixture, mixture[::-1], [b"same"] * 3000, [b"x" * (i % 5) for i in range(500)]):
+        array = np.array(values, dtype=object)
+        assert strings.deserialize(strings.serialize(array)) == values
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4, 5, 7])
+def test_a_run_that_is_cut_short_is_refused(cut: int) -> None:
+    """A string tensor that ends within an element is malformed, in a run as well."""
+    whole = strings.serialize(np.array([b"same"] * 100, dtype=object))
+    with pytest.raises(ValueError, match="malformed string tensor"):
+        strings.deserialize(whole[:-cut])

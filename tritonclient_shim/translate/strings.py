@@ -43,15 +43,14 @@ def elements(array: np.ndarray[Any, Any]) -> list[bytes]:
     values = array.ravel(order="C").tolist()
     if array.dtype.kind == "S":
         return values  # type: ignore[no-any-return]
-    return [_element(value) for value in values]
+    return [value.encode() if type(value) is str else _element(value) for value in values]
 
 
 def serialize(array: np.ndarray[Any, Any]) -> bytes:
     """Array of dtype object, S or U → wire form of all its elements in C order."""
     values = elements(array)
-    prefixes = _Prefixes()
     parts: list[bytes] = [b""] * (2 * len(values))
-    parts[0::2] = [prefixes[len(value)] for value in values]
+    parts[0::2] = map(_Prefixes().__getitem__, map(len, values))
     parts[1::2] = values
     return b"".join(parts)
 
@@ -62,16 +61,43 @@ def deserialize(data: Buffer) -> list[bytes]:
     end = len(buffer)
     values: list[bytes] = []
     unpack = _LENGTH.unpack_from
-    offset = 0
+    offset, last, repeated = 0, -1, 0
     while offset < end:
         if offset + 4 > end:
             raise ValueError(_broken(offset, end))
-        start = offset + 4
-        offset = start + unpack(buffer, offset)[0]
+        length = unpack(buffer, offset)[0]
+        repeated = repeated + 1 if length == last else 0
+        if repeated == _RUN:
+            run = _run(buffer, offset, length)
+            values += run
+            offset += len(run) * (4 + length)
+            repeated = 0
+            continue
+        last, start = length, offset + 4
+        offset = start + length
         values.append(buffer[start:offset])
     if offset != end:
         raise ValueError(_broken(offset, end))
     return values
+
+
+def _run(buffer: bytes, offset: int, length: int) -> list[bytes]:
+    """The next elements that all have this length: at least one, at most _WINDOW."""
+    step = 4 + length
+    most = min(_WINDOW, max(1, (len(buffer) - offset) // step))
+    if not length or most == 1:
+        return [buffer[offset + 4 : offset + step]]
+    lengths = np.ndarray((most,), "<u4", buffer, offset, (step,))
+    other = np.flatnonzero(lengths != length)
+    count = int(other[0]) if other.size else most
+    elements: list[bytes] = np.ndarray((count,), f"V{length}", buffer, offset + 4, (step,)).tolist()
+    return elements
+
+
+#: So many elements of one length in a row make it worth to look for more of them at once.
+_RUN = 8
+#: The most that are looked at together, so that a short run costs little.
+_WINDOW = 1024
 
 
 def _broken(offset: int, end: int) -> str:
