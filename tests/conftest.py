@@ -12,6 +12,9 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from testbed import PyTritonServer, TritonServer  # noqa: E402  (the line above makes it importable; an installed package comes first)
 
+# The servers are on this machine, whatever proxy leads out of it.
+os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), "127.0.0.1,localhost"]))
+
 StartTriton = Callable[..., TritonServer]
 
 

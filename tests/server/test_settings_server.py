@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grpc_listener import Listener
-from infer_cases import ONE, fp32
+from infer_cases import ONE, fp32, number
 from relays import Relay
 
 from tensorrtserver.api import (
@@ -58,6 +58,20 @@ def test_network_timeout(url: str, protocol: int) -> None:
             context.get_async_run_results(request, True)
         assert caught.value.message() == LATE[protocol]
     assert live(url, protocol)
+
+
+def test_stream_has_no_time_limit(triton: Any) -> None:
+    """A stream may last: the time limit of calls is not its own, its metadata are."""
+    configure(network_timeout=0.6, grpc_metadata={"x": "y"})
+    with InferContext(triton.grpc, 1, "slow", streaming=True) as context:
+        assert number(context.run(fp32(1), ONE)) == 1
+
+
+def test_pipelined_calls(url: str, protocol: int) -> None:
+    """Calls that are sent together, as for a server's status, work with metadata and limits."""
+    configure(network_timeout=50, grpc_metadata={"x": "y"}, http_headers={"X": "y"})
+    with ServerStatusContext(url, protocol) as context:
+        assert "simple" in context.get_server_status().model_status
 
 
 def test_timeout_is_of_the_unwrapped_client_too(url: str, protocol: int) -> None:

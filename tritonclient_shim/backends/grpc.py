@@ -27,6 +27,7 @@ def open_backend(
     del headers
     try:
         from tritonclient_shim.backends.grpc_backend import GrpcBackend
+        from tritonclient_shim.backends.grpc_connection import route_to
     except (ImportError, RuntimeError) as missing:  # tritonclient turns one into the other
         raise ImportError(_MISSING) from missing
-    return GrpcBackend(endpoint, settings)
+    return GrpcBackend(route_to(endpoint, settings))

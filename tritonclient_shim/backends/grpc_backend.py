@@ -12,10 +12,10 @@ from tritonclient_shim.backends.base import Done, Outcome, StreamEnd, StreamRepl
 from tritonclient_shim.backends.grpc_async import elsewhere, when_done
 from tritonclient_shim.backends.grpc_connection import (
     Connection,
+    Route,
     connect,
     discard,
     is_closed,
-    route_to,
 )
 from tritonclient_shim.backends.grpc_errors import (
     StatusCode,
@@ -30,7 +30,6 @@ from tritonclient_shim.backends.grpc_stream import GrpcStream
 from tritonclient_shim.backends.wire_names import wire_region_name
 from tritonclient_shim.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.model import (
-    Endpoint,
     IndexRow,
     InferCall,
     InferReply,
@@ -39,7 +38,6 @@ from tritonclient_shim.model import (
     RegisteredRegion,
     ServerMetadata,
 )
-from tritonclient_shim.settings import DEFAULTS, Settings
 
 T = TypeVar("T")
 #: Configurations asked for at the same time.
@@ -53,9 +51,9 @@ class GrpcBackend:
     outlives them.
     """
 
-    def __init__(self, endpoint: Endpoint, settings: Settings = DEFAULTS) -> None:
-        self.endpoint = endpoint
-        self._route = route_to(endpoint, settings)
+    def __init__(self, route: Route) -> None:
+        self.endpoint = route.endpoint
+        self._route = route
         self._closed = False
         self._lent: tuple[Connection, Any] | None = None
 

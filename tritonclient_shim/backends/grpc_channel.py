@@ -17,7 +17,7 @@ from tritonclient_shim.backends import grpc_messages as messages
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.backends.grpc_async import when_done
 from tritonclient_shim.backends.grpc_backend import GrpcBackend
-from tritonclient_shim.backends.grpc_connection import Connection
+from tritonclient_shim.backends.grpc_connection import Connection, route_to
 from tritonclient_shim.backends.grpc_errors import StatusCode, caused, fault_of, in_users_words
 from tritonclient_shim.backends.grpc_framing import ShmUse, decode_reply
 from tritonclient_shim.errors import Fault
@@ -29,6 +29,7 @@ _SERVICE = "/inference.GRPCInferenceService/"
 
 #: The address of a channel is the user's secret; all channels share this endpoint.
 CHANNEL = Endpoint(GRPC, "channel")
+_NO_ROUTE = route_to(CHANNEL)  # settings do not reach a user's channel
 
 ConfigOutcome = Union[ModelConfigDocument, Fault]
 
@@ -219,7 +220,7 @@ class ChannelBackend(GrpcBackend):
     """A v2 server for one call of a channel's user, however many calls it takes."""
 
     def __init__(self, connection: ChannelConnection, options: CallOptions) -> None:
-        super().__init__(CHANNEL)
+        super().__init__(_NO_ROUTE)
         self.bound = BoundConnection(connection, options)
 
     def model_config_async(self, name: str, done: Callable[[ConfigOutcome], None]) -> None:

@@ -62,7 +62,7 @@ def route_to(endpoint: Endpoint, settings: Settings = DEFAULTS) -> Route:
     found = _routes.get(key)
     if found is None:
         grpc_credentials.check(files)
-        dressing = Dressing(*asked) if any(asked) else None
+        dressing = None if asked == (None, (), None) else Dressing(*asked)
         found = _routes.setdefault(key, Route(endpoint, settings, files, dressing))
     return found
 

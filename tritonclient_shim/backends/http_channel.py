@@ -64,7 +64,7 @@ class Channel:
         The pieces of ``body``, one after the other, are read when it runs. ``headers`` must be
         others than the channel's own.
         """
-        first = b"" if self._plugin else head_lines(headers)
+        first = head_lines(headers) if self._plugin is None else b""
         return self._exchange(method, path, first, self._end(headers), body)
 
     def _exchange(
