@@ -95,7 +95,7 @@ def _run(buffer: bytes, offset: int, length: int) -> list[bytes]:
 
 
 #: So many elements of one length in a row make it worth to look for more of them at once.
-_RUN = 8
+_RUN = 16
 #: The most that are looked at together, so that a short run costs little.
 _WINDOW = 1024
 
