@@ -13,6 +13,7 @@ import queue
 import sys
 import threading
 import traceback
+from functools import partial
 from typing import Any, Callable, Generic, TypeVar
 
 from tritonclient_shim.errors import InferenceServerException
@@ -94,11 +95,17 @@ class Request(Generic[_T]):
 
 
 class InFlight(Generic[_T]):
-    """The table of asynchronous requests of one context, by client request id (v1 §4.5)."""
+    """The table of asynchronous requests of one context, by client request id (v1 §4.5).
+
+    Three threads meet here for every request: the caller's, the backend's and the callbacks'.
+    What each does is one operation on the table or one assignment, both atomic; the lock is
+    only for those who wait.
+    """
 
     def __init__(self) -> None:
         self._table: dict[int, Request[_T]] = {}
         self._changed = threading.Condition()
+        self._waiters = 0
         self._callbacks = CallbackThread()
         self._delivered = 0
         self._closed = False
@@ -108,37 +115,47 @@ class InFlight(Generic[_T]):
 
     def add(self, request_id: int, context: _T, callback: Callback | None) -> None:
         """Enter a request before it is sent, so that its completion finds it."""
-        with self._changed:
-            self._table[request_id] = Request(context, callback)
+        self._table[request_id] = Request(context, callback)
 
     def forget(self, request_id: int) -> None:
         """Take back a request that could not be sent."""
-        with self._changed:
-            self._table.pop(request_id, None)
+        self._table.pop(request_id, None)
 
     def complete(self, request_id: int, outcome: Any) -> None:
         """A backend's report; called once per request, from any thread."""
-        with self._changed:
-            request = self._table.get(request_id)
-            if request is None or self._closed:
-                return
-            request.outcome = outcome
-            self._changed.notify_all()
+        request = self._table.get(request_id)
+        if request is None or self._closed:
+            return
+        request.outcome = outcome
+        self._tell()
         if request.callback is not None:
-            self._callbacks.post(lambda: self._deliver(request_id, request))
+            self._callbacks.post(partial(self._deliver, request_id, request))
 
     def _deliver(self, request_id: int, request: Request[_T]) -> None:
-        with self._changed:
-            if self._closed:
-                return
-            request.called = True
+        if self._closed:
+            return
+        request.called = True
         try:
             assert request.callback is not None
             request.callback(request_id)
         finally:
+            self._delivered += 1  # by the callback thread alone
+            self._tell()
+
+    def _tell(self) -> None:
+        """Wake whoever waits. A waiter counts itself first and looks afterwards, so that a
+        change is seen by it or by this test."""
+        if self._waiters:
             with self._changed:
-                self._delivered += 1
                 self._changed.notify_all()
+
+    def _wait_until(self, happened: Callable[[], bool]) -> None:
+        with self._changed:
+            self._waiters += 1
+            try:
+                self._changed.wait_for(lambda: self._closed or happened())
+            finally:
+                self._waiters -= 1
 
     def take(self, request_id: int, wait: bool | None) -> Request[_T] | None:
         """The completed request, removed from the table; None when not ready and not waiting.
@@ -147,54 +164,56 @@ class InFlight(Generic[_T]):
         with a callback only from the moment its callback runs (v1 §2.3, §5). True and False, the
         call of 1.4-1.7, do not ask for the callback: they may be used inside another one.
         """
-        with self._changed:
-            request = self._table.get(request_id)
-            if request is None or (wait is None and request.callback and not request.called):
-                raise InferenceServerException(_UNKNOWN_ID)
-            if request.outcome is None:
-                if wait is False:
-                    return None
-                self._changed.wait_for(lambda: request.outcome is not None or self._closed)
-            if self._closed:
-                raise InferenceServerException("InferContext is closed")
-            if self._table.pop(request_id, None) is None:  # another thread fetched it meanwhile
-                raise InferenceServerException(_UNKNOWN_ID)
-            return request
+        request = self._table.get(request_id)
+        if request is None or (wait is None and request.callback and not request.called):
+            raise InferenceServerException(_UNKNOWN_ID)
+        if request.outcome is None:
+            if wait is False:
+                return None
+            self._wait_until(lambda: request.outcome is not None)
+        self._check_open()
+        if self._table.pop(request_id, None) is None:  # another thread fetched it meanwhile
+            raise InferenceServerException(_UNKNOWN_ID)
+        return request
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InferenceServerException("InferContext is closed")
 
     def ready(self, wait: bool) -> int | None:
         """Lowest id of a completed request without callback; it stays in the table (v1 §2.2)."""
-        with self._changed:
-            while True:
-                if not self._table:
-                    raise InferenceServerException(_NONE_SENT)
-                plain = [i for i, request in self._table.items() if request.callback is None]
-                if not plain:
-                    raise InferenceServerException(_ONLY_CALLBACKS)
-                done = [i for i in plain if self._table[i].outcome is not None]
-                if done or not wait:
-                    return min(done, default=None)
-                self._changed.wait()
-                if self._closed:
-                    raise InferenceServerException("InferContext is closed")
+        if wait and self._plain() and not self._done():
+            self._wait_until(lambda: bool(self._done()) or not self._plain())
+            self._check_open()
+        if not self._table:
+            raise InferenceServerException(_NONE_SENT)
+        if not self._plain():
+            raise InferenceServerException(_ONLY_CALLBACKS)
+        return min(self._done(), default=None)
+
+    def _plain(self) -> dict[int, Request[_T]]:
+        """The requests without callback."""
+        return {i: request for i, request in list(self._table.items()) if not request.callback}
+
+    def _done(self) -> list[int]:
+        return [i for i, request in self._plain().items() if request.outcome is not None]
 
     def close(self, wait_for_next: bool = False) -> None:
-        """Drop every request; no callback is called afterwards.
+        """Drop every request; no callback is started afterwards.
 
         ``wait_for_next`` first waits for the next completion, and its callback, if any
         request with a callback is outstanding: v1's close over gRPC (v1 §5). A forked child
         does not wait: the answers go to its parent.
         """
-        with self._changed:
-            here = os.getpid() == self._pid and not self._callbacks.is_current()
-            if wait_for_next and here:
-                seen = self._delivered
-                self._changed.wait_for(
-                    lambda: self._closed or self._delivered > seen or not self._waiting()
-                )
-            self._closed = True
-            self._table.clear()
-            self._changed.notify_all()
+        here = os.getpid() == self._pid and not self._callbacks.is_current()
+        if wait_for_next and here:
+            seen = self._delivered
+            self._wait_until(lambda: self._delivered > seen or not self._expected())
+        self._closed = True
+        self._table.clear()
+        self._tell()
         self._callbacks.stop()
 
-    def _waiting(self) -> bool:
-        return any(request.callback and not request.called for request in self._table.values())
+    def _expected(self) -> bool:
+        """Is any callback still to be called?"""
+        return any(one.callback and not one.called for one in list(self._table.values()))
