@@ -59,16 +59,21 @@ class _Accounting:
         self._path = path
         self._forbidden = forbidden
         self._recorder: Recorder = Recorder()
+        self._before: Mapping[Use, int] = {}
         usage.start(self._recorder)
         notice.forget()
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """What the test's fixtures use is the test's."""
+        self._before = self._recorder.counts()
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        """Fail the test when it has used what it must not."""
-        before = self._recorder.counts()
+        """Fail the test when it, or a fixture made for it, has used what it must not."""
         outcome: Any = yield
         outcome.get_result()
-        found = self._new(before)
+        found = self._new(self._before)
         if found:
             pytest.fail("\n".join(["uses of the retired API:", *found]), pytrace=False)
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_scripts import python
 
-sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-
-from scripts import python  # noqa: E402
-
-from tritonclient_shim.notice.registry import ENTRIES  # noqa: E402
+from tritonclient_shim.notice.registry import ENTRIES
 
 SCRIPT = """\
 from tensorrtserver.api import *

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-
-from scripts import python, shim  # noqa: E402
+from cli_scripts import python, shim
 
 OLD = """\
 import argparse
@@ -123,7 +118,8 @@ def test_modules_of_2019_beside_the_script(tmp_path: Path) -> None:
     """What the script imports may have an attribute named async too."""
     (tmp_path / "helper.py").write_text("def f(flags):\n    return flags.async\n")
     (tmp_path / "script.py").write_text(
-        "from argparse import Namespace\nfrom helper import f\nprint(f(Namespace(**{'async': 7})))\n"
+        "from argparse import Namespace\nfrom helper import f\n"
+        "print(f(Namespace(**{'async': 7})))\n"
     )
     assert shim(tmp_path, "run", "script.py").stdout == "7\n"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,15 +12,12 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
+from guide_blocks import GUIDE, ROOT, Pair, anchors, at, plain, read
 
-sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-
-from guide_blocks import GUIDE, ROOT, Pair, anchors, at, plain, read  # noqa: E402
-
-from tensorrtserver.api import InferContext, ServerHealthContext  # noqa: E402
-from testbed import TritonServer, environment  # noqa: E402
-from tritonclient_shim import notice  # noqa: E402
-from tritonclient_shim.notice.registry import ENTRIES  # noqa: E402
+from tensorrtserver.api import InferContext, ServerHealthContext
+from testbed import TritonServer, environment
+from tritonclient_shim import notice
+from tritonclient_shim.notice.registry import ENTRIES
 
 PRELUDES, PAIRS, SHOWN = read()
 MODELS = (

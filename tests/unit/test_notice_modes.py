@@ -159,9 +159,7 @@ def test_error_names_the_use(tmp_path: Path) -> None:
 def test_options_of_the_user_win(tmp_path: Path, mode: str) -> None:
     """-W decides in every mode: it silences, and ``always`` shows every use again."""
     text = (
-        "from tensorrtserver.api import *\n"
-        "for _ in range(3):\n"
-        "    ProtocolType.from_str('http')\n"
+        "from tensorrtserver.api import *\nfor _ in range(3):\n    ProtocolType.from_str('http')\n"
     )
     silent = run(tmp_path, text, "-W", "ignore::DeprecationWarning", TRITON_SHIM_WARNINGS=mode)
     assert silent.stderr == ""

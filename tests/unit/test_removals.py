@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
 import warnings
@@ -24,10 +25,8 @@ def own_table(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @fail_if_not_removed
 def guarded(function: Any) -> None:
     """Call a function of ours, whatever it says to being called with nothing."""
-    try:
+    with contextlib.suppress(TypeError):
         function()
-    except TypeError:
-        pass
 
 
 def test_nothing_of_ours_outlives_its_removal() -> None:

@@ -48,7 +48,8 @@ CASES = {
     "dynamic import": ("__import__('tensorrtserver.api')\n", ["1:TS009"]),
     "method of a variable": (STAR + "ctx = InferContext(u, p, m)\n" + RUN, ["3:TS051"]),
     "method of an attribute": (
-        STAR + "class A:\n  def f(self):\n    self.c = InferContext(u, p, m)\n    self.c.run(i, o)\n",
+        STAR
+        + "class A:\n  def f(self):\n    self.c = InferContext(u, p, m)\n    self.c.run(i, o)\n",
         ["5:TS051"],
     ),
     "method in with": (

@@ -23,7 +23,9 @@ def render_for_terminal(found: list[Row], width: int, title: str = "Legacy API i
         from rich.table import Table
     except ImportError:
         return render(found, title)
-    table = Table(*HEADINGS, title=title, show_lines=True)
+    table = Table(title=title, show_lines=True)
+    for heading in HEADINGS:
+        table.add_column(heading, overflow="fold")
     for row in found:
         table.add_row(*cells(row))
     stream = io.StringIO()

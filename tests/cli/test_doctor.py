@@ -1,0 +1,144 @@
+"""``tritonclient-shim doctor``: installation, versions, settings, servers (issue 6.4)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from cli_scripts import shim
+
+from testbed import TritonServer, repository
+from tritonclient_shim import __version__
+from tritonclient_shim.cli import _installed, main
+
+MODELS = ("simple", "classify", "identity_bf16", "sequence_labels", "spare")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
+    """Models of every kind that the doctor judges, one of them decoupled, one not loaded."""
+    folder = tmp_path_factory.mktemp("models")
+    repository.write(folder, MODELS)
+    shutil.copytree(folder / "simple", folder / "decoupled")
+    config = folder / "decoupled" / "config.pbtxt"
+    text = config.read_text("utf-8").replace('"simple"', '"decoupled"')
+    config.write_text(f"{text}\nmodel_transaction_policy {{ decoupled: True }}\n", "utf-8")
+    loaded = [name for name in (*MODELS, "decoupled") if name != "spare"]
+    with TritonServer.start(loaded, repository=folder) as started:
+        yield started
+
+
+def examined(
+    server: TritonServer, protocol: str, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
+    """Exit status and output for the server."""
+    status = main(["doctor", "--url", server.url(protocol), "--protocol", protocol])
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc"])
+def test_server_and_models(
+    server: TritonServer, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names the server, and for each model what is covered, what not, and what to do then."""
+    status, text = examined(server, kind, capsys)
+    lines = {line.strip() for line in text.splitlines()}
+    assert status == 1
+    assert "ok     ready" in lines
+    assert any(line.startswith("ok     it is 'triton', version 2.") for line in lines)
+    assert "ok     model 'classify': covered" in lines
+    assert "note   model 'spare' is not loaded" in lines
+    assert any(line.startswith("WRONG  model 'decoupled': decoupled: v1 had one") for line in lines)
+    assert any(
+        line.startswith("WRONG  model 'identity_bf16': tensor 'INPUT0' is BF16") for line in lines
+    )
+    assert any("'sequence_labels': stateful with labels" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "says"),
+    [
+        ("127.0.0.1:1", "http", "Couldn't connect to server"),
+        ("127.0.0.1:1", "grpc", "Connect Failed"),
+    ],
+)
+def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody there: the text that a script would get, and what to check."""
+    assert main(["doctor", "--url", url, "--protocol", kind]) == 1
+    text = capsys.readouterr().out
+    assert says in text
+    assert "Check address and protocol" in text
+
+
+def test_the_other_protocols_port(server: TritonServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """HTTP spoken to the gRPC port is an error, not an exception."""
+    assert main(["doctor", "--url", server.grpc, "--protocol", "http"]) == 1
+    assert "WRONG" in capsys.readouterr().out
+
+
+def test_healthy_installation(tmp_path: Path) -> None:
+    """Without a server and with nothing wrong: exit status 0, versions, every setting."""
+    done = shim(tmp_path, "doctor")
+    assert done.returncode == 0, done.stdout
+    assert f"tensorrtserver is tritonclient-shim's {__version__}, in " in done.stdout
+    assert "WRONG" not in done.stdout
+    assert "tls = auto  (default; TRITON_SHIM_TLS)" in done.stdout
+
+
+def test_settings_show_where_they_come_from(tmp_path: Path) -> None:
+    """A variable is shown as such, a misspelt one is wrong."""
+    variables = {"TRITON_SHIM_TLS": "on", "TRITON_SHIM_WARNING": "off"}
+    done = shim(tmp_path, "doctor", **variables)
+    assert done.returncode == 1
+    assert "note   tls = on  (environment; TRITON_SHIM_TLS)" in done.stdout
+    assert "did you mean TRITON_SHIM_WARNINGS?" in done.stdout
+
+
+def test_settings_that_cannot_be_used(tmp_path: Path) -> None:
+    """A bad value is named with what was expected, and does not end the doctor."""
+    done = shim(tmp_path, "doctor", TRITON_SHIM_NETWORK_TIMEOUT="soon")
+    assert done.returncode == 1
+    assert "WRONG  TRITON_SHIM_NETWORK_TIMEOUT is 'soon'; expected" in done.stdout
+
+
+def test_nvidias_wheel_is_found(tmp_path: Path) -> None:
+    """NVIDIA's distribution on the import path is wrong, with the commands that help."""
+    metadata = tmp_path / "tensorrtserver-1.11.0.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: tensorrtserver\nVersion: 1.11.0\n")
+    (tmp_path / "tensorrtserver" / "api").mkdir(parents=True)
+    (tmp_path / "tensorrtserver" / "__init__.py").touch()
+    (tmp_path / "tensorrtserver" / "api" / "librequest.so").touch()
+    done = shim(tmp_path, "doctor")
+    assert done.returncode == 1
+    assert f"WRONG  tensorrtserver in {tmp_path / 'tensorrtserver'} is not" in done.stdout
+    assert "it hides tritonclient-shim in" in done.stdout
+    assert "NVIDIA's distribution tensorrtserver 1.11.0 is installed: pip uninstall" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "says"),
+    [
+        ("2.40.0", "ok", "tritonclient 2.40.0"),
+        ("2.39.0", "WRONG", "is too old: >=2.40 is needed"),
+        ("2.99.0", "note", "newer than what is tested (<2.74)"),
+        ("", "WRONG", "tritonclient is not installed: pip install 'tritonclient>=2.40'"),
+    ],
+)
+def test_versions(monkeypatch: pytest.MonkeyPatch, version: str, level: str, says: str) -> None:
+    """Older than supported is wrong, newer than tested is noted, missing is wrong."""
+    monkeypatch.setattr(_installed, "_version", lambda name: version)
+    (finding,) = [one for one in _installed.versions() if "tritonclient" in one.text]
+    assert finding.level == level
+    assert says in finding.text
+
+
+def test_ranges_are_those_of_the_readme() -> None:
+    """The first and last rows of the README's table are within the ranges, as setup.cfg's are."""
+    least, newest = _installed.SUPPORTED["tritonclient"]
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
+    rows = [line.split("|") for line in readme.splitlines() if line.startswith(("| A |", "| F |"))]
+    assert [row[3].strip() for row in rows] == ["2.40", "2.73"]
+    assert (least, newest) == (">=2.40", "<2.74")

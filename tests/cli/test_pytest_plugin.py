@@ -1,0 +1,97 @@
+"""The pytest plugin: a suite's uses counted, tests failed on chosen ids (issue 6.4)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_scripts import python
+
+SUITE = """\
+import pytest
+from tensorrtserver.api import ProtocolType, ServerHealthContext
+
+@pytest.fixture
+def context():
+    return ServerHealthContext("localhost:1", 0)
+
+def test_health(context):
+    pass
+
+def test_protocol():
+    assert ProtocolType.from_str("http") == 0
+
+def test_protocol_again():
+    assert ProtocolType.from_str("http") == 0
+
+def test_modern():
+    pass
+
+def test_failing():
+    ProtocolType.from_str("http")
+    assert False, "its own failure"
+"""
+
+
+def suite(folder: Path, *options: str) -> Any:
+    """Run the suite with the plugin."""
+    (folder / "test_suite.py").write_text(SUITE)
+    plugin = ("-p", "tritonclient_shim.pytest_plugin", "-p", "no:cacheprovider")
+    return python(
+        folder, "-m", "pytest", "-q", *plugin, *options, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"
+    )
+
+
+def outcome(done: Any) -> str:
+    """pytest's last line, without the time."""
+    line: str = done.stdout.strip().splitlines()[-1]
+    return line.partition(" in ")[0]
+
+
+def test_without_options_nothing_changes(tmp_path: Path) -> None:
+    """The plugin alone counts nothing and fails nothing."""
+    done = suite(tmp_path)
+    assert "tritonclient-shim: " not in done.stdout
+    assert outcome(done).startswith("1 failed, 4 passed")
+
+
+def test_fails_each_test_that_uses_an_id(tmp_path: Path) -> None:
+    """Every test that uses a chosen id fails, also when another did before it; its line is told."""
+    done = suite(tmp_path, "--tritonshim-fail-on=ts011")
+    assert outcome(done).startswith("3 failed, 2 passed")
+    assert "TS011 tensorrtserver.api.ProtocolType.from_str at test_suite.py:12" in done.stdout
+    assert "at test_suite.py:15" in done.stdout
+    assert "its own failure" in done.stdout
+
+
+def test_uses_in_fixtures_count(tmp_path: Path) -> None:
+    """What a test's fixtures use while they set it up fails the test too."""
+    done = suite(tmp_path, "--tritonshim-fail-on=TS020", "-k", "health")
+    assert done.returncode == 1
+    assert "TS020 tensorrtserver.api.ServerHealthContext at test_suite.py:6" in done.stdout
+
+
+def test_all_ids(tmp_path: Path) -> None:
+    """``all`` leaves only tests that do not use the old API."""
+    assert outcome(suite(tmp_path, "--tritonshim-fail-on=all", "-k", "modern")).startswith("1 pas")
+    assert suite(tmp_path, "--tritonshim-fail-on=all", "-k", "protocol").returncode == 1
+
+
+def test_report(tmp_path: Path) -> None:
+    """The report has the uses of the whole suite, and a line in pytest's summary tells of it."""
+    done = suite(tmp_path, "--tritonshim-report=usage.json")
+    uses = json.loads((tmp_path / "usage.json").read_text())["uses"]
+    assert [(use["id"], use["line"], use["count"]) for use in uses] == [
+        *(("TS020", 6, 1), ("TS011", 12, 1), ("TS011", 15, 1), ("TS011", 21, 1))
+    ]
+    assert "tritonclient-shim: 4 places use 2 legacy symbols" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--tritonshim-fail-on=TS999"])
+def test_unknown_ids_are_refused(tmp_path: Path, option: str) -> None:
+    """A misspelt id is an error of usage: it would never fail anything."""
+    done = suite(tmp_path, option)
+    assert done.returncode == 4
+    assert "no such id: TS999" in done.stderr

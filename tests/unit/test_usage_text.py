@@ -1,0 +1,49 @@
+"""The report for people, with and without rich (issue 6.3)."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.usage import text
+from tritonclient_shim.usage.rows import Row, summary
+
+ROWS = [
+    Row(ENTRIES["TS051"], "b.py", 7, 2),
+    Row(ENTRIES["TS050"], "a.py", 3, 1),
+    Row(ENTRIES["TS051"], "a.py", 4, 1000),
+]
+
+
+def test_rich_makes_a_table_of_the_terminals_width() -> None:
+    """Where rich is installed every cell is in a table that is no wider than the terminal."""
+    shown = text.render_for_terminal(ROWS, 100)
+    lines = shown.splitlines()
+    assert any(line.startswith("┏") for line in lines)
+    assert max(map(len, lines[: lines.index("")])) <= 100
+    for part in ("TS051", "TS050", "b.py:7", "a.py:4", "1000", "automatic", "by hand"):
+        assert part in shown
+
+
+def test_without_rich_it_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without rich the terminal gets the plain text."""
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert text.render_for_terminal(ROWS, 100) == text.render(ROWS)
+
+
+def test_plain_text_is_grouped_by_id() -> None:
+    """Each symbol once, in the order of the ids, with all its places."""
+    lines = text.render(ROWS).splitlines()
+    assert [line[:5] for line in lines if line.startswith("TS")] == ["TS050", "TS051"]
+    start = lines.index("TS051  tensorrtserver.api.InferContext.run")
+    assert lines[start + 3 : start + 5] == ["       b.py:7  2 times", "       a.py:4  1000 times"]
+
+
+def test_summary_counts_places_and_symbols() -> None:
+    """Places, symbols, and how many of the places could be rewritten by a program."""
+    assert summary(ROWS) == (
+        "3 places use 2 legacy symbols and habits; 1 could be rewritten automatically, 2 by hand."
+    )
+    assert summary([]) == "No use of the legacy API."
