@@ -137,6 +137,7 @@ def repository_index(session: ServerSession, request_id: int) -> pb.ModelReposit
 
 def load(session: ServerSession, model_name: str, request_id: int) -> None:
     """Load or reload a model; returns when it is ready (v1 §6.4)."""
+    _check_path(session, model_name)
     with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
         session.backend.load(model_name)
 
@@ -148,5 +149,12 @@ def unload(session: ServerSession, model_name: str, request_id: int) -> None:
     finishing old ones. That is when a v2 server answers: its versions are then UNLOADING
     or UNAVAILABLE, and it refuses by itself, in v1's words, when one stayed available.
     """
+    _check_path(session, model_name)
     with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
         session.backend.unload(model_name)
+
+
+def _check_path(session: ServerSession, model_name: str) -> None:
+    # v1 §9.1: over HTTP the name was one part of a path, which else matched nothing.
+    if session.endpoint.protocol == HTTP and (not model_name or "/" in model_name):
+        raise session.client_error(NO_CONTROL_STATUS)

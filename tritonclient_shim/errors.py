@@ -9,6 +9,7 @@
 
     Fault                             raised by backends, never seen by users
       ├ ServerFault                   the server answered, and refused
+      │   └ Refusal                   v1's server would have refused; found here, in v1's words
       ├ TransportFault                no usable answer: connection, TLS, DNS, time-out
       └ ForeignFault                  somebody answered who is not a v2 inference server
 """
@@ -25,6 +26,7 @@ __all__ = [
     "Fault",
     "ForeignFault",
     "InferenceServerException",
+    "Refusal",
     "ServerFault",
     "TransportFault",
 ]
@@ -99,6 +101,10 @@ class ServerFault(Fault):
         self.message = message
         self.code = code
         self.status = status or code
+
+
+class Refusal(ServerFault):
+    """What v1's server would have refused, found on this side and already in v1's words."""
 
 
 class TransportFault(Fault):

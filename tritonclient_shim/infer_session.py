@@ -54,6 +54,15 @@ class Answer(NamedTuple):
     options: request.Options
     reply: V1Reply
 
+    @property
+    def has_first(self) -> bool:
+        """Is the first of the outputs there, in the form that was asked for?"""
+        if not self.options.outputs:
+            return False
+        wanted = self.options.outputs[0].output
+        found = next((one for one in self.reply.outputs if one.name == wanted.name), None)
+        return found is not None and (found.classes is None) == (wanted.class_count is None)
+
     def read_into(self, results: dict[Any, list[Any]]) -> None:
         """Fill the dict that ``run`` returns; v1's client errors where the reply does not fit."""
         try:

@@ -12,7 +12,13 @@ from typing import Any, Iterator
 from tritonclient_shim import settings
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault, TransportFault
+from tritonclient_shim.errors import (
+    Fault,
+    InferenceServerException,
+    Refusal,
+    ServerFault,
+    TransportFault,
+)
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.model import Endpoint
 from tritonclient_shim.translate.headers import Headers
@@ -99,7 +105,8 @@ class ServerSession:
         ``debug_details()``.
         """
         if isinstance(fault, ServerFault):
-            message = v1_text(fault.message, asked)
+            worded = isinstance(fault, Refusal)
+            message = fault.message if worded else v1_text(fault.message, asked)
             details = None if message == fault.message else fault.message
             return self.server_error(message, request_id, fault.status, details)
         if isinstance(fault, TransportFault):

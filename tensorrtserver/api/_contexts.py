@@ -110,8 +110,12 @@ class ServerStatusContext(ServerContext):
         verbose: bool = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
-        self._model_name = "" if model_name is None else model_name_of(model_name)
+        self._given_name = model_name
         self._open(url, protocol, verbose, http_headers)
+
+    def _check_arguments(self) -> None:
+        given = self._given_name
+        self._model_name = "" if given is None else model_name_of(given, 6)
 
     def get_server_status(self) -> ServerStatus:
         """The status of the server and of its models, or of the context's one model.

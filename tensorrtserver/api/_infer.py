@@ -13,7 +13,7 @@ from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.infer_session import Answer, InferSession
 from tritonclient_shim.translate import arguments
 from tritonclient_shim.translate.endpoint import parse_url
-from tritonclient_shim.translate.headers import parse_headers, refuse_reserved
+from tritonclient_shim.translate.headers import check_kinds, parse_headers, refuse_reserved
 
 
 class InferContext(AsyncCalls):
@@ -186,9 +186,9 @@ class InferContext(AsyncCalls):
         try:
             answer.read_into(results)
         finally:
-            # v1 §4.4: the first result that can be read tells name and version, and only where
+            # v1 §4.4: the first result that is there tells name and version, and only where
             # there are none: after run() always, after a fetch they may be of an older request.
-            if results and self._last_request_model_name is None:
+            if answer.has_first and self._last_request_model_name is None:
                 self._last_request_model_name = answer.reply.model_name
                 self._last_request_model_version = answer.reply.model_version
         return results
@@ -266,15 +266,18 @@ def _open(
     http_headers: Any,
 ) -> InferSession:
     """The constructor's arguments, checked in v1's order (v1 §3.1) → an open session."""
-    kind = protocol_of(protocol)
+    check_kinds(http_headers)
+    number = int(protocol)
+    address = arguments.text(url, "url", 2, "replace")
+    name = arguments.text(model_name, "model_name", 6)
     version = -1 if model_version is None else arguments.signed64(model_version, 7)
     sequence = arguments.unsigned(correlation_id, arguments.UINT64, 8)
+    kind = protocol_of(number)
     if streaming and kind == "http":
         raise InferenceServerException("Streaming is only allowed with gRPC protocol")
     headers = parse_headers(http_headers, kind)
     refuse_reserved(headers)
-    endpoint = parse_url(url, kind)
-    name = arguments.text(model_name, "model_name", 6)
+    endpoint = parse_url(address, kind)
     session = InferSession(
         endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
     )

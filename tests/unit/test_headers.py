@@ -52,11 +52,19 @@ def test_unusable_entry(entry: object) -> None:
     assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)
 
 
-@pytest.mark.parametrize("entries", ["X-A:1", b"X-A:1", [5], [("X-A", "1")]])
-def test_wrong_type(entries: object) -> None:
+@pytest.mark.parametrize("entries", ["X-A:1", b"X-A:1"])
+def test_one_text(entries: object) -> None:
     """§6.6: a plain str was read letter by letter; the error says what to give instead."""
     with pytest.raises(InferenceServerException, match="expected a list of 'Name:Value' entries"):
         parse_headers(entries)
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+@pytest.mark.parametrize("entries", [[5], [("X-A", "1")], ["A:B", None]])
+def test_wrong_type(entries: list[object], protocol: str) -> None:
+    """§6.6: every entry was encoded, also where none is sent."""
+    with pytest.raises(AttributeError, match="object has no attribute 'encode'"):
+        parse_headers(entries, protocol)
 
 
 def test_grpc_ignores_headers() -> None:

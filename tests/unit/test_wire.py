@@ -40,7 +40,7 @@ def header(batch: int = 1, dims: tuple[int, ...] = (), size: int = 0, **more: An
 
 def lowered(model: ModelProfile, made: Any, size: int) -> V1Request:
     """The request with one buffer of so many bytes."""
-    return wire.to_request(model, -1, made, [bytes(size)])
+    return wire.to_request(model, -1, wire.without_batch(model, made), [bytes(size)])
 
 
 def refusal(model: ModelProfile, made: Any, *data: bytes) -> str:

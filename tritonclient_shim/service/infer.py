@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, Sequence
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault
+from tritonclient_shim.errors import Fault, InferenceServerException, Refusal, ServerFault
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.labels import LabelBook
 from tritonclient_shim.model import (
@@ -47,11 +47,15 @@ class InferService:
     """Answers v1 inference requests for any model of one v2 server; thread-safe.
 
     Model configurations are kept until a request is refused: then they are read again, and
-    the request is repeated once if the configuration has changed.
+    the request is repeated once if the configuration has changed. ``batch_in_dims`` accepts
+    dims that start with the batch size.
     """
 
-    def __init__(self, session: ServerSession, known: KnownModels | None = None) -> None:
+    def __init__(
+        self, session: ServerSession, known: KnownModels | None = None, batch_in_dims: bool = False
+    ) -> None:
         self.session = session
+        self.batch_in_dims = batch_in_dims
         self._known = known or KnownModels()
 
     def infer(self, request: pb.InferRequest, send: Send | None = None) -> pb.InferResponse:
@@ -157,9 +161,23 @@ class Exchange:
         profile = self._profile = self._service.profile(self.model_name)
         if profile.decoupled:
             raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
-        request = wire.to_request(profile, self._version, self._header, self._data(profile))
+        header = self._header
+        if self._service.batch_in_dims:
+            header = wire.without_batch(profile, header)
+        try:
+            request = wire.to_request(profile, self._version, header, self._data(profile))
+        except Refusal:
+            self._check_version()
+            raise
         self._lowered = profile, request
         return lower.lower(profile, request, self._service.session.endpoint.protocol)
+
+    def _check_version(self) -> None:
+        """v1's server looked for the version first; Fault when there is none of this number."""
+        backend = self._service.session.backend
+        version = lower.version(self.model_name, self._version, backend.endpoint.protocol)
+        if version:
+            backend.model_config(self.model_name, version)
 
     def send(self, send: Send) -> Outcome:
         """Lower and send."""

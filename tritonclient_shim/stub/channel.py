@@ -75,7 +75,7 @@ class Calls:
         self.backend = ChannelBackend(connection, options)
         session = _Session(self.backend, known)
         self.control = ControlService(session)
-        self.infer = InferService(session, known.models)
+        self.infer = InferService(session, known.models, batch_in_dims=True)
 
     def last(self) -> Any:
         """gRPC's object for the latest call to the v2 server, None if there was none."""

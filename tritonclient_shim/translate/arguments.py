@@ -42,7 +42,7 @@ def class_count(value: Any) -> int:
         raise TypeError(f"an integer is required (got type {name})") from cause
 
 
-def text(value: Any, what: str, position: int) -> str:
+def text(value: Any, what: str, position: int, errors: str = "strict") -> str:
     """str or UTF-8 bytes → str up to the first NUL, where C strings end.
 
     Everything else raises ``ctypes.ArgumentError`` as for :func:`unsigned`, except None, which
@@ -56,7 +56,7 @@ def text(value: Any, what: str, position: int) -> str:
         encoded = value if isinstance(value, bytes) else value.encode("utf-8")
     except (AttributeError, UnicodeEncodeError) as cause:
         raise ArgumentError(f"argument {position}: {type(cause)}: {cause}") from cause
-    seen: str = encoded.partition(b"\0")[0].decode("utf-8")
+    seen: str = encoded.partition(b"\0")[0].decode("utf-8", errors)
     return seen
 
 

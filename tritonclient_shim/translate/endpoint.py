@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.model import Endpoint
+from tritonclient_shim.translate import arguments
 
 _SCHEME = re.compile(r"(https?|grpcs?)://", re.IGNORECASE)
 _SECURE = frozenset({"https", "grpcs"})
@@ -17,21 +17,11 @@ def parse_url(url: Any, protocol: str) -> Endpoint:
 
     A leading ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` is accepted on either
     protocol; those with an s mean TLS. The host is not looked at: the backend reports a bad
-    one, as v1 did, on the first call (v1 §3.1). Raises InferenceServerException for anything
-    but text, where v1 ended the process.
+    one, as v1 did, on the first call (v1 §3.1). Raises ctypes.ArgumentError for
+    anything but text, InferenceServerException for None, where v1 ended the process.
     """
-    text = _text(url).strip()
+    text = arguments.text(url, "url", 2, "replace").strip()
     scheme = _SCHEME.match(text)
     if scheme is None:
         return Endpoint(protocol, text.rstrip("/"))
     return Endpoint(protocol, text[scheme.end() :].rstrip("/"), scheme[1].lower() in _SECURE)
-
-
-def _text(url: Any) -> str:
-    if isinstance(url, bytes):
-        return url.decode("utf-8", "replace")
-    if not isinstance(url, str):
-        raise InferenceServerException(
-            f"url must be text such as 'localhost:8000', got {type(url).__name__}"
-        )
-    return url

@@ -22,9 +22,11 @@ def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
     colon; of two with the same name, in the same case, the last wins; one with an empty value
     is not sent (v1 §6.6). None, [], () and "" are no headers (v1 §2.3).
 
-    Raises InferenceServerException for entries without a colon or a usable name, and for
+    Raises AttributeError for entries that are no text, InferenceServerException for those
+    without a colon or a usable name, and for
     control characters, where v1 ended the process or let an entry smuggle in further headers.
     """
+    check_kinds(http_headers)
     if protocol != HTTP or not http_headers:
         return ()
     if isinstance(http_headers, (str, bytes)):
@@ -41,11 +43,16 @@ def refuse_reserved(headers: Headers) -> None:
         raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
 
 
+def check_kinds(http_headers: Any) -> None:
+    """Raise AttributeError for an entry that is no text, as v1 did first of all, also for gRPC."""
+    if isinstance(http_headers, (str, bytes)):
+        return
+    for entry in http_headers or ():
+        if not isinstance(entry, (str, bytes)):
+            raise AttributeError(f"'{type(entry).__name__}' object has no attribute 'encode'")
+
+
 def _split(entry: Any) -> tuple[str, str]:
-    if not isinstance(entry, (str, bytes)):
-        raise InferenceServerException(
-            f"HTTP header is of type {type(entry).__name__}; {_EXPECTED}"
-        )
     text = entry if isinstance(entry, str) else entry.decode("utf-8", "replace")
     name, colon, value = text.partition(":")
     if not (colon and _NAME.fullmatch(name.strip())):

@@ -107,7 +107,7 @@ def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> Out
     sequence = isinstance(value, (list, tuple))
     if len(value) == 2 and sequence and value[0] == RAW:
         return _shm_output(profile, key, value[1], look_up)
-    if isinstance(value, tuple) and value == RAW:
+    if value == RAW:
         return OutputPlan(key, V1Output(_output_name(profile, key)))
     if sequence and value[0] == CLASS:
         count = arguments.class_count(value[1])
@@ -166,8 +166,9 @@ def _arrays(
 ) -> V1Input:
     """A list of one array per batch entry → an input; the first array's shape counts."""
     if isinstance(arrays[0], tuple):
-        # v1 §3.3: a list of tuples passed the type check and failed here.
-        raise IndexError("tuple index out of range")
+        # v1 §3.3: a list of tuples passed the type check and was taken for (handle, shape).
+        arrays[1]
+        raise _too_few(name, batch_size, 0)
     spec = profile.inputs[name]
     shape = shapes[name] = tuple(arrays[0].shape)
     expected = byte_size_of_one(spec, shape)
@@ -189,7 +190,8 @@ def _arrays(
         total += size
     if len(chunks) < limit:
         raise _too_few(name, batch_size, len(chunks))
-    return V1Input(name, shape, tuple(chunks), total)
+    # v1 §3.3: no dims on the wire were an unknown shape, not a shape without dimensions.
+    return V1Input(name, shape or None, tuple(chunks), total)
 
 
 def _too_many(name: str, batch_size: int, shape_tensor: bool) -> InferenceServerException:
@@ -236,7 +238,7 @@ def _shared(
     size = region.byte_size
     if spec.datatype == dtypes.STRING.v2 and known is not None:
         size = _string_size(region, prod(known) * (1 if spec.is_shape_tensor else batch_size))
-    return V1Input(name, dims, byte_size=size, shm=ShmSlice(region.name, size))
+    return V1Input(name, dims or None, byte_size=size, shm=ShmSlice(region.name, size))
 
 
 def _string_size(region: Region, count: int) -> int:

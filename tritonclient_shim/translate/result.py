@@ -26,12 +26,13 @@ def read_into(results: dict[Any, list[Any]], options: Options, reply: V1Reply) -
     """
     by_name = {result.name: result for result in reply.outputs}
     for plan in options.outputs:
-        result = by_name.get(plan.output.name)
+        # One output under two keys: v1 gave it to the first and missed it for the second.
+        result = by_name.pop(plan.output.name, None)
         if result is None:
             raise InferenceServerException(f"unable to find result for output '{plan.output.name}'")
         if plan.region is not None and not options.batch_size:
             # v1 §3.5: the region's size was divided by the batch size that was asked for.
-            raise ZeroDivisionError("integer division or modulo by zero")
+            raise ZeroDivisionError("division by zero")
         entries = _entries(plan, result, reply.batch_size, options.batch_size)
         results[plan.key] = entries if options.batch_size else []
 

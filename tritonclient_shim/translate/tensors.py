@@ -32,13 +32,12 @@ def check_input_type(name: Any, value: Any) -> None:
     if is_handle(value):
         return
     if isinstance(value, (list, tuple)):
-        if is_handle(value[0]):  # IndexError for an empty list, as in v1
-            if len(value) == 2 and isinstance(value[1], (list, tuple)):
-                return
-        elif all(isinstance(array, (np.ndarray, tuple)) for array in value):
+        if len(value) == 2 and is_handle(value[0]) and isinstance(value[1], (list, tuple)):
             return
-    shown = name.decode("utf-8", "replace") if isinstance(name, bytes) else name
-    raise InferenceServerException(f"input '{shown}' {_WANTED}")
+        if all(isinstance(array, (np.ndarray, tuple)) for array in value):
+            return
+    # TypeError for a name that is no str, as in v1.
+    raise InferenceServerException("input '" + name + "' " + _WANTED)
 
 
 def _only_arrays(values: list[Any]) -> bool:
@@ -71,6 +70,8 @@ def array_chunk(array: np.ndarray[Any, Any], spec: TensorSpec) -> tuple[Buffer, 
     Object and ``S`` arrays are serialised as strings whatever the tensor's type, as in v1
     (§3.6); ``U`` arrays where the tensor is a string tensor. Nothing else is converted.
     """
+    if not array.size:
+        return b"", 0
     kind = array.dtype.kind
     if kind in "OS" or (kind == "U" and spec.datatype == dtypes.STRING.v2):
         data = strings.serialize(array)

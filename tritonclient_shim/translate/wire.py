@@ -1,6 +1,6 @@
 """v1 wire messages ↔ V1Request and V1Reply, with the checks of v1's server (v1 §3.4, §9).
 
-Refusals are :class:`ServerFault`: over the v1 wire they travel in ``request_status``.
+Refusals are :class:`Refusal`: over the v1 wire they travel in ``request_status``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, Sequence
 
 from tritonclient_shim import dtypes
-from tritonclient_shim.errors import ServerFault
+from tritonclient_shim.errors import Refusal
 from tritonclient_shim.model import (
     Buffer,
     ModelProfile,
@@ -24,8 +24,8 @@ from tritonclient_shim.model import (
 from tritonclient_shim.protos import api_pb2
 
 
-def _refusal(message: str) -> ServerFault:
-    return ServerFault(message, "INVALID_ARGUMENT")
+def _refusal(message: str) -> Refusal:
+    return Refusal(message, "INVALID_ARGUMENT")
 
 
 # --------------------------------------------------------------------------------- request
@@ -39,8 +39,7 @@ def to_request(
 ) -> V1Request:
     """``InferRequestHeader`` and one buffer per input outside shared memory → V1Request.
 
-    Inputs may come without dims, or with the batch size as first of them; both occur in
-    scripts that speak the protocol themselves. Sizes are checked as v1's gRPC endpoint did.
+    Inputs may come without dims. Sizes are checked as v1's gRPC endpoint did.
     """
     check_header(profile, header)
     plain = [item for item in header.input if not item.HasField("shared_memory")]
@@ -68,6 +67,33 @@ def to_request(
             )
         inputs.append(V1Input(item.name, dims, (chunk,), size))
     return _assemble(model_version, header, tuple(inputs))
+
+
+def without_batch(
+    profile: ModelProfile, header: api_pb2.InferRequestHeader
+) -> api_pb2.InferRequestHeader:
+    """A header whose dims may start with the batch size → one whose dims do not.
+
+    Some scripts that speak the protocol themselves write it there; v1's later servers refused
+    them (v1 §3.3), so a server of ours does not call this.
+    """
+    found = [(item, profile.inputs.get(item.name)) for item in header.input]
+    trimmed = [spec is not None and _batched(profile, header, item, spec) for item, spec in found]
+    if not any(trimmed):
+        return header
+    made = api_pb2.InferRequestHeader()
+    made.CopyFrom(header)
+    for item, trim in zip(made.input, trimmed):
+        if trim:
+            del item.dims[0]
+    return made
+
+
+def _batched(profile: ModelProfile, header: Any, item: Any, spec: TensorSpec) -> bool:
+    given = tuple(item.dims)
+    if not profile.batching or given[:1] != (header.batch_size,) or _fits(given, spec.dims):
+        return False
+    return _fits(given[1:], spec.dims)
 
 
 def _assemble(
@@ -120,15 +146,13 @@ def check_header(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> N
 def entry_dims(
     profile: ModelProfile, header: api_pb2.InferRequestHeader, item: Any
 ) -> tuple[int, ...]:
-    """Dims of one batch entry: as given, without a leading batch size, or as configured."""
+    """Dims of one batch entry: as given, or as configured."""
     spec = profile.inputs[item.name]
     given = tuple(item.dims)
     if not given:
         return _configured(profile, spec)
     if _fits(given, spec.dims):
         return given
-    if profile.batching and given[0] == header.batch_size and _fits(given[1:], spec.dims):
-        return given[1:]
     raise _refusal(
         f"unexpected shape for input '{item.name}' for model '{profile.name}'. "
         f"Expected {_text(spec.dims)}, got {_text(given)}"
