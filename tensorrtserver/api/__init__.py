@@ -1,11 +1,14 @@
 """The v1 client API: contexts, exceptions and messages, as of 1.15 and every release before.
 
 Supports ``from tensorrtserver.api import *`` with exactly the names that v1 bound (v1 §1.2);
-``tests/unit/test_star_import.py`` holds the ledger.
+``tests/unit/test_star_import.py`` holds the ledger. The messages, the exception and text_format
+are imported when they are first asked for, which a star import does.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 import tensorrtserver
-from tensorrtserver.api import api_pb2, model_config_pb2, server_status_pb2
 from tensorrtserver.api._contexts import (
     ModelControlContext,
     ModelRepositoryContext,
@@ -17,20 +20,25 @@ from tensorrtserver.api._protocol import ProtocolType
 from tensorrtserver.api._shm_context import SharedMemoryControlContext
 from tensorrtserver.api._star_names import NAMES as _NAMES
 from tensorrtserver.api._strings import serialize_string_tensor
-from tensorrtserver.api.api_pb2 import (
-    DESCRIPTOR,
-    InferRequestHeader,
-    InferResponseHeader,
-    InferSharedMemory,
-)
-from tensorrtserver.api.server_status_pb2 import (
-    ModelRepositoryIndex,
-    ServerStatus,
-    SharedMemoryStatus,
-)
-from tritonclient_shim.errors import InferenceServerException
 
-model__config__pb2 = model_config_pb2  # bound by name since 1.12 (v1 §1.2)
+if TYPE_CHECKING:
+    from google.protobuf import text_format
+
+    from tensorrtserver.api import api_pb2, model_config_pb2, server_status_pb2
+    from tensorrtserver.api import model_config_pb2 as model__config__pb2
+    from tensorrtserver.api.api_pb2 import (
+        DESCRIPTOR,
+        InferRequestHeader,
+        InferResponseHeader,
+        InferSharedMemory,
+    )
+    from tensorrtserver.api.server_status_pb2 import (
+        ModelRepositoryIndex,
+        ServerStatus,
+        SharedMemoryStatus,
+    )
+    from tritonclient_shim.errors import InferenceServerException
+
 globals().update(_NAMES)
 
 __all__ = [
@@ -55,5 +63,37 @@ __all__ = [
     "serialize_string_tensor",
     "server_status_pb2",
     "tensorrtserver",
+    "text_format",
 ]
 __all__ += _NAMES
+
+# Where the names live that are imported when first asked for; None: the module itself.
+_LATER: "dict[str, tuple[str, str | None]]" = {
+    "DESCRIPTOR": ("tensorrtserver.api.api_pb2", "DESCRIPTOR"),
+    "InferRequestHeader": ("tensorrtserver.api.api_pb2", "InferRequestHeader"),
+    "InferResponseHeader": ("tensorrtserver.api.api_pb2", "InferResponseHeader"),
+    "InferSharedMemory": ("tensorrtserver.api.api_pb2", "InferSharedMemory"),
+    "InferenceServerException": ("tritonclient_shim.errors", "InferenceServerException"),
+    "ModelRepositoryIndex": ("tensorrtserver.api.server_status_pb2", "ModelRepositoryIndex"),
+    "ServerStatus": ("tensorrtserver.api.server_status_pb2", "ServerStatus"),
+    "SharedMemoryStatus": ("tensorrtserver.api.server_status_pb2", "SharedMemoryStatus"),
+    "api_pb2": ("tensorrtserver.api.api_pb2", None),
+    "model__config__pb2": ("tensorrtserver.api.model_config_pb2", None),  # since 1.12
+    "model_config_pb2": ("tensorrtserver.api.model_config_pb2", None),
+    "server_status_pb2": ("tensorrtserver.api.server_status_pb2", None),
+    "text_format": ("google.protobuf.text_format", None),  # since 1.12
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    path, attribute = _LATER[name]
+    module = importlib.import_module(path)
+    value = module if attribute is None else getattr(module, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *_LATER})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
+from tensorrtserver.api._below import arguments
 from tritonclient_shim import notice
-from tritonclient_shim.infer_session import Answer, InferSession
-from tritonclient_shim.translate import arguments
+
+if TYPE_CHECKING:
+    from tritonclient_shim.infer_session import Answer, InferSession
 
 _UNSET: Any = object()
 

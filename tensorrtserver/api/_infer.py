@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorrtserver.api._async import AsyncCalls
+from tensorrtserver.api._below import arguments, control, endpoint, errors, headers, infer_session
 from tensorrtserver.api._protocol import protocol_of
-from tritonclient_shim import control, notice
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim import notice
 from tritonclient_shim.ids import next_request_id
-from tritonclient_shim.infer_session import Answer, InferSession
-from tritonclient_shim.translate import arguments
-from tritonclient_shim.translate.endpoint import parse_url
-from tritonclient_shim.translate.headers import check_kinds, parse_headers, refuse_reserved
+
+if TYPE_CHECKING:
+    from tritonclient_shim.infer_session import Answer, InferSession
 
 
 class InferContext(AsyncCalls):
@@ -114,7 +113,7 @@ class InferContext(AsyncCalls):
     def _session(self) -> InferSession:
         if self._ctx is None:
             # v1 ended the process here (v1 §6); known difference ``closed-infer-context``.
-            raise InferenceServerException("InferContext is closed")
+            raise errors.InferenceServerException("InferContext is closed")
         return self._ctx
 
     def _forget_last(self) -> None:
@@ -266,7 +265,7 @@ def _open(
     http_headers: Any,
 ) -> InferSession:
     """The constructor's arguments, checked in v1's order (v1 §3.1) → an open session."""
-    check_kinds(http_headers)
+    headers.check_kinds(http_headers)
     number = int(protocol)
     address = arguments.text(url, "url", 2, "replace")
     name = arguments.text(model_name, "model_name", 6)
@@ -274,12 +273,12 @@ def _open(
     sequence = arguments.unsigned(correlation_id, arguments.UINT64, 8)
     kind = protocol_of(number)
     if streaming and kind == "http":
-        raise InferenceServerException("Streaming is only allowed with gRPC protocol")
-    headers = parse_headers(http_headers, kind)
-    refuse_reserved(headers)
-    endpoint = parse_url(address, kind)
-    session = InferSession(
-        endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
+        raise errors.InferenceServerException("Streaming is only allowed with gRPC protocol")
+    sent = headers.parse_headers(http_headers, kind)
+    headers.refuse_reserved(sent)
+    server = endpoint.parse_url(address, kind)
+    session = infer_session.InferSession(
+        server, sent, name, version, sequence, bool(streaming), bool(verbose)
     )
     if verbose:
         control.server_status(session, name, next_request_id())

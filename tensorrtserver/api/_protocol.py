@@ -5,9 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+from tensorrtserver.api._below import errors
 from tritonclient_shim import notice
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.model import GRPC, HTTP
 
 
 class ProtocolType(IntEnum):
@@ -52,7 +51,6 @@ class ProtocolType(IntEnum):
 ProtocolType.__module__ = "tensorrtserver.api"
 
 _BY_NAME = {"http": ProtocolType.HTTP, "grpc": ProtocolType.GRPC}
-_ENDPOINT_PROTOCOLS = {0: HTTP, 1: GRPC}
 
 
 def protocol_of(value: Any) -> str:
@@ -62,9 +60,11 @@ def protocol_of(value: Any) -> str:
     own ValueError or TypeError, any other number InferenceServerException (v1 §1.5). Like every
     number that v1 handed to its C layer, it counts modulo 2**32.
     """
-    protocol = _ENDPOINT_PROTOCOLS.get(int(value) & 0xFFFFFFFF)
+    from tritonclient_shim.model import GRPC, HTTP  # here: see tritonclient_shim.lazy
+
+    protocol = {0: HTTP, 1: GRPC}.get(int(value) & 0xFFFFFFFF)
     if protocol is None:
-        raise InferenceServerException(
+        raise errors.InferenceServerException(
             "unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"
         )
     return protocol

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Callable, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar, Union
 
+from tensorrtserver.api import _below
 from tensorrtserver.api._protocol import protocol_of
 from tritonclient_shim import notice
-from tritonclient_shim.errors import ArgumentError, InferenceServerException
 from tritonclient_shim.ids import next_request_id
-from tritonclient_shim.session import ServerSession
-from tritonclient_shim.translate import arguments
-from tritonclient_shim.translate.endpoint import parse_url
-from tritonclient_shim.translate.headers import check_kinds, parse_headers
+
+if TYPE_CHECKING:
+    from tritonclient_shim.session import ServerSession
 
 _T = TypeVar("_T")
 _Self = TypeVar("_Self", bound="ServerContext")
@@ -33,13 +32,13 @@ class ServerContext:
         The arguments are checked in v1's order.
         """
         notice.used(self._notice_id)
-        check_kinds(http_headers)
+        _below.headers.check_kinds(http_headers)
         number = int(protocol)
-        address = arguments.text(url, "url", 2, "replace")
+        address = _below.arguments.text(url, "url", 2, "replace")
         self._check_arguments()
-        endpoint = parse_url(address, protocol_of(number))
-        headers = parse_headers(http_headers, endpoint.protocol)
-        self._ctx = ServerSession(endpoint, headers, bool(verbose))
+        server = _below.endpoint.parse_url(address, protocol_of(number))
+        headers = _below.headers.parse_headers(http_headers, server.protocol)
+        self._ctx = _below.session.ServerSession(server, headers, bool(verbose))
 
     def _check_arguments(self) -> None:
         """Check what a context has besides; called where v1 looked at it."""
@@ -55,7 +54,7 @@ class ServerContext:
 
     def _session(self) -> ServerSession:
         if self._ctx is None:
-            raise InferenceServerException(f"{self._closed_name} is closed")
+            raise _below.errors.InferenceServerException(f"{self._closed_name} is closed")
         return self._ctx
 
     def get_last_request_id(self) -> int | None:
@@ -100,10 +99,10 @@ def model_name_of(value: Any, position: int = 2) -> str:
     ``position`` is the argument's place in v1's C call.
     """
     if value is None:  # v1 ended the process
-        raise InferenceServerException("model_name must be text, got None")
+        raise _below.errors.InferenceServerException("model_name must be text, got None")
     if not isinstance(value, (str, bytes)):
         kind = type(value).__name__
-        raise ArgumentError(
+        raise _below.errors.ArgumentError(
             f"argument {position}: <class 'AttributeError'>: "
             f"'{kind}' object has no attribute 'encode'"
         )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import TYPE_CHECKING, Callable
 
+from tensorrtserver.api._below import shm_control
 from tensorrtserver.api._server_context import HttpHeaders, ServerContext
-from tritonclient_shim import notice, shm_control
-from tritonclient_shim.protos.server_status_pb2 import SharedMemoryStatus
-from tritonclient_shim.session import ServerSession
+from tritonclient_shim import notice
 from tritonclient_shim.shm.handles import Handle
+
+if TYPE_CHECKING:
+    from tritonclient_shim.protos.server_status_pb2 import SharedMemoryStatus
+    from tritonclient_shim.session import ServerSession
 
 
 class SharedMemoryControlContext(ServerContext):

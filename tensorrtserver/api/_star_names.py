@@ -10,14 +10,11 @@ import sys
 import threading
 from typing import Any
 
-from google.protobuf import text_format
-
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
 #: What v1's other modules bound as well, and what the api module had on top.
 NAMES: dict[str, Any] = {
     **STAR_NAMES,
     "sys": sys,
-    "text_format": text_format,  # since 1.12
     "threading": threading,  # since 1.8
 }

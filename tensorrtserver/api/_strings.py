@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorrtserver.api._below import strings
 from tritonclient_shim import notice
-from tritonclient_shim.translate import strings
 
 
 def serialize_string_tensor(input_tensor: Any) -> Any:

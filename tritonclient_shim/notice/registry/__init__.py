@@ -20,6 +20,7 @@ BY_SYMBOL: dict[str, Entry] = {row.symbol: row for row in ENTRIES.values()}
 #: Public names without a row, and why they need none.
 EXEMPT: dict[str, str] = {
     "tensorrtserver.api.tensorrtserver": "the package itself, bound by its own import",
+    "tensorrtserver.api.text_format": "protobuf's own module, bound by its own import",
     "tensorrtserver.api.DESCRIPTOR": "protobuf's own description of api.proto; goes with TS005",
     "tensorrtserver.api.model__config__pb2": "another name of model_config_pb2 (TS003)",
     "tensorrtserver.api.InferContext.close": "the client has close() as well",
