@@ -148,6 +148,37 @@ def test_links_within_the_guide_lead_somewhere() -> None:
     assert {*linked, *(entry.anchor for entry in ENTRIES.values())} <= anchors()
 
 
+def texts_of_new_clients() -> Iterator[str]:
+    """What people really read, from tritonclient, NumPy and Python themselves."""
+    import tritonclient.http as http
+
+    tensor = http.InferInput("INPUT0", [1, 16], "INT64")
+    for attempt in (
+        lambda: http.InferenceServerClient("http://localhost:8000"),
+        lambda: tensor.set_data_from_numpy(np.zeros((1, 16))),
+        lambda: tensor.set_data_from_numpy(np.zeros(16, np.int64)),
+        lambda: np.object,  # type: ignore[attr-defined]
+        lambda: compile("FLAGS.async", "script.py", "exec"),
+    ):
+        with pytest.raises(Exception) as caught:
+            attempt()
+        yield f"{type(caught.value).__name__}: {getattr(caught.value, 'msg', caught.value)}"
+
+
+def test_faq_is_titled_by_what_people_read() -> None:
+    """Each text that the new clients, NumPy and Python give begins like a title of the FAQ."""
+    guide = GUIDE.read_text("utf-8")
+    titles = re.findall(r"^### (.+)$", guide[guide.index("## FAQ") :], re.MULTILINE)
+    parts = [part for title in titles for part in re.findall(r"`+(.+?)`+", title)]
+    for text in texts_of_new_clients():
+        assert any(_begins(text, part) for part in parts), text
+
+
+def _begins(text: str, part: str) -> bool:
+    """Is it the text of the title, numbers and shapes left out?"""
+    return part.partition(",")[0].rstrip() in text
+
+
 def test_tables_are_current() -> None:
     """The table of all symbols is what scripts/guide writes."""
     command = [sys.executable, str(ROOT / "scripts" / "guide"), "--check"]
