@@ -44,12 +44,13 @@ def _largest(rows: Scores, count: int) -> tuple[Indices, Scores]:
     """The ``count`` largest scores of each entry, in descending order, and their indices."""
     size = rows.shape[1]
     if count < size:
-        found = np.argpartition(rows, size - count, axis=1)[:, size - count :]
+        found = rows.argpartition(size - count, axis=1)[:, size - count :]
     else:
         found = np.broadcast_to(np.arange(size), rows.shape)
-    scores = np.take_along_axis(rows, found, 1)
-    order = np.argsort(scores, axis=1)[:, ::-1]
-    return np.take_along_axis(found, order, 1), np.take_along_axis(scores, order, 1)
+    row = np.arange(len(rows))[:, None]
+    scores = rows[row, found]
+    order = scores.argsort(axis=1)[:, ::-1]
+    return found[row, order], scores[row, order]
 
 
 def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1Class]]:
@@ -60,7 +61,7 @@ def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1
     indices = best(rows, count)
     with np.errstate(over="ignore"):
         # v1 §4.2: 0.0 also for -0.0, which v1's messages dropped as if it were the default.
-        values = np.take_along_axis(rows, indices, 1).astype(np.float32) + np.float32(0)
+        values = rows[np.arange(len(rows))[:, None], indices].astype(np.float32) + np.float32(0)
     known = [*labels, *[""] * (rows.shape[1] - len(labels))]
     return [
         [(index, value, known[index]) for index, value in zip(*row)]

@@ -7,6 +7,7 @@ a v2 server must not see, or words differently, is refused here as v1's server d
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 from tritonclient_shim import dtypes
@@ -83,8 +84,11 @@ def _outputs(profile: ModelProfile, request: V1Request) -> tuple[OutputSpec, ...
 
     v1's raw protocol allowed to ask for an output twice; v2's servers answer one of the two.
     """
+    items = request.outputs
+    if not [item for item in items if item.class_count or item.shm]:
+        return _raw_specs(tuple([item.name for item in items]))
     specs: dict[str, OutputSpec] = {}
-    for item in request.outputs:
+    for item in items:
         spec = _output(profile, request, item)
         known = specs.setdefault(spec.name, spec)
         if known.class_count and spec.class_count:
@@ -92,6 +96,12 @@ def _outputs(profile: ModelProfile, request: V1Request) -> tuple[OutputSpec, ...
         elif known.class_count:
             specs[spec.name] = spec
     return tuple(specs.values())
+
+
+@lru_cache(maxsize=1024)
+def _raw_specs(names: tuple[str, ...]) -> tuple[OutputSpec, ...]:
+    """Names of raw outputs → what to ask of the server, each once."""
+    return tuple([OutputSpec(name) for name in dict.fromkeys(names)])
 
 
 def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> OutputSpec:

@@ -7,6 +7,7 @@ the inputs. Both check in v1's order and raise v1's texts.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any, Callable, Mapping, MutableMapping, NamedTuple, Protocol
 
@@ -103,16 +104,22 @@ def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:
 def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> OutputPlan:
     """One entry of ``outputs`` → its plan, tried in v1's order (v1 §3.8)."""
     if type(value) is tuple and value == RAW:
-        return OutputPlan(key, V1Output(_output_name(profile, key)))
+        return _raw(key, _output_name(profile, key))
     sequence = isinstance(value, (list, tuple))
     if len(value) == 2 and sequence and value[0] == RAW:
         return _shm_output(profile, key, value[1], look_up)
     if value == RAW:
-        return OutputPlan(key, V1Output(_output_name(profile, key)))
+        return _raw(key, _output_name(profile, key))
     if sequence and value[0] == CLASS:
         count = arguments.class_count(value[1])
         return OutputPlan(key, V1Output(_output_name(profile, key), class_count=count))
     raise InferenceServerException("unrecognized output format")
+
+
+@lru_cache(maxsize=1024, typed=True)  # typed: a key of another type is another key
+def _raw(key: Any, name: str) -> OutputPlan:
+    """The plan of a raw output; the same for every request of every context."""
+    return OutputPlan(key, V1Output(name))
 
 
 def _shm_output(profile: ModelProfile, key: Any, handle: Any, look_up: LookUp) -> OutputPlan:

@@ -73,6 +73,8 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
     batch = private(data, row.numpy)
     if not dims:
         return [batch[i : i + 1].reshape(()) for i in range(rows)]
+    if rows == 1:
+        return [batch.reshape(dims)]
     return list(batch.reshape((rows, *dims)))
 
 
