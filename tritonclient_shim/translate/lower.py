@@ -26,7 +26,6 @@ from tritonclient_shim.model import (
     V1Request,
 )
 from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
-from tritonclient_shim.translate.messages import class_not_available
 
 
 def lower(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall:
@@ -110,11 +109,9 @@ def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> Output
     spec = profile.outputs.get(item.name)
     if spec is None:
         return OutputSpec(item.name)  # the server says that it does not know it
-    if spec.datatype not in CLASSIFIABLE:
-        raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
-    if server_classifies(profile, request, spec):
+    if spec.datatype in CLASSIFIABLE and server_classifies(profile, request, spec):
         return OutputSpec(item.name, min(item.class_count, ALL_CLASSES))
-    return OutputSpec(item.name)
+    return OutputSpec(item.name)  # classified here, or refused, as v1's server did, after the run
 
 
 def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:

@@ -54,6 +54,8 @@ def _result(
     labels: Labels,
 ) -> V1Result:
     spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
+    if item.class_count and spec.datatype not in classes.CLASSIFIABLE:
+        raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
     if item.class_count and tensor.datatype == dtypes.STRING.v2:  # the server has classified it
         texts = classes.from_texts(tensor.data or b"", request.batch_size)
         found = [row[: item.class_count] for row in texts]

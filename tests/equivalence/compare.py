@@ -1,0 +1,55 @@
+"""Observations of two runs of one scenario → where they differ."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any, List, NamedTuple
+
+Steps = List[Any]  # of [label, outcome]
+MISSING = "no such step"
+
+#: Python's own words about a call that does not fit a signature differ from version to version.
+_BAD_CALL = re.compile(
+    r"\(\) (missing \d|got an unexpected keyword|takes |got multiple values)"
+    r"|^int\(\) argument must be"
+)
+
+
+class Differing(NamedTuple):
+    """One step that the genuine client and the facade saw differently."""
+
+    label: str
+    genuine: Any
+    ours: Any
+
+    def __str__(self) -> str:
+        v1, ours = (json.dumps(one)[:700] for one in self[1:])
+        return f"{self.label}\n  v1:   {v1}\n  ours: {ours}"
+
+
+def differing(genuine: Steps, ours: Steps) -> list[Differing]:
+    """The steps whose outcomes differ, or that only one of the two runs has."""
+    left, right = by_label(genuine), by_label(ours)
+    labels = [*left, *(label for label in right if label not in left)]
+    pairs = [(one, left.get(one, MISSING), right.get(one, MISSING)) for one in labels]
+    return [Differing(*pair) for pair in pairs if pair[1] != pair[2]]
+
+
+def by_label(steps: Steps) -> dict[str, Any]:
+    """Steps by label; a label that comes again is numbered."""
+    count: Counter[str] = Counter()
+    found = {}
+    for label, outcome in steps:
+        count[label] += 1
+        found[label if count[label] == 1 else f"{label} ({count[label]})"] = worded(outcome)
+    return found
+
+
+def worded(outcome: Any) -> Any:
+    """An outcome, without the words that each version of Python has of its own."""
+    refused = isinstance(outcome, dict) and outcome.get("raised") == "TypeError"
+    if refused and _BAD_CALL.search(outcome["with"]):
+        return {**outcome, "with": "a call that does not fit"}
+    return outcome

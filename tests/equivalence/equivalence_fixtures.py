@@ -1,0 +1,91 @@
+"""Fixtures of the equivalence suite: servers, gateways, and what has been seen on them."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator
+
+import paths  # noqa: F401  (oracle and gateway_process are found through it)
+
+import oracle as genuine_environment  # isort: skip
+import pytest
+import sides
+from gateway_process import Gateway
+
+from tensorrtserver.api import InferenceServerException, ModelControlContext, ProtocolType
+from testbed import TritonServer  # noqa: E402
+
+#: Files whose scenarios load and unload models: they have a server of their own.
+MARKING = ("loading",)
+
+Observe = Callable[[str, str], Any]
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Any:
+    """The environment of NVIDIA's own client, made now if need be."""
+    try:
+        return genuine_environment.prepare()
+    except genuine_environment.NoOracle as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def pair(oracle: Any, triton: TritonServer) -> Iterator[sides.Pair]:
+    """Both sides of the server with every model."""
+    yield from _pair(oracle, triton)
+
+
+@pytest.fixture(scope="session")
+def marked_pair(oracle: Any) -> Iterator[sides.Pair]:
+    """Both sides of a server on which ``spare`` and ``broken`` have been tried already.
+
+    Once they have been, its status lists them for ever: so every run finds the same.
+    """
+    with TritonServer.start(models=["simple"]) as server:
+        with ModelControlContext(server.http, ProtocolType.HTTP) as control:
+            control.load("spare")
+            control.unload("spare")
+            with pytest.raises(InferenceServerException):
+                control.load("broken")
+        yield from _pair(oracle, server)
+
+
+def _pair(oracle: Any, server: TritonServer) -> Iterator[sides.Pair]:
+    back = ("--triton-grpc", server.grpc, "--triton-http", server.http)
+    gateway = Gateway(*back, "--server-id", "triton")
+    yield sides.Pair(sides.genuine(oracle, gateway), sides.facade(server))
+    gateway.stop()
+
+
+@pytest.fixture(scope="session")
+def observe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Observe:
+    """What both sides have seen of a scenario; the first look runs all that are selected."""
+    selected = _selected(request.session.items)
+    seen: dict[tuple[str, str, bool], Any] = {}
+
+    def look(scenario: str, protocol: str) -> Any:
+        marking = scenario.split(".")[0] in MARKING
+        key = (scenario, protocol, marking)
+        if key not in seen:
+            wanted = [one for one in selected if one[1] == protocol and _marks(one[0]) == marking]
+            names = dict.fromkeys([*(name for name, _ in wanted), scenario])
+            found = request.getfixturevalue("marked_pair" if marking else "pair").run(
+                tmp_path_factory.mktemp("seen"), protocol, names
+            )
+            seen.update({(name, protocol, marking): both for name, both in found.items()})
+        return seen[key]
+
+    return look
+
+
+def _marks(scenario: str) -> bool:
+    return scenario.split(".")[0] in MARKING
+
+
+def _selected(items: list[pytest.Item]) -> list[tuple[str, str]]:
+    found = []
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if "scenario" in parameters:
+            found.append((parameters["scenario"], parameters["via"]))
+    return found

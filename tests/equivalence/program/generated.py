@@ -1,0 +1,219 @@
+"""Call programs made from a seed: legal and illegal calls in random order, for Python 3.6.
+
+What v1 leaves undefined is left out: inputs that are missing, calls on a closed context.
+"""
+
+import threading
+from collections import OrderedDict
+
+import numpy as np
+from arguments import MODELS, Arguments, Dice
+from recorder import END, RAW, START, WAIT
+
+import tensorrtserver.shared_memory as shm
+
+STEPS = 14
+
+
+class Program(Arguments):
+    """One program: a context at a time, and steps on it."""
+
+    def __init__(self, see, seed):
+        self.see, self.dice, self.seed = see, Dice(seed), seed
+        self.handles, self.number, self.requests = {}, 0, []
+        self.model, self.ctx = "simple", see.open("simple")
+        self.control = see.of("SharedMemoryControlContext")
+
+    def play(self):
+        steps = (
+            [self.construct] * 3
+            + [self.run] * 8
+            + [self.async_run] * 2
+            + [
+                self.fetch,
+                self.shared,
+                self.shared,
+                self.sequence,
+                self.status,
+                self.counted,
+                self.model_control,
+            ]
+        )
+        try:
+            for self.number in range(STEPS):
+                self.dice.pick(steps)()
+        finally:
+            self.clean()
+
+    def label(self, text):
+        return f"{self.number} {self.model}, {text}"
+
+    # ---------------------------------------------------------------------------- steps
+
+    def construct(self):
+        dice = self.dice
+        self.model, more = dice.pick(sorted(MODELS)), {}
+        name = self.model
+        if dice.chance(0.1):
+            name = dice.pick(["nope", "", b"simple", "Simple", 5])
+        if dice.chance(0.2):
+            more["model_version"] = dice.pick(
+                [None, -1, 1, 0, 9, True, "1", 2**64, -3, np.int16(1)]
+            )
+        if dice.chance(0.2):
+            more["correlation_id"] = dice.pick([0, 7, -1, 2**64 + 4, "5", None, True])
+        if dice.chance(0.3):
+            more["streaming"] = dice.pick([self.see.grpc, True, False, None, 0])
+        if self.model == "sequence_sum":
+            more.pop("correlation_id", None)
+        try:
+            ctx = self.see.open(name, **more)
+        except Exception as error:
+            self.see.note(self.label(f"refused {name!r}"), self.see.refusal(error))
+            self.model, self.ctx = "simple", self.see.open("simple")
+            return
+        self.forget()
+        if isinstance(name, bytes):
+            self.model = "simple"
+        self.ctx = ctx
+        self.see.getters(self.label("constructed"), ctx)
+
+    def forget(self):
+        """Wait for requests that are on their way."""
+        for done, _ in self.requests:
+            done.wait(WAIT)
+        self.requests = []
+
+    def run(self):
+        inputs, outputs, more = self.arguments()
+        self.see.run(self.label("run"), self.ctx, inputs, outputs, **more)
+
+    def async_run(self):
+        inputs, outputs, more = self.arguments()
+        done, ids = threading.Event(), []
+        self.see.ids_by_order = False
+
+        def called(context, number):
+            ids.append(number)
+            done.set()
+
+        try:
+            value = self.ctx.async_run(called, inputs, outputs, **more)
+        except Exception as error:
+            self.see.note(self.label("async_run"), self.see.refusal(error))
+            self.see.getters(self.label("async_run, then"), self.ctx)
+            return
+        self.see.note(self.label("async_run"), value)
+        self.see.note(self.label("called back"), [done.wait(WAIT), list(ids)])
+        self.requests.append((done, ids))
+        # at once: v1 kept the formats of outputs on the context
+        self.see(self.label("fetch"), self.ctx.get_async_run_results, ids[0])
+        self.see.getters(self.label("fetched"), self.ctx)
+
+    def fetch(self):
+        ids = [number for _, one in self.requests for number in one]
+        number = (
+            self.dice.pick(ids)
+            if ids and self.dice.chance(0.8)
+            else self.dice.pick([0, 99, -1, None, "1"])
+        )
+        self.see(self.label(f"fetch {number!r}"), self.ctx.get_async_run_results, number)
+        self.see.getters(self.label("fetch, then"), self.ctx)
+
+    def counted(self):
+        stat = self.ctx.get_stat()
+        self.see.note(self.label("statistics"), [sorted(stat), stat["completed_request_count"]])
+
+    def sequence(self):
+        if self.model != "sequence_sum":
+            return self.run()
+        flags = self.dice.pick([START, 0, 0, END, START | END])
+        corr_id = self.dice.pick([0, 4200001 + self.seed % 1000])
+        value = {"INPUT": [np.array([self.dice.below(10)], dtype=np.int32)]}
+        return self.see.run(
+            self.label("sequence"), self.ctx, value, {"OUTPUT": RAW}, 1, flags, corr_id
+        )
+
+    def status(self):
+        see, kind = self.see, self.dice.below(4)
+        if kind == 0:
+            health = see.of("ServerHealthContext")
+            see.note(
+                self.label("health"),
+                [health.is_live(), health.is_ready(), health.get_last_request_id()],
+            )
+        elif kind == 1:
+            index = see.of("ModelRepositoryContext").get_model_repository_index()
+            see.note(self.label("index"), [one.name for one in index.models])
+        elif kind == 2:
+            status = see.of("ServerStatusContext", self.model).get_server_status()
+            config = status.model_status[self.model].config
+            see.note(
+                self.label("status"), [status.id, status.ready_state, sorted(status.model_status)]
+            )
+            see.note(self.label("inputs"), [str(one) for one in config.input])
+            see.note(self.label("outputs"), [str(one) for one in config.output])
+        else:
+            name = self.dice.pick(["nope", "simple", ""])
+            see(
+                self.label("models"),
+                lambda: sorted(
+                    see.of("ServerStatusContext", name).get_server_status().model_status
+                ),
+            )
+
+    def model_control(self):
+        control = self.see.of("ModelControlContext")
+        call = self.dice.pick([control.load, control.unload])
+        value = self.dice.pick(["nope", 5, b"nope"])
+        self.see(self.label("control"), call, value)
+        self.see.last_id(self.label("control, last id"), control)
+
+    def shared(self):
+        """A run with inputs or outputs in shared memory."""
+        dice = self.dice
+        rows, outputs, _ = MODELS[self.model]
+        if any(kind == "text" for _, kind, _ in rows):
+            return self.run()
+        inputs, sure = self.inputs(1, True), dice.chance(0.5)  # one trouble at a time
+        for name, _kind, _dims in rows:
+            if dice.chance(0.6):
+                array = inputs[name][0]
+                size = max(1, array.nbytes) + dice.pick([0, 0, 0, 0, 4])
+                handle = self.region(f"i{len(self.handles)}", size, not sure or dice.chance(0.8))
+                shm.set_shared_memory_region(handle, [array])
+                odd = not sure and dice.chance(0.2)
+                shape = [1] + list(array.shape) if odd else list(array.shape)
+                inputs[name] = handle if dice.chance(0.4) else (handle, shape)
+        asked = OrderedDict()
+        for name in dice.mixed(outputs):
+            if dice.chance(0.4):
+                asked[name] = (
+                    RAW,
+                    self.region(
+                        f"o{len(self.handles)}",
+                        dice.pick([256, 64, 16]),
+                        not sure or dice.chance(0.8),
+                    ),
+                )
+            else:
+                asked[name] = self.form()
+        return self.see.run(self.label("shared"), self.ctx, inputs, asked)
+
+    def region(self, name, size, register):
+        full = f"{self.see.token}_{self.seed}_{name}"
+        handle = self.handles[name] = shm.create_shared_memory_region(full, "/" + full, size)
+        if register:
+            self.see(self.label("register " + name), self.control.register, handle)
+        return handle
+
+    def clean(self):
+        self.forget()
+        for handle in self.handles.values():
+            self.control.unregister(handle)
+            shm.destroy_shared_memory_region(handle)
+
+
+def play(see, seed):
+    """Play the program of a seed."""
+    Program(see, seed).play()

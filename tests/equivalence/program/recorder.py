@@ -1,0 +1,200 @@
+"""What a v1 program sees of one scenario, as plain data: for Python 3.6 and the v1 API only.
+
+A scenario is a function that takes a :class:`Recorder` and calls the v1 API through it. Every
+call becomes a step, ``[label, outcome]``; two runs of a scenario are equivalent when their steps
+are equal. Request ids differ between any two runs, so they are recorded by rank.
+"""
+
+import hashlib
+import struct
+import threading
+
+import numpy as np
+
+import tensorrtserver.api as api
+from tensorrtserver.api import InferContext, ProtocolType
+
+RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS
+START, END = api.InferRequestHeader.FLAG_SEQUENCE_START, api.InferRequestHeader.FLAG_SEQUENCE_END
+A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
+SUMS = {"INPUT0": [A], "INPUT1": [B]}
+BOTH = {"OUTPUT0": RAW, "OUTPUT1": RAW}
+WAIT = 60  # seconds; a test that waits longer has failed
+
+
+def floats(*values):
+    """A float32 array."""
+    return np.array(values, dtype=np.float32)
+
+
+def ints(*values):
+    """An int32 array."""
+    return np.array(values, dtype=np.int32)
+
+
+def objects(*values):
+    """An object array."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+class Recorder:
+    """The observations of one scenario on one protocol."""
+
+    def __init__(self, url, protocol, token):
+        self.url, self.token = url, token
+        self.grpc = protocol == "grpc"
+        self.protocol = ProtocolType.GRPC if self.grpc else ProtocolType.HTTP
+        self.streams = (False, True) if self.grpc else (False,)
+        self.steps = []
+        self._ids = []
+        self.ids_by_order = True  # False: several requests are on their way at once
+        self._contexts = []
+        self._lock = threading.Lock()
+
+    def open(self, model, *args, **kwargs):
+        """An InferContext on a model, closed when the scenario ends."""
+        context = InferContext(self.url, self.protocol, model, *args, **kwargs)
+        self._contexts.append(context)
+        return context
+
+    def of(self, name, *args, **kwargs):
+        """A context of the named class of the API, closed when the scenario ends."""
+        context = getattr(api, name)(self.url, self.protocol, *args, **kwargs)
+        self._contexts.append(context)
+        return context
+
+    def close(self):
+        """Close what the scenario has opened."""
+        for context in self._contexts:
+            context.close()
+
+    def __call__(self, label, function, *args, **kwargs):
+        """Call, record what came of it, and return its result; None where it raised."""
+        try:
+            value = function(*args, **kwargs)
+        except Exception as error:  # any kind of refusal is an observation
+            self.note(label, self.refusal(error))
+            return None
+        self.note(label, value)
+        return value
+
+    def note(self, label, value):
+        """Record a value that the scenario has come by itself."""
+        with self._lock:
+            self.steps.append([label, self.plain(value)])
+
+    def run(self, label, context, *args, **kwargs):
+        """Record ``context.run`` and what the getters say after it."""
+        value = self(label, context.run, *args, **kwargs)
+        self.getters(label + ", then", context)
+        return value
+
+    def getters(self, label, context):
+        """Record what the getters of an InferContext say."""
+        number = Id(context.get_last_request_id())
+        name, version = (
+            context.get_last_request_model_name(),
+            context.get_last_request_model_version(),
+        )
+        self.note(label, [number, name, version, context.correlation_id()])
+
+    def last_id(self, label, context):
+        """Record the last request id of a context."""
+        self.note(label, Id(context.get_last_request_id()))
+
+    def refusal(self, error):
+        """An exception as an observation."""
+        if not isinstance(error, api.InferenceServerException):
+            return Raised(type(error).__name__, str(error))
+        number = error.request_id()
+        told = str(error).replace(f" {number}] ", " <id>] ") if number else str(error)
+        parts = [error.message(), error.server_id(), Id(number), told]
+        return Raised(type(error).__name__, parts)
+
+    # -------------------------------------------------------------------------- plain data
+
+    def plain(self, value):
+        """A value as JSON that keeps its types."""
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, Id):
+            return self._rank(value.number)
+        if isinstance(value, Raised):
+            return {"raised": value.kind, "with": self.plain(value.parts)}
+        for kind, convert in _PLAIN:
+            if isinstance(value, kind):
+                return convert(self, value)
+        return {type(value).__name__: str(value)}
+
+    def _rank(self, number):
+        """A request id → its place among the ids seen so far."""
+        if number is None or number <= 0:
+            return {"id": number}
+        if number in self._ids:
+            return {"id": "again", "of": self._ids.index(number)}
+        rises = not self.ids_by_order or not self._ids or number > max(self._ids)
+        place = "new" if rises else "lower than one before"
+        self._ids.append(number)
+        return {"id": place}
+
+    def _array(self, array):
+        found = {"dtype": array.dtype.name, "shape": list(array.shape)}
+        flags = array.flags
+        found["flags"] = [bool(flags.writeable), bool(flags.c_contiguous)]
+        if array.dtype == object:
+            found["elements"] = [self.plain(one) for one in array.flat]
+        else:
+            found["bytes"] = _short(array.tobytes())
+        return found
+
+    def _dict(self, mapping):
+        return {"dict": [[self.plain(key), self.plain(one)] for key, one in mapping.items()]}
+
+    def _list(self, values):
+        return [self.plain(one) for one in values]
+
+    def _tuple(self, values):
+        return {"tuple": self._list(values)}
+
+
+class Id:
+    """A request id of the server's."""
+
+    def __init__(self, number):
+        self.number = number
+
+
+class Raised:
+    """An exception: the name of its type, and what it says."""
+
+    def __init__(self, kind, parts):
+        self.kind, self.parts = kind, parts
+
+
+def _short(data):
+    """Bytes → hexadecimal, or a digest where they are many."""
+    if len(data) <= 256:
+        return data.hex()
+    return f"{len(data)} bytes, sha1 {hashlib.sha1(data).hexdigest()}"
+
+
+def _float(value):
+    return {type(value).__name__: struct.pack("<d", value).hex(), "about": f"{value:g}"}
+
+
+_PLAIN = (
+    (np.ndarray, Recorder._array),
+    (dict, Recorder._dict),
+    (list, Recorder._list),
+    (tuple, Recorder._tuple),
+    (bytes, lambda self, value: {"bytes": _short(value)}),
+    (float, lambda self, value: _float(value)),
+    (
+        int,
+        lambda self, value: (
+            int(value) if type(value) is int else {type(value).__name__: int(value)}
+        ),
+    ),
+)

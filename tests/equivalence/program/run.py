@@ -1,0 +1,47 @@
+"""Run scenarios in this process and write what they saw, one JSON line each.
+
+    python run.py http|grpc URL TOKEN OUTPUT FILE.SCENARIO… generated.SEED…
+
+``TOKEN`` is part of the names of shared-memory regions. A scenario that hangs ends the process.
+"""
+
+import faulthandler
+import importlib
+import json
+import sys
+import traceback
+
+import generated
+from recorder import Recorder
+
+LIMIT = 120  # seconds for one scenario
+
+
+def observe(name, url, protocol, token):
+    """Run one scenario → its steps, the last one a traceback where the scenario itself failed."""
+    file, _, function = name.partition(".")
+    see = Recorder(url, protocol, token)
+    try:
+        if file == "generated":
+            generated.play(see, int(function))
+        else:
+            getattr(importlib.import_module("scenarios." + file), function)(see)
+    except Exception:
+        see.steps.append(["the scenario failed", traceback.format_exc()])
+    finally:
+        see.close()
+    return see.steps
+
+
+def main(protocol, url, token, output, names):
+    with open(output, "w") as lines:
+        for name in names:
+            faulthandler.dump_traceback_later(LIMIT, exit=True)
+            steps = observe(name, url, protocol, token)
+            lines.write(json.dumps([name, steps]) + "\n")
+            lines.flush()
+    faulthandler.cancel_dump_traceback_later()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5], names=sys.argv[5:])

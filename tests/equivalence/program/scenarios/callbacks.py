@@ -1,0 +1,300 @@
+"""Asynchronous requests with callbacks, on plain and streaming contexts (v1 §5)."""
+
+import threading
+from functools import partial
+
+from recorder import BOTH, CLASS, RAW, SUMS, WAIT, A, B, floats
+
+
+class Calls:
+    """Callbacks of one context: what they were given, and on which thread."""
+
+    def __init__(self, expected):
+        self.seen, self.threads, self.contexts = [], [], []
+        self.expected, self.done = expected, threading.Event()
+
+    def __call__(self, context, number):
+        self.seen.append(number)
+        self.threads.append(threading.current_thread())
+        self.contexts.append(context)
+        if len(self.seen) == self.expected:
+            self.done.set()
+
+    def wait(self):
+        return self.done.wait(WAIT)
+
+
+def each(see, model):
+    """Open contexts on the model, plain and, over gRPC, streaming."""
+    see.ids_by_order = False
+    for streaming in see.streams:
+        yield ("streaming, " if streaming else ""), see.open(model, streaming=streaming)
+
+
+def one(see):
+    for label, ctx in each(see, "simple"):
+        calls = Calls(1)
+        see(label + "send", ctx.async_run, calls, SUMS, BOTH)
+        see.note(label + "done", calls.wait())
+        see.getters(label + "before the fetch", ctx)
+        see(label + "fetch", ctx.get_async_run_results, 1)
+        see.getters(label + "after the fetch", ctx)
+        see(label + "fetch again", ctx.get_async_run_results, 1)
+        see.getters(label + "after the second fetch", ctx)
+
+
+def many(see):
+    for label, ctx in each(see, "simple"):
+        calls = Calls(10)
+        for number in range(10):
+            ctx.async_run(calls, {"INPUT0": [A + number], "INPUT1": [B]}, BOTH)
+        see.note(label + "done", calls.wait())
+        see.note(label + "ids", sorted(calls.seen))
+        see.note(label + "one thread", len(set(calls.threads)))
+        thread = calls.threads[0]
+        see.note(label + "thread", [thread is threading.main_thread(), thread.daemon])
+        see.note(label + "the context itself", all(one is ctx for one in calls.contexts))
+        for number in (3, 1, 10, 2):
+            see(label + f"fetch {number}", ctx.get_async_run_results, number)
+
+
+def order(see):
+    """By completion; on a stream by sending."""
+    for label, ctx in each(see, "slow"):
+        calls = Calls(3)
+        for seconds in (1.2, 0.6, 0.05):
+            ctx.async_run(calls, {"INPUT0": [floats(seconds)]}, {"OUTPUT0": RAW})
+        see.note(label + "done", calls.wait())
+        see.note(label + "order", calls.seen)
+        for number in calls.seen:
+            see(label + f"fetch {number}", ctx.get_async_run_results, number)
+
+
+def inside(see):
+    """Results fetched, and further requests made, in the callback."""
+    for label, ctx in each(see, "simple"):
+        other, done = see.open("simple"), threading.Event()
+
+        def called(context, number, label=label, other=other, done=done):
+            see(label + "fetch in the callback", context.get_async_run_results, number)
+            see.getters(label + "getters in the callback", context)
+            see.run(label + "run in the callback", other, SUMS, BOTH)
+            done.set()
+
+        see(label + "send", ctx.async_run, called, SUMS, BOTH)
+        see.note(label + "done", done.wait(WAIT))
+
+
+def run_in_callback(see):
+    for label, ctx in each(see, "simple"):
+        if label:
+            continue  # a stream's own thread would wait for itself
+        done = threading.Event()
+
+        def called(context, number, done=done):
+            see.run("run on the same context", context, SUMS, BOTH)
+            done.set()
+
+        ctx.async_run(called, SUMS, BOTH)
+        see.note("done", done.wait(WAIT))
+
+
+def chained(see):
+    """Every callback sends the next request."""
+    for label, ctx in each(see, "simple"):
+        seen, done, again = [], threading.Event(), []
+
+        def called(context, number, seen=seen, done=done, again=again):
+            seen.append(number)
+            if len(seen) == 4:
+                done.set()
+            else:
+                context.async_run(again[0], SUMS, BOTH)
+
+        again.append(called)
+        ctx.async_run(called, SUMS, BOTH)
+        see.note(label + "done", done.wait(WAIT))
+        see.note(label + "ids", seen)
+
+
+def partials(see):
+    ctx, results, done = see.open("simple"), [], threading.Event()
+
+    def called(results, context, number):
+        results.append(context.get_async_run_results(number))
+        done.set()
+
+    see("send", ctx.async_run, partial(called, results), SUMS, BOTH)
+    see.note("done", done.wait(WAIT))
+    see.note("results", results)
+
+
+def refused_at_once(see):
+    for label, ctx in each(see, "simple"):
+        calls = Calls(1)
+        see(label + "type", ctx.async_run, calls, {"INPUT0": A, "INPUT1": [B]}, BOTH)
+        see(label + "size", ctx.async_run, calls, {"INPUT0": [A.astype("i8")], "INPUT1": [B]}, BOTH)
+        see(label + "output", ctx.async_run, calls, SUMS, {"NOPE": RAW})
+        see(label + "format", ctx.async_run, calls, SUMS, {"OUTPUT0": [1]})
+        see(label + "batch", ctx.async_run, calls, SUMS, BOTH, 99)
+        see(label + "flags", ctx.async_run, calls, SUMS, BOTH, 1, "x")
+        see(label + "too few arguments", ctx.async_run, calls)
+        see.getters(label + "getters", ctx)
+        see(label + "fine", ctx.async_run, calls, SUMS, BOTH)
+        see.note(label + "done", calls.wait())
+        see.note(label + "its id", calls.seen)
+
+
+def refused_by_the_server(see):
+    for label, ctx in each(see, "failing"):
+        calls = Calls(3)
+        for number in (0, 4, 0):
+            see(
+                label + f"send {number}",
+                ctx.async_run,
+                calls,
+                {"INPUT0": [floats(number)]},
+                {"OUTPUT0": RAW},
+            )
+        see.note(label + "done", calls.wait())
+        for number in (1, 2, 2, 3):
+            see(label + f"fetch {number}", ctx.get_async_run_results, number)
+            see.getters(label + "getters", ctx)
+
+
+def unknown_ids(see):
+    for label, ctx in each(see, "simple"):
+        for number in (0, 1, -1, 99, 2**64 + 1, True):
+            see(label + f"id {number!r}", ctx.get_async_run_results, number)
+        for number in (None, "1", 1.0):
+            see(label + f"id {number!r}", ctx.get_async_run_results, number)
+        see(label + "no id", ctx.get_async_run_results)
+
+
+def too_early(see):
+    ctx = see.open("slow")
+    calls = Calls(1)
+    ctx.async_run(calls, {"INPUT0": [floats(0.8)]}, {"OUTPUT0": RAW})
+    see("in flight", ctx.get_async_run_results, 1)
+    see.note("done", calls.wait())
+    see("completed", ctx.get_async_run_results, 1)
+
+
+def failing_callback(see):
+    for label, ctx in each(see, "simple"):
+        called = threading.Event()
+
+        def broken(context, number, called=called):
+            called.set()
+            raise ValueError("the callback's own")
+
+        ctx.async_run(broken, SUMS, BOTH)
+        see.note(label + "called", called.wait(WAIT))
+        calls = Calls(1)
+        ctx.async_run(calls, SUMS, BOTH)
+        see.note(label + "done", calls.wait())
+        calls = Calls(1)
+        ctx.async_run(lambda context: None, SUMS, BOTH)
+        ctx.async_run(calls, SUMS, BOTH)
+        see.note(label + "done again", calls.wait())
+        for number in (1, 2):
+            see(label + f"fetch {number}", ctx.get_async_run_results, number)
+
+
+def beside_run(see):
+    """The numbers of run() and async_run() on one context."""
+    for label, ctx in each(see, "simple"):
+        calls = Calls(2)
+        see.run(label + "run", ctx, SUMS, BOTH)
+        ctx.async_run(calls, SUMS, BOTH)
+        see.run(label + "run again", ctx, SUMS, BOTH)
+        ctx.async_run(calls, SUMS, BOTH)
+        see.note(label + "done", calls.wait())
+        see.note(label + "ids", sorted(calls.seen))
+        for number in sorted(calls.seen):
+            see(label + f"fetch {number}", ctx.get_async_run_results, number)
+            see.getters(label + f"getters {number}", ctx)
+
+
+def classes(see):
+    for label, ctx in each(see, "classify"):
+        calls = Calls(2)
+        scores = {"INPUT": [floats(0, 5, 2, 9, 1, 3, 7, 4, 8, 6)]}
+        ctx.async_run(calls, scores, {"OUTPUT": (CLASS, 3)})
+        ctx.async_run(calls, {"INPUT": scores["INPUT"] * 2}, {"OUTPUT": (CLASS, 1)}, 2)
+        see.note(label + "done", calls.wait())
+        see(label + "fetch 1", ctx.get_async_run_results, 1)
+        see(label + "fetch 2", ctx.get_async_run_results, 2)
+
+
+def batch_zero(see):
+    for label, ctx in each(see, "simple"):
+        calls = Calls(1)
+        see(label + "send", ctx.async_run, calls, SUMS, BOTH, 0)
+        see.note(label + "done", calls.wait())
+        see(label + "fetch", ctx.get_async_run_results, 1)
+
+
+def statistics(see):
+    for label, ctx in each(see, "simple"):
+        calls = Calls(2)
+        ctx.async_run(calls, SUMS, BOTH)
+        ctx.async_run(calls, SUMS, BOTH)
+        see.note(label + "done", calls.wait())
+        if see.grpc:
+            see.note(label + "completed", ctx.get_stat()["completed_request_count"])
+        ctx.get_async_run_results(1)
+        if see.grpc:
+            see.note(label + "one fetched", ctx.get_stat()["completed_request_count"])
+        ctx.get_async_run_results(2)
+        see.note(label + "both fetched", ctx.get_stat()["completed_request_count"])
+
+
+def contexts_have_their_own_threads(see):
+    one, two = see.open("simple"), see.open("simple")
+    first, second = Calls(1), Calls(1)
+    one.async_run(first, SUMS, BOTH)
+    two.async_run(second, SUMS, BOTH)
+    see.note("done", [first.wait(), second.wait()])
+    see.note("same thread", first.threads[0] is second.threads[0])
+
+
+def sticky_correlation_id(see):
+    for label, ctx in each(see, "simple"):
+        calls = Calls(1)
+        see(label + "send", ctx.async_run, calls, SUMS, BOTH, 1, 0, 77)
+        see.note(label + "at once", ctx.correlation_id())
+        see.note(label + "done", calls.wait())
+        see(
+            label + "refused",
+            ctx.async_run,
+            calls,
+            {"INPUT0": [A.astype("i8")], "INPUT1": [B]},
+            BOTH,
+            1,
+            0,
+            78,
+        )
+        see.note(label + "after a refusal", ctx.correlation_id())
+
+
+def stale_names(see):
+    """Name and version of an earlier request stay after a fetch (v1 §4.4)."""
+    for label, ctx in each(see, "multi_version"):
+        calls = Calls(1)
+        see.run(label + "run", ctx, {"INPUT0": [floats(0)]}, {"OUTPUT0": RAW})
+        ctx.async_run(calls, {"INPUT0": [floats(0)]}, {"OUTPUT0": RAW})
+        see.note(label + "done", calls.wait())
+        see.run(label + "refused", ctx, {"INPUT0": [floats(0)]}, {"NOPE": RAW})
+        see(label + "fetch", ctx.get_async_run_results, calls.seen[0])
+        see.getters(label + "after the fetch", ctx)
+
+
+def old_calls(see):
+    """Calls of 1.0 to 1.7, which 1.11 refuses."""
+    ctx = see.open("simple")
+    see("no callback", ctx.async_run, SUMS, BOTH)
+    see("no callback, batch", ctx.async_run, SUMS, BOTH, 1)
+    see("wait", ctx.get_async_run_results, 1, True)
+    see("ready", lambda: ctx.get_ready_async_request(True))
+    see("with cb", lambda: ctx.async_run_with_cb(print, SUMS, BOTH))

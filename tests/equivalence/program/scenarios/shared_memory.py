@@ -1,0 +1,298 @@
+"""System shared memory: helpers, registration, inference (v1 §3.7, §4.3, §6.5, §7)."""
+
+import contextlib
+import ctypes
+
+import numpy as np
+from recorder import BOTH, CLASS, RAW, SUMS, A, B, floats, objects
+
+import tensorrtserver.api as api
+import tensorrtserver.shared_memory as shm
+
+
+class Regions:
+    """Regions of a scenario, registered, and removed at its end."""
+
+    def __init__(self, see):
+        self.see, self.control, self.handles = see, see.of("SharedMemoryControlContext"), {}
+
+    def __enter__(self):
+        return self
+
+    def create(self, name, size, *arrays, **options):
+        full = f"{self.see.token}_{name}"
+        handle = self.handles[name] = shm.create_shared_memory_region(full, "/" + full, size)
+        if arrays:
+            shm.set_shared_memory_region(handle, list(arrays))
+        if options.get("register", True):
+            self.control.register(handle)
+        return handle
+
+    def __exit__(self, *_):
+        for handle in self.handles.values():
+            self.control.unregister(handle)
+            with contextlib.suppress(shm.SharedMemoryException):
+                shm.destroy_shared_memory_region(handle)
+
+
+def content(handle_key, size):
+    """The bytes of a region, read through the file system."""
+    with open("/dev/shm" + handle_key, "rb") as file:
+        return file.read(size)
+
+
+def whole(see):
+    with Regions(see) as regions:
+        one, two = regions.create("i0", 64, A), regions.create("i1", 64, B)
+        out = regions.create("o0", 64)
+        ctx = see.open("simple")
+        see.run("inputs", ctx, {"INPUT0": one, "INPUT1": two}, BOTH)
+        see.run("mixed", ctx, {"INPUT0": one, "INPUT1": [B]}, BOTH)
+        see.run(
+            "output", ctx, {"INPUT0": one, "INPUT1": two}, {"OUTPUT0": (RAW, out), "OUTPUT1": RAW}
+        )
+        see.note("in the region", content(f"/{see.token}_o0", 64))
+        see.run("with shape", ctx, {"INPUT0": (one, [16]), "INPUT1": [two, (16,)]}, BOTH)
+        see.run("float shape", ctx, {"INPUT0": (one, [16.0]), "INPUT1": two}, BOTH)
+        see.run("list output", ctx, SUMS, {"OUTPUT0": [RAW, out]})
+
+
+def batches(see):
+    with Regions(see) as regions:
+        one, two = regions.create("i0", 128, A, B), regions.create("i1", 128, B, A)
+        out = regions.create("o0", 128)
+        ctx = see.open("simple")
+        see.run(
+            "batch 2",
+            ctx,
+            {"INPUT0": one, "INPUT1": two},
+            {"OUTPUT0": (RAW, out), "OUTPUT1": RAW},
+            2,
+        )
+        see.run("batch 1", ctx, {"INPUT0": one, "INPUT1": two}, BOTH)
+        see.run("batch 0, output", ctx, SUMS, {"OUTPUT0": (RAW, out)}, 0)
+        see.run("larger than needed", ctx, SUMS, {"OUTPUT0": (RAW, out)})
+
+
+def shapes(see):
+    with Regions(see) as regions:
+        one = regions.create("i0", 24, floats(1, 2, 3, 4, 5, 6))
+        ctx = see.open("identity_2d")
+        out = {"OUTPUT0": RAW}
+        see.run("no shape known", ctx, {"INPUT0": one}, out)
+        see.run("2 by 3", ctx, {"INPUT0": (one, [2, 3])}, out)
+        see.run("shape stays", ctx, {"INPUT0": one}, out)
+        see.run("wrong shape", ctx, {"INPUT0": (one, [5, 3])}, out)
+        see.run("wrong shape stays", ctx, {"INPUT0": one}, out)
+        see.run("no dimensions", ctx, {"INPUT0": (one, [])}, out)
+        see.run("no dimensions stay", ctx, {"INPUT0": one}, out)
+        see.run("negative", ctx, {"INPUT0": (one, [-1, 3])}, out)
+        see.run("one dimension", ctx, {"INPUT0": (one, [6])}, out)
+        see.run("from an array", ctx, {"INPUT0": [floats(1, 2).reshape(1, 2)]}, out)
+        see.run("the array's shape stays", ctx, {"INPUT0": one}, out)
+        fixed = see.open("simple")
+        see.run("wrong for a fixed input", fixed, {"INPUT0": (one, [6]), "INPUT1": [B]}, BOTH)
+        see.run("wrong size for a fixed input", fixed, {"INPUT0": one, "INPUT1": [B]}, BOTH)
+
+
+def kinds_of_values(see):
+    with Regions(see) as regions:
+        one = regions.create("i0", 64, A)
+        ctx = see.open("simple")
+        for label, value in (
+            ("(handle,)", (one,)),
+            ("[handle]", [one]),
+            ("handle and array", (one, A)),
+            ("two handles", (one, one)),
+            ("handle and number", (one, 16)),
+            ("handle and None", (one, None)),
+            ("handle, shape, more", (one, [16], 1)),
+            ("handle and text", (one, ["16"])),
+            ("integer", 5),
+            ("c_int", ctypes.c_int(5)),
+            ("shape first", ([16], one)),
+        ):
+            see.run(label, ctx, {"INPUT0": value, "INPUT1": [B]}, BOTH)
+        for label, value in (
+            ("number", (RAW, 5)),
+            ("handle, more", (RAW, one, 1)),
+            ("handle alone", one),
+            ("handle first", (one, RAW)),
+            ("class", (CLASS, one)),
+        ):
+            see.run("output " + label, ctx, SUMS, {"OUTPUT0": value})
+
+
+def unregistered(see):
+    with Regions(see) as regions:
+        one = regions.create("i0", 64, A, register=False)
+        ctx = see.open("simple")
+        see.run("input", ctx, {"INPUT0": one, "INPUT1": [B]}, BOTH)
+        see.run("output", ctx, SUMS, {"OUTPUT0": (RAW, one)})
+
+
+def small_output(see):
+    with Regions(see) as regions:
+        out = regions.create("o0", 32)
+        see.run("too small", see.open("simple"), SUMS, {"OUTPUT0": (RAW, out)})
+
+
+def strings(see):
+    values = objects("a", "bc", "")
+    packed = api.serialize_string_tensor(values)
+    with Regions(see) as regions:
+        one = regions.create("i0", packed.itemsize, packed)
+        out = regions.create("o0", 64)
+        ctx = see.open("identity_string")
+        see.run("input", ctx, {"INPUT0": (one, [3])}, {"OUTPUT0": RAW})
+        see.run("output", ctx, {"INPUT0": [values]}, {"OUTPUT0": (RAW, out)})
+        see.run("both", ctx, {"INPUT0": (one, [3])}, {"OUTPUT0": (RAW, out)})
+        see.run("batch of one element", ctx, {"INPUT0": (one, [1])}, {"OUTPUT0": RAW}, 3)
+
+
+def large_string_region(see):
+    packed = api.serialize_string_tensor(objects("a", "bc"))
+    with Regions(see) as regions:
+        one = regions.create("i0", 64, packed)
+        see.run("input", see.open("identity_string"), {"INPUT0": (one, [2])}, {"OUTPUT0": RAW})
+
+
+def empty(see):
+    with Regions(see) as regions:
+        out = regions.create("o0", 64)
+        see.run(
+            "numbers", see.open("identity_fp32"), {"INPUT0": [floats()]}, {"OUTPUT0": (RAW, out)}
+        )
+        see.run(
+            "strings", see.open("identity_string"), {"INPUT0": [objects()]}, {"OUTPUT0": (RAW, out)}
+        )
+
+
+def registration(see):
+    with Regions(see) as regions:
+        control = regions.control
+        one = regions.create("i0", 64, register=False)
+        see("register", control.register, one)
+        see.note("last id", control.get_last_request_id())
+        see("register again", control.register, one)
+        see.last_id("last id after a failure", control)
+        see("unregister", control.unregister, one)
+        see("unregister again", control.unregister, one)
+        see.note("last id after unregister", control.get_last_request_id())
+        shm.destroy_shared_memory_region(one)
+        see("register what is gone", control.register, one)
+
+
+def statuses(see):
+    with Regions(see) as regions:
+        regions.create("b", 64), regions.create("a", 128)
+        status = regions.control.get_shared_memory_status()
+        see.note("id", regions.control.get_last_request_id() > 0)
+        see.note("type", type(status).__name__)
+        found = [one for one in status.shared_memory_region if one.name.startswith(see.token)]
+        see.note("regions", sorted(str(one) for one in found))
+        see.note("kind", [one.WhichOneof("shared_memory_types") for one in found])
+
+
+def odd_keys(see):
+    control = see.of("SharedMemoryControlContext")
+    name = see.token + "_key"
+    for key in (name, "/" + name):
+        handle = see(
+            "create " + key, lambda key=key: shm.create_shared_memory_region(name, key, 64) and None
+        )
+        handle = shm.create_shared_memory_region(name, key, 64)
+        see("register " + key, control.register, handle)
+        see("unregister " + key, control.unregister, handle)
+        see("destroy " + key, shm.destroy_shared_memory_region, handle)
+    odd = shm.create_shared_memory_region(name + "/x", "/" + name, 64)
+    see("slash in the name", control.register, odd)
+    see("unregister it", control.unregister, odd)
+    shm.destroy_shared_memory_region(odd)
+
+
+def creating(see):
+    key = f"/{see.token}_c"
+
+    def create(*arguments):
+        handle = shm.create_shared_memory_region(*arguments)
+        return type(handle).__name__
+
+    def told(label, *arguments):
+        try:
+            see.note(label, create(*arguments))
+        except shm.SharedMemoryException as error:
+            see.note(label, ["SharedMemoryException", str(error)])
+        except Exception as error:
+            see.note(label, see.refusal(error))
+
+    told("plain", "c", key, 64)
+    told("larger", "c", key, 128)
+    see.note("resized", len(content(key, 1000)))
+    told("smaller", "c", key, 32)
+    see.note("shrunk", len(content(key, 1000)))
+    told("bytes", b"c", key.encode(), 64)
+    told("size 0", "c", key, 0)
+    told("negative", "c", key, -1)
+    told("huge", "c", key, 2**62)
+    told("empty key", "c", "", 64)
+    told("bad key", "c", "/a/b/c", 64)
+    for value in (1.5, "64", None, [64]):
+        told(f"size {value!r}", "c", key, value)
+    told("name 5", 5, key, 64)
+    told("key 5", "c", 5, 64)
+    told("bool size", "c", key, True)
+    told("numpy size", "c", key, np.int64(64))
+    told("no size", "c", key)
+    handle = shm.create_shared_memory_region("c", key, 64)
+    for label in ("destroy", "destroy twice"):
+        try:
+            see.note(label, shm.destroy_shared_memory_region(handle))
+        except shm.SharedMemoryException as error:
+            see.note(label, ["SharedMemoryException", str(error), len(error.args)])
+
+
+def setting(see):
+    key = f"/{see.token}_s"
+    handle = shm.create_shared_memory_region("s", key, 64)
+
+    def told(label, value):
+        try:
+            see.note(label, [shm.set_shared_memory_region(handle, value), content(key, 64)])
+        except shm.SharedMemoryException as error:
+            see.note(label, ["SharedMemoryException", str(error)])
+        except Exception as error:
+            see.note(label, see.refusal(error))
+
+    told("one", [A])
+    told("tuple", (B,))
+    told("two", [A[:4], B[:2]])
+    told("nothing", [])
+    told("empty", [A[:0]])
+    told("bytes", [np.array([b"ab", b"c"])])
+    told("two dimensions", [A.reshape(4, 4)])
+    told("transposed", [A.reshape(4, 4).T])
+    told("every other", [np.arange(20, dtype=np.int32)[::2]])
+    told("scalar", [np.array(7, dtype=np.int32)])
+    told("array", A)
+    told("None", None)
+    told("text", "text")
+    told("list of lists", [[1, 2]])
+    told("list of None", [None])
+    told("mixed", [A[:2], 5])
+    shm.destroy_shared_memory_region(handle)
+
+
+def cuda_without_gpu(see):
+    import tensorrtserver.cuda_shared_memory as cudashm
+
+    try:
+        cudashm.create_shared_memory_region("c", 64, 0)
+        see.note("created", True)
+    except cudashm.CudaSharedMemoryException as error:
+        see.note("refused", str(error))
+    for value in (A, None, [[1]], [None]):
+        try:
+            cudashm.set_shared_memory_region(None, value)
+        except cudashm.CudaSharedMemoryException as error:
+            see.note(f"set {type(value).__name__}", str(error))

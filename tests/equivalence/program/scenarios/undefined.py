@@ -1,0 +1,185 @@
+"""What v1 leaves undefined: the genuine client crashes, hangs or sends what lies in memory.
+
+Each of these runs in a process of its own, with a time limit (v1 §3.3, §5, §6, E.6).
+"""
+
+import os
+import threading
+
+import numpy as np
+from recorder import BOTH, RAW, SUMS, WAIT, A, B
+
+import tensorrtserver.api as api
+import tensorrtserver.shared_memory as shm
+
+
+def run_after_close(see):
+    ctx = see.open("simple")
+    ctx.close()
+    see("run", ctx.run, SUMS, BOTH)
+
+
+def async_run_after_close(see):
+    ctx = see.open("simple")
+    ctx.close()
+    see("async_run", ctx.async_run, lambda context, number: None, SUMS, BOTH)
+
+
+def statistics_after_close(see):
+    ctx = see.open("simple")
+    ctx.close()
+    see("get_stat", ctx.get_stat)
+
+
+def fetch_after_close(see):
+    ctx = see.open("simple")
+    ctx.close()
+    see("get_async_run_results", ctx.get_async_run_results, 1)
+
+
+def correlation_id_after_close(see):
+    ctx = see.open("simple", correlation_id=9)
+    ctx.close()
+    see("correlation_id", ctx.correlation_id)
+
+
+def missing_input(see):
+    see("run", see.open("simple").run, {"INPUT0": [A]}, BOTH)
+
+
+def too_few_arrays(see):
+    see("run", see.open("simple").run, {"INPUT0": [A], "INPUT1": [B, B]}, BOTH, 2)
+
+
+def no_inputs(see):
+    see("run", see.open("simple").run, {}, BOTH)
+
+
+def missing_input_after_a_run(see):
+    ctx = see.open("simple")
+    ctx.run(SUMS, BOTH)
+    see("run", ctx.run, {"INPUT0": [A]}, BOTH)
+
+
+def close_in_callback(see):
+    ctx, done = see.open("simple"), threading.Event()
+
+    def called(context, number):
+        see("close", context.close)
+        done.set()
+
+    ctx.async_run(called, SUMS, BOTH)
+    see.note("done", done.wait(WAIT))
+
+
+def four_threads(see):
+    ctx, results = see.open("simple"), []
+
+    def work(number):
+        for _ in range(25):
+            found = ctx.run({"INPUT0": [A + number], "INPUT1": [B]}, BOTH)["OUTPUT0"][0]
+            results.append(bool(np.array_equal(found, A + number + 1)))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    see.note("right", [all(results), len(results)])
+
+
+def name_none(see):
+    see("model name", api.InferContext, see.url, see.protocol, None)
+
+
+def url_none(see):
+    see("url", api.InferContext, None, see.protocol, "simple")
+
+
+def input_none(see):
+    see("run", see.open("simple").run, {None: [A], "INPUT1": [B]}, BOTH)
+
+
+def output_none(see):
+    see("run", see.open("simple").run, SUMS, {None: RAW})
+
+
+def load_none(see):
+    see("load", see.of("ModelControlContext").load, None)
+
+
+def header_without_colon(see):
+    see("header", lambda: bool(see.open("simple", http_headers=["nonsense"])))
+
+
+def header_text(see):
+    see("header", lambda: bool(see.open("simple", http_headers="A:B")))
+
+
+def shared_memory_headers(see):
+    ctx = see.of("SharedMemoryControlContext", http_headers=["A:B"])
+    see("unregister_all", ctx.unregister_all)
+
+
+def register_none(see):
+    see("register", see.of("SharedMemoryControlContext").register, None)
+
+
+def region_key_none(see):
+    see("create", shm.create_shared_memory_region, "n", None, 64)
+
+
+def region_overflow(see):
+    handle = shm.create_shared_memory_region("o", f"/{see.token}_overflow", 64)
+    see("set", shm.set_shared_memory_region, handle, [np.zeros(2000000, dtype=np.float64)])
+    shm.destroy_shared_memory_region(handle)
+
+
+def destroy_none(see):
+    see("destroy", shm.destroy_shared_memory_region, None)
+
+
+def changed_after_async_run(see):
+    """HTTP read the arrays later than the call (v1 §5)."""
+    ctx, done = see.open("identity_fp32"), threading.Event()
+    data = np.zeros(300000, dtype=np.float32)
+    ctx.async_run(lambda context, number: done.set(), {"INPUT0": [data]}, {"OUTPUT0": RAW})
+    data[:] = 9
+    see.note("done", done.wait(WAIT))
+    found = ctx.get_async_run_results(1)["OUTPUT0"][0]
+    see.note("sent as it was", bool((found == 0).all()))
+
+
+def formats_of_two_requests(see):
+    """One output asked for in two formats before the first is fetched (v1 appendix A)."""
+    ctx, done, seen = see.open("classify"), threading.Event(), []
+
+    def called(context, number):
+        seen.append(number)
+        if len(seen) == 2:
+            done.set()
+
+    scores = {"INPUT": [np.arange(10, dtype=np.float32)]}
+    ctx.async_run(called, scores, {"OUTPUT": (2, 2)})
+    ctx.async_run(called, scores, {"OUTPUT": RAW})
+    see.note("done", done.wait(WAIT))
+    see("classes", ctx.get_async_run_results, 1)
+    see("raw", ctx.get_async_run_results, 2)
+
+
+def forked(see):
+    """A context used on both sides of a fork."""
+    ctx = see.open("simple")
+    ctx.run(SUMS, BOTH)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            found = ctx.run(SUMS, BOTH)["OUTPUT0"][0]
+            os.write(writing, b"right" if np.array_equal(found, A + B) else b"wrong")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    see.note("child", os.read(reading, 10))
+    see.run("parent", ctx, SUMS, BOTH)

@@ -1,0 +1,65 @@
+"""Print, as JSON, the names and the signatures of the v1 API in this interpreter."""
+
+import importlib
+import inspect
+import json
+
+MODULES = ("api", "shared_memory", "cuda_shared_memory")
+MESSAGES = ("api_pb2", "model_config_pb2", "server_status_pb2", "request_status_pb2")
+GRPC = ("grpc_service_pb2", "grpc_service_pb2_grpc")
+
+
+def starred(name):
+    """What ``from name import *`` binds."""
+    names = {}
+    exec("from %s import *" % name, names)  # noqa: S102, UP031
+    return sorted(one for one in names if one != "__builtins__")
+
+
+def parameters(function):
+    """A function's parameters with their defaults."""
+    found = []
+    for one in inspect.signature(function).parameters.values():
+        default = None if one.default is one.empty else repr(one.default)
+        found.append([one.name, default])
+    return found
+
+
+def described(value):
+    """The parameters of a function, or of the public methods of a class."""
+    if not inspect.isclass(value):
+        return {"": parameters(value)}
+    return {
+        name: parameters(one)
+        for name, one in inspect.getmembers(value, _written)
+        if name == "__init__" or not name.startswith("_")
+    }
+
+
+def _written(value):
+    """Is this a method written in Python?"""
+    return inspect.isfunction(value) or inspect.ismethod(value)
+
+
+def ours(module):
+    """The functions and classes that belong to a module."""
+    for name, value in sorted(vars(module).items()):
+        if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+            continue
+        plain_enum = inspect.isclass(value) and hasattr(value, "__members__")
+        if callable(value) and not plain_enum:
+            yield name, value
+
+
+def main():
+    names, calls = {}, {}
+    for short in MODULES + tuple("api." + one for one in MESSAGES + GRPC):
+        full = "tensorrtserver." + short
+        module = importlib.import_module(full)
+        names[full] = starred(full)
+        if short in MODULES:
+            calls[full] = {name: described(value) for name, value in ours(module)}
+    print(json.dumps({"names": names, "calls": calls}))
+
+
+main()

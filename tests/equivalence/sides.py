@@ -1,0 +1,112 @@
+"""Runs scenarios on both sides: the genuine client through a gateway, and the facade."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any, Dict, Iterable, Mapping, NamedTuple
+
+import paths  # noqa: F401  (the next two are found through it)
+from compare import Steps
+from gateway_process import Gateway
+from oracle import OracleEnvironment
+
+import tensorrtserver
+from testbed import TritonServer
+
+PROGRAM = Path(__file__).with_name("program")
+PROTOCOLS = ("http", "grpc")
+Observed = Dict[str, Steps]  # by scenario
+
+
+def scenarios(*files: str) -> list[str]:
+    """The names of the scenarios in the files: their functions of ``see`` alone."""
+    found = []
+    for file in files:
+        tree = ast.parse((PROGRAM / "scenarios" / f"{file}.py").read_text("utf-8"))
+        for one in tree.body:
+            if isinstance(one, ast.FunctionDef) and [arg.arg for arg in one.args.args] == ["see"]:
+                found.append(f"{file}.{one.name}")
+    return found
+
+
+def files() -> list[str]:
+    """The files of scenarios."""
+    return sorted(path.stem for path in (PROGRAM / "scenarios").glob("[a-z]*.py"))
+
+
+class Side(NamedTuple):
+    """An interpreter with its variables, and the addresses its programs are given."""
+
+    python: str
+    variables: Mapping[str, str]
+    addresses: Mapping[str, str]  # by protocol
+
+    def run(
+        self, folder: Path, protocol: str, names: Iterable[str], token: str, limit: float = 600
+    ) -> Observed:
+        """What each scenario has seen; where the process did not live to the end, also how."""
+        names, output = list(names), folder / f"{uuid.uuid4().hex}.jsonl"
+        arguments = [protocol, self.addresses[protocol], token, str(output), *names]
+        command = [self.python, str(PROGRAM / "run.py"), *arguments]
+        ended, text = _end_of(command, self.variables, limit)
+        lines = output.read_text("utf-8").splitlines() if output.exists() else []
+        found: Observed = dict(json.loads(line) for line in lines)
+        missing = [name for name in names if name not in found]
+        if missing:
+            found[missing[0]] = [["the process ended", ended], ["its last words", text]]
+        return found
+
+
+def _end_of(command: list[str], variables: Mapping[str, str], limit: float) -> tuple[str, str]:
+    try:
+        done = subprocess.run(
+            command,
+            env=dict(variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "hangs", ""
+    text = done.stdout.decode("utf-8", "replace")[-2000:]
+    if done.returncode < 0:
+        return signal.Signals(-done.returncode).name, text
+    return f"exit status {done.returncode}", text
+
+
+def genuine(oracle: OracleEnvironment, gateway: Gateway) -> Side:
+    """NVIDIA's client, through the gateway."""
+    return Side(oracle.python, oracle.variables(), {"http": gateway.http, "grpc": gateway.grpc})
+
+
+def here() -> tuple[str, dict[str, str]]:
+    """The interpreter of the tests, and the variables with which it finds our package."""
+    where = str(Path(tensorrtserver.__file__ or "").parents[1])
+    return sys.executable, {**os.environ, "PYTHONPATH": where, "TRITON_SHIM_WARNINGS": "off"}
+
+
+def facade(triton: TritonServer) -> Side:
+    """The package under test."""
+    return Side(*here(), {"http": triton.http, "grpc": triton.grpc})
+
+
+class Pair(NamedTuple):
+    """Both sides of one server."""
+
+    genuine: Side
+    ours: Side
+
+    def run(self, folder: Path, protocol: str, names: Iterable[str]) -> dict[str, Any]:
+        """Each scenario → what the genuine client and the facade have seen."""
+        names, token = list(names), f"eq{uuid.uuid4().hex[:8]}"
+        both = [side.run(folder, protocol, names, token) for side in self]
+        nothing: Steps = [["the scenario was not run", "the process ended before"]]
+        return {name: tuple(one.get(name, nothing) for one in both) for name in names}

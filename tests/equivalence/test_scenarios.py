@@ -1,0 +1,51 @@
+"""The same programs, by the genuine client through the gateway and by the facade (issue 4)."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import compare
+import known
+import pytest
+import sides
+
+pytest_plugins = ["equivalence_fixtures"]
+
+ROWS = known.load()
+DEFINED = sides.scenarios(*(file for file in sides.files() if file != "undefined"))
+#: Programs made from these seeds; the environment ``equivalence`` of tox runs many more.
+PROGRAMS = [
+    f"generated.{seed}" for seed in range(int(os.environ.get("EQUIVALENCE_PROGRAMS", "30")))
+]
+
+
+@pytest.mark.parametrize("via", sides.PROTOCOLS)
+@pytest.mark.parametrize("scenario", DEFINED)
+def test_scenario(observe: Any, scenario: str, via: str) -> None:
+    """Both clients tell the same story, but for the known differences."""
+    judge(observe(scenario, via), scenario, via)
+
+
+@pytest.mark.parametrize("via", sides.PROTOCOLS)
+@pytest.mark.parametrize("scenario", PROGRAMS)
+def test_generated_program(observe: Any, scenario: str, via: str) -> None:
+    """A program of random calls tells the same story."""
+    judge(observe(scenario, via), scenario, via)
+
+
+def judge(both: tuple[Any, Any], scenario: str, via: str) -> None:
+    """Fail where the two differ unexpectedly, and where they agree unexpectedly."""
+    found = compare.differing(*both)
+    rows = known.of_scenario(ROWS, scenario, via)
+    expected = {label: row.id for row in rows for label in row.labels(scenario, via)}
+    unexpected = [str(one) for one in found if one.label not in expected]
+    assert not unexpected, "\n".join(["the facade differs from the genuine client:", *unexpected])
+    differing = {one.label for one in found}
+    agreeing = {label: id for label, id in expected.items() if label not in differing}
+    assert not agreeing, f"no longer different, so remove from known_differences.toml: {agreeing}"
+    for row in rows:
+        labels = row.labels(scenario, via)
+        told = json.dumps([one.ours for one in found if one.label in labels])
+        assert row.shows in told.replace('\\"', '"'), f"{row.id}: {row.shows!r} is not in {told}"

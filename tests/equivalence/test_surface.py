@@ -1,0 +1,107 @@
+"""Names, signatures and messages against the genuine wheel's, by import (v1 §1, §2, §8.1)."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+from typing import Any
+
+import pytest
+import sides
+from oracle import OracleEnvironment
+
+pytest_plugins = ["equivalence_fixtures"]
+
+#: Names of other releases: 1.9 had the strings in the shared-memory modules, 1.12 the rest.
+OTHER_RELEASES = {
+    "tensorrtserver.api": {"model__config__pb2", "text_format"},
+    "tensorrtserver.shared_memory": {"serialize_string_tensor"},
+    "tensorrtserver.cuda_shared_memory": {"serialize_string_tensor"},
+    "tensorrtserver.api.api_pb2": {"model__config__pb2"},
+    "tensorrtserver.api.model_config_pb2": {"ModelQueuePolicy"},
+}
+#: What came with 1.12 and 1.13: message → fields, "message" for all of it (v1 §8.1).
+LATER_FIELDS = {
+    "api.InferRequestHeader": {"priority", "timeout_microseconds"},
+    "api.InferResponseHeader.Output": {"data_type"},
+    "model_config.ModelDynamicBatching": {
+        "priority_levels",
+        "default_priority_level",
+        "default_queue_policy",
+        "priority_queue_policy",
+    },
+    "model_config.ModelDynamicBatching.PriorityQueuePolicyEntry": {"message", "key", "value"},
+    "model_config.ModelQueuePolicy": {
+        "message",
+        "timeout_action",
+        "default_timeout_microseconds",
+        "allow_timeout_override",
+        "max_queue_size",
+    },
+    "model_config.ModelQueuePolicy.TimeoutAction": {"REJECT", "DELAY"},
+    "server_status.InferRequestStats": {"compute_input", "compute_infer", "compute_output"},
+}
+#: Methods of other releases.
+OTHER_METHODS = {("InferContext", "async_run_with_cb"), ("InferContext", "get_ready_async_request")}
+#: tritonclient's exception has these, and ours is one.
+FROM_TRITONCLIENT = {
+    ("InferenceServerException", "status"),
+    ("InferenceServerException", "debug_details"),
+}
+
+
+def told(script: str, python: str, variables: Any) -> Any:
+    """What a script of the folder ``program`` prints, on one side."""
+    command = [python, str(sides.PROGRAM / script)]
+    done = subprocess.run(command, env=dict(variables), stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def both(oracle: OracleEnvironment) -> Any:
+    """Run a script on both sides → what the genuine client and the facade print."""
+    theirs, ours = (oracle.python, oracle.variables()), sides.here()
+    return lambda script: (told(script, *theirs), told(script, *ours))
+
+
+def test_messages(both: Any) -> None:
+    """Every field, enum value and rpc is the genuine one's; more are those of 1.12 and 1.13."""
+    genuine, ours = ({json.dumps(row) for row in rows} for rows in both("descriptors.py"))
+    assert not genuine - ours
+    more: dict[str, set[str]] = {}
+    for row in map(json.loads, ours - genuine):
+        more.setdefault(row[0], set()).add(row[1])
+    assert more == LATER_FIELDS
+
+
+def test_names(both: Any) -> None:
+    """``from module import *`` binds what it bound, and nothing of ours."""
+    genuine, ours = (one["names"] for one in both("surface.py"))
+    shown_by_ctypes = {name for name in dir(ctypes) if not name.startswith("_")}
+    for module, names in genuine.items():
+        assert set(names) - set(ours[module]) <= shown_by_ctypes, module
+        extra = set(ours[module]) - set(names) - shown_by_ctypes
+        assert extra == OTHER_RELEASES.get(module, set()), module
+
+
+def test_signatures(both: Any) -> None:
+    """Parameters have their names, places and defaults; further ones come last, with defaults."""
+    genuine, ours = (one["calls"] for one in both("surface.py"))
+    for module, calls in genuine.items():
+        for name, methods in calls.items():
+            for method, parameters in methods.items():
+                found = ours[module][name][method]
+                assert found[: len(parameters)] == parameters, (name, method)
+                assert all(default is not None for _, default in found[len(parameters) :])
+
+
+def test_no_methods_of_our_own(both: Any) -> None:
+    """Classes and modules have the calls of v1's releases and no others."""
+    genuine, ours = (one["calls"] for one in both("surface.py"))
+    more = set()
+    for module, calls in ours.items():
+        assert set(calls) - set(genuine[module]) <= OTHER_RELEASES.get(module, set())
+        for name in set(calls) & set(genuine[module]):
+            more |= {(name, one) for one in set(calls[name]) - set(genuine[module][name])}
+    assert more == OTHER_METHODS | FROM_TRITONCLIENT

@@ -1,0 +1,48 @@
+"""What v1 left undefined: the facade does the sane thing, the genuine client what is on record."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import known
+import pytest
+import sides
+
+from testbed import TritonServer
+
+pytest_plugins = ["equivalence_fixtures"]
+
+ROWS = known.load()
+UNDEFINED = sides.scenarios("undefined")
+FULL = bool(os.environ.get("EQUIVALENCE_PROGRAMS"))
+
+
+@pytest.fixture(scope="module")
+def ours(triton: TritonServer, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the facade has seen, by protocol."""
+    side = sides.facade(triton)
+    folder = tmp_path_factory.mktemp("undefined")
+    return {via: side.run(folder, via, UNDEFINED, "equndef") for via in sides.PROTOCOLS}
+
+
+@pytest.mark.parametrize("via", sides.PROTOCOLS)
+@pytest.mark.parametrize("scenario", UNDEFINED)
+def test_facade(ours: Any, scenario: str, via: str) -> None:
+    """Known differences say what it does where v1 crashed, hung or sent garbage."""
+    rows = known.of_scenario(ROWS, scenario, via)
+    assert len(rows) == 1, f"{scenario} needs one row in known_differences.toml"
+    told = json.dumps(ours[via][scenario]).replace('\\"', '"')
+    assert rows[0].shows and rows[0].shows in told, told
+
+
+@pytest.mark.skipif(not FULL, reason="each needs a process of its own: see tox -e equivalence")
+@pytest.mark.parametrize("via", sides.PROTOCOLS)
+@pytest.mark.parametrize("scenario", UNDEFINED)
+def test_genuine_client(pair: sides.Pair, tmp_path: Path, scenario: str, via: str) -> None:
+    """Once more, what the genuine client does, where it does the same every time."""
+    (row,) = known.of_scenario(ROWS, scenario, via)
+    seen = pair.genuine.run(tmp_path, via, [scenario], "equndefg", limit=10)[scenario]
+    assert row.genuine in json.dumps(seen), seen
