@@ -100,7 +100,7 @@ class V1Stream:
             yield from self._until_broken(itertools.chain([first], self._feed.requests()))
 
     def _until_broken(self, requests: Iterator[Any]) -> Iterator[Any]:
-        self._stream = self._upstream.infer.stream(requests)
+        self._stream = OrderedStream(self._upstream.infer, requests)
         if self._cancelled:  # meanwhile
             self._stream.cancel()
         broken = InferenceServerException("its stream was closed")

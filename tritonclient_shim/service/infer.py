@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Sequence
 
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.errors import Fault, InferenceServerException, Refusal, ServerFault
@@ -20,7 +20,6 @@ from tritonclient_shim.model import (
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
-from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.session import ServerSession
 from tritonclient_shim.translate import config, lower, reply, wire
 from tritonclient_shim.translate.messages import Asked
@@ -65,15 +64,6 @@ class InferService:
         """
         exchange = self.exchange(request)
         return exchange.response(exchange.send(send or self._send))
-
-    def stream(self, requests: Iterable[pb.InferRequest]) -> OrderedStream:
-        """One v2 stream for all of ``requests``, which a thread takes as they come.
-
-        The responses come strictly in the order of the requests, refusals among them; what
-        breaks the stream is raised as InferenceServerException of the client family. The
-        result has ``cancel()``, which dropping it does as well.
-        """
-        return OrderedStream(self, requests)
 
     def answer(
         self,

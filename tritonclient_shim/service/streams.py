@@ -9,15 +9,13 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Iterable, Iterator, cast
+from typing import Iterable, Iterator, cast
 
 from tritonclient_shim.backends.base import InferStream, Outcome, StreamingBackend
 from tritonclient_shim.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
-
-if TYPE_CHECKING:
-    from tritonclient_shim.service.infer import Exchange, InferService
+from tritonclient_shim.service.infer import Exchange, InferService
 
 #: Bytes of requests whose answers nobody has taken yet, before no more are accepted.
 MAX_UNREAD = 64 * 1024 * 1024
@@ -31,7 +29,12 @@ ITERATOR_FAILED = TransportFault(
 
 
 class OrderedStream(Iterator[pb.InferResponse]):
-    """The responses to a stream of requests. Cancelled when nobody refers to it any more."""
+    """The responses to a stream of requests, over one v2 stream for all of them.
+
+    A thread takes the requests as they come. The responses come strictly in their order,
+    refusals among them; what breaks the stream is raised as InferenceServerException of the
+    client family. Cancelled when nobody refers to it any more.
+    """
 
     def __init__(self, service: InferService, requests: Iterable[pb.InferRequest]) -> None:
         self._flow = _Flow(service)

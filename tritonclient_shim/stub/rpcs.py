@@ -12,6 +12,7 @@ from tritonclient_shim.errors import Fault
 from tritonclient_shim.model import ModelConfigDocument
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
+from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.stub.channel import Arguments, Calls, UsersChannel
 from tritonclient_shim.stub.errors import answered, own
 from tritonclient_shim.stub.futures import CallFuture, FinishedCall, StreamCall
@@ -153,4 +154,4 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
         arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
         calls = self._channel.calls(arguments)
         requests = (own(pb.InferRequest, request) for request in request_iterator)
-        return StreamCall(calls, calls.infer.stream(requests))
+        return StreamCall(calls, OrderedStream(calls.infer, requests))
