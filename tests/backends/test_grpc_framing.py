@@ -270,9 +270,7 @@ def test_stream_refusals_carry_the_request_id() -> None:
     """A refusal on a stream is matched by id, and says nothing of ids itself (v2-mapping §4)."""
     message = service_pb2.ModelStreamInferResponse(error_message="[request id: 7] no")
     message.infer_response.id = "7"
-    request_id, fault = framing.decode_stream_reply(
-        message.SerializeToString(), no_shm
-    )
+    request_id, fault = framing.decode_stream_reply(message.SerializeToString(), no_shm)
     assert request_id == "7"
     assert isinstance(fault, ServerFault)
     assert fault.message == "no"

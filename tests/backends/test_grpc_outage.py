@@ -84,8 +84,7 @@ def test_the_interpreter_ends_though_the_server_died(start_triton: Any) -> None:
     """A dead server keeps no script from ending."""
     server = start_triton(models=["slow"])
     body = WAIT + (
-        "stream.send(call(20.0))\n"
-        "import os, signal; os.killpg(int(sys.argv[2]), signal.SIGKILL)\n"
+        "stream.send(call(20.0))\nimport os, signal; os.killpg(int(sys.argv[2]), signal.SIGKILL)\n"
     )
     assert run_script(body, server.grpc, str(server.pid)) == (0, "")
 

@@ -51,4 +51,9 @@ def test_a_region_shrunk_after_a_large_copy_raises(key: str) -> None:
             except Exception as error:
                 print(type(error).__name__, "made it smaller" in str(error))
     """
-    assert run_python(program).stdout.split() == ["SharedMemoryException", "True", "RegionError", "True"]
+    assert run_python(program).stdout.split() == [
+        "SharedMemoryException",
+        "True",
+        "RegionError",
+        "True",
+    ]

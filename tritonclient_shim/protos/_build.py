@@ -43,9 +43,7 @@ def _message_class(descriptor: Any, outer: str, module: str) -> Any:
         nested.name: _message_class(nested, path + ".", module)
         for nested in descriptor.nested_types
     }
-    members.update(
-        DESCRIPTOR=descriptor, __module__=module, __qualname__=path, __reduce__=_reduce
-    )
+    members.update(DESCRIPTOR=descriptor, __module__=module, __qualname__=path, __reduce__=_reduce)
     return reflection.GeneratedProtocolMessageType(descriptor.name, (message.Message,), members)
 
 

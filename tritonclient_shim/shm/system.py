@@ -72,7 +72,8 @@ class SystemMemory:
     def read(self, offset: int, count: int) -> memoryview:
         """Return a copy of ``count`` bytes; RegionError if the object was shrunk meanwhile."""
         if count >= LARGE:
-            return self._mapped(offset + count)[offset : offset + count].copy().data
+            whole: memoryview = self._mapped(offset + count)[offset : offset + count].copy().data
+            return whole
         copy = np.empty(count, np.uint8).data  # unlike a bytearray, not filled with zeros first
         done = 0
         while done < count:  # one read stops after 2 GiB less a page on Linux
