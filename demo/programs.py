@@ -61,6 +61,15 @@ PROGRAMS = (
         ("'15' + '1' = '16', '15' - '1' = '14'",),
     ),
     Program(
+        "shared_memory_client.py",
+        "inputs and outputs in system shared memory",
+        (
+            "registered: input0, input1, output0, output1",
+            "15 + 1 = 16, 31 - 100 = -69",
+            "left registered: 0",
+        ),
+    ),
+    Program(
         "sequence_client.py",
         "two sequences through a stateful model, one request at a time",
         ("sequence 9223372036854775809: ", "[11, 18, 23, 26, 28, 28, 29]"),

@@ -6,7 +6,7 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 
@@ -32,20 +32,35 @@ def server() -> Iterator[TritonServer]:
         yield started
 
 
-@pytest.mark.parametrize(("program", "protocol"), RUNS)
-def test_script_prints_what_it_should(
-    server: TritonServer, program: Program, protocol: str
-) -> None:
-    """Each script ends with status 0 and prints the right results, on each of its protocols."""
+def run(program: Program, url: str, protocol: str) -> tuple[int, str]:
+    """A script's exit status and everything it prints."""
     script = str(DEMO / "legacy" / program.script)
     done = subprocess.run(
-        [sys.executable, script, "-u", server.url(protocol), "-i", protocol, *program.options],
+        [sys.executable, script, "-u", url, "-i", protocol, *program.options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=120,
         text=True,
     )
-    assert not complaints(program, protocol, done.returncode, done.stdout), done.stdout
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize(("program", "protocol"), RUNS)
+def test_script_prints_what_it_should(
+    server: TritonServer, program: Program, protocol: str
+) -> None:
+    """Each script ends with status 0 and prints the right results, on each of its protocols."""
+    status, output = run(program, server.url(protocol), protocol)
+    assert not complaints(program, protocol, status, output), output
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+@pytest.mark.parametrize("script", ["add_sub_client.py", "string_client.py"])
+def test_script_runs_against_bound_functions(pytriton: Any, script: str, protocol: str) -> None:
+    """The same scripts, unchanged, on functions that PyTriton serves."""
+    program = next(one for one in PROGRAMS if one.script == script)
+    status, output = run(program, pytriton.url(protocol), protocol)
+    assert not complaints(program, protocol, status, output), output
 
 
 @pytest.mark.parametrize("path", sorted((DEMO / "legacy").glob("*.py")), ids=lambda path: path.name)
