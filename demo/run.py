@@ -28,7 +28,7 @@ What to do next
   (without NVIDIA's old wheel: pip uninstall -y tensorrtserver), and start the script as always.
 
   Your own script on the server used here: keep it running in another terminal,
-      {python} -m testbed
+      cd {root} && {python} -m testbed
   and give your script the address that it prints.
 
   README.md           how it works, supported versions, what is not there yet
@@ -38,6 +38,7 @@ What to do next
 def main() -> int:
     """Start the server, run everything, report → exit status."""
     print(f"The scripts are in {ROOT / 'demo' / 'legacy'}. None of them knows of tritonclient.")
+    reach_loopback_directly()
     try:
         with TritonServer.start(models=MODELS) as server:
             print(f"A genuine Triton server answers HTTP on {server.http}, gRPC on {server.grpc}.")
@@ -46,6 +47,12 @@ def main() -> int:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     return report(problems)
+
+
+def reach_loopback_directly() -> None:
+    """Except the server from the proxies of the environment, which the scripts would ask too."""
+    given = os.environ.get("no_proxy")
+    os.environ["no_proxy"] = f"{given},127.0.0.1" if given else "127.0.0.1"
 
 
 def run_all(server: TritonServer) -> list[str]:
