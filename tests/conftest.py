@@ -15,6 +15,11 @@ from testbed import PyTritonServer, TritonServer  # noqa: E402  (the line above 
 # The servers are on this machine, whatever proxy leads out of it.
 os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), "127.0.0.1,localhost"]))
 
+# Before Python 3.10 subprocess forks, and grpcio's handler in the child starts threads that abort
+# some of them before they become the program (docs/settings.md).
+if sys.version_info < (3, 10):
+    os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
 StartTriton = Callable[..., TritonServer]
 
 
