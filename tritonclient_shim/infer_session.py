@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from typing import Any, Mapping, NamedTuple, cast
 
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
-from tritonclient_shim.errors import Fault, InferenceServerException, ServerFault
+from tritonclient_shim.errors import Fault, InferenceServerException, Refusal, ServerFault
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.inflight import Callback, InFlight
 from tritonclient_shim.labels import LabelBook
@@ -53,6 +53,7 @@ class Answer(NamedTuple):
     request_id: int  # the server-side id (v1 §4.5)
     options: request.Options
     reply: V1Reply
+    client_id: int = 0  # of an asynchronous request
 
     @property
     def has_first(self) -> bool:
@@ -66,7 +67,7 @@ class Answer(NamedTuple):
     def read_into(self, results: dict[Any, list[Any]]) -> None:
         """Fill the dict that ``run`` returns; v1's client errors where the reply does not fit."""
         try:
-            result.read_into(results, self.options, self.reply)
+            result.read_into(results, self.options, self.reply, self.client_id)
         except RegionError as error:
             raise client_error_of(error) from error
 
@@ -202,7 +203,8 @@ class InferSession(ServerSession):
         if entry is None:
             return None
         counts = self.endpoint.protocol == GRPC
-        return self._read(entry.context, entry.outcome, perf_counter_ns(), counts)
+        answer = self._read(entry.context, entry.outcome, perf_counter_ns(), counts)
+        return answer._replace(client_id=client_id)
 
     def ready(self, wait: bool) -> int | None:
         """Id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -242,7 +244,12 @@ class InferSession(ServerSession):
         return Sent(options, made, next_request_id(), started, perf_counter_ns() - started)
 
     def _lower(self, made: V1Request) -> InferCall:
-        return lower.lower(self.profile(), made, self.endpoint.protocol)
+        try:
+            return lower.lower(self.profile(), made, self.endpoint.protocol)
+        except Refusal:  # v1's server looked for the version first
+            if made.model_version >= 0:
+                self.backend.model_config(self.model_name, str(made.model_version))
+            raise
 
     def _send(self, call: InferCall, done: Any) -> None:
         if self._stream is not None:
@@ -251,6 +258,8 @@ class InferSession(ServerSession):
             self.backend.infer_async(call, done)
 
     def _completed(self, client_id: int, sent: Sent, outcome: Outcome) -> None:
+        if not isinstance(outcome, Fault):
+            outcome = reply.refusal(self.profile(), sent.request, outcome) or outcome
         # v1 §4.6: over HTTP an asynchronous request counts when it completes.
         if self.endpoint.protocol == HTTP and not isinstance(outcome, Fault):
             self.stat.add(perf_counter_ns() - sent.started_ns, sent.sent_ns, 0)

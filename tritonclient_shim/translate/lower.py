@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
+from typing import Iterable, Sequence
 
 from tritonclient_shim import dtypes
-from tritonclient_shim.errors import ServerFault
+from tritonclient_shim.errors import Refusal, ServerFault
 from tritonclient_shim.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -29,11 +30,19 @@ from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
 
 
 def lower(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall:
-    """A request and the model it is for → the v2 call; ServerFault where v1's server refused."""
+    """A request and the model it is for → the v2 call; ServerFault where v1's server refused.
+
+    Wrong dims are the v2 server's to refuse, unless it would find another fault first: v1's
+    server looked at dims before it looked at regions (v1 §3.4).
+    """
     batch = request.batch_size
+    number = version(profile.name, request.model_version, protocol)
+    for item in request.inputs:
+        if item.dims is None or item.shm is not None:
+            check_dims(profile, request.inputs)
     return InferCall(
         profile.name,
-        version(profile.name, request.model_version, protocol),
+        number,
         tuple([_tensor(profile, item, batch) for item in request.inputs]),
         _outputs(profile, request),
         str(request.id) if request.id else "",
@@ -61,21 +70,49 @@ def version(model: str, number: int, protocol: str) -> str:
 
 def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     spec = profile.inputs[item.name]
-    dims = item.dims if item.dims is not None else _configured_dims(profile, spec)
+    dims = spec.dims if item.dims is None else item.dims
     # A shape tensor stands once for the whole batch.
     batched = profile.batching and not spec.is_shape_tensor
     shape = (batch, *dims) if batched else dims
     return TensorIn(item.name, spec.datatype, shape, item.chunks, item.byte_size, item.shm)
 
 
-def _configured_dims(profile: ModelProfile, spec: TensorSpec) -> tuple[int, ...]:
-    if min(spec.dims, default=0) < 0:
-        raise ServerFault(
+def check_dims(profile: ModelProfile, inputs: Iterable[V1Input]) -> None:
+    """Raise Refusal for the first input whose dims are missing or do not fit (v1 §3.4)."""
+    for item in inputs:
+        entry_dims(profile, profile.inputs[item.name], item.dims)
+
+
+def entry_dims(
+    profile: ModelProfile, spec: TensorSpec, given: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Dims of one batch entry: as given, or as configured; Refusal where they do not fit."""
+    if given is None and min(spec.dims, default=0) < 0:
+        raise Refusal(
             f"model supports variable-size for input '{spec.name}', request must specify "
             f"input shape for model '{profile.name}'",
             "INVALID_ARGUMENT",
         )
-    return spec.dims
+    if given is None:
+        return spec.dims
+    if not fits(given, spec.dims):
+        raise Refusal(
+            f"unexpected shape for input '{spec.name}' for model '{profile.name}'. "
+            f"Expected {_text(spec.dims)}, got {_text(given)}",
+            "INVALID_ARGUMENT",
+        )
+    return given
+
+
+def fits(given: tuple[int, ...], configured: tuple[int, ...]) -> bool:
+    """Are these dims those of the configuration, where -1 is any size?"""
+    return len(given) == len(configured) and all(
+        wanted in (-1, size) for size, wanted in zip(given, configured)
+    )
+
+
+def _text(dims: Sequence[int]) -> str:
+    return "[" + ",".join(str(size) for size in dims) + "]"
 
 
 def _outputs(profile: ModelProfile, request: V1Request) -> tuple[OutputSpec, ...]:

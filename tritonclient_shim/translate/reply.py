@@ -46,6 +46,30 @@ def raise_reply(
     )
 
 
+def refusal(profile: ModelProfile, request: V1Request, reply: InferReply) -> ServerFault | None:
+    """A v2 reply → how v1's server would have refused it, before anyone asks for its results."""
+    tensors = {tensor.name: tensor for tensor in reply.outputs}
+    try:
+        for item in request.outputs:
+            if item.name in tensors:
+                _check(profile, request, item, tensors[item.name])
+    except ServerFault as fault:
+        return fault
+    return None
+
+
+def _check(profile: ModelProfile, request: V1Request, item: V1Output, tensor: TensorOut) -> None:
+    spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
+    if item.class_count and spec.datatype not in classes.CLASSIFIABLE:
+        raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
+    if item.class_count and tensor.datatype == dtypes.STRING.v2:  # the server has classified it
+        return
+    _entry_dims(profile, request, spec, tensor)
+    if item.class_count and not tensor.data:
+        # An empty output cannot be classified: v1's server refused it (v1 E.1).
+        raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
+
+
 def _result(
     profile: ModelProfile,
     request: V1Request,
@@ -53,9 +77,8 @@ def _result(
     tensor: TensorOut,
     labels: Labels,
 ) -> V1Result:
+    _check(profile, request, item, tensor)
     spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
-    if item.class_count and spec.datatype not in classes.CLASSIFIABLE:
-        raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
     if item.class_count and tensor.datatype == dtypes.STRING.v2:  # the server has classified it
         texts = classes.from_texts(tensor.data or b"", request.batch_size)
         found = [row[: item.class_count] for row in texts]
@@ -104,9 +127,6 @@ def _classify(
 ) -> list[list[V1Class]]:
     """Raw scores of a batch → the best classes of each entry, the entry flattened (v1 §4.2)."""
     scores = np.frombuffer(tensor.data or b"", dtype=dtypes.BY_V2[spec.datatype].numpy)
-    if scores.size == 0:
-        # An empty output cannot be classified: v1's server refused it (v1 E.1).
-        raise ServerFault(class_not_available(spec.name, spec.datatype), "UNSUPPORTED")
     rows = scores.reshape(batch_size, -1)
     known = labels(spec, rows.shape[1])
     return classes.from_scores(rows, count, known)

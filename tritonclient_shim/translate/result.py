@@ -17,24 +17,34 @@ Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
 
 
-def read_into(results: dict[Any, list[Any]], options: Options, reply: V1Reply) -> None:
+def read_into(
+    results: dict[Any, list[Any]], options: Options, reply: V1Reply, client_id: int = 0
+) -> None:
     """Reply → ``results`` as {the caller's key: [entry, …]}, in the order of ``outputs``.
 
     Where an output cannot be read, those before it are in ``results``. Entries are private
     writable arrays (RAW) or lists of ``(index, value, label)`` (CLASS). A batch size of 0 ran
-    the model once and returns empty lists (v1 §3.5).
+    the model once and returns empty lists (v1 §3.5). ``client_id`` is that of an asynchronous
+    request.
     """
     by_name = {result.name: result for result in reply.outputs}
     for plan in options.outputs:
         # One output under two keys: v1 gave it to the first and missed it for the second.
         result = by_name.pop(plan.output.name, None)
         if result is None:
-            raise InferenceServerException(f"unable to find result for output '{plan.output.name}'")
+            raise _missing(plan.output.name, client_id if results and not by_name else 0)
         if plan.region is not None and not options.batch_size:
             # v1 §3.5: the region's size was divided by the batch size that was asked for.
             raise ZeroDivisionError("division by zero")
         entries = _entries(plan, result, reply.batch_size, options.batch_size)
         results[plan.key] = entries if options.batch_size else []
+
+
+def _missing(output: str, client_id: int) -> InferenceServerException:
+    # Appendix A: when its last result was taken, v1 forgot the asynchronous request.
+    if client_id:
+        return InferenceServerException(f"unable to find results for request '{client_id}'")
+    return InferenceServerException(f"unable to find result for output '{output}'")
 
 
 def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[Any]:

@@ -22,6 +22,7 @@ from tritonclient_shim.model import (
     V1Result,
 )
 from tritonclient_shim.protos import api_pb2
+from tritonclient_shim.translate import lower
 
 
 def _refusal(message: str) -> Refusal:
@@ -52,7 +53,7 @@ def to_request(
     inputs = []
     for item in header.input:
         spec = profile.inputs[item.name]
-        dims = entry_dims(profile, header, item)
+        dims = entry_dims(profile, item)
         if item.HasField("shared_memory"):
             where = _slice(item.shared_memory)
             inputs.append(V1Input(item.name, dims, byte_size=where.byte_size, shm=where))
@@ -91,9 +92,9 @@ def without_batch(
 
 def _batched(profile: ModelProfile, header: Any, item: Any, spec: TensorSpec) -> bool:
     given = tuple(item.dims)
-    if not profile.batching or given[:1] != (header.batch_size,) or _fits(given, spec.dims):
+    if not profile.batching or given[:1] != (header.batch_size,) or lower.fits(given, spec.dims):
         return False
-    return _fits(given[1:], spec.dims)
+    return lower.fits(given[1:], spec.dims)
 
 
 def _assemble(
@@ -137,45 +138,15 @@ def check_header(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> N
     for item in header.input:
         if item.name not in profile.inputs:
             raise _refusal(f"unexpected inference input '{item.name}' for model '{model}'")
-        entry_dims(profile, header, item)
+        entry_dims(profile, item)
     for output in header.output:
         if output.name not in profile.outputs:
             raise _refusal(f"unexpected inference output '{output.name}' for model '{model}'")
 
 
-def entry_dims(
-    profile: ModelProfile, header: api_pb2.InferRequestHeader, item: Any
-) -> tuple[int, ...]:
+def entry_dims(profile: ModelProfile, item: Any) -> tuple[int, ...]:
     """Dims of one batch entry: as given, or as configured."""
-    spec = profile.inputs[item.name]
-    given = tuple(item.dims)
-    if not given:
-        return _configured(profile, spec)
-    if _fits(given, spec.dims):
-        return given
-    raise _refusal(
-        f"unexpected shape for input '{item.name}' for model '{profile.name}'. "
-        f"Expected {_text(spec.dims)}, got {_text(given)}"
-    )
-
-
-def _configured(profile: ModelProfile, spec: TensorSpec) -> tuple[int, ...]:
-    if min(spec.dims, default=0) < 0:
-        raise _refusal(
-            f"model supports variable-size for input '{spec.name}', request must specify "
-            f"input shape for model '{profile.name}'"
-        )
-    return spec.dims
-
-
-def _fits(given: tuple[int, ...], configured: tuple[int, ...]) -> bool:
-    return len(given) == len(configured) and all(
-        wanted in (-1, size) for size, wanted in zip(given, configured)
-    )
-
-
-def _text(dims: Sequence[int]) -> str:
-    return "[" + ",".join(str(size) for size in dims) + "]"
+    return lower.entry_dims(profile, profile.inputs[item.name], tuple(item.dims) or None)
 
 
 def expected_size(
@@ -185,7 +156,7 @@ def expected_size(
     spec = profile.inputs[item.name]
     if spec.datatype == dtypes.STRING.v2:
         return item.batch_byte_size or None
-    one = prod(entry_dims(profile, header, item)) * dtypes.itemsize(spec.datatype)
+    one = prod(entry_dims(profile, item)) * dtypes.itemsize(spec.datatype)
     return one if spec.is_shape_tensor else one * header.batch_size
 
 

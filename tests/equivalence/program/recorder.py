@@ -181,7 +181,7 @@ def _short(data):
 
 
 def _float(value):
-    return {type(value).__name__: struct.pack("<d", value).hex(), "about": f"{value:g}"}
+    return {type(value).__name__: struct.pack("<d", value).hex(), "about": repr(float(value))}
 
 
 _PLAIN = (

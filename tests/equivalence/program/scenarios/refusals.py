@@ -26,6 +26,14 @@ def shapes(see):
     )
 
 
+def before_other_refusals(see):
+    """An unknown version comes first, then the shapes in the model's order (v1 §3.4)."""
+    wide = {"INPUT0": [A.reshape(4, 4)], "INPUT1": [B]}
+    see.run("version before shape", see.open("simple", 9), wide, BOTH)
+    see.run("version 0 before shape", see.open("simple", 0), wide, BOTH)
+    see.run("negative version before shape", see.open("simple", -3), wide, BOTH)
+
+
 def sequences(see):
     for model in ("sequence_sum", "sequence_oldest"):
         ctx = see.open(model)
