@@ -8,7 +8,14 @@ import signal
 import sys
 import time
 
-from testbed import MissingPrerequisite, PyTritonServer, ServerFailed, TritonServer, environment
+from testbed import (
+    MissingPrerequisite,
+    PyTritonServer,
+    ServerFailed,
+    TritonServer,
+    environment,
+    shared_memory,
+)
 
 
 def main() -> int:
@@ -20,8 +27,17 @@ def main() -> int:
     parser.add_argument(
         "--pytriton", action="store_true", help="serve functions bound with PyTriton instead"
     )
+    parser.add_argument(
+        "--shared-memory",
+        type=int,
+        default=0,
+        metavar="MIB",
+        help="first make sure that this much of /dev/shm is free",
+    )
     options = parser.parse_args()
     try:
+        if options.shared_memory:
+            shared_memory.require(options.shared_memory)
         if options.prepare:
             environment.prepare(complete=options.pytriton)
         else:

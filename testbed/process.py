@@ -20,6 +20,7 @@ ATTEMPTS = 5  # a port that was free can be taken before the server binds it
 START_TIMEOUT = 180.0  # seconds
 STOP_TIMEOUT = 30.0  # seconds; the supervisor needs less
 _SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
+_NO_SHARED_MEMORY = "Unable to initialize shared memory key"
 _PORT_TAKEN = ("Address already in use", "failed to start HTTP", "failed to start GRPC")
 _PROTOCOLS = {0: "http", 1: "grpc", "http": "http", "grpc": "grpc"}
 Result = TypeVar("Result")
@@ -183,7 +184,16 @@ def free_ports() -> tuple[int, int]:
 
 def _failure(what: str, log: str) -> ServerFailed:
     kind = PortTaken if any(text in log for text in _PORT_TAKEN) else ServerFailed
-    return kind(f"{what}. Its log:\n{log}")
+    return kind(f"{what}{_reason(log)}. Its log:\n{log}")
+
+
+def _reason(log: str) -> str:
+    if _NO_SHARED_MEMORY not in log:
+        return ""
+    return (
+        ": /dev/shm is full, and it needs 1 MiB there for every model instance. Give it more: "
+        "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm"
+    )
 
 
 def _answers(port: int) -> bool:

@@ -115,6 +115,16 @@ def test_failed_start_shows_the_log() -> None:
         TritonServer.start(["broken"])
 
 
+def test_failed_start_names_full_shared_memory(tmp_path: Path) -> None:
+    """Where /dev/shm has no room for a model, the first line says so and what to do."""
+    server = tmp_path / "server"
+    server.write_text("#!/bin/sh\necho \"Unable to initialize shared memory key 'k'\"\n")
+    server.chmod(0o755)
+    started = process.Process([str(server)], dict(os.environ), str(tmp_path), "none")
+    with pytest.raises(ServerFailed, match="/dev/shm is full.*--shm-size=1g"):
+        started.wait_until_ready(1, ["never"])
+
+
 def test_taken_ports_are_tried_again(
     start_triton: Callable[..., TritonServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from testbed import shared_memory
 from testbed.prerequisites import Facts, Interpreter, MissingPrerequisite, choose_interpreter
 
 DEBIAN = Interpreter("/usr/bin/python3.11", "3.11", None)
@@ -87,3 +88,16 @@ def test_missing_libpython_is_named(facts: Facts) -> None:
     version = facts.interpreters[0].version
     assert f"libpython{version}.so.1.0" in text
     assert f"apt-get install libpython{version}" in text
+
+
+def test_too_little_shared_memory_is_named() -> None:
+    """Who asks for more than /dev/shm has free is told how much it has and how to enlarge it."""
+    with pytest.raises(MissingPrerequisite, match=r"has \d+ MiB free.*docker run --shm-size=1g"):
+        shared_memory.require(1 << 40)
+    shared_memory.require(0)
+
+
+def test_absent_shared_memory_is_named() -> None:
+    """A machine without the folder is told to mount one."""
+    with pytest.raises(MissingPrerequisite, match="mount -t tmpfs tmpfs /no/such/shm"):
+        shared_memory.require(1, "/no/such/shm")
