@@ -7,7 +7,10 @@ first such client is made.
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+import gc
+import sys
+from contextlib import contextmanager
+from typing import Any, Iterator, Mapping
 
 from tritonclient_shim.backends.clients import UnwrappedError, for_users
 from tritonclient_shim.backends.http_channel import Channel
@@ -130,10 +133,26 @@ def users_client(channel: Channel, stub: Any) -> Any:
     return client
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collection inside: the newest zope.interface for Python 3.8, which gevent
+    brings, ends the process when one happens to start while it is being imported."""
+    pause = gc.isenabled() and sys.version_info < (3, 9)
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
+
+
 def make_client(prefix: str, stub: Any) -> Any:
     """A tritonclient HTTP client whose requests go to ``stub``; RuntimeError without the hook."""
     import tritonclient
-    from tritonclient.http import InferenceServerClient
+
+    with _no_collection():
+        from tritonclient.http import InferenceServerClient
 
     client = InferenceServerClient(f"localhost{prefix}")  # never contacted: see below
     original: Any = getattr(client, "_client_stub", None)
