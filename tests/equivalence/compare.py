@@ -10,10 +10,24 @@ from typing import Any, List, NamedTuple
 Steps = List[Any]  # of [label, outcome]
 MISSING = "no such step"
 
-#: Python's own words about a call that does not fit a signature differ from version to version.
-_BAD_CALL = re.compile(
-    r"\(\) (missing \d|got an unexpected keyword|takes |got multiple values)"
-    r"|^int\(\) argument must be"
+#: Python's own words, which differ from version to version → what is compared. The facade keeps
+#: those of v1's time; the genuine client has those of the Python that runs it.
+_WORDS = (
+    (
+        re.compile(
+            r".*\(\) (missing \d|got an unexpected keyword|takes |got multiple values).*"
+            r"|int\(\) argument must be.*"
+        ),
+        "a call that does not fit",
+    ),
+    (
+        re.compile(
+            r"an integer is required \(got type \w+\)|int expected instead of \w+( instance)?"
+            r"|'\w+' object cannot be interpreted as an integer"
+        ),
+        "not an integer",
+    ),
+    (re.compile(r"(argument \d+): <class '(\w+)'>: (.*)"), r"\1: \2: \3"),
 )
 
 
@@ -49,7 +63,10 @@ def by_label(steps: Steps) -> dict[str, Any]:
 
 def worded(outcome: Any) -> Any:
     """An outcome, without the words that each version of Python has of its own."""
-    refused = isinstance(outcome, dict) and outcome.get("raised") == "TypeError"
-    if refused and _BAD_CALL.search(outcome["with"]):
-        return {**outcome, "with": "a call that does not fit"}
+    if not isinstance(outcome, dict) or outcome.get("raised") not in ("TypeError", "ArgumentError"):
+        return outcome
+    for pattern, told in _WORDS:
+        found = pattern.fullmatch(outcome["with"])
+        if found:
+            return {**outcome, "with": found.expand(told)}
     return outcome

@@ -32,7 +32,7 @@ def protocol_names(see):
     for text in ("http", "HTTP", "grpc", "gRPC", "Http", "", "nope", None, 5):
         see(f"from_str {text!r}", api.ProtocolType.from_str, text)
     for one in (api.ProtocolType.HTTP, api.ProtocolType.GRPC):
-        see.note("text", [str(one), int(one), one == int(one), one.name])
+        see.note("text", [repr(one), int(one), one == int(one), one.name])
 
 
 def models(see):
