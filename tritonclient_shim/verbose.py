@@ -23,10 +23,10 @@ def server_status(status: Any) -> None:
 
 
 def repository_index(index: Any) -> None:
-    """A ModelRepositoryIndex on stdout."""
-    print(index, end="")
+    """A ModelRepositoryIndex and a blank line on stdout."""
+    print(index)
 
 
 def shared_memory_status(status: Any, protocol: str) -> None:
-    """A SharedMemoryStatus, on stdout over HTTP and on stderr over gRPC."""
-    print(status, end="", file=sys.stderr if protocol == GRPC else sys.stdout)
+    """A SharedMemoryStatus and a blank line, on stdout over HTTP and on stderr over gRPC."""
+    print(status, file=sys.stderr if protocol == GRPC else sys.stdout)

@@ -58,7 +58,7 @@ def test_refused(start_triton: Callable[..., Any]) -> None:
 
 
 def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """§10.2: the index's text on stdout, on both protocols."""
+    """§10.2: the index's text and a blank line on stdout, on both protocols."""
     with ModelRepositoryContext(url, protocol, verbose=True) as context:
         index = context.get_model_repository_index()
-    assert capfd.readouterr().out == str(index)
+    assert capfd.readouterr().out == f"{index}\n"

@@ -158,7 +158,8 @@ def test_verbose_status(regions: Regions, url: str, protocol: int, capfd: Any) -
         status = control.get_shared_memory_status()
         control.unregister(handle)
     printed = capfd.readouterr()
-    expected = (str(status), "") if protocol == 0 else ("", str(status))
+    text = f"{status}\n"  # and a blank line
+    expected = (text, "") if protocol == 0 else ("", text)
     assert (printed.out, printed.err) == expected
     assert name_of(handle) in str(status)
 
