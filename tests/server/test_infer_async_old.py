@@ -160,7 +160,7 @@ def test_async_run_with_cb(connect: Any) -> None:
     assert context.async_run_with_cb(done, add_sub(), BOTH, 1, 0) is None
     assert context.async_run(add_sub(), BOTH) == 2
     assert context.async_run_with_cb(callback=done, inputs=add_sub(), outputs=BOTH) is None
-    assert done.wait(2) == [1, 3]
+    assert sorted(done.wait(2)) == [1, 3]  # both were under way at once
     assert done.calls[0][0] is context
     for request_id in (1, 2, 3):
         assert len(context.get_async_run_results(request_id, True)) == 2

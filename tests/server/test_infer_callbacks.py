@@ -111,9 +111,9 @@ def test_callback_of_wrong_arity(connect: Any, capfd: pytest.CaptureFixture[str]
     """v1 §5: a callback that cannot be called so is printed, too; its result stays fetchable."""
     context, done = connect("simple"), Completions()
     context.async_run(lambda: None, add_sub(), BOTH)  # type: ignore[misc]
-    context.async_run(done, add_sub(), BOTH)
-    assert done.wait() == [2]
     assert len(context.get_async_run_results(1, True)) == 2
+    context.async_run(done, add_sub(), BOTH)  # its callback comes after the other one's
+    assert done.wait() == [2]
     assert "TypeError" in capfd.readouterr().err
 
 
@@ -121,9 +121,9 @@ def test_callback_none(connect: Any, capfd: pytest.CaptureFixture[str]) -> None:
     """v1 §2.3 async_run(None, …): sent, and a TypeError printed from the callback thread."""
     context, done = connect("simple"), Completions()
     assert context.async_run(None, add_sub(), BOTH) is None
-    context.async_run(done, add_sub(), BOTH)
-    done.wait()
     assert len(context.get_async_run_results(1, True)) == 2
+    context.async_run(done, add_sub(), BOTH)  # its callback comes after the other one's
+    done.wait()
     assert "TypeError: 'NoneType' object is not callable" in capfd.readouterr().err
 
 
