@@ -41,6 +41,11 @@ def files() -> list[str]:
     return sorted(path.stem for path in (PROGRAM / "scenarios").glob("[a-z]*.py"))
 
 
+def token() -> str:
+    """The beginning of the names of a run's shared-memory regions."""
+    return f"eq{uuid.uuid4().hex[:8]}"
+
+
 class Side(NamedTuple):
     """An interpreter with its variables, and the addresses its programs are given."""
 
@@ -55,7 +60,11 @@ class Side(NamedTuple):
         names, output = list(names), folder / f"{uuid.uuid4().hex}.jsonl"
         arguments = [protocol, self.addresses[protocol], token, str(output), *names]
         command = [self.python, str(PROGRAM / "run.py"), *arguments]
-        ended, text = _end_of(command, self.variables, limit)
+        try:
+            ended, text = _end_of(command, self.variables, limit)
+        finally:
+            for left in Path("/dev/shm").glob(f"{token}_*"):  # by a client that crashed
+                left.unlink()
         lines = output.read_text("utf-8").splitlines() if output.exists() else []
         found: Observed = dict(json.loads(line) for line in lines)
         missing = [name for name in names if name not in found]
@@ -106,7 +115,7 @@ class Pair(NamedTuple):
 
     def run(self, folder: Path, protocol: str, names: Iterable[str]) -> dict[str, Any]:
         """Each scenario → what the genuine client and the facade have seen."""
-        names, token = list(names), f"eq{uuid.uuid4().hex[:8]}"
-        both = [side.run(folder, protocol, names, token) for side in self]
+        names, common = list(names), token()
+        both = [side.run(folder, protocol, names, common) for side in self]
         nothing: Steps = [["the scenario was not run", "the process ended before"]]
         return {name: tuple(one.get(name, nothing) for one in both) for name in names}

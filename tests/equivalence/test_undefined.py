@@ -25,7 +25,7 @@ def ours(triton: TritonServer, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the facade has seen, by protocol."""
     side = sides.facade(triton)
     folder = tmp_path_factory.mktemp("undefined")
-    return {via: side.run(folder, via, UNDEFINED, "equndef") for via in sides.PROTOCOLS}
+    return {via: side.run(folder, via, UNDEFINED, sides.token()) for via in sides.PROTOCOLS}
 
 
 @pytest.mark.parametrize("via", sides.PROTOCOLS)
@@ -44,5 +44,5 @@ def test_facade(ours: Any, scenario: str, via: str) -> None:
 def test_genuine_client(pair: sides.Pair, tmp_path: Path, scenario: str, via: str) -> None:
     """Once more, what the genuine client does, where it does the same every time."""
     (row,) = known.of_scenario(ROWS, scenario, via)
-    seen = pair.genuine.run(tmp_path, via, [scenario], "equndefg", limit=10)[scenario]
+    seen = pair.genuine.run(tmp_path, via, [scenario], sides.token(), limit=10)[scenario]
     assert row.genuine in json.dumps(seen), seen
