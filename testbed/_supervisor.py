@@ -1,11 +1,12 @@
 """The process between the launcher and its server; outlives neither.
 
-Run as a script: ``_supervisor.py FOLDER SHM_PREFIXES COMMAND...``. It starts the command in a
+Run as a script: ``_supervisor.py FOLDER SHM_PREFIXES TURN COMMAND...``. It starts the command in a
 process group of its own, its output going to FOLDER/server.log, and prints the pid. When its stdin
-has a byte or closes, when its parent is gone or when the server ends, it ends the whole group and
-removes FOLDER, the files in /dev/shm that begin with one of the comma-separated SHM_PREFIXES, in
-which ``{pid}`` stands for the pid of the server, and the folders that the server made in /tmp. Only
-the standard library, so that any interpreter can run it.
+has a byte or closes, when its parent is gone or when the server ends, it ends the whole group (the
+byte ``k``: without asking the server to exit first) and removes FOLDER, the files in /dev/shm that
+begin with one of the comma-separated SHM_PREFIXES, in which ``{pid}`` stands for the pid of the
+server, and the folders that the server made in /tmp, one of them within TURN seconds. Only the
+standard library, so that any interpreter can run it.
 """
 
 from __future__ import annotations
@@ -26,21 +27,22 @@ import time
 POLL = 0.05
 PARENT_CHECK = 0.5
 GRACE = 10.0  # seconds; the server is told to exit within 2
-TURN = 1.0  # seconds; a server with Python models makes its folder within a tenth of that
 MODEL_FOLDER = re.compile(r"/tmp/folder\w{6}(?=/)")
 BACKEND_FOLDERS = "/tmp/python_env_*"
 PR_SET_PDEATHSIG = 1
+AT_ONCE = b"k"
 
 
 def main(arguments: list[str]) -> int:
     """Run the server until it or its owner ends → the server's exit status."""
-    folder, prefixes, *command = arguments
+    folder, prefixes, turn, *command = arguments
     parent = os.getppid()
-    server, remains = _start(folder, command)
+    server, remains = _start(folder, command, float(turn))
     try:
-        _wait_for_end(server, parent)
+        order = _wait_for_end(server, parent)
         remains += _model_folders(server.pid)
-        _stop(server)
+        if order != AT_ONCE:
+            _stop(server)
     finally:
         _kill_group(server.pid)
         server.wait()
@@ -48,15 +50,17 @@ def main(arguments: list[str]) -> int:
     return server.returncode
 
 
-def _start(folder: str, command: list[str]) -> tuple[subprocess.Popen[bytes], list[str]]:
+def _start(
+    folder: str, command: list[str], turn: float
+) -> tuple[subprocess.Popen[bytes], list[str]]:
     """Start the command → its process, and the folder of its Python backend if it made one.
 
     That folder has a random name in /tmp, and the backend removes it only when it ends in time. We
     know ours because servers of ours take turns (the lock is on /tmp itself and leaves nothing).
     """
-    turn = os.open("/tmp", os.O_RDONLY)
+    lock = os.open("/tmp", os.O_RDONLY)
     try:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         before = set(glob.glob(BACKEND_FOLDERS))
         with open(os.path.join(folder, "server.log"), "ab") as output:
             server = subprocess.Popen(
@@ -67,13 +71,13 @@ def _start(folder: str, command: list[str]) -> tuple[subprocess.Popen[bytes], li
                 preexec_fn=_own_group,
             )
         print(server.pid, flush=True)
-        return server, _new_folder(server, before)
+        return server, _new_folder(server, before, turn)
     finally:
-        os.close(turn)
+        os.close(lock)
 
 
-def _new_folder(server: subprocess.Popen[bytes], before: set[str]) -> list[str]:
-    deadline = time.monotonic() + TURN
+def _new_folder(server: subprocess.Popen[bytes], before: set[str], turn: float) -> list[str]:
+    deadline = time.monotonic() + turn
     while time.monotonic() < deadline and server.poll() is None:
         new = [one for one in glob.glob(BACKEND_FOLDERS) if one not in before]
         if new:
@@ -87,16 +91,18 @@ def _own_group() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _wait_for_end(server: subprocess.Popen[bytes], parent: int) -> None:
+def _wait_for_end(server: subprocess.Popen[bytes], parent: int) -> bytes:
+    """Return when it is time to end, with what was read from stdin."""
     checked = time.monotonic()
     while server.poll() is None:
         readable, _, _ = select.select([sys.stdin], [], [], POLL)
         if readable:
-            return
+            return os.read(sys.stdin.fileno(), 1)
         if time.monotonic() - checked > PARENT_CHECK:
             checked = time.monotonic()
             if os.getppid() != parent:
-                return
+                break
+    return b""
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:

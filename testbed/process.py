@@ -7,7 +7,6 @@ import contextlib
 import http.client
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -35,22 +34,31 @@ class PortTaken(ServerFailed):
 
 
 class Process:
-    """A server under a supervisor, with a folder of its own that is removed with it."""
+    """A server under a supervisor, with a folder of its own that is removed with it.
+
+    ``turn`` is how long, in seconds, other servers wait to start until this one's Python backend,
+    if it starts one, has made its folder in /tmp.
+    """
 
     def __init__(
-        self, command: Sequence[str], variables: Mapping[str, str], folder: str, shm_prefixes: str
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        folder: str,
+        shm_prefixes: str,
+        turn: float = 1.0,
     ) -> None:
         self.log_path = os.path.join(folder, "server.log")
         self._log = open(self.log_path, "w+b")  # noqa: SIM115  (stays readable when removed)
         self._owner = os.getpid()
         self._supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", _SUPERVISOR, folder, shm_prefixes, *command],
+            [sys.executable, "-I", "-S", _SUPERVISOR, folder, shm_prefixes, str(turn), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=dict(variables),
             start_new_session=True,  # Ctrl-C reaches us only, and we stop the server
         )
-        atexit.register(self.stop)
+        atexit.register(self.kill)
         assert self._supervisor.stdout is not None
         with self._supervisor.stdout as answer:
             self.pid = int(answer.readline() or 0)
@@ -68,21 +76,21 @@ class Process:
 
     def stop(self) -> None:
         """End the server in an orderly way and remove everything it left; harmless when ended."""
-        if os.getpid() != self._owner:
-            return  # a forked child inherits this object and its atexit entry, not the server
-        atexit.unregister(self.stop)
-        assert self._supervisor.stdin is not None
-        with contextlib.suppress(BrokenPipeError, ValueError):  # ended, or stopped before
-            self._supervisor.stdin.write(b".")  # closing is not enough: a forked child may hold it
-            self._supervisor.stdin.close()
-        self._supervisor.wait(STOP_TIMEOUT)
+        self._end(b".")
 
     def kill(self) -> None:
         """End the server at once, as a crash would, and remove everything it left."""
-        if self.running and self.pid and os.getpid() == self._owner:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
-        self.stop()
+        self._end(b"k")
+
+    def _end(self, order: bytes) -> None:
+        if os.getpid() != self._owner:
+            return  # a forked child inherits this object and its atexit entry, not the server
+        atexit.unregister(self.kill)
+        assert self._supervisor.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ValueError):  # ended, or ended before
+            self._supervisor.stdin.write(order)  # closing is not enough: a forked child may hold it
+            self._supervisor.stdin.close()
+        self._supervisor.wait(STOP_TIMEOUT)
 
     def wait_until_ready(self, http_port: int, marks: Sequence[str]) -> None:
         """Return when the log has all ``marks`` and the HTTP port answers; kill it otherwise."""
@@ -104,7 +112,7 @@ class Process:
 
 
 class RunningServer:
-    """What every kind of server offers; a context manager that stops it.
+    """What every kind of server offers; a context manager that kills it: a stop can take 10 s.
 
     ``http`` and ``grpc`` are addresses like ``127.0.0.1:8000``.
     """
@@ -148,7 +156,7 @@ class RunningServer:
         self._process.kill()
 
     def __exit__(self, *unused: object) -> None:
-        self.stop()
+        self.kill()
 
 
 def with_free_ports(start: Callable[[str, int, int], Result]) -> Result:

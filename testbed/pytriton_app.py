@@ -10,6 +10,7 @@ from testbed import environment
 from testbed.process import Process, RunningServer, with_free_ports
 
 _APPLICATION = str(Path(__file__).with_name("_pytriton_functions.py"))
+_TURN = 30.0  # seconds; PyTriton starts its server some seconds after it is started
 _STARTED = ("the functions are being served",)  # the application's own line
 
 
@@ -33,7 +34,7 @@ class PyTritonServer(RunningServer):
                 "TESTBED_SHM_PREFIX": f"/{segments}",  # read by _shm_prefix.py
             }
             prefixes = f"pytrtion{{pid}}-,{segments}"  # the first is PyTriton's spelling
-            process = Process(command, variables, folder, prefixes)
+            process = Process(command, variables, folder, prefixes, _TURN)
             process.wait_until_ready(http_port, _STARTED)
             return cls(process, http_port, grpc_port)
 

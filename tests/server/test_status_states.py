@@ -158,11 +158,10 @@ def test_all_models_have_counts(start_triton: Callable[..., Any], protocol: int)
 # ------------------------------------------------------------------------------ PyTriton
 
 
-def test_functions_of_pytriton(protocol: int) -> None:
+def test_functions_of_pytriton(pytriton: PyTritonServer, protocol: int) -> None:
     """v2-mapping §13: a bound function is in no index, and has a full status all the same."""
-    with PyTritonServer.start() as server:
-        status = status_of(server, protocol, "simple")
-        every = status_of(server, protocol)
+    status = status_of(pytriton, protocol, "simple")
+    every = status_of(pytriton, protocol)
     assert status.model_status["simple"].config.max_batch_size == 8
     assert status.model_status["simple"].version_status[1].ready_state == READY
     assert every.model_status["simple"].version_status[1].ready_state == READY

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 import tritonclient.http as client
+from traces import Traces
 
 from testbed import PyTritonServer
 
@@ -31,11 +32,12 @@ def test_bound_functions_answer(pytriton: PyTritonServer) -> None:
 
 
 def test_nothing_stays_behind() -> None:
-    """After stop() its processes, folder and shared-memory segments are gone."""
+    """At its end its processes, folder and shared-memory segments are gone."""
     with PyTritonServer.start() as server:
         with open(f"/proc/{server.pid}/environ", encoding="utf-8") as handle:
             variables = dict(one.split("=", 1) for one in handle.read().split("\0") if one)
-        segments = f"/dev/shm{variables['TESTBED_SHM_PREFIX']}*"
+        prefix = variables["TESTBED_SHM_PREFIX"].lstrip("/")
+        traces = Traces(server.pid, os.path.dirname(server.log_path), prefix)
         regions = f"/dev/shm/pytrtion{server.pid}-*"
         numbers = np.zeros((1, 16), np.int32)
         tensors = [client.InferInput(f"INPUT{i}", [1, 16], "INT32") for i in (0, 1)]
@@ -43,7 +45,7 @@ def test_nothing_stays_behind() -> None:
             tensor.set_data_from_numpy(numbers)
         with client.InferenceServerClient(server.http) as http:
             http.infer("simple", tensors)
-        assert glob.glob(segments)
+        assert glob.glob(f"/dev/shm/{prefix}*")
         assert glob.glob(regions)
-    assert glob.glob(segments) + glob.glob(regions) == []
-    assert not os.path.exists(os.path.dirname(server.log_path))
+        assert len(traces.present()) > 5, "PyTriton, its server, their models, memory and folder"
+    assert traces.present() + glob.glob(regions) == []
