@@ -108,4 +108,5 @@ def test_first_context(protocol: int, loads: str, spares: str) -> None:
     found = effects(statement)
     assert loads in found["modules"]
     assert spares not in found["modules"]
-    assert found["filters"] == []
+    # urllib3, which some versions of tritonclient import, has filters for its own categories
+    assert [one for one in found["filters"] if "<class 'urllib3." not in one] == []
