@@ -86,6 +86,6 @@ def _selected(items: list[pytest.Item]) -> list[tuple[str, str]]:
     found = []
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        if "scenario" in parameters:
+        if "scenario" in parameters and not parameters["scenario"].startswith("undefined."):
             found.append((parameters["scenario"], parameters["via"]))
     return found
