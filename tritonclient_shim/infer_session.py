@@ -211,7 +211,10 @@ class InferSession(ServerSession):
         return self._requests.ready(wait)
 
     def close(self, wait: bool = True) -> None:
-        """Drop what is outstanding as v1 did for this kind of context (v1 §5); idempotent."""
+        """Drop what is outstanding as v1 did for this kind of context (v1 §5); idempotent.
+
+        Without ``wait`` it returns at once; the server still gets all that a stream was given.
+        """
         unary_grpc = self.endpoint.protocol == GRPC and self._stream is None
         self._requests.close(wait_for_next=wait and unary_grpc)
         stream, self._stream = self._stream, None

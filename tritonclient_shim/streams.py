@@ -22,7 +22,8 @@ class ContextStream:
     """One open stream and the requests that it still owes an answer, oldest first."""
 
     def __init__(self, backend: StreamingBackend) -> None:
-        self._lock = threading.Lock()
+        # Re-entrant: the garbage collector may close the stream while its reader holds it.
+        self._lock = threading.RLock()
         self._owed: dict[str, Deliver] = {}
         self._ended = False
         self._stream = backend.open_stream(self._on_reply, self._on_end)
@@ -76,10 +77,7 @@ class ContextStream:
             deliver(fault or TransportFault(STREAM_CLOSED))
 
     def close(self, wait: bool = True) -> None:
-        """Half-close and wait for what is owed (v1 §5), or drop it when not to wait."""
+        """Half-close, and with ``wait`` wait for what is owed (v1 §5)."""
         with self._lock:
             self._ended = True
-        if wait:
-            self._stream.close()
-        else:
-            self._stream.cancel()
+        self._stream.close(wait)

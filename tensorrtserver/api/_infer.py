@@ -93,8 +93,10 @@ class InferContext(AsyncCalls):
 
     def __del__(self) -> None:
         # At the interpreter's end threads stop wherever they are, with their locks: hands off.
+        # Before that, the garbage collector calls this at any moment, also while its thread
+        # holds a lock of gRPC's: waiting, as v1 did (v1 §5), could wait for this very thread.
         if not sys.is_finalizing():
-            self._close()
+            self._close(wait=False)
 
     def close(self) -> None:
         """Close the context; a second call does nothing.
@@ -104,11 +106,11 @@ class InferContext(AsyncCalls):
         """
         self._close()
 
-    def _close(self) -> None:
+    def _close(self, wait: bool = True) -> None:
         session, self._ctx = getattr(self, "_ctx", None), None
         if session is not None:
             self._last_correlation_id = session.correlation_id
-            session.close()
+            session.close(wait)
 
     def _session(self) -> InferSession:
         if self._ctx is None:

@@ -20,7 +20,7 @@ from infer_cases import (
     fp32,
 )
 
-from tensorrtserver.api import InferContext, InferenceServerException
+from tensorrtserver.api import InferContext, InferenceServerException, ServerStatusContext
 
 pytest_plugins = ["infer_fixtures"]
 
@@ -190,6 +190,28 @@ def test_garbage_collection_in_flight(triton: Any, protocol: int, streaming: boo
     gc.collect()
     with InferContext(triton.url(protocol), protocol, "simple") as other:
         assert other.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+
+
+def executed(triton: Any, model: str) -> int:
+    status = ServerStatusContext(triton.grpc, 1, model).get_server_status()
+    return int(status.model_status[model].version_status[1].model_inference_count)
+
+
+def test_garbage_collection_of_a_stream_in_flight(triton: Any) -> None:
+    """v1 §5 __del__, streaming: the server gets what was sent; nobody waits for the answers,
+    for the collector may run in the midst of gRPC, in the thread that would bring them."""
+    before = executed(triton, "slow")
+    context = InferContext(triton.grpc, 1, "slow", streaming=True)
+    for seconds in (1.0, 0.0, 0.0):
+        context.async_run(fp32(seconds), ONE)
+    started = time.monotonic()
+    del context
+    gc.collect()
+    assert time.monotonic() - started < 0.8
+    deadline = time.monotonic() + PATIENCE
+    while executed(triton, "slow") < before + 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert executed(triton, "slow") >= before + 3
 
 
 def test_close_http_in_flight(triton: Any) -> None:

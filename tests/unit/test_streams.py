@@ -23,7 +23,7 @@ class FakeStream:
 
     def __init__(self) -> None:
         self.sent: list[str] = []
-        self.closed: list[str] = []
+        self.closed: list[bool] = []
         self.fails: TransportFault | None = None
         self.ends_first = False
 
@@ -38,11 +38,8 @@ class FakeStream:
             raise self.fails
         self.sent.append(one.request_id)
 
-    def close(self) -> None:
-        self.closed.append("close")
-
-    def cancel(self) -> None:
-        self.closed.append("cancel")
+    def close(self, wait: bool = True) -> None:
+        self.closed.append(wait)
 
 
 @pytest.fixture
@@ -123,11 +120,33 @@ def test_infer_waits(fake: FakeStream, stream: ContextStream) -> None:
                 stream.infer(call(1))
 
 
-@pytest.mark.parametrize(("wait", "how"), [(True, "close"), (False, "cancel")])
-def test_close(fake: FakeStream, stream: ContextStream, wait: bool, how: str) -> None:
-    """v1 §5 close, streaming: half-close and wait; or drop it when nobody may wait."""
+class Collected(str):
+    """A key during whose look-up the garbage collector runs, and closes the stream."""
+
+    stream: ContextStream
+
+    def __hash__(self) -> int:
+        self.stream.close(wait=False)
+        return super().__hash__()
+
+
+def test_close_by_the_garbage_collector(fake: FakeStream, stream: ContextStream) -> None:
+    """v1 §6 __del__: it may run on the stream's own thread, in the middle of an answer."""
+    got: list[Any] = []
+    stream.send(call(1), got.append)
+    key = Collected("1")
+    key.stream = stream
+    reader = threading.Thread(target=fake.on_reply, args=(key, "answer"), daemon=True)
+    reader.start()
+    reader.join(10)
+    assert (got, fake.closed) == (["answer"], [False])
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_close(fake: FakeStream, stream: ContextStream, wait: bool) -> None:
+    """v1 §5 close, streaming: half-close, and wait unless nobody may."""
     stream.close(wait)
-    assert fake.closed == [how]
+    assert fake.closed == [wait]
     with pytest.raises(TransportFault, match="Stream has been closed."):
         stream.send(call(1), print)
     assert fake.sent == []

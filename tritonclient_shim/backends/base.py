@@ -94,8 +94,8 @@ class InferStream(Protocol):
     def send(self, call: InferCall) -> None:
         """Queue one request; TransportFault when the stream is broken or closed."""
 
-    def close(self) -> None:
-        """Half-close, wait until the server has answered everything sent; idempotent."""
+    def close(self, wait: bool = True) -> None:
+        """Half-close; with ``wait``, until the server has answered everything. Idempotent."""
 
     def cancel(self) -> None:
         """Drop the stream at once; everything unanswered is lost."""

@@ -110,12 +110,12 @@ class GrpcStream:
             self._shm_uses[call.request_id] = use
         self._outbox.put(body, wait=not self._on_reader())
 
-    def close(self) -> None:
-        """Half-close and wait for the remaining answers; on the reader's thread, only the
-        former. Idempotent."""
+    def close(self, wait: bool = True) -> None:
+        """Half-close and wait for the remaining answers; without ``wait``, and on the reader's
+        thread, only the former. Idempotent."""
         self._closing = True
         self._outbox.finish()
-        if not self._on_reader():
+        if wait and not self._on_reader():
             self._reader.join()
 
     def cancel(self) -> None:
