@@ -1,4 +1,4 @@
-"""Uses in callbacks and streams are the callback's own, on a real server (issue 6.2, 6.3)."""
+"""Uses in callbacks and streams are the callback's own, on a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tritonclient-shim doctor``: installation, versions, settings, servers (issue 6.4)."""
+"""``tritonclient-shim doctor``: installation, versions, settings, servers."""
 
 from __future__ import annotations
 

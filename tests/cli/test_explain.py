@@ -1,4 +1,4 @@
-"""``tritonclient-shim explain`` (issue 6.4)."""
+"""``tritonclient-shim explain``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: a suite's uses counted, tests failed on chosen ids (issue 6.4)."""
+"""The pytest plugin: a suite's uses counted, tests failed on chosen ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The usage report of a process: what, where, how often, in every format (issue 6.3)."""
+"""The usage report of a process: what, where, how often, in every format."""
 
 from __future__ import annotations
 

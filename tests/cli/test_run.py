@@ -1,4 +1,4 @@
-"""``tritonclient-shim run``: a script of 2019 as it is, and the report at its end (issue 6.4)."""
+"""``tritonclient-shim run``: a script of 2019 as it is, and the report at its end."""
 
 from __future__ import annotations
 

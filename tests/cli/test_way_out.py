@@ -1,6 +1,6 @@
 """As a new user: a script of 2019 runs as it is on a TLS-only Triton, and leaves step by step.
 
-issue 6, "Done when". Each step is what the report of the step before says.
+Each step is what the report of the step before says.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The same programs, by the genuine client through the gateway and by the facade (issue 4)."""
+"""The same programs, by the genuine client through the gateway and by the facade."""
 
 from __future__ import annotations
 

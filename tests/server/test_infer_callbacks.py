@@ -187,7 +187,7 @@ def test_inputs_are_read_at_once(connect: Any) -> None:
 
 
 def test_thousand_requests(connect: Any) -> None:
-    """issue 2 async: a thousand requests in flight on one context, each with its own answer."""
+    """A thousand requests in flight on one context, each with its own answer."""
     context, done, total = connect("identity_int32"), Completions(), 1000
     for value in range(1, total + 1):
         context.async_run(done, {"INPUT0": [np.array([value], np.int32)]}, ONE)

@@ -206,7 +206,7 @@ def test_no_labels_cost_nothing(connect: Any, triton: Any) -> None:
 
 
 def test_stateful_model(connect: Any, triton: Any, protocol: int) -> None:
-    """issue 2 CLASS: a stateful model is never asked twice; its values have six decimals."""
+    """A stateful model is never asked twice; its values have six decimals."""
     before = inferences(triton, "sequence_labels")
     context = connect("sequence_labels", correlation_id=7000 + protocol)
     scores = np.array([0.1234567, 17.1234567, 1e-7, 0, -1, -2, -3, -4, -5, -6], np.float32)

@@ -73,7 +73,7 @@ def test_async_refusal(connect: Any) -> None:
 
 
 def test_exception_class(connect: Any) -> None:
-    """v1 §1.6, issue 2 point 3: module, traceback, and a subclass of tritonclient's exception."""
+    """v1 §1.6: module, traceback, and a subclass of tritonclient's exception."""
     assert issubclass(InferenceServerException, tritonclient.utils.InferenceServerException)
     with pytest.raises(tritonclient.utils.InferenceServerException) as caught:
         connect("failing").run(fp32(3), ONE)

@@ -77,7 +77,7 @@ def test_two_sequences_on_one_stream(stream: Any) -> None:
 
 @pytest.mark.parametrize("given", [2**63, 2**64 - 1, -5])
 def test_every_bit_of_the_correlation_id(stream: Any, given: int) -> None:
-    """issue 2 streaming: full uint64 correlation ids."""
+    """Full uint64 correlation ids."""
     outputs = {"OUTPUT": RAW, "CORRID": RAW}
     results = stream("sequence_sum").run(int32(1), outputs, 1, START | END, given)
     assert results["CORRID"][0].tolist() == [given % 2**64]
@@ -208,7 +208,7 @@ def test_run_inside_a_callback(stream: Any) -> None:
 
 
 def test_many_requests(stream: Any) -> None:
-    """issue 2 streaming: a thousand pipelined requests, each with its own answer."""
+    """A thousand pipelined requests, each with its own answer."""
     context, done, total = stream("identity_int32"), Completions(), 1000
     for value in range(1, total + 1):
         context.async_run(done, {"INPUT0": [np.array([value], np.int32)]}, ONE)
@@ -228,7 +228,7 @@ def test_large_tensors(stream: Any) -> None:
 
 
 def test_several_threads_on_one_stream(stream: Any) -> None:
-    """issue 2 threads: run() from several threads on one streaming context."""
+    """Run() from several threads on one streaming context."""
     context, wrong = stream("identity_int32"), []
 
     def work(worker: int) -> None:

@@ -46,7 +46,7 @@ def integers(*values: int) -> dict[str, Any]:
 
 
 def test_run_from_several_threads(connect: Any) -> None:
-    """v1 §10.3, issue 2: v1 crashed; every thread gets its own answers, all are counted."""
+    """v1 §10.3: v1 crashed; every thread gets its own answers, all are counted."""
     context = connect("identity_int32")
 
     def work(worker: int) -> bool:
@@ -106,7 +106,7 @@ def test_labels_from_several_threads(connect: Any) -> None:
 
 
 def test_close_while_others_run(connect: Any) -> None:
-    """issue 2 close: threads in the midst of run() end with a result or with an error."""
+    """Threads in the midst of run() end with a result or with an error."""
     context = connect("simple")
 
     def work(worker: int) -> bool:
@@ -141,7 +141,7 @@ def test_many_contexts_at_once(url: str, protocol: int) -> None:
 
 
 def test_requests_run_at_once(connect: Any) -> None:
-    """issue 2 HTTP: four slow requests of four threads on one context take the time of one."""
+    """Four slow requests of four threads on one context take the time of one."""
     context = connect("slow")
     context.run(fp32(0), ONE)
     together(4, lambda worker: context.run(fp32(0.4), ONE))

@@ -1,4 +1,4 @@
-"""Each pair of migration_guide.md runs on the real server and gives equal results (issue 6.7)."""
+"""Each pair of migration_guide.md runs on the real server and gives equal results."""
 
 from __future__ import annotations
 

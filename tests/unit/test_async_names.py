@@ -1,4 +1,4 @@
-"""``async`` as a name, as it was before Python 3.7 (issue 6.4)."""
+"""``async`` as a name, as it was before Python 3.7."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_private_names() -> None:
 
 
 def test_family() -> None:
-    """v1 §1.6, issue 2 point 3: an Exception, and tritonclient's; shown as tensorrtserver.api's."""
+    """v1 §1.6: an Exception, and tritonclient's; shown as tensorrtserver.api's."""
     assert issubclass(InferenceServerException, TritonException)
     assert InferenceServerException.__module__ == "tensorrtserver.api"
     line = traceback.format_exception_only(InferenceServerException, InferenceServerException("x"))

@@ -1,4 +1,4 @@
-"""What importing does: nothing (issue 2 point 5, architecture "One door per effect")."""
+"""What importing does: nothing (ARCHITECTURE.md, "One door per effect")."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def effects(statement: str) -> dict[str, Any]:
     ],
 )
 def test_import(statement: str) -> None:
-    """issue 2 point 5: no thread, socket, filter, hook or handler; neither grpc nor gevent."""
+    """No thread, socket, filter, hook or handler; neither grpc nor gevent."""
     found = effects(statement)
     loaded = set(found.pop("modules"))
     assert found == {

@@ -45,13 +45,13 @@ def run(folder: Path, text: str, *options: str, **variables: str) -> Any:
 
 
 def test_category() -> None:
-    """issue 2 point 6: a category of its own, built on the deprecation package's."""
+    """A category of its own, built on the deprecation package's."""
     assert issubclass(TensorRTServerDeprecationWarning, DeprecatedWarning)
     assert issubclass(TensorRTServerDeprecationWarning, DeprecationWarning)
 
 
 def test_once_at_the_users_line(tmp_path: Path) -> None:
-    """issue 2 point 6: one headline per process, at the user's line, under default filters."""
+    """One headline per process, at the user's line, under default filters."""
     done = run(tmp_path, SCRIPT)
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert done.stderr.count(CATEGORY) == 1
@@ -62,7 +62,7 @@ def test_once_at_the_users_line(tmp_path: Path) -> None:
 
 
 def test_in_a_module_of_the_users(tmp_path: Path) -> None:
-    """issue 2 point 6: visible by default outside the main program too, at its own line."""
+    """Visible by default outside the main program too, at its own line."""
     (tmp_path / "helper.py").write_text(SCRIPT.replace("make()\nmake()", "\n\nmake()\n"))
     done = run(tmp_path, "import helper\n")
     assert "helper.py:3: " + CATEGORY in done.stderr
@@ -70,7 +70,7 @@ def test_in_a_module_of_the_users(tmp_path: Path) -> None:
 
 
 def test_in_a_subclass(tmp_path: Path) -> None:
-    """issue 2 point 6: for a subclass the user's line is the one that calls the constructor."""
+    """For a subclass the user's line is the one that calls the constructor."""
     text = (
         "import tensorrtserver.api as trtis\n"
         "class Mine(trtis.ServerHealthContext):\n"
@@ -82,7 +82,7 @@ def test_in_a_subclass(tmp_path: Path) -> None:
 
 
 def test_import_alone_is_silent(tmp_path: Path) -> None:
-    """issue 2 points 5, 6: importing says nothing, not even where warnings are errors."""
+    """Importing says nothing, not even where warnings are errors."""
     text = "from tensorrtserver.api import *\nimport tensorrtserver.shared_memory\n"
     done = run(tmp_path, text, "-W", "error:tensorrtserver")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -98,7 +98,7 @@ def test_import_alone_is_silent(tmp_path: Path) -> None:
     ],
 )
 def test_silenced(tmp_path: Path, how: Any) -> None:
-    """issue 2 point 6: silenced by -W, PYTHONWARNINGS, and the one variable."""
+    """Silenced by -W, PYTHONWARNINGS, and the one variable."""
     options, variables = how
     done = run(tmp_path, SCRIPT, *options, **variables)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
@@ -108,7 +108,7 @@ def test_silenced(tmp_path: Path, how: Any) -> None:
     "how", [(("-W", "error::DeprecationWarning"), {}), ((), {"TRITON_SHIM_WARNINGS": "error"})]
 )
 def test_escalated(tmp_path: Path, how: Any) -> None:
-    """issue 2 point 6: escalated by -W and by the one variable; every use is then an error."""
+    """Escalated by -W and by the one variable; every use is then an error."""
     options, variables = how
     text = SCRIPT.replace(
         "make()\nmake()", "try:\n    make()\nexcept DeprecationWarning:\n    make()"
@@ -121,7 +121,7 @@ def test_escalated(tmp_path: Path, how: Any) -> None:
 
 @pytest.mark.parametrize("action", ["ignore", "error"])
 def test_filtered_in_the_script(tmp_path: Path, action: str) -> None:
-    """issue 2 point 6: a filter that the script itself sets for the category is obeyed."""
+    """A filter that the script itself sets for the category is obeyed."""
     text = (
         "import warnings\n"
         "from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning as W\n"

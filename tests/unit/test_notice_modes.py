@@ -1,4 +1,4 @@
-"""Notices in every mode, at the user's own file and line (issue 6.2)."""
+"""Notices in every mode, at the user's own file and line."""
 
 from __future__ import annotations
 
@@ -208,6 +208,6 @@ print(min(rounds) / 20000 * 1e6)
 
 @pytest.mark.parametrize(("mode", "microseconds"), [("headline", 1), ("off", 1), ("all", 8)])
 def test_cost_once_told(tmp_path: Path, mode: str, microseconds: float) -> None:
-    """issue 6.2: a use that has been told of costs next to nothing; in ``all`` a few µs."""
+    """A use that has been told of costs next to nothing; in ``all`` a few µs."""
     done = run(tmp_path, COST, TRITON_SHIM_WARNINGS=mode)
     assert float(done.stdout) < microseconds

@@ -1,4 +1,4 @@
-"""The registry of legacy symbols is complete, unambiguous and used (issue 6.1)."""
+"""The registry of legacy symbols is complete, unambiguous and used."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def members(dotted: str, owner: Any) -> Iterator[str]:
 
 
 def test_every_public_name_has_an_entry_or_a_reason() -> None:
-    """issue 6.1: no name of the star-import ledger, the shm modules or the stub is missing."""
+    """No name of the star-import ledger, the shm modules or the stub is missing."""
     names = set(public_names())
     assert {"tensorrtserver.api.InferContext.run", f"{_STUB}.GRPCServiceStub.Infer"} <= names
     assert not names - set(BY_SYMBOL) - set(EXEMPT)
@@ -114,7 +114,7 @@ def _ids(node: ast.AST) -> Iterator[str]:
 
 
 def test_counted_symbols_are_those_that_the_facade_tells_of() -> None:
-    """issue 6.2: what is called passes through a notice with its id, and nothing else does."""
+    """What is called passes through a notice with its id, and nothing else does."""
     used = {id for id in used_ids() if isinstance(id, str) and re.fullmatch(r"TS\d{3}", id)}
     assert used == {id for id, entry in ENTRIES.items() if entry.counted}
 
@@ -124,7 +124,7 @@ COUNTED = [e for e in ENTRIES.values() if e.counted and f"{_STUB}.GRPCServiceStu
 
 @pytest.mark.parametrize("entry", COUNTED, ids=lambda entry: entry.id)
 def test_docstring_says_what_replaces_it(entry: entries.Entry) -> None:
-    """issue 6.2: the docstring of each public symbol has its id, successor and anchor."""
+    """The docstring of each public symbol has its id, successor and anchor."""
     symbol = entry.symbol.partition(" (")[0]
     text = " ".join((_object(symbol).__doc__ or "").split())
     assert f"[{entry.id}]" in text

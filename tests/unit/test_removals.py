@@ -1,4 +1,4 @@
-"""Names of our own that are to go are gone when their release comes (issue 6.2)."""
+"""Names of our own that are to go are gone when their release comes."""
 
 from __future__ import annotations
 

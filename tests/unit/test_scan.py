@@ -1,4 +1,4 @@
-"""Legacy uses found in source, without running it (issue 6.4)."""
+"""Legacy uses found in source, without running it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report for people, with and without rich (issue 6.3)."""
+"""The report for people, with and without rich."""
 
 from __future__ import annotations
 
