@@ -1,4 +1,4 @@
-"""The deprecation headline, as the author of a script sees it (issue 2 point 6)."""
+"""The deprecation headline, as the author of a script sees it."""
 
 from __future__ import annotations
 
