@@ -9,7 +9,8 @@ from tensorrtserver.api._below import arguments
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
-    from tritonclient_shim.infer_session import Answer, InferSession
+    from tritonclient_shim.answer import Answer
+    from tritonclient_shim.infer_session import InferSession
 
 _UNSET: Any = object()
 

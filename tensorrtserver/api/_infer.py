@@ -12,7 +12,8 @@ from tritonclient_shim import notice
 from tritonclient_shim.ids import next_request_id
 
 if TYPE_CHECKING:
-    from tritonclient_shim.infer_session import Answer, InferSession
+    from tritonclient_shim.answer import Answer
+    from tritonclient_shim.infer_session import InferSession
 
 
 class InferContext(AsyncCalls):
@@ -58,6 +59,9 @@ class InferContext(AsyncCalls):
         RAW = (1,)
         CLASS = 2
 
+    _ctx: InferSession | None = None
+    _waits = True  # may close() wait?
+
     def __init__(
         self,
         url: Any,
@@ -69,7 +73,6 @@ class InferContext(AsyncCalls):
         streaming: Any = False,
         http_headers: Any = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
-        self._ctx: InferSession | None = None
         self._forget_last()
         self._correlation_id = correlation_id
         self._last_correlation_id = 0
@@ -96,7 +99,8 @@ class InferContext(AsyncCalls):
         # Before that, the garbage collector calls this at any moment, also while its thread
         # holds a lock of gRPC's: waiting, as v1 did (v1 §5), could wait for this very thread.
         if not sys.is_finalizing():
-            self._close(wait=False)
+            self._waits = False
+            self.close()
 
     def close(self) -> None:
         """Close the context; a second call does nothing.
@@ -104,13 +108,10 @@ class InferContext(AsyncCalls):
         Outstanding asynchronous requests are dropped: at once over HTTP, after the next
         response and its callback over gRPC, after all responses on a stream (v1 §5).
         """
-        self._close()
-
-    def _close(self, wait: bool = True) -> None:
-        session, self._ctx = getattr(self, "_ctx", None), None
+        session, self._ctx = self._ctx, None
         if session is not None:
             self._last_correlation_id = session.correlation_id
-            session.close(wait)
+            session.close(self._waits)
 
     def _session(self) -> InferSession:
         if self._ctx is None:

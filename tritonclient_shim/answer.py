@@ -1,0 +1,59 @@
+"""What an InferContext keeps of a request: on its way, and when it has been answered."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.model import V1Reply, V1Request
+from tritonclient_shim.shm.region import Region, RegionError
+from tritonclient_shim.shm.registry import lookup
+from tritonclient_shim.translate import request, result
+
+
+def client_error_of(error: RegionError) -> InferenceServerException:
+    """A foreign handle, and a region that cannot be read, are client errors (v1 §4.3)."""
+    return InferenceServerException(str(error))
+
+
+def look_up(handle: object) -> Region:
+    """The region of a shared-memory handle; InferenceServerException when it is none of ours."""
+    try:
+        return lookup(handle)
+    except RegionError as error:
+        raise client_error_of(error) from error
+
+
+class Answer(NamedTuple):
+    """A request that the server has answered; reading its results may still fail."""
+
+    request_id: int  # the server-side id (v1 §4.5)
+    options: request.Options
+    reply: V1Reply
+    client_id: int = 0  # of an asynchronous request
+
+    @property
+    def has_first(self) -> bool:
+        """Is the first of the outputs there, in the form that was asked for?"""
+        if not self.options.outputs:
+            return False
+        wanted = self.options.outputs[0].output
+        found = next((one for one in self.reply.outputs if one.name == wanted.name), None)
+        return found is not None and (found.classes is None) == (wanted.class_count is None)
+
+    def read_into(self, results: dict[Any, list[Any]]) -> None:
+        """Fill the dict that ``run`` returns; v1's client errors where the reply does not fit."""
+        try:
+            result.read_into(results, self.options, self.reply, self.client_id)
+        except RegionError as error:
+            raise client_error_of(error) from error
+
+
+class Sent(NamedTuple):
+    """What must be kept of a request until its outcome is read."""
+
+    options: request.Options
+    request: V1Request
+    request_id: int
+    started_ns: int
+    sent_ns: int = 0
