@@ -71,7 +71,12 @@ def _class(text: bytes) -> tuple[int, float, str]:
 def model_client(
     url: str, protocol: int, model: str, entries: Mapping[str, Sequence[Any]], names: Sequence[str]
 ) -> Call | None:
-    """The same with pytriton's ModelClient; None where pytriton is not installed."""
+    """The same with pytriton's ModelClient; None where pytriton is not installed.
+
+    None for strings as well: it takes encoded ones only, which is work the others include.
+    """
+    if any(array.dtype == object for arrays in entries.values() for array in arrays):
+        return None
     try:
         from pytriton.client import ModelClient
     except ImportError:
