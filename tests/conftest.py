@@ -6,19 +6,23 @@ import os
 import sys
 from typing import Any, Callable, Iterator
 
+import grpc
 import pytest
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from testbed import PyTritonServer, TritonServer  # noqa: E402  (the line above makes it importable; an installed package comes first)
 
-# The servers are on this machine, whatever proxy leads out of it.
-os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), "127.0.0.1,localhost"]))
+# The servers, and hosts that must not exist, are asked for directly whatever proxy there is.
+_DIRECTLY = "127.0.0.1,localhost,::1,.invalid"
+os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), _DIRECTLY]))
 
 # Before Python 3.10 subprocess forks, and grpcio's handler in the child starts threads that abort
-# some of them before they become the program (docs/settings.md).
+# some of them before they become the program (docs/settings.md). grpcio reads the variable once.
 if sys.version_info < (3, 10):
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+    grpc.insecure_channel("127.0.0.1:1").close()
+    del os.environ["GRPC_ENABLE_FORK_SUPPORT"]  # programs that the tests start have the default
 
 StartTriton = Callable[..., TritonServer]
 

@@ -55,13 +55,11 @@ EXITS = {
 def run_script(body: str, *arguments: str, **variables: str) -> tuple[int, str]:
     """Run PRELUDE and ``body`` in an interpreter of its own → its exit status and stderr.
 
-    It and its children must end within 15 s. gRPC's fork support is grpcio's default unless among
-    ``variables``.
+    It and its children must end within 15 s.
     """
-    inherited = {k: v for k, v in os.environ.items() if k != "GRPC_ENABLE_FORK_SUPPORT"}
     process = subprocess.Popen(
         [sys.executable, "-c", PRELUDE + body, *arguments],
-        env={**inherited, "PYTHONPATH": str(ROOT), **variables},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
