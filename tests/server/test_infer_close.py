@@ -152,6 +152,28 @@ def test_context_that_was_never_made() -> None:
     assert context.close() is None
 
 
+class Announcing(InferContext):
+    """Releases something of its own in close()."""
+
+    said: list[str] = []
+
+    def close(self) -> None:
+        self.said.append("closing")
+        InferContext.close(self)
+
+
+def test_garbage_collection_through_close(url: str, protocol: int) -> None:
+    """v1 §6 __del__: it calls close(), also a subclass's, and also after a close()."""
+    context = Announcing(url, protocol, "simple")
+    Announcing.said.clear()
+    session = weakref.ref(context._ctx)
+    context.close()
+    del context
+    gc.collect()
+    assert Announcing.said == ["closing", "closing"]
+    assert session() is None
+
+
 def test_garbage_collection(url: str, protocol: int) -> None:
     """v1 §6 __del__: a context that nobody holds is closed; many, made and dropped."""
     contexts = [InferContext(url, protocol, "simple") for _ in range(20)]
@@ -163,6 +185,15 @@ def test_garbage_collection(url: str, protocol: int) -> None:
     assert [session() for session in sessions] == [None] * 20
 
 
+def collected(gone: Any) -> bool:
+    """Does the garbage collector get it in the end?"""
+    deadline = time.monotonic() + PATIENCE
+    while gone() is not None and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    return gone() is None
+
+
 def test_garbage_collection_with_callbacks(url: str, protocol: int) -> None:
     """v1 §6 __del__: used asynchronously, fetched or not, a context can still go."""
     context, done = InferContext(url, protocol, "simple"), Completions()
@@ -171,11 +202,7 @@ def test_garbage_collection_with_callbacks(url: str, protocol: int) -> None:
     context.get_async_run_results(done.wait(3)[0])
     gone = weakref.ref(context)
     del context
-    deadline = time.monotonic() + PATIENCE
-    while gone() is not None and time.monotonic() < deadline:
-        gc.collect()
-        time.sleep(0.01)
-    assert gone() is None
+    assert collected(gone)
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -186,10 +213,12 @@ def test_garbage_collection_in_flight(triton: Any, protocol: int, streaming: boo
     context = InferContext(triton.url(protocol), protocol, "slow", streaming=streaming)
     context.async_run(Completions(), fp32(0.2), ONE)
     context.async_run(fp32(0.2), ONE)
+    gone = weakref.ref(context)
     del context
     gc.collect()
     with InferContext(triton.url(protocol), protocol, "simple") as other:
         assert other.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+    assert collected(gone)
 
 
 def executed(triton: Any, model: str) -> int:
