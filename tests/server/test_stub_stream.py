@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from typing import Any, Iterator
 
 import grpc
@@ -22,6 +23,7 @@ from stub_cases import (
 )
 
 from tensorrtserver.api import request_status_pb2 as codes
+from tritonclient_shim.service import streams
 
 Code = grpc.StatusCode
 
@@ -114,6 +116,25 @@ def test_requests_are_sent_before_anyone_listens(stub: Any) -> None:
     stream = stub.StreamInfer(requests(), SECONDS)
     assert ended.wait(SECONDS)
     assert ids(stream) == list(range(100))
+
+
+def test_endless_requests(stub: Any, monkeypatch: Any) -> None:
+    """What nobody takes the answers of is not piled up: small requests cost memory as well."""
+    monkeypatch.setattr(streams, "MAX_UNREAD", 16 * streams.OVERHEAD)
+    taken = []
+    request = simple_request(1)
+
+    def requests() -> Iterator[Any]:
+        while True:
+            taken.append(1)
+            yield request
+
+    stream = stub.StreamInfer(requests(), SECONDS)
+    for _ in range(5):
+        next(stream)
+    time.sleep(0.5)  # enough for a thousand more
+    assert 5 <= len(taken) <= 5 + 17
+    stream.cancel()
 
 
 def test_no_requests(stub: Any) -> None:

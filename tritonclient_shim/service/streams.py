@@ -20,6 +20,9 @@ from tritonclient_shim.service.infer import Exchange, InferService
 #: Bytes of requests whose answers nobody has taken yet, before no more are accepted.
 MAX_UNREAD = 64 * 1024 * 1024
 
+#: Bytes that one of them takes in this process beside its content, on the safe side.
+OVERHEAD = 4096
+
 CANCELLED = TransportFault(
     "GRPC client failed: 1: Locally cancelled by application!", "StatusCode.CANCELLED"
 )
@@ -118,7 +121,7 @@ class _Flow:
 
     def _send(self, request: pb.InferRequest) -> bool:
         """Send one request; False when the stream has ended."""
-        entry = _Entry(self._service.exchange(request), request.ByteSize())
+        entry = _Entry(self._service.exchange(request), OVERHEAD + request.ByteSize())
         if not self._enter(entry) or self._stream is None:
             return False
         try:
