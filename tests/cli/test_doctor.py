@@ -13,7 +13,10 @@ from testbed import TritonServer, repository
 from tritonclient_shim import __version__
 from tritonclient_shim.cli import _installed, main
 
-MODELS = ("simple", "classify", "identity_bf16", "sequence_labels", "spare")
+MODELS = (
+    *("simple", "classify", "classify_nolabels", "ensemble_classify"),
+    *("identity_bf16", "sequence_labels", "spare"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,8 @@ def test_server_and_models(
     assert "ok     ready" in lines
     assert any(line.startswith("ok     it is 'triton', version 2.") for line in lines)
     assert "ok     model 'classify': covered" in lines
+    assert "ok     model 'ensemble_classify': covered" in lines  # the labels are classify's
+    assert any("'classify_nolabels': covered; no output names a label" in line for line in lines)
     assert "note   model 'spare' is not loaded" in lines
     assert any(line.startswith("WRONG  model 'decoupled': decoupled: v1 had one") for line in lines)
     assert any(
@@ -69,7 +74,8 @@ def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture
     assert main(["doctor", "--url", url, "--protocol", kind]) == 1
     text = capsys.readouterr().out
     assert says in text
-    assert "Check address and protocol" in text
+    other = "grpc" if kind == "http" else "http"
+    assert f"Check address and protocol, which --protocol {other} changes" in text
 
 
 def test_the_other_protocols_port(server: TritonServer, capsys: pytest.CaptureFixture[str]) -> None:

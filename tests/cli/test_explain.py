@@ -43,3 +43,9 @@ def test_a_misspelt_symbol_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> No
     """Nothing of that name: exit status 1, and the nearest names."""
     assert main(["explain", "InferContext.asyn_run"]) == 1
     assert "did you mean async_run" in capsys.readouterr().err
+
+
+def test_an_unknown_id_gets_advice(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing near of that name: what to give instead."""
+    assert main(["explain", "TS999"]) == 1
+    assert "give an id, which notices, reports and" in capsys.readouterr().err

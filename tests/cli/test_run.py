@@ -147,13 +147,18 @@ def test_restore_only_what_is_asked_for(tmp_path: Path, parts: str, error: str) 
 
 @pytest.mark.parametrize(
     ("command", "says"),
-    [(("run",), "name a script"), (("run", "--restore", "python2", "x.py"), "expected numpy,")],
+    [
+        (("run",), "name a script"),
+        (("run", "nowhere.py"), "there is no script 'nowhere.py' in "),
+        (("run", "--restore", "python2", "x.py"), "expected numpy,"),
+    ],
 )
 def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
-    """A missing script and an unknown part are refused with what was expected."""
+    """A missing script and an unknown part are refused with what was expected, as Python does."""
     done = shim(tmp_path, *command)
-    assert done.returncode != 0
+    assert done.returncode == 2
     assert says in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_future_utils_without_the_distribution(tmp_path: Path) -> None:

@@ -197,7 +197,9 @@ def test_exit_status(
     if text is not None:
         path.write_text(text)
     assert main(["scan", str(path)]) == status
-    assert ("script.py: " in capsys.readouterr().err) is (status == 2)
+    told = capsys.readouterr()
+    assert ("script.py: " in told.err) is (status == 2)
+    assert ("No use of the legacy API" in told.out) is (status == 0)
 
 
 def test_one_bad_file_does_not_hide_the_others(

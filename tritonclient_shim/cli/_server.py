@@ -25,7 +25,12 @@ def server(url: str, protocol: str) -> Iterator[Finding]:
         session.close()
     except (InferenceServerException, ValueError) as error:
         text = error.message() if isinstance(error, InferenceServerException) else str(error)
-        yield Finding(WRONG, f"{text}. Check address and protocol; TLS is a setting")
+        yield Finding(WRONG, f"{text}. {_advice(protocol)}")
+
+
+def _advice(protocol: str) -> str:
+    other = "grpc" if protocol == "http" else "http"
+    return f"Check address and protocol, which --protocol {other} changes; TLS is a setting"
 
 
 def _identity(backend: Backend) -> Iterator[Finding]:
@@ -86,6 +91,8 @@ def _labels(profile: ModelProfile) -> Iterator[str]:
             "stateful with labels: CLASS results have the server's six decimals, for a second "
             "request would advance the sequence"
         )
+    elif profile.ensemble:
+        return  # labels can come from a composing model (v1 §4.2)
     elif not labelled and any(_could_classify(spec) for spec in profile.outputs.values()):
         yield "covered; no output names a label file, so CLASS results have no labels"
 

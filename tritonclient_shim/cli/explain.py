@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from tritonclient_shim.notice.entry import Entry
 
 
+_EXPECTED = (
+    "give an id, which notices, reports and `tritonclient-shim scan` show, or a symbol or part "
+    "of one, such as InferContext.run"
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim explain``."""
     parser.add_argument(
@@ -33,8 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     names = [symbol.rpartition(".")[2] for symbol in BY_SYMBOL]
     near = difflib.get_close_matches(arguments.what.rpartition(".")[2], names, 3)
-    hint = f"; did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
-    print(f"tritonclient-shim explain: nothing is called {arguments.what!r}{hint}", file=sys.stderr)
+    hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else _EXPECTED
+    print(
+        f"tritonclient-shim explain: nothing is called {arguments.what!r}; {hint}", file=sys.stderr
+    )
     return 1
 
 

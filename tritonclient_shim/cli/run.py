@@ -1,12 +1,14 @@
 """Run a script as it is, and report at its end what it uses of the old API.
 
 What NumPy and Python have removed since 2019 is put back for it. Arguments and exit status are the
-script's own.
+script's own; 2 when there is none to run.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 
 _ALL = ("numpy", "async", "future")
 
@@ -17,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--restore", type=_parts, default=",".join(_ALL), metavar="WHAT",
         help="what to put back, with commas between: numpy (np.object, np.bool, np.int, ...), "
         "async (as a name), future (future.utils); or none")  # fmt: skip
-    add("--report", metavar="PATH", default="",
+    add("--report", metavar="PATH", default=argparse.SUPPRESS,
         help="write the report there; its ending says how: .txt, .json, .md, .sarif. "
         "Otherwise it goes to stderr")  # fmt: skip
     add("-m", dest="module", nargs=argparse.REMAINDER, default=argparse.SUPPRESS,
@@ -29,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run; exceptions and SystemExit pass through → 0."""
+    """Run; exceptions and SystemExit pass through → 0, or 2 when there is nothing to run."""
     from tritonclient_shim.migrate import restore, runner
 
     what = getattr(arguments, "module", None)
@@ -39,11 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
     if not what:
         what, how = getattr(arguments, "script", None), runner.script
     if not what:
-        raise SystemExit("tritonclient-shim run: name a script, or -m MODULE, or -c CODE")
-    _report(arguments.report)
+        return _fail("name a script, or -m MODULE, or -c CODE")
+    if how is runner.script and not os.path.exists(what[0]):
+        return _fail(f"there is no script {what[0]!r} in {os.getcwd()}; check name and folder")
+    _report(getattr(arguments, "report", ""))
     restore.everything(arguments.restore)
     how(what, "async" in arguments.restore)
     return 0
+
+
+def _fail(text: str) -> int:
+    print(f"tritonclient-shim run: {text}", file=sys.stderr)
+    return 2
 
 
 def _report(path: str) -> None:

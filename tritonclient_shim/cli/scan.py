@@ -44,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
             status = _fail(str(error))
     if only:
         found = [row for row in found if row.entry.id in only]
-    print(report.render(found, _FORMATS[arguments.format]), end="")
+    if found or not status or arguments.format != "text":  # "no use" would be too much said
+        print(report.render(found, _FORMATS[arguments.format]), end="")
     return status or int(bool(found))
 
 
