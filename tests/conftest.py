@@ -6,7 +6,6 @@ import os
 import sys
 from typing import Any, Callable, Iterator
 
-import grpc
 import pytest
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -18,10 +17,12 @@ _DIRECTLY = "127.0.0.1,localhost,::1,.invalid"
 os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), _DIRECTLY]))
 
 # Before Python 3.10 subprocess forks, and grpcio's handler in the child starts threads that abort
-# some of them before they become the program (docs/settings.md). grpcio reads the variable once.
+# some of them before they become the program (docs/settings.md). grpcio reads the
+# variable when it is imported.
 if sys.version_info < (3, 10):
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
-    grpc.insecure_channel("127.0.0.1:1").close()
+    import grpc  # noqa: F401
+
     del os.environ["GRPC_ENABLE_FORK_SUPPORT"]  # programs that the tests start have the default
 
 StartTriton = Callable[..., TritonServer]
