@@ -3,8 +3,10 @@
 Each of these runs in a process of its own, with a time limit (v1 §3.3, §5, §6, E.6).
 """
 
+import gc
 import os
 import threading
+import time
 
 import numpy as np
 from recorder import BOTH, RAW, SUMS, WAIT, A, B
@@ -183,3 +185,14 @@ def forked(see):
     os.waitpid(child, 0)
     see.note("child", os.read(reading, 10))
     see.run("parent", ctx, SUMS, BOTH)
+
+
+def dropped_with_requests(see):
+    """The last reference to a context goes while its request is under way (v1 §5)."""
+    ctx = api.InferContext(see.url, see.protocol, "slow", streaming=see.grpc)
+    seconds = [np.array([1.5], dtype=np.float32)]
+    ctx.async_run(lambda context, number: None, {"INPUT0": seconds}, {"OUTPUT0": RAW})
+    start = time.time()
+    del ctx
+    gc.collect()
+    see.note("at once", time.time() - start < 1)
