@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from typing import Any, Callable
 
 from tritonclient.utils import InferenceServerException as TritonException
@@ -52,7 +53,21 @@ def _members(base: Any) -> dict[str, Any]:
         if not name.startswith("_") and inspect.isfunction(raw)
     }
     converted = {name: _converting(method) for name, method in methods.items()}
-    return {"__doc__": base.__doc__, **converted}
+    return {"__doc__": base.__doc__, "__del__": _dropped(base), **converted}
+
+
+def _dropped(base: Any) -> Callable[[Any], None]:
+    """tritonclient's ``__del__``, which closes, but not when the interpreter ends.
+
+    Whoever still refers to the client then, such as a reader thread stopped on its way out, has
+    kept it beyond gRPC's own threads: closing the channel would wait for them for ever.
+    """
+
+    def __del__(self: Any) -> None:
+        if not sys.is_finalizing():
+            base.__del__(self)
+
+    return __del__
 
 
 def _converting(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,26 @@
+"""The clients that a backend makes of tritonclient's (backends/clients.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tritonclient_shim.backends import clients
+
+
+@pytest.mark.parametrize("ending", [False, True])
+def test_a_dropped_client_closes_unless_the_interpreter_ends(
+    monkeypatch: Any, ending: bool
+) -> None:
+    """At the interpreter's end gRPC's threads have stopped: closing would wait for ever."""
+    closed = []
+
+    class Client:
+        def __del__(self) -> None:
+            closed.append(1)
+
+    client = clients.for_users(Client)()
+    monkeypatch.setattr(clients.sys, "is_finalizing", lambda: ending)
+    del client
+    assert closed == ([] if ending else [1])
