@@ -71,6 +71,9 @@ class InferSession(ServerSession):
             if streaming:
                 self._stream = ContextStream(cast(StreamingBackend, self.backend))
             self._profile = self._read_profile(request_id)
+            if self._stream is not None and self._stream.ended:
+                # It was opened on a connection from before an outage; now there is a new one.
+                self._stream = ContextStream(cast(StreamingBackend, self.backend))
         if streaming and self._profile and self._profile.decoupled:
             raise self.client_error(
                 f"model '{self.model_name}' is decoupled: it answers a request with any number "

@@ -45,6 +45,11 @@ class ContextStream:
             if owed is not None:  # otherwise the end of the stream has already been delivered
                 raise
 
+    @property
+    def ended(self) -> bool:
+        """Has the stream been closed, or broken?"""
+        return self._ended
+
     def infer(self, call: InferCall) -> InferReply:
         """Send one request and wait for its outcome, as v1's run() did on a stream."""
         arrived = threading.Event()
