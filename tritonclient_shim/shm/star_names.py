@@ -8,7 +8,6 @@ importing setuptools or ``future`` for them.
 from __future__ import annotations
 
 import ctypes
-import importlib
 import os
 import struct
 from enum import IntEnum
@@ -19,19 +18,12 @@ from typing import Any, Iterator, Mapping
 import numpy as np
 from numpy.ctypeslib import ndpointer
 
+from tritonclient_shim.lazy import LazyModule
+
 
 def iteritems(mapping: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
     """Return an iterator over the items, as ``future.utils.iteritems`` did."""
     return iter(mapping.items())
-
-
-class _PkgResources(ModuleType):
-    """``pkg_resources``, imported at its first use: slow, deprecated, and gone from setuptools."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # repr, copy and inspect ask for these: no reason to import
-            raise AttributeError(name)
-        return getattr(importlib.import_module("pkg_resources"), name)
 
 
 def _from_ctypes() -> dict[str, Any]:
@@ -47,7 +39,8 @@ STAR_NAMES: dict[str, Any] = {
     "np": np,
     "os": os,
     "partial": partial,
-    "pkg_resources": _PkgResources("pkg_resources"),
+    # imported at its first use: slow, deprecated, and gone from setuptools
+    "pkg_resources": LazyModule("pkg_resources"),
     "range": range,
     "struct": struct,
 }

@@ -98,7 +98,7 @@ def entry_dims(
     if not fits(given, spec.dims):
         raise Refusal(
             f"unexpected shape for input '{spec.name}' for model '{profile.name}'. "
-            f"Expected {_text(spec.dims)}, got {_text(given)}",
+            f"Expected {shape_text(spec.dims)}, got {shape_text(given)}",
             "INVALID_ARGUMENT",
         )
     return given
@@ -111,7 +111,8 @@ def fits(given: tuple[int, ...], configured: tuple[int, ...]) -> bool:
     )
 
 
-def _text(dims: Sequence[int]) -> str:
+def shape_text(dims: Sequence[int]) -> str:
+    """Dims → as v1's server wrote them, without spaces (v1 §3.4)."""
     return "[" + ",".join(str(size) for size in dims) + "]"
 
 

@@ -103,15 +103,12 @@ def _entry_dims(
         return tensor.shape
     if tensor.shape[:1] != (request.batch_size,):
         raise ServerFault(
-            f"output '{spec.name}' for model '{profile.name}' has shape {_text(tensor.shape)} "
-            f"but model configuration specifies shape {_text((request.batch_size, *spec.dims))}",
+            f"output '{spec.name}' for model '{profile.name}' has shape "
+            f"{lower.shape_text(tensor.shape)} but model configuration specifies shape "
+            f"{lower.shape_text((request.batch_size, *spec.dims))}",
             "INTERNAL",
         )
     return tensor.shape[1:]
-
-
-def _text(shape: Sequence[int]) -> str:
-    return "[" + ",".join(str(size) for size in shape) + "]"
 
 
 def _byte_size(spec: TensorSpec, tensor: TensorOut, dims: tuple[int, ...], batch_size: int) -> int:
