@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, Mapping, cast
@@ -27,7 +26,7 @@ from tritonclient_shim.session import ServerSession
 from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.stats import ContextStat
 from tritonclient_shim.streams import ContextStream
-from tritonclient_shim.translate import config, lower, reply, request
+from tritonclient_shim.translate import config, lower, plans, reply, request
 from tritonclient_shim.translate.headers import Headers
 from tritonclient_shim.translate.messages import Asked
 
@@ -55,7 +54,7 @@ class InferSession(ServerSession):
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._requests: InFlight[Sent] = InFlight()
         self._labels = LabelBook()
-        self._lock = threading.Lock()
+        self._plans: dict[Any, plans.Plan] = {}
         self._stream: ContextStream | None = None
         self._profile: ModelProfile | None = None
         try:
@@ -119,14 +118,17 @@ class InferSession(ServerSession):
 
         ``scalars`` are batch_size, flags, corr_id, priority and timeout_us as given.
         """
-        sent = self._prepare(inputs, outputs, scalars, streaming_id=self._stream is not None)
+        sent, call = self._prepare(inputs, outputs, scalars, numbered=self._stream is not None)
+        return self._read(sent, self._outcome(call), perf_counter_ns())
+
+    def _outcome(self, call: InferCall | Fault) -> Outcome:
+        if isinstance(call, Fault):
+            return call
+        infer = self._stream.infer if self._stream else self.backend.infer
         try:
-            call = self._lower(sent.request)
-            infer = self._stream.infer if self._stream else self.backend.infer
-            outcome: Outcome = infer(call)
+            return infer(call)
         except Fault as fault:
-            outcome = fault
-        return self._read(sent, outcome, perf_counter_ns())
+            return fault
 
     def start(
         self,
@@ -136,14 +138,12 @@ class InferSession(ServerSession):
         scalars: Any,
     ) -> int:
         """Send a request and return its client id; validation errors are raised here (v1 §5)."""
-        sent = self._prepare(inputs, outputs, scalars, streaming_id=True)
-        client_id = sent.request.id
-        self._requests.add(client_id, sent._replace(request=self._kept(sent.request)), callback)
-        done = partial(self._completed, client_id, sent)
-        try:
-            call = self._lower(sent.request)
-        except ServerFault as fault:  # v1's server refused it: the fetch tells
-            done(fault)
+        sent, call = self._prepare(inputs, outputs, scalars, numbered=True)
+        client_id, kept = sent.request.id, _kept(sent)
+        self._requests.add(client_id, kept, callback)
+        done = partial(self._completed, client_id, kept)
+        if isinstance(call, Fault):  # v1's server refused it: the fetch tells
+            done(call)
             return client_id
         try:
             self._send(call, done)
@@ -180,26 +180,65 @@ class InferSession(ServerSession):
     # ---------------------------------------------------------------------------- steps
 
     def _prepare(
+        self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], scalars: Any, numbered: bool
+    ) -> tuple[Sent, InferCall | Fault]:
+        """The arguments → a request, and the call to send or how v1's server refuses it.
+
+        InferenceServerException for what v1's client refused.
+        """
+        started = perf_counter_ns()
+        key = plans.key_of(inputs, outputs, scalars[0])
+        plan = self._plans.get(key)
+        tensors = None if plan is None else plans.tensors(plan, inputs)
+        if plan is None or tensors is None:
+            return self._by_the_long_way(inputs, outputs, scalars, numbered, key)
+        numbers = request.parse_numbers(*scalars[1:])
+        correlation_id = self._correlation(numbers[1])
+        self._shapes.update(plan.shapes)
+        client_id = self._requests.next_id() if numbered else 0
+        options, made, call = plans.filled(plan, tensors, numbers, correlation_id, client_id)
+        sent_ns = perf_counter_ns() - started
+        return Sent(options, made, next_request_id(), started, sent_ns), call
+
+    def _by_the_long_way(
         self,
         inputs: Mapping[Any, Any],
         outputs: Mapping[Any, Any],
         scalars: Any,
-        streaming_id: bool,
-    ) -> Sent:
+        numbered: bool,
+        key: Any,
+    ) -> tuple[Sent, InferCall | Fault]:
         """Check the arguments in v1's order; a new correlation id sticks (v1 §3.2, §3.9)."""
         started = perf_counter_ns()
         profile = self.profile()
         options = request.parse_options(profile, inputs, outputs, scalars, look_up)
-        with self._lock:
-            self.correlation_id = options.correlation_id or self.correlation_id
-            correlation_id = self.correlation_id
+        correlation_id = self._correlation(options.correlation_id)
         try:
             bound = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
         except RegionError as error:
             raise client_error_of(error) from error
-        client_id = self._requests.next_id() if streaming_id else 0
+        client_id = self._requests.next_id() if numbered else 0
         made = request.build(options, bound, self.model_version, correlation_id, client_id)
-        return Sent(options, made, next_request_id(), started, perf_counter_ns() - started)
+        sent = Sent(options, made, next_request_id(), started, perf_counter_ns() - started)
+        try:
+            call = self._lower(made)
+        except Fault as fault:
+            return sent, fault
+        if key is not None:
+            self._learn(key, plans.plan_for(profile, inputs, options, made, call))
+        return sent, call
+
+    def _learn(self, key: Any, plan: plans.Plan | None) -> None:
+        if len(self._plans) >= plans.MOST:
+            self._plans.clear()
+        if plan is not None:
+            self._plans[key] = plan
+
+    def _correlation(self, given: int) -> int:
+        """The context's correlation id, after a request that was given this one."""
+        if given:
+            self.correlation_id = given
+        return given or self.correlation_id
 
     def _lower(self, made: V1Request) -> InferCall:
         try:
@@ -223,12 +262,6 @@ class InferSession(ServerSession):
             self.stat.add(perf_counter_ns() - sent.started_ns, sent.sent_ns, 0)
         self._requests.complete(client_id, outcome)
 
-    def _kept(self, made: V1Request) -> V1Request:
-        """Drop the input data of a request unless learning labels may need it again."""
-        if any(item.class_count for item in made.outputs):
-            return made
-        return made._replace(inputs=())
-
     def _read(self, sent: Sent, outcome: Outcome, received: int, counts: bool = True) -> Answer:
         try:
             if isinstance(outcome, Fault):
@@ -244,6 +277,9 @@ class InferSession(ServerSession):
         return answer
 
     def _raise(self, made: V1Request, answer: InferReply) -> V1Reply:
+        again = reply.raise_again(made, answer)
+        if again is not None:
+            return again
         profile = self.profile()
         labels = self._labels.reader(self.backend, profile, made, answer.model_version)
         return reply.raise_reply(profile, made, answer, labels)
@@ -256,3 +292,11 @@ class InferSession(ServerSession):
         batching = self._profile is not None and self._profile.batching
         asked = Asked(self.model_name, str(self.model_version), batching)
         return self.fault_to_error(fault, request_id, _NO_STATUS, asked)
+
+
+def _kept(sent: Sent) -> Sent:
+    """Without the input data, unless learning labels may need them again."""
+    made = sent.request
+    if not made.inputs or any(item.class_count for item in made.outputs):
+        return sent
+    return sent._replace(request=made._replace(inputs=()))

@@ -14,18 +14,17 @@ class ContextStat:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts = [0, 0, 0, 0]
+        self._counts = (0, 0, 0, 0)
 
     def add(self, total_ns: int, send_ns: int, receive_ns: int) -> None:
         """Count one completed request."""
         with self._lock:
-            for i, value in enumerate((1, total_ns, send_ns, receive_ns)):
-                self._counts[i] += value
+            completed, total, send, receive = self._counts
+            self._counts = (completed + 1, total + total_ns, send + send_ns, receive + receive_ns)
 
     def as_dict(self) -> dict[str, int]:
         """The four counters under v1's names."""
-        with self._lock:
-            completed, total, send, receive = self._counts
+        completed, total, send, receive = self._counts
         return {
             "completed_request_count": completed,
             "cumulative_total_request_time_ns": total,

@@ -13,6 +13,7 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends import grpc_framing as framing
 from tritonclient_shim.errors import ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.forms import CallForm
 from tritonclient_shim.model import (
     InferCall,
     InferReply,
@@ -243,7 +244,7 @@ def test_foreign_answers_are_told_apart(data: bytes) -> None:
     with pytest.raises(ForeignFault):
         framing.decode_reply(data)
     with pytest.raises(ForeignFault):
-        framing.decode_stream_reply(data, no_shm)
+        framing.decode_stream_reply(data, no_shm, CallForm())
 
 
 def test_missing_data_is_foreign() -> None:
@@ -260,7 +261,7 @@ def test_stream_replies(size: int) -> None:
     response = _response([("o", "UINT8", (size,), bytes(size))])
     message = service_pb2.ModelStreamInferResponse(infer_response=response)
     data = message.SerializeToString()
-    request_id, reply = framing.decode_stream_reply(data, no_shm)
+    request_id, reply = framing.decode_stream_reply(data, no_shm, CallForm())
     assert request_id == "7"
     assert isinstance(reply, InferReply)
     assert bytes(reply.outputs[0].data) == bytes(size)
@@ -270,7 +271,7 @@ def test_stream_refusals_carry_the_request_id() -> None:
     """A refusal on a stream is matched by id, and says nothing of ids itself (v2-mapping §4)."""
     message = service_pb2.ModelStreamInferResponse(error_message="[request id: 7] no")
     message.infer_response.id = "7"
-    request_id, fault = framing.decode_stream_reply(message.SerializeToString(), no_shm)
+    request_id, fault = framing.decode_stream_reply(message.SerializeToString(), no_shm, CallForm())
     assert request_id == "7"
     assert isinstance(fault, ServerFault)
     assert fault.message == "no"

@@ -18,8 +18,8 @@ from tritonclient_shim.model import (
 
 Outcome = Union[InferReply, Fault]
 
-#: Receives the outcome of one asynchronous call, once, on a thread of the backend; must
-#: return quickly and never raise.
+#: Receives the outcome of one asynchronous call, once, on a thread of the backend, or on the
+#: caller's before ``infer_async`` returns; must return quickly and never raise.
 Done = Callable[[Outcome], None]
 
 

@@ -9,7 +9,6 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends import grpc_messages as messages
 from tritonclient_shim.backends.base import Done, Outcome, StreamEnd, StreamReply
-from tritonclient_shim.backends.grpc_async import elsewhere, when_done
 from tritonclient_shim.backends.grpc_connection import (
     Connection,
     Route,
@@ -18,8 +17,9 @@ from tritonclient_shim.backends.grpc_connection import (
     is_closed,
 )
 from tritonclient_shim.backends.grpc_errors import (
+    CALL_ERRORS,
     StatusCode,
-    as_faults,
+    as_fault,
     caused,
     fault_of,
     in_users_words,
@@ -29,6 +29,7 @@ from tritonclient_shim.backends.grpc_framing import ShmUse, decode_reply, encode
 from tritonclient_shim.backends.grpc_stream import GrpcStream
 from tritonclient_shim.backends.wire_names import wire_region_name
 from tritonclient_shim.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.forms import CallForm
 from tritonclient_shim.model import (
     IndexRow,
     InferCall,
@@ -122,34 +123,37 @@ class GrpcBackend:
         """ModelInfer, without a deadline (v1 §10.4)."""
         body, use = encode_request(call), shm_use(call)
         data = self._call(lambda connection: connection.infer(body), use.regions)
-        return decode_reply(data, use.outputs)
+        del body  # as large as the reply, perhaps
+        return decode_reply(data, use.outputs, call.form)
 
     def infer_async(self, call: InferCall, done: Done) -> None:
-        """ModelInfer in the background; ``done`` runs on another thread, gRPC's as a rule."""
+        """ModelInfer in the background; ``done`` runs on a thread of gRPC's as a rule."""
         try:
             self._send(call, done)
         except Fault as unsent:
-            elsewhere(done, unsent)
+            done(unsent)
 
     def _send(self, call: InferCall, done: Done) -> None:
-        body, use = encode_request(call), shm_use(call)
+        body, use, form = encode_request(call), shm_use(call), call.form
 
         def begin(connection: Connection) -> tuple[Connection, Any]:
             return connection, connection.infer.future(body)
 
         def finish(future: Any) -> None:
-            done(self._outcome(connection, future, use))
+            done(self._outcome(connection, future, use, form))
 
         connection, future = self._call(begin)
-        when_done(future, finish)
+        future.add_done_callback(finish)  # runs it here and now when the call has ended
 
-    def _outcome(self, connection: Connection, future: Any, use: ShmUse) -> Outcome:
+    def _outcome(
+        self, connection: Connection, future: Any, use: ShmUse, form: CallForm | None
+    ) -> Outcome:
         if future.code() is not StatusCode.OK:
             fault = fault_of(future.code(), future.details())
             self._note(connection, fault)
             return caused(in_users_words(fault, use.regions), future)
         try:
-            return decode_reply(future.result(), use.outputs)
+            return decode_reply(future.result(), use.outputs, form)
         except Fault as undecodable:
             return undecodable
 
@@ -236,8 +240,11 @@ class GrpcBackend:
         regions: Collection[str] = (),
     ) -> T:
         try:
-            with as_faults(regions):
-                return begin(connection)
+            return begin(connection)
+        except CALL_ERRORS as error:
+            fault = as_fault(error, regions)
+            self._note(connection, fault)
+            raise fault from error
         except Fault as fault:
             self._note(connection, fault)
             raise

@@ -15,12 +15,12 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends import grpc_messages as messages
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.grpc_async import when_done
 from tritonclient_shim.backends.grpc_backend import GrpcBackend
 from tritonclient_shim.backends.grpc_connection import Connection, route_to
 from tritonclient_shim.backends.grpc_errors import StatusCode, caused, fault_of, in_users_words
 from tritonclient_shim.backends.grpc_framing import ShmUse, decode_reply
 from tritonclient_shim.errors import Fault
+from tritonclient_shim.forms import CallForm
 from tritonclient_shim.model import GRPC, Endpoint, ModelConfigDocument
 
 T = TypeVar("T")
@@ -224,7 +224,7 @@ class ChannelBackend(GrpcBackend):
         self.bound = BoundConnection(connection, options)
 
     def model_config_async(self, name: str, done: Callable[[ConfigOutcome], None]) -> None:
-        """ModelConfig in the background; ``done`` gets the outcome once, on another thread."""
+        """ModelConfig in the background; ``done`` gets the outcome once, on any thread."""
         request, response = service_pb2.ModelConfigRequest, service_pb2.ModelConfigResponse
 
         def begin(bound: Any) -> Any:
@@ -233,7 +233,7 @@ class ChannelBackend(GrpcBackend):
         def finish(future: Any) -> None:
             done(_outcome_of(future, messages.config_document))
 
-        when_done(self._call(begin), finish)
+        self._call(begin).add_done_callback(finish)
 
     def client(self) -> Any:
         """The control calls on this channel."""
@@ -242,8 +242,10 @@ class ChannelBackend(GrpcBackend):
     def _call(self, begin: Callable[[Any], T], regions: Collection[str] = ()) -> T:
         return self._attempt(cast(Connection, self.bound), begin, regions)
 
-    def _outcome(self, connection: Any, future: Any, use: ShmUse) -> Outcome:
-        outcome = _outcome_of(future, lambda data: decode_reply(data, use.outputs))
+    def _outcome(
+        self, connection: Any, future: Any, use: ShmUse, form: CallForm | None
+    ) -> Outcome:
+        outcome = _outcome_of(future, lambda data: decode_reply(data, use.outputs, form))
         if isinstance(outcome, Fault):
             return caused(in_users_words(outcome, use.regions), outcome.__cause__)
         return outcome

@@ -145,22 +145,12 @@ def call_of(error: Any) -> tuple[Any, str | None]:
     return error.code(), error.details()
 
 
-class as_faults:  # noqa: N801 - reads as the statement it makes
-    """Errors of gRPC and tritonclient inside become faults, chained; see in_users_words.
+#: What calls of gRPC and of tritonclient end with when they fail.
+CALL_ERRORS = (grpc.RpcError, grpc.FutureCancelledError, InferenceServerException)
 
-    A class, and no generator, because every call of the hot path enters one.
-    """
 
-    __slots__ = ("_regions",)
-
-    def __init__(self, regions: Collection[str] = ()) -> None:
-        self._regions = regions
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if isinstance(error, (grpc.RpcError, InferenceServerException)):
-            raise in_users_words(fault_of(*call_of(error)), self._regions) from error
-        if isinstance(error, grpc.FutureCancelledError):  # a user of client() closed it meanwhile
-            raise transport_fault(StatusCode.CANCELLED, "Channel closed!") from error
+def as_fault(error: Any, regions: Collection[str] = ()) -> Fault:
+    """One of :data:`CALL_ERRORS` → the fault to raise from it; see :func:`in_users_words`."""
+    if isinstance(error, grpc.FutureCancelledError):  # a user of client() closed it meanwhile
+        return transport_fault(StatusCode.CANCELLED, "Channel closed!")
+    return in_users_words(fault_of(*call_of(error)), regions)

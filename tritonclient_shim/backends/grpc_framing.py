@@ -9,14 +9,17 @@ tensors (views on the received bytes) and the small rest, which protobuf parses.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Callable, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc_errors import StatusCode, in_users_words, server_fault
+from tritonclient_shim.backends.grpc_forms import LARGE, learn, recognised
 from tritonclient_shim.backends.wire_names import wire_region_name
+from tritonclient_shim.backends.wire_records import read_varint, take
 from tritonclient_shim.errors import Fault, ForeignFault, TransportFault
+from tritonclient_shim.forms import CallForm
 from tritonclient_shim.model import (
     Buffer,
     InferCall,
@@ -28,13 +31,11 @@ from tritonclient_shim.model import (
 
 #: The largest message of gRPC, in bytes.
 LIMIT = 2**31 - 1
-#: Replies from here on are cut by hand; below, protobuf's own parser is as fast.
-LARGE = 64 * 1024
 
+_ID = b"\x1a"  # field 3 of ModelInferRequest, length-delimited
 _RAW_INPUT = b"\x3a"  # field 7 of ModelInferRequest, length-delimited
 _RAW_OUTPUT = 0x32  # field 6 of ModelInferResponse, length-delimited
 _STREAM_REPLY = 0x12  # field 2 of ModelStreamInferResponse, length-delimited
-_VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
 
 
 # ------------------------------------------------------------------------------- requests
@@ -42,22 +43,36 @@ _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
 
 def encode_request(call: InferCall) -> bytes:
     """InferCall → serialised ``ModelInferRequest``; TransportFault above 2 GiB."""
-    inputs = tuple((one.name, one.datatype, one.shape, one.shm) for one in call.inputs)
-    parts: list[Buffer] = [_layout(call.model_name, call.model_version, inputs, call.outputs)]
-    parts.append(_per_request(call))
-    total = len(parts[0]) + len(parts[1])
+    head, own = _head(call), _per_request(call)
+    parts: list[Buffer] = [head, own]
+    total = len(head) + len(own)
     for tensor in call.inputs:
         if tensor.shm is None:
-            size = tensor.byte_size
-            prefix = _RAW_INPUT + varint(size)
-            total += len(prefix) + size
+            prefix = _prefix(tensor.byte_size)
+            total += len(prefix) + tensor.byte_size
             parts.append(prefix)
-            parts.extend(tensor.chunks)
+            parts += tensor.chunks
     if total > LIMIT:  # v1's check and words (v1 Appendix A)
         raise TransportFault(
             f"Request has byte size {total} which exceed gRPC's byte size limit {LIMIT}."
         )
     return b"".join(parts)
+
+
+def _head(call: InferCall) -> bytes:
+    form = call.form
+    if form is not None and form.head is not None:
+        return form.head
+    inputs = tuple((one.name, one.datatype, one.shape, one.shm) for one in call.inputs)
+    head = _layout(call.model_name, call.model_version, inputs, call.outputs)
+    if form is not None:
+        form.head = head
+    return head
+
+
+@lru_cache(maxsize=256)
+def _prefix(size: int) -> bytes:
+    return _RAW_INPUT + varint(size)
 
 
 def varint(value: int) -> bytes:
@@ -101,15 +116,26 @@ def _set_region(parameters: Any, shm: ShmSlice | None) -> None:
 
 
 def _per_request(call: InferCall) -> bytes:
-    message = service_pb2.ModelInferRequest(id=call.request_id)
-    if call.sequence_id:
-        message.parameters["sequence_id"].int64_param = signed(call.sequence_id)
-        message.parameters["sequence_start"].bool_param = call.sequence_start
-        message.parameters["sequence_end"].bool_param = call.sequence_end
-    if call.priority:
-        message.parameters["priority"].uint64_param = call.priority
-    if call.timeout_us:
-        message.parameters["timeout"].int64_param = signed(call.timeout_us)
+    own = b""
+    if call.sequence_id or call.priority or call.timeout_us:
+        own = _options(*call[5:10])
+    if call.request_id:
+        text = call.request_id.encode()
+        own += _ID + varint(len(text)) + text
+    return own
+
+
+@lru_cache(maxsize=256)
+def _options(sequence_id: int, start: bool, end: bool, priority: int, timeout_us: int) -> bytes:
+    message = service_pb2.ModelInferRequest()
+    if sequence_id:
+        message.parameters["sequence_id"].int64_param = signed(sequence_id)
+        message.parameters["sequence_start"].bool_param = start
+        message.parameters["sequence_end"].bool_param = end
+    if priority:
+        message.parameters["priority"].uint64_param = priority
+    if timeout_us:
+        message.parameters["timeout"].int64_param = signed(timeout_us)
     return bytes(message.SerializeToString())
 
 
@@ -128,6 +154,8 @@ NO_SHM = ShmUse()
 
 def shm_use(call: InferCall) -> ShmUse:
     """InferCall → its use of shared memory."""
+    if call.form is not None:
+        return NO_SHM
     slices = [spec.shm for spec in call.outputs if spec.shm is not None]
     slices += [tensor.shm for tensor in call.inputs if tensor.shm is not None]
     if not slices:
@@ -136,23 +164,45 @@ def shm_use(call: InferCall) -> ShmUse:
     return ShmUse(outputs, frozenset(shm.region for shm in slices))
 
 
-def decode_reply(data: Buffer, in_shm: frozenset[str] = frozenset()) -> InferReply:
-    """Serialised ``ModelInferResponse`` → InferReply; ForeignFault when it is none."""
+def decode_reply(
+    data: bytes, in_shm: frozenset[str] = frozenset(), form: CallForm | None = None
+) -> InferReply:
+    """Serialised ``ModelInferResponse`` → InferReply; ForeignFault when it is none.
+
+    ``form`` is that of the call, if it has one.
+    """
+    reply = None if form is None else recognised(form, data)
+    return reply or _parsed(data, in_shm, form)
+
+
+def _parsed(data: bytes, in_shm: frozenset[str], form: CallForm | None) -> InferReply:
     try:
         message, tensors = _split_reply(data)
     except DecodeError as error:
         raise ForeignFault("the answer is no inference response of KServe v2") from error
-    return _reply(message, tensors, in_shm)
+    reply = _reply(message, tensors, in_shm)
+    return reply if form is None else reply._replace(form=learn(form, data, 0, message))
 
 
 def decode_stream_reply(
-    data: Buffer, use_of: Callable[[str], ShmUse]
+    data: bytes, use_of: Callable[[str], ShmUse], form: CallForm
 ) -> tuple[str, InferReply | Fault]:
     """Serialised ``ModelStreamInferResponse`` → (request id, outcome).
 
-    ``use_of`` tells a request's use of shared memory by its id. The wire has no status for
-    a refusal, so it comes as ``UNKNOWN`` (v2-mapping §4).
+    ``use_of`` tells a request's use of shared memory by its id; ``form`` is the stream's. The
+    wire has no status for a refusal, so it comes as ``UNKNOWN`` (v2-mapping §4).
     """
+    inner = _start_of_reply(data)
+    reply = recognised(form, data, inner) if inner else None
+    if reply is not None:
+        use = use_of(reply.request_id)
+        return reply.request_id, _without(reply, use.outputs) if use.outputs else reply
+    return _parsed_from_stream(data, inner, use_of, form)
+
+
+def _parsed_from_stream(
+    data: bytes, inner: int, use_of: Callable[[str], ShmUse], form: CallForm
+) -> tuple[str, InferReply | Fault]:
     try:
         error, message, tensors = _split_stream_reply(data)
     except DecodeError as cut:
@@ -160,10 +210,30 @@ def decode_stream_reply(
     use = use_of(message.id)
     if error:
         return message.id, in_users_words(server_fault(StatusCode.UNKNOWN, error), use.regions)
-    return message.id, _reply(message, tensors, use.outputs)
+    reply = _reply(message, tensors, use.outputs)
+    if inner and not use.outputs:
+        reply = reply._replace(form=learn(form, data, inner, message))
+    return message.id, reply
 
 
-def _split_stream_reply(data: Buffer) -> tuple[str, Any, Sequence[Buffer]]:
+def _start_of_reply(data: bytes) -> int:
+    """Where the reply begins in a stream's message that has nothing else; 0 if it has."""
+    if not data or data[0] != _STREAM_REPLY:
+        return 0
+    try:
+        size, start = read_varint(data, 1)
+    except DecodeError:
+        return 0
+    return start if start + size == len(data) else 0
+
+
+def _without(reply: InferReply, in_shm: frozenset[str]) -> InferReply:
+    """The reply, without the data of outputs in shared memory: Triton keeps their place empty."""
+    outputs = [one._replace(data=None) if one.name in in_shm else one for one in reply.outputs]
+    return reply._replace(outputs=tuple(outputs))
+
+
+def _split_stream_reply(data: bytes) -> tuple[str, Any, Sequence[Buffer]]:
     if len(data) >= LARGE:
         rest, responses = take(data, _STREAM_REPLY)
         if len(responses) == 1:
@@ -183,69 +253,13 @@ def _split_reply(data: Buffer) -> tuple[Any, Sequence[Buffer]]:
 
 
 def _reply(message: Any, tensors: Sequence[Buffer], in_shm: frozenset[str]) -> InferReply:
-    # Triton keeps an empty place for an output in shared memory.
     if len(tensors) < len(message.outputs):
         raise ForeignFault(
             f"the answer has {len(message.outputs)} outputs, but data for {len(tensors)}"
         )
     outputs = tuple(
-        TensorOut(one.name, one.datatype, tuple(one.shape), None if one.name in in_shm else data)
+        TensorOut(one.name, one.datatype, tuple(one.shape), data)
         for one, data in zip(message.outputs, tensors)
     )
-    return InferReply(message.model_name, message.model_version, outputs, message.id)
-
-
-# --------------------------------------------------------------------------- the scanner
-
-
-def take(data: Buffer, tag: int) -> tuple[bytes, list[memoryview]]:
-    """Serialised message → (the message without its ``tag`` records, their values as views).
-
-    ``tag`` is that of a length-delimited field. Raises DecodeError for anything that
-    protobuf would not parse at this level.
-    """
-    view = memoryview(data)
-    values: list[memoryview] = []
-    rest: list[memoryview] = []
-    for found, start, value, end in _records(view):
-        if found == tag:
-            values.append(view[value:end])
-        else:
-            rest.append(view[start:end])
-    return b"".join(rest), values
-
-
-def _records(view: memoryview) -> Iterator[tuple[int, int, int, int]]:
-    """(tag, start of the record, start of its value, end) of each top-level record."""
-    position, size = 0, len(view)
-    while position < size:
-        start = position
-        tag, position = _read_varint(view, position)
-        value, end = _extent(view, tag & 7, position)
-        if end > size or tag < 8:
-            raise DecodeError("a record of the message is cut short or has no field number")
-        yield tag, start, value, end
-        position = end
-
-
-def _extent(view: memoryview, wire_type: int, position: int) -> tuple[int, int]:
-    if wire_type == _LENGTH_DELIMITED:
-        length, position = _read_varint(view, position)
-        return position, position + length
-    if wire_type == _VARINT:
-        return position, _read_varint(view, position)[1]
-    if wire_type in (_FIXED64, _FIXED32):
-        return position, position + (8 if wire_type == _FIXED64 else 4)
-    raise DecodeError(f"wire type {wire_type} does not occur in KServe v2 messages")
-
-
-def _read_varint(view: memoryview, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while shift < 70 and position < len(view):
-        byte = view[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-        shift += 7
-    raise DecodeError("a number in the message does not end")
+    reply = InferReply(message.model_name, message.model_version, outputs, message.id)
+    return _without(reply, in_shm) if in_shm else reply

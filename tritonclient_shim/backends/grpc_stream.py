@@ -7,7 +7,7 @@ exiting (v2-mapping §4, §10), so this one works on the channel.
 from __future__ import annotations
 
 import threading
-from collections import deque
+from queue import SimpleQueue
 from typing import Any, Callable
 
 import grpc
@@ -23,59 +23,79 @@ from tritonclient_shim.backends.grpc_framing import (
     shm_use,
 )
 from tritonclient_shim.errors import Fault, TransportFault
+from tritonclient_shim.forms import CallForm
 from tritonclient_shim.model import InferCall
 
 #: Bytes that may wait for the network before ``send`` blocks.
 MAX_QUEUED = 64 * 1024 * 1024
+#: What a waiting message costs besides its bytes.
+_OVERHEAD = 128
 
 
 class Outbox:
-    """The request iterator that gRPC drains: bounded by bytes, closable from both ends."""
+    """The request iterator that gRPC drains: bounded by bytes, closable from both ends.
+
+    gRPC's side takes no lock. Whoever waits for room counts itself first and looks afterwards,
+    so that room made meanwhile is seen by it, or the count by the other side.
+    """
 
     def __init__(self, limit: int = MAX_QUEUED) -> None:
         self._limit = limit
-        self._waiting: deque[bytes] = deque()
-        self._bytes = 0
+        self._messages: SimpleQueue[bytes | None] = SimpleQueue()
+        self._put = self._taken = 0  # bytes so far, each counted by one side
         self._open = True
+        self._abandoned = False
         self._changed = threading.Condition()
+        self._waiters = 0
 
     def put(self, body: bytes, wait: bool) -> None:
         """Append; with ``wait``, first until there is room. TransportFault once closed."""
+        size = len(body) + _OVERHEAD
         with self._changed:
-            while wait and self._open and self._bytes and self._bytes + len(body) > self._limit:
-                self._changed.wait()
+            if wait and self._full(size):
+                self._wait_for_room(size)
             if not self._open:
                 raise TransportFault(STREAM_CLOSED)
-            self._waiting.append(body)
-            self._bytes += len(body)
-            self._changed.notify_all()
+            self._put += size
+            self._messages.put(body)
+
+    def _full(self, size: int) -> bool:
+        waiting = self._put - self._taken
+        return self._open and waiting > 0 and waiting + size > self._limit
+
+    def _wait_for_room(self, size: int) -> None:
+        self._waiters += 1
+        try:
+            while self._full(size):
+                self._changed.wait()
+        finally:
+            self._waiters -= 1
 
     def finish(self) -> None:
         """Accept nothing more; what waits is still sent, then the stream is half-closed."""
         with self._changed:
             self._open = False
+            self._messages.put(None)
             self._changed.notify_all()
 
     def abandon(self) -> None:
         """Accept nothing more and forget what waits."""
-        with self._changed:
-            self._open = False
-            self._waiting.clear()
-            self._changed.notify_all()
+        self._abandoned = True
+        self.finish()
 
     def __iter__(self) -> Outbox:
         return self
 
     def __next__(self) -> bytes:
-        with self._changed:
-            while not self._waiting and self._open:
-                self._changed.wait()
-            if not self._waiting:
-                raise StopIteration
-            body = self._waiting.popleft()
-            self._bytes -= len(body)
-            self._changed.notify_all()
-            return body
+        body = self._messages.get()
+        if body is None or self._abandoned:
+            self._messages.put(None)  # it stays the end
+            raise StopIteration
+        self._taken += len(body) + _OVERHEAD
+        if self._waiters:
+            with self._changed:
+                self._changed.notify_all()
+        return body
 
 
 class GrpcStream:
@@ -95,6 +115,7 @@ class GrpcStream:
         self._connection = connection  # kept from being closed while the stream lives
         self._on_reply, self._on_end, self._on_fault = on_reply, on_end, on_fault
         self._shm_uses: dict[str, ShmUse] = {}  # by request id, until answered
+        self._form = CallForm()  # of the replies; requests may differ
         self._outbox = Outbox()
         self._closing = False
         self._call: Any = connection.stream(self._outbox)
@@ -140,7 +161,7 @@ class GrpcStream:
     def _read_all(self) -> Fault | None:
         try:
             for message in self._call:
-                self._on_reply(*decode_stream_reply(message, self._shm_use))
+                self._on_reply(*decode_stream_reply(message, self._shm_use, self._form))
         except grpc.RpcError as error:
             return caused(fault_of(*call_of(error)), error)
         except Fault as undecodable:

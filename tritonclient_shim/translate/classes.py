@@ -22,6 +22,9 @@ CLASSIFIABLE = frozenset(
 #: The largest class count a v2 server takes for what it is; asks for every class.
 ALL_CLASSES = 2**31 - 1
 
+#: For fewer classes than this, looking for the largest again and again beats sorting.
+FEW = 12
+
 
 def best(rows: Scores, count: int) -> Indices:
     """Scores of a batch (2-D) → indices of the ``count`` best of each entry, in the server's order.
@@ -31,17 +34,38 @@ def best(rows: Scores, count: int) -> Indices:
     """
     size = rows.shape[1]
     count = min(count, size)
-    candidates, ranked = _largest(rows, min(count + 1, size))
-    # NumPy sorts NaNs to the end of an ascending order: a NaN is the first of the ranked.
+    looked_at = min(count + 1, size)
+    candidates, ranked = (_one_by_one if count < FEW else _sorted)(rows, looked_at)
+    # NumPy takes a NaN for larger than anything: one is the first of the ranked.
     unsure = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1) | (ranked[:, 0] != ranked[:, 0])
+    unsure |= ranked[:, -1] == _lowest(rows.dtype)
     chosen: Indices = candidates[:, :count]
     for row in np.flatnonzero(unsure):
         chosen[row] = introsort.descending(rows[row].tolist())[:count]
     return chosen
 
 
-def _largest(rows: Scores, count: int) -> tuple[Indices, Scores]:
-    """The ``count`` largest scores of each entry, in descending order, and their indices."""
+def _one_by_one(rows: Scores, count: int) -> tuple[Indices, Scores]:
+    """The ``count`` largest scores of each entry, in descending order, and their indices.
+
+    Not to be relied on where the lowest of all numbers is among them, which marks those found.
+    """
+    left, row = rows.copy(), np.arange(len(rows))
+    found = np.empty((len(rows), count), np.intp)
+    scores = np.empty((len(rows), count), rows.dtype)
+    for place in range(count):
+        found[:, place] = best_left = left.argmax(axis=1)
+        scores[:, place] = left[row, best_left]
+        left[row, best_left] = _lowest(rows.dtype)
+    return found, scores
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _sorted(rows: Scores, count: int) -> tuple[Indices, Scores]:
+    """The same by partition; better from some ten scores on."""
     size = rows.shape[1]
     if count < size:
         found = rows.argpartition(size - count, axis=1)[:, size - count :]
@@ -62,7 +86,8 @@ def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1
     with np.errstate(over="ignore"):
         # v1 §4.2: 0.0 also for -0.0, which v1's messages dropped as if it were the default.
         values = rows[np.arange(len(rows))[:, None], indices].astype(np.float32) + np.float32(0)
-    known = [*labels, *[""] * (rows.shape[1] - len(labels))]
+    unnamed = rows.shape[1] - len(labels)
+    known = [*labels, *[""] * unnamed] if unnamed > 0 else labels
     return [
         [(index, value, known[index]) for index, value in zip(*row)]
         for row in zip(indices.tolist(), values.tolist())

@@ -1,0 +1,188 @@
+"""Requests like one before: what was checked and lowered for that one is not done again.
+
+A plan is for requests that name the same inputs and outputs, with arrays of the same shapes that
+are the tensors' bytes as they are, and have nothing in shared memory. Every condition that could
+refuse such a request, or change its form, is part of its key or tested by :func:`tensors`;
+whatever is not met goes the long way through :mod:`.request` and :mod:`.lower`.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any, Hashable, Mapping, NamedTuple
+
+import numpy as np
+
+from tritonclient_shim import dtypes
+from tritonclient_shim.forms import CallForm
+from tritonclient_shim.model import (
+    FLAG_SEQUENCE_END,
+    FLAG_SEQUENCE_START,
+    InferCall,
+    ModelProfile,
+    TensorIn,
+    V1Input,
+    V1Request,
+)
+from tritonclient_shim.translate import arguments
+from tritonclient_shim.translate.request import Numbers, Options
+
+#: Plans of one context; one that sends more kinds of requests starts over.
+MOST = 64
+
+_type_of = attrgetter("__class__")
+_dtype_of = attrgetter("dtype")
+_shape_of = attrgetter("shape")
+_contiguous = attrgetter("flags.c_contiguous")
+
+
+class PlannedInput(NamedTuple):
+    """One input: the caller's key, what its arrays must be, and the tensor without them."""
+
+    key: Any
+    dtype: np.dtype[Any]
+    dims: tuple[int, ...]
+    rows: int
+    tensor: TensorIn
+
+
+class Plan(NamedTuple):
+    """What the requests of one kind have in common."""
+
+    inputs: tuple[PlannedInput, ...]
+    shapes: Mapping[str, tuple[int, ...]]  # by input name
+    options: Options
+    request: V1Request  # without inputs
+    call: InferCall  # without inputs
+    classes: bool  # are any asked for?
+
+
+def key_of(inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], batch_size: Any) -> Hashable:
+    """What two requests of one plan agree on; None when there is no plan for this one.
+
+    Keys of equal value and other type are other keys: results come under the caller's own.
+    """
+    try:
+        shapes = [value[0].shape for value in inputs.values()]
+        key = (
+            type(batch_size),
+            batch_size,
+            *inputs,
+            *shapes,
+            *outputs,
+            *map(type, outputs),
+            *outputs.values(),
+            *[type(part) for value in outputs.values() for part in value],
+        )
+        hash(key)
+    except (AttributeError, LookupError, TypeError):
+        return None
+    return key
+
+
+def tensors(plan: Plan, inputs: Mapping[Any, Any]) -> tuple[TensorIn, ...] | None:
+    """The input tensors of a request; None where an array is not its tensor's bytes as it is."""
+    made = []
+    for item in plan.inputs:
+        arrays = inputs[item.key]
+        if type(arrays) is not list or not _fit(arrays, item):
+            return None
+        name, datatype, shape, _, byte_size, _ = item.tensor
+        made.append(TensorIn(name, datatype, shape, tuple(arrays), byte_size))
+    return tuple(made)
+
+
+def _fit(arrays: list[Any], item: PlannedInput) -> bool:
+    rows = item.rows
+    if rows == len(arrays) == 1:
+        one = arrays[0]
+        same = type(one) is np.ndarray and one.dtype == item.dtype and one.shape == item.dims
+        return same and one.flags.c_contiguous
+    return (
+        len(arrays) == rows
+        and [*map(_type_of, arrays)].count(np.ndarray) == rows
+        and [*map(_dtype_of, arrays)].count(item.dtype) == rows
+        and [*map(_shape_of, arrays)].count(item.dims) == rows
+        and all(map(_contiguous, arrays))
+    )
+
+
+def plan_for(
+    profile: ModelProfile,
+    inputs: Mapping[Any, Any],
+    options: Options,
+    request: V1Request,
+    call: InferCall,
+) -> Plan | None:
+    """The plan that a request, bound and lowered the long way, is the first of."""
+    if any(item.shm for item in request.outputs):
+        return None
+    given = {arguments.text(key, "an input name", 3): key for key in inputs}
+    if len(given) != len(inputs):
+        return None
+    planned = []
+    for bound, tensor in zip(request.inputs, call.inputs):
+        key = given[bound.name]
+        dtype = dtypes.BY_V2[profile.inputs[bound.name].datatype].numpy
+        if bound.shm or not bound.dims or dtype is None or dtype.hasobject:
+            return None
+        bare = tensor._replace(chunks=())
+        item = PlannedInput(key, dtype, bound.dims, len(bound.chunks), bare)
+        if type(inputs[key]) is not list or not _fit(inputs[key], item):
+            return None
+        planned.append(item)
+    form = CallForm()
+    return Plan(
+        tuple(planned),
+        {item.tensor.name: item.dims for item in planned},
+        options,
+        request._replace(inputs=()),
+        call._replace(inputs=(), form=form),
+        any(item.class_count for item in request.outputs),
+    )
+
+
+def filled(
+    plan: Plan, made: tuple[TensorIn, ...], numbers: Numbers, correlation_id: int, client_id: int
+) -> tuple[Options, V1Request, InferCall]:
+    """A plan, and all that is a request's own → what the long way would have made of it.
+
+    The input data are in the call alone, unless labels may have to be learned with them.
+    ``numbers`` are those of :func:`~tritonclient_shim.translate.request.parse_numbers`.
+    """
+    flags, own_id, priority, timeout_us = numbers
+    (wanted, batch_size, *_), request, call = plan.options, plan.request, plan.call
+    return (
+        Options(wanted, batch_size, flags, own_id, priority, timeout_us),
+        V1Request(
+            request.model_version,
+            request.batch_size,
+            _bound(plan, made) if plan.classes else (),
+            request.outputs,
+            correlation_id,
+            flags,
+            priority,
+            timeout_us,
+            client_id,
+        ),
+        InferCall(
+            call.model_name,
+            call.model_version,
+            made,
+            call.outputs,
+            str(client_id) if client_id else "",
+            correlation_id,
+            bool(flags & FLAG_SEQUENCE_START),
+            bool(flags & FLAG_SEQUENCE_END),
+            priority,
+            timeout_us,
+            call.form,
+        ),
+    )
+
+
+def _bound(plan: Plan, made: tuple[TensorIn, ...]) -> tuple[V1Input, ...]:
+    return tuple(
+        V1Input(tensor.name, item.dims, tensor.chunks, tensor.byte_size)
+        for item, tensor in zip(plan.inputs, made)
+    )
