@@ -19,7 +19,7 @@ class CallForm:
     __slots__ = ("head", "learned", "reply")
 
     def __init__(self) -> None:
-        self.head: bytes | None = None  # the backend's: how it writes what is equal
+        self.head: Any = None  # the backend's: how it writes what is equal
         self.reply: ReplyForm | None = None  # the backend's: what the latest reply was like
         self.learned = 0  # forms of replies so far
 
@@ -30,11 +30,16 @@ class ReplyForm:
     __slots__ = ("head", "model_name", "model_version", "reading", "tail", "tensors")
 
     def __init__(
-        self, model_name: str, model_version: str, tensors: tuple[Any, ...], head: bytes, tail: bytes
+        self,
+        model_name: str,
+        model_version: str,
+        tensors: tuple[Any, ...],
+        head: bytes,
+        tail: bytes = b"",
     ) -> None:
         self.model_name = model_name
         self.model_version = model_version
-        self.tensors = tensors  # (name, datatype, shape) of each
+        self.tensors = tensors  # (name, datatype, shape, …) of each
         self.head = head  # what comes before the request id on the wire
         self.tail = tail  # what comes between it and the data
         self.reading: Any = None  # the translation's: what became of the latest such reply

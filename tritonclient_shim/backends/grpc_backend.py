@@ -121,9 +121,9 @@ class GrpcBackend:
 
     def infer(self, call: InferCall) -> InferReply:
         """ModelInfer, without a deadline (v1 §10.4)."""
-        body, use = encode_request(call), shm_use(call)
-        data = self._call(lambda connection: connection.infer(body), use.regions)
-        del body  # as large as the reply, perhaps
+        request, use = [encode_request(call)], shm_use(call)
+        data = self._call(lambda connection: connection.exchange(request), use.regions)
+        request.clear()  # perhaps as large as the reply
         return decode_reply(data, use.outputs, call.form)
 
     def infer_async(self, call: InferCall, done: Done) -> None:

@@ -125,6 +125,10 @@ class BoundConnection:
         """ModelInfer of serialised messages."""
         return _Unary(self._connection.infer, self)
 
+    def exchange(self, request: list[bytes]) -> Any:
+        """ModelInfer: the serialised request, alone in its list → the serialised reply."""
+        return self.infer(request[0])
+
     def stream(self, requests: Iterator[bytes]) -> _Stream:
         """ModelStreamInfer of serialised messages."""
         self.last = self._connection.stream(requests, **self.options.arguments())

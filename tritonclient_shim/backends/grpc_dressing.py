@@ -25,7 +25,11 @@ class Details(_Details, grpc.ClientCallDetails):
     """gRPC's description of a call."""
 
 
-class Dressing(grpc.UnaryUnaryClientInterceptor, grpc.StreamStreamClientInterceptor):
+class Dressing(
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.StreamUnaryClientInterceptor,
+    grpc.StreamStreamClientInterceptor,
+):
     """An interceptor. ``timeout`` in seconds is for unary calls; a stream may last."""
 
     def __init__(
@@ -42,6 +46,12 @@ class Dressing(grpc.UnaryUnaryClientInterceptor, grpc.StreamStreamClientIntercep
         """A call with the time limit, unless it has its own, and with the metadata."""
         timeout = self._timeout if call.timeout is None else call.timeout
         return continuation(self._dressed(call, timeout), one)
+
+    def intercept_stream_unary(
+        self, continuation: Callable[..., Any], call: Any, several: Any
+    ) -> Any:
+        """The same as for one message: a large one comes as a stream."""
+        return self.intercept_unary_unary(continuation, call, several)
 
     def intercept_stream_stream(
         self, continuation: Callable[..., Any], call: Any, several: Any

@@ -62,7 +62,7 @@ def encode_request(call: InferCall) -> bytes:
 def _head(call: InferCall) -> bytes:
     form = call.form
     if form is not None and form.head is not None:
-        return form.head
+        return bytes(form.head)
     inputs = tuple((one.name, one.datatype, one.shape, one.shm) for one in call.inputs)
     head = _layout(call.model_name, call.model_version, inputs, call.outputs)
     if form is not None:

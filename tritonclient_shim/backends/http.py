@@ -222,7 +222,8 @@ def _understood(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
         fault = refusal(reply.status, reply.body)
         raise _for_user(fault, _names(call))
     with CONTENT:
-        return http_framing.parse_response(reply.body, reply.headers.get(_HEADER_LENGTH.lower()))
+        length = reply.headers.get(_HEADER_LENGTH.lower())
+        return http_framing.parse_response(reply.body, length, call.form)
 
 
 def _finish(call: InferCall, exchange: Callable[[], Reply], done: Done) -> None:
