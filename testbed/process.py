@@ -15,12 +15,18 @@ import time
 from pathlib import Path
 from typing import Callable, Mapping, Sequence, TypeVar
 
-ATTEMPTS = 5  # a port that was free can be taken before the server binds it
+ATTEMPTS = 5  # for example, a port that was free can be taken before the server binds it
 START_TIMEOUT = 180.0  # seconds
 STOP_TIMEOUT = 30.0  # seconds; the supervisor needs less
 _SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
 _NO_SHARED_MEMORY = "Unable to initialize shared memory key"
-_PORT_TAKEN = ("Address already in use", "failed to start HTTP", "failed to start GRPC")
+_PASSING = (
+    "Address already in use",
+    "failed to start HTTP",
+    "failed to start GRPC",
+    # the Python backend's mutexes in shared memory, seen once on a machine with far too much to do
+    "boost::interprocess::lock_exception",
+)
 _PROTOCOLS = {0: "http", 1: "grpc", "http": "http", "grpc": "grpc"}
 Result = TypeVar("Result")
 
@@ -29,8 +35,8 @@ class ServerFailed(RuntimeError):
     """The server did not become ready; the text ends with its log."""
 
 
-class PortTaken(ServerFailed):
-    """Somebody else took the port first; another attempt with other ports will do."""
+class PassingFailure(ServerFailed):
+    """Somebody else took the port first, or the server tripped; another attempt will do."""
 
 
 class Process:
@@ -160,9 +166,9 @@ class RunningServer:
 
 
 def with_free_ports(start: Callable[[str, int, int], Result]) -> Result:
-    """Call ``start(folder, http_port, grpc_port)``, again while somebody else takes a port."""
+    """Call ``start(folder, http_port, grpc_port)``, again after a passing failure."""
     for _ in range(ATTEMPTS - 1):
-        with contextlib.suppress(PortTaken):
+        with contextlib.suppress(PassingFailure):
             return _once(start)
     return _once(start)
 
@@ -191,7 +197,7 @@ def free_ports() -> tuple[int, int]:
 
 
 def _failure(what: str, log: str) -> ServerFailed:
-    kind = PortTaken if any(text in log for text in _PORT_TAKEN) else ServerFailed
+    kind = PassingFailure if any(text in log for text in _PASSING) else ServerFailed
     return kind(f"{what}{_reason(log)}. Its log:\n{log}")
 
 

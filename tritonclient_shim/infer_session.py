@@ -26,7 +26,7 @@ from tritonclient_shim.session import ServerSession
 from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.stats import ContextStat
 from tritonclient_shim.streams import ContextStream
-from tritonclient_shim.translate import config, lower, plans, reply, request
+from tritonclient_shim.translate import arguments, config, lower, plans, reply, request
 from tritonclient_shim.translate.headers import Headers
 from tritonclient_shim.translate.messages import Asked
 
@@ -54,7 +54,7 @@ class InferSession(ServerSession):
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._requests: InFlight[Sent] = InFlight()
         self._labels = LabelBook()
-        self._plans: dict[Any, plans.Plan] = {}
+        self._plans = plans.Plans()
         self._stream: ContextStream | None = None
         self._profile: ModelProfile | None = None
         try:
@@ -188,15 +188,14 @@ class InferSession(ServerSession):
         """
         started = perf_counter_ns()
         key = plans.key_of(inputs, outputs, scalars[0])
-        plan = self._plans.get(key)
-        tensors = None if plan is None else plans.tensors(plan, inputs)
-        if plan is None or tensors is None:
+        found = self._plans.find(key, inputs)
+        if found is None:
             return self._by_the_long_way(inputs, outputs, scalars, numbered, key)
-        numbers = request.parse_numbers(*scalars[1:])
+        numbers = arguments.numbers(*scalars[1:])
         correlation_id = self._correlation(numbers[1])
-        self._shapes.update(plan.shapes)
+        self._shapes.update(found[0].shapes)
         client_id = self._requests.next_id() if numbered else 0
-        options, made, call = plans.filled(plan, tensors, numbers, correlation_id, client_id)
+        options, made, call = plans.filled(*found, numbers, correlation_id, client_id)
         sent_ns = perf_counter_ns() - started
         return Sent(options, made, next_request_id(), started, sent_ns), call
 
@@ -224,15 +223,8 @@ class InferSession(ServerSession):
             call = self._lower(made)
         except Fault as fault:
             return sent, fault
-        if key is not None:
-            self._learn(key, plans.plan_for(profile, inputs, options, made, call))
+        self._plans.keep(key, plans.plan_for(profile, inputs, options, made, call))
         return sent, call
-
-    def _learn(self, key: Any, plan: plans.Plan | None) -> None:
-        if len(self._plans) >= plans.MOST:
-            self._plans.clear()
-        if plan is not None:
-            self._plans[key] = plan
 
     def _correlation(self, given: int) -> int:
         """The context's correlation id, after a request that was given this one."""

@@ -101,12 +101,12 @@ def test_garbage_collection_of_a_stream_in_flight(triton: Any) -> None:
     for the collector may run in the midst of gRPC, in the thread that would bring them."""
     before = executed(triton, "slow")
     context = InferContext(triton.grpc, 1, "slow", streaming=True)
-    for seconds in (1.0, 0.0, 0.0):
+    for seconds in (5.0, 0.0, 0.0):
         context.async_run(fp32(seconds), ONE)
     started = time.monotonic()
     del context
     gc.collect()
-    assert time.monotonic() - started < 0.8
+    assert time.monotonic() - started < 4
     deadline = time.monotonic() + PATIENCE
     while executed(triton, "slow") < before + 3 and time.monotonic() < deadline:
         time.sleep(0.05)

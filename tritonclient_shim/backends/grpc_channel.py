@@ -246,9 +246,7 @@ class ChannelBackend(GrpcBackend):
     def _call(self, begin: Callable[[Any], T], regions: Collection[str] = ()) -> T:
         return self._attempt(cast(Connection, self.bound), begin, regions)
 
-    def _outcome(
-        self, connection: Any, future: Any, use: ShmUse, form: CallForm | None
-    ) -> Outcome:
+    def _outcome(self, connection: Any, future: Any, use: ShmUse, form: CallForm | None) -> Outcome:
         outcome = _outcome_of(future, lambda data: decode_reply(data, use.outputs, form))
         if isinstance(outcome, Fault):
             return caused(in_users_words(outcome, use.regions), outcome.__cause__)

@@ -30,7 +30,7 @@ def recognised(form: CallForm, data: bytes, position: int = 0) -> InferReply | N
         return None
     try:
         return _read(known, data, position + len(known.head))
-    except (IndexError, DecodeError):  # it ends too early
+    except (IndexError, UnicodeDecodeError, DecodeError):  # the parser says what is wrong
         return None
 
 
@@ -39,7 +39,7 @@ def _read(known: ReplyForm, data: bytes, position: int) -> InferReply | None:
     if data[position] == _ID:
         start = position + 2
         position = start + data[position + 1]
-        request_id = data[start:position].decode("utf-8", "replace")
+        request_id = data[start:position].decode()
         if position - start > 0x7F:
             return None
     if not data.startswith(known.tail, position):

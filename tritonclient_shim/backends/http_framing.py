@@ -137,10 +137,10 @@ def _recognised(known: ReplyForm, view: memoryview, position: int) -> InferReply
 
 def _learn(form: CallForm, reply: InferReply, head: bytes) -> ReplyForm | None:
     """Keep the form of a reply all of whose data came as bytes; an id is part of its head."""
-    binary = all(type(one.data) is memoryview for one in reply.outputs)
-    if not binary or reply.request_id:
+    sizes = [len(one.data) for one in reply.outputs if isinstance(one.data, memoryview)]
+    if len(sizes) < len(reply.outputs) or reply.request_id:
         return None
-    tensors = tuple((one.name, one.datatype, one.shape, len(one.data)) for one in reply.outputs)
+    tensors = tuple((*one[:3], size) for one, size in zip(reply.outputs, sizes))
     form.reply = ReplyForm(reply.model_name, reply.model_version, tensors, head)
     return form.reply
 

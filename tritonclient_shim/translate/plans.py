@@ -9,7 +9,7 @@ whatever is not met goes the long way through :mod:`.request` and :mod:`.lower`.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any, Hashable, Mapping, NamedTuple
+from typing import Any, Hashable, Mapping, NamedTuple, Tuple
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from tritonclient_shim.model import (
     V1Request,
 )
 from tritonclient_shim.translate import arguments
-from tritonclient_shim.translate.request import Numbers, Options
+from tritonclient_shim.translate.request import Options
+
+Tensors = Tuple[TensorIn, ...]
 
 #: Plans of one context; one that sends more kinds of requests starts over.
 MOST = 64
@@ -57,6 +59,27 @@ class Plan(NamedTuple):
     classes: bool  # are any asked for?
 
 
+class Plans:
+    """The plans of one context."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Plan] = {}
+
+    def find(self, key: Hashable, inputs: Mapping[Any, Any]) -> tuple[Plan, Tensors] | None:
+        """The plan of this key and the tensors of a request, if it is one of this plan."""
+        plan = self._known.get(key)
+        made = None if plan is None else tensors(plan, inputs)
+        return None if plan is None or made is None else (plan, made)
+
+    def keep(self, key: Hashable, plan: Plan | None) -> None:
+        """Remember the plan under its key; without one or the other there is nothing to keep."""
+        if key is None or plan is None:
+            return
+        if len(self._known) >= MOST:
+            self._known.clear()
+        self._known[key] = plan
+
+
 def key_of(inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], batch_size: Any) -> Hashable:
     """What two requests of one plan agree on; None when there is no plan for this one.
 
@@ -80,7 +103,7 @@ def key_of(inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], batch_size: An
     return key
 
 
-def tensors(plan: Plan, inputs: Mapping[Any, Any]) -> tuple[TensorIn, ...] | None:
+def tensors(plan: Plan, inputs: Mapping[Any, Any]) -> Tensors | None:
     """The input tensors of a request; None where an array is not its tensor's bytes as it is."""
     made = []
     for item in plan.inputs:
@@ -143,12 +166,12 @@ def plan_for(
 
 
 def filled(
-    plan: Plan, made: tuple[TensorIn, ...], numbers: Numbers, correlation_id: int, client_id: int
+    plan: Plan, made: Tensors, numbers: arguments.Numbers, correlation_id: int, client_id: int
 ) -> tuple[Options, V1Request, InferCall]:
     """A plan, and all that is a request's own → what the long way would have made of it.
 
     The input data are in the call alone, unless labels may have to be learned with them.
-    ``numbers`` are those of :func:`~tritonclient_shim.translate.request.parse_numbers`.
+    ``numbers`` are those of :func:`~tritonclient_shim.translate.arguments.numbers`.
     """
     flags, own_id, priority, timeout_us = numbers
     (wanted, batch_size, *_), request, call = plan.options, plan.request, plan.call
@@ -181,7 +204,7 @@ def filled(
     )
 
 
-def _bound(plan: Plan, made: tuple[TensorIn, ...]) -> tuple[V1Input, ...]:
+def _bound(plan: Plan, made: Tensors) -> tuple[V1Input, ...]:
     return tuple(
         V1Input(tensor.name, item.dims, tensor.chunks, tensor.byte_size)
         for item, tensor in zip(plan.inputs, made)

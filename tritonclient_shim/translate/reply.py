@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def raise_again(request: V1Request, reply: InferReply) -> V1Reply | None:
         return None
     results = []
     for place, name, datatype, dims in reading.results:
-        data = reply.outputs[place].data
+        data: Any = reply.outputs[place].data
         results.append(V1Result(name, datatype, dims, len(data), data))
     known = reading.reply
     return V1Reply(

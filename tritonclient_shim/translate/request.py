@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any, Callable, Mapping, MutableMapping, NamedTuple, Protocol, Tuple
+from typing import Any, Callable, Mapping, MutableMapping, NamedTuple, Protocol
 
 from tritonclient_shim import dtypes
 from tritonclient_shim.errors import InferenceServerException
@@ -47,9 +47,6 @@ class Region(Protocol):
 
 LookUp = Callable[[object], Region]
 
-#: flags, correlation id, priority and timeout in microseconds.
-Numbers = Tuple[int, int, int, int]
-
 
 class OutputPlan(NamedTuple):
     """One requested output: the caller's key, and what to put under it."""
@@ -86,20 +83,10 @@ def parse_options(
     batch_size, flags, *others = scalars
     arguments.unsigned(flags, arguments.UINT32, 2)  # v1 looked at it before the batch size
     batch_size = arguments.unsigned(batch_size, arguments.UINT64, 3)
-    numbers = parse_numbers(flags, *others)
+    numbers = arguments.numbers(flags, *others)
     plans = tuple([_output(profile, key, value, look_up) for key, value in outputs.items()])
     _check_batch_size(profile, batch_size)
     return Options(plans, batch_size, *numbers)
-
-
-def parse_numbers(flags: Any, corr_id: Any, priority: Any, timeout_us: Any) -> Numbers:
-    """Scalar arguments → the numbers that v1's C layer saw (v1 §3.9)."""
-    return (
-        arguments.unsigned(flags, arguments.UINT32, 2),
-        arguments.unsigned(corr_id, arguments.UINT64, 4),
-        arguments.unsigned(priority, arguments.UINT32, 5),
-        arguments.unsigned(timeout_us, arguments.UINT64, 6),
-    )
 
 
 def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:

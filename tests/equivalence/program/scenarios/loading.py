@@ -1,5 +1,7 @@
 """Model control (v1 §6.4), on a server where spare and broken have been tried before."""
 
+import time
+
 from recorder import RAW, floats
 
 ONE, OUT = {"INPUT0": [floats(1)]}, {"OUTPUT0": RAW}
@@ -43,12 +45,17 @@ def status_of_unloaded(see):
     status = see.of("ServerStatusContext", "spare")
     see.note("loaded", states(status.get_server_status()))
     control.unload("spare")
-    spare = None
-    for _ in range(200):  # unload may return early
+    see.note("unloaded", settled(status))
+
+
+def settled(status):
+    """The states once spare is unloaded: unload returns early, and a busy server is slow."""
+    deadline = time.time() + 30
+    while True:
         spare = states(status.get_server_status())
-        if spare == [["spare", [[1, 2, "unloaded"]]]]:
-            break
-    see.note("unloaded", spare)
+        if spare == [["spare", [[1, 2, "unloaded"]]]] or time.time() > deadline:
+            return spare
+        time.sleep(0.02)
 
 
 def states(status):
@@ -66,6 +73,7 @@ def states(status):
 
 def unloaded(see):
     """A model that was loaded once (v1 §3.4)."""
+    settled(see.of("ServerStatusContext", "spare"))
     ctx = see.open("spare")
     see.run("run", ctx, ONE, OUT)
     see.run("streaming", see.open("spare", streaming=see.grpc), ONE, OUT)

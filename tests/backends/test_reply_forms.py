@@ -1,0 +1,140 @@
+"""Replies recognised by their form are read as if they had been parsed, on both protocols."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable
+
+import pytest
+from google.protobuf.message import DecodeError
+from hypothesis import given
+from hypothesis import strategies as st
+from tritonclient.grpc import service_pb2
+
+from tritonclient_shim.backends import grpc_forms, grpc_framing, http_framing
+from tritonclient_shim.backends.grpc_framing import NO_SHM, ShmUse
+from tritonclient_shim.errors import ForeignFault
+from tritonclient_shim.forms import CallForm
+from tritonclient_shim.model import InferReply
+
+# few choices, so that replies often have the same form
+NAMES = st.sampled_from(["a", "b"])
+IDS = st.sampled_from(["", "7", "18446744073709551615", "x" * 200])
+TENSORS = st.lists(
+    st.tuples(NAMES, st.just("UINT8"), st.just((1, 2)), st.sampled_from([b"", b"12", bytes(300)])),
+    max_size=2,
+)
+REPLIES = st.tuples(TENSORS, NAMES, st.sampled_from(["", "1"]), IDS)
+
+
+def message(tensors: Any, name: str, version: str, request_id: str) -> Any:
+    made = service_pb2.ModelInferResponse(model_name=name, model_version=version, id=request_id)
+    for tensor, datatype, shape, data in tensors:
+        made.outputs.add(name=tensor, datatype=datatype, shape=shape)
+        made.raw_output_contents.append(data)
+    return made
+
+
+def described(read: Callable[[], Any]) -> Any:
+    """What reading comes to: the reply without its form, or the error."""
+    try:
+        reply = read()
+    except (ForeignFault, DecodeError) as error:
+        return str(error)
+    if isinstance(reply, InferReply):
+        outputs = [one._replace(data=bytes(one.data)) for one in reply.outputs]
+        return reply._replace(outputs=tuple(outputs), form=None)
+    return described(lambda: reply[1]) if isinstance(reply, tuple) else str(reply)
+
+
+@given(REPLIES, REPLIES, st.integers(-3, 0))
+def test_a_reply_after_another(first: Any, second: Any, cut: int) -> None:
+    """Whatever came before, a reply is read as protobuf reads it, also when it is cut short."""
+    form = CallForm()
+    grpc_framing.decode_reply(message(*first).SerializeToString(), form=form)
+    data = message(*second).SerializeToString()
+    data = data[: len(data) + cut]
+    assert described(lambda: grpc_framing.decode_reply(data, form=form)) == described(
+        lambda: grpc_framing.decode_reply(data)
+    )
+
+
+@given(REPLIES, REPLIES, st.booleans(), st.sampled_from(["", "no such model"]))
+def test_a_streams_reply_after_another(first: Any, second: Any, shm: bool, error: str) -> None:
+    """The same on a stream, for refusals and for outputs in shared memory too."""
+    form = CallForm()
+    use = ShmUse(frozenset({"a"}), frozenset({"region"})) if shm else NO_SHM
+    outer = service_pb2.ModelStreamInferResponse(infer_response=message(*first))
+    grpc_framing.decode_stream_reply(outer.SerializeToString(), lambda id: NO_SHM, form)
+    outer = service_pb2.ModelStreamInferResponse(
+        infer_response=message(*second), error_message=error
+    )
+    data = outer.SerializeToString()
+
+    def read(form: CallForm) -> Any:
+        id, reply = grpc_framing.decode_stream_reply(data, lambda id: use, form)
+        if isinstance(reply, InferReply):
+            seen = [one.data is None for one in reply.outputs]
+            assert seen == [shm and one.name == "a" for one in reply.outputs]
+            full = [one._replace(data=one.data or b"") for one in reply.outputs]
+            reply = reply._replace(outputs=tuple(full))
+        return id, reply
+
+    assert described(lambda: read(form)) == described(lambda: read(CallForm()))
+
+
+def test_equal_replies_share_a_form() -> None:
+    """A reply with another id and other data of another size is recognised."""
+    form = CallForm()
+    one = message([("a", "BYTES", (1,), b"1234")], "m", "1", "1").SerializeToString()
+    two = message([("a", "BYTES", (1,), bytes(70_000))], "m", "1", "23").SerializeToString()
+    known = grpc_framing.decode_reply(one, form=form).form
+    reply = grpc_framing.decode_reply(two, form=form)
+    assert known is not None
+    assert reply.form is known
+    assert (reply.request_id, len(reply.outputs[0].data)) == ("23", 70_000)
+
+
+def test_replies_that_keep_changing_are_learned_so_often_only() -> None:
+    """A model whose every reply has another shape is not looked at for ever."""
+    form = CallForm()
+    for size in range(grpc_forms.MOST_LEARNED + 5):
+        data = message([("a", "UINT8", (size,), bytes(size))], "m", "1", "")
+        grpc_framing.decode_reply(data.SerializeToString(), form=form)
+    assert form.learned == grpc_forms.MOST_LEARNED
+
+
+def http_body(tensors: Any, name: str, version: str, request_id: str) -> tuple[bytes, str]:
+    outputs = [
+        {
+            "name": tensor,
+            "datatype": datatype,
+            "shape": list(shape),
+            "parameters": {"binary_data_size": len(data)},
+        }
+        for tensor, datatype, shape, data in tensors
+    ]
+    header: dict[str, Any] = {"model_name": name, "model_version": version, "outputs": outputs}
+    if request_id:
+        header["id"] = request_id
+    head = json.dumps(header).encode()
+    return head + b"".join(data for *_, data in tensors), str(len(head))
+
+
+@given(REPLIES, REPLIES)
+def test_an_http_reply_after_another(first: Any, second: Any) -> None:
+    """Whatever came before, a reply over HTTP is read as its own header says."""
+    form = CallForm()
+    http_framing.parse_response(*http_body(*first), form=form)
+    body, length = http_body(*second)
+    again = http_framing.parse_response(body, length, form)
+    assert described(lambda: again) == described(lambda: http_framing.parse_response(body, length))
+
+
+def test_an_http_reply_that_is_cut_short() -> None:
+    """Data that end too early are an error, in a recognised reply as in any other."""
+    form = CallForm()
+    body, length = http_body([("a", "UINT8", (4,), b"1234")], "m", "1", "")
+    assert http_framing.parse_response(body, length, form).form is form.reply
+    with pytest.raises(ValueError, match="output 'a'"):
+        http_framing.parse_response(body[:-1], length, form)
