@@ -19,11 +19,13 @@ Deliver = Callable[[Outcome], None]
 
 
 class ContextStream:
-    """One open stream and the requests that it still owes an answer, oldest first."""
+    """One open stream and the requests that it still owes an answer, oldest first.
+
+    Senders, the reader and the garbage collector, which may close the stream while either is at
+    work, meet here without a lock: each request is taken out of the dict by one of them only.
+    """
 
     def __init__(self, backend: StreamingBackend) -> None:
-        # Re-entrant: the garbage collector may close the stream while its reader holds it.
-        self._lock = threading.RLock()
         self._owed: dict[str, Deliver] = {}
         self._ended = False
         self._stream = backend.open_stream(self._on_reply, self._on_end)
@@ -33,16 +35,14 @@ class ContextStream:
 
         TransportFault, and no delivery, when the stream is closed or broken.
         """
-        with self._lock:
-            if self._ended:
-                raise TransportFault(STREAM_CLOSED)
-            self._owed[call.request_id] = deliver
+        if self._ended:
+            raise TransportFault(STREAM_CLOSED)
+        self._owed[call.request_id] = deliver
         try:
             self._stream.send(call)
         except Fault:
-            with self._lock:
-                owed = self._owed.pop(call.request_id, None)
-            if owed is not None:  # otherwise the end of the stream has already been delivered
+            # otherwise the end of the stream has already been delivered
+            if self._owed.pop(call.request_id, None) is not None:
                 raise
 
     @property
@@ -67,22 +67,20 @@ class ContextStream:
         return outcome
 
     def _on_reply(self, request_id: str, outcome: Outcome) -> None:
-        with self._lock:
-            # An answer that names no request belongs to the oldest: streams keep the order.
-            key = request_id or next(iter(self._owed), "")
-            deliver = self._owed.pop(key, None)
+        # An answer that names no request belongs to the oldest: streams keep the order.
+        key = request_id or next(iter(list(self._owed)), "")
+        deliver = self._owed.pop(key, None)
         if deliver is not None:
             deliver(outcome)
 
     def _on_end(self, fault: Fault | None) -> None:
-        with self._lock:
-            self._ended = True
-            owed, self._owed = list(self._owed.values()), {}
-        for deliver in owed:
-            deliver(fault or TransportFault(STREAM_CLOSED))
+        self._ended = True
+        for request_id in list(self._owed):  # who comes too late takes its own request back
+            deliver = self._owed.pop(request_id, None)
+            if deliver is not None:
+                deliver(fault or TransportFault(STREAM_CLOSED))
 
     def close(self, wait: bool = True) -> None:
         """Half-close, and with ``wait`` wait for what is owed (v1 §5)."""
-        with self._lock:
-            self._ended = True
+        self._ended = True
         self._stream.close(wait)
