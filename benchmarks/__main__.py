@@ -5,66 +5,69 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Iterator
 
 from benchmarks import concurrent, processes, regions, report, workloads
-from benchmarks.harness import Comparison, Workload, compare
-from benchmarks.ports import HandPort
+from benchmarks.harness import SECONDS, Comparison, compare
 from tensorrtserver.api import ProtocolType
 from testbed import TritonServer
 
-PROTOCOLS = (ProtocolType.GRPC, ProtocolType.HTTP)
+PROTOCOLS = {"gRPC": ProtocolType.GRPC, "HTTP": ProtocolType.HTTP}
+ROWS = (*workloads.ROWS, *concurrent.ROWS, *regions.ROWS)
+
+#: Models that the server must have loaded.
+MODELS = (
+    "simple",
+    "identity_fp32",
+    "identity_string",
+    "classify_1000",
+    "sequence_sum",
+    "batch_64",
+    "large_in",
+    "large_out",
+)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--only", default="", help="rows whose name contains this text")
-    parser.add_argument("--seconds", type=float, default=20.0, help="per row (default: 20)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="per row (default: 20)")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     return parser.parse_args()
 
 
-def _workloads(server: TritonServer) -> Iterator[Callable[[], Workload]]:
-    """Every workload with both programs in this process, not made before its turn."""
-    for protocol in PROTOCOLS:
-        url, port = server.url(protocol), HandPort(server.url(protocol), protocol)
-        for row in (*workloads.ROWS, concurrent.in_flight, regions.shared):
-            yield lambda row=row, url=url, port=port, protocol=protocol: row(url, protocol, port)
-        if protocol == ProtocolType.GRPC:
-            yield lambda url=url, port=port: concurrent.sequence(url, port)
-        port.close()
+def _run(server: TritonServer, only: str, seconds: float) -> Iterator[Comparison]:
+    for protocol, number in PROTOCOLS.items():
+        for row in (row for row in ROWS if only in row.name and protocol in row.goals):
+            with ExitStack() as closing:
+                workload = row.make(server.url(number), number, closing)
+                yield from compare(row, protocol, workload, seconds)
+    yield from _in_processes(server, only)
 
 
 def _in_processes(server: TritonServer, only: str) -> Iterator[Comparison]:
-    if only in "peak memory growth":
-        yield processes.memory(server.grpc, ProtocolType.GRPC, 0.6)
-        yield processes.memory(server.http, ProtocolType.HTTP, 0.8)
-    if only in "import tensorrtserver.api":
+    if only in processes.MEMORY:
+        for protocol, number in PROTOCOLS.items():
+            yield from processes.memory(server.url(number), protocol)
+    if only in processes.IMPORT:
         yield processes.imports()
-
-
-def _run(server: TritonServer, options: argparse.Namespace) -> Iterator[Comparison]:
-    for make in _workloads(server):
-        workload = make()
-        if options.only in workload.name:
-            yield from compare(workload, options.seconds)
-        else:
-            workload.close()
-    yield from _in_processes(server, options.only)
 
 
 def main() -> int:
     """Run, and print a line per comparison as it is done, then the table."""
     options = _arguments()
     done = []
-    with TritonServer.start(models=workloads.MODELS) as server:
-        for comparison in _run(server, options):
+    with TritonServer.start(models=MODELS) as server:
+        conditions = report.conditions(server.http, options.only, options.seconds)
+        for comparison in _run(server, options.only, options.seconds):
             print(report.line(comparison), flush=True)
             done.append(comparison)
-    print(report.table(done))
+    print(report.table(done, conditions))
     if options.json:
-        options.json.write_text(json.dumps(report.figures(done), indent=1), "utf-8")
+        document = json.dumps(report.figures(done, conditions), indent=1, ensure_ascii=False)
+        options.json.write_text(document + "\n", "utf-8")
     return 0
 
 

@@ -2,112 +2,141 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from benchmarks.harness import Workload
-from benchmarks.ports import HandPort
+from benchmarks.floor import Pipeline
+from benchmarks.harness import Call, Row, Workload, equal
+from benchmarks.ports import HandPort, futures_client
 from tensorrtserver.api import InferContext, InferRequestHeader, ProtocolType
 
 REQUESTS = 1000
 STEPS = 10_000
+LONGEST_WAIT = 120.0
 RAW = InferContext.ResultFormat.RAW
 START, END = InferRequestHeader.FLAG_SEQUENCE_START, InferRequestHeader.FLAG_SEQUENCE_END
-ONE = np.ones(16, dtype=np.int32)
+Request = Mapping[str, Any]
 
 
-class Countdown:
-    """Callbacks add results to it; the caller waits until all are there."""
+class Arrivals:
+    """Callbacks add arrays to it; the caller waits until all are there."""
 
     def __init__(self, count: int) -> None:
-        self.total = 0
-        self._left = count
+        self._arrays: list[Any] = []
+        self._count = count
         self._done = threading.Event()
 
-    def add(self, value: Any) -> None:
+    def add(self, array: Any) -> None:
         """One result; called by one thread at a time."""
-        self.total += int(value)
-        self._left -= 1
-        if self._left == 0:
+        self._arrays.append(array)
+        if len(self._arrays) == self._count:
             self._done.set()
 
-    def wait(self) -> int:
-        """Sum of all results."""
-        self._done.wait()
-        return self.total
+    def wait(self) -> list[Any]:
+        """All results, as they came. TimeoutError when a callback failed, or was not called."""
+        if not self._done.wait(LONGEST_WAIT):
+            raise TimeoutError(f"{len(self._arrays)} of {self._count} results came")
+        return self._arrays
 
 
-def in_flight(url: str, protocol: ProtocolType, port: HandPort) -> Workload:
-    """1000 asynchronous requests, all sent before the first result is awaited."""
+def _requests() -> list[Request]:
+    one = np.ones(16, dtype=np.int32)
+    return [{"INPUT0": np.full(16, n, np.int32), "INPUT1": one} for n in range(REQUESTS)]
+
+
+def in_flight(url: str, protocol: int, closing: ExitStack) -> Workload:
+    """1000 asynchronous requests, all handed over before the first result is awaited."""
     ctx = InferContext(url, protocol, "simple")
-    inputs, outputs = {"INPUT0": [ONE], "INPUT1": [ONE]}, {"OUTPUT0": RAW}
+    closing.callback(ctx.close)
+    requests, outputs = _requests(), {"OUTPUT0": RAW}
 
-    def facade() -> int:
-        left = Countdown(REQUESTS)
+    def facade() -> list[Any]:
+        arrived = Arrivals(REQUESTS)
 
         def callback(context: InferContext, request_id: int) -> None:
-            left.add(context.get_async_run_results(request_id)["OUTPUT0"][0][0])
+            arrived.add(context.get_async_run_results(request_id)["OUTPUT0"][0])
 
-        for _ in range(REQUESTS):
-            ctx.async_run(callback, inputs, outputs, 1)
-        return left.wait()
+        for request in requests:
+            ctx.async_run(callback, _batch(request), outputs, 1)
+        return arrived.wait()
 
+    port = HandPort(url, protocol, closing)
     hand = _hand_grpc if protocol == ProtocolType.GRPC else _hand_http
-    programs = {"facade": facade, "hand": lambda: hand(port, inputs)}
-    name = "gRPC" if protocol == ProtocolType.GRPC else "HTTP"
-    goal = 1 / 1.2 if protocol == ProtocolType.GRPC else 1 / 5
-    return Workload("1000 async requests in flight", name, programs, _equal, goal)
+    programs: dict[str, Call] = {"facade": facade, "hand": lambda: hand(port, requests)}
+    programs.update(futures_client(url, protocol, "simple", requests, "OUTPUT0", closing))
+    sent, received = 2 * 16 * 4, 16 * 4
+    programs["floor"] = Pipeline(sent, received, REQUESTS, closing).call
+    return Workload(programs, equal_in_any_order)
 
 
-def _equal(ours: int, theirs: int) -> bool:
-    return ours == theirs
+def equal_in_any_order(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+    """The same arrays, whichever came first; each has a first value of its own."""
+
+    def ordered(arrays: Sequence[Any]) -> list[Any]:
+        return sorted(arrays, key=lambda array: int(array[0]))
+
+    return equal(ordered(ours), ordered(theirs))
 
 
-def _hand_grpc(port: HandPort, inputs: dict[str, Any]) -> int:
-    left = Countdown(REQUESTS)
+def _batch(request: Request) -> dict[str, list[Any]]:
+    return {name: [value] for name, value in request.items()}
+
+
+def _hand_grpc(port: HandPort, requests: Sequence[Request]) -> list[Any]:
+    arrived = Arrivals(REQUESTS)
 
     def callback(result: Any, error: Any) -> None:
-        left.add(result.as_numpy("OUTPUT0")[0, 0])
+        arrived.add(result.as_numpy("OUTPUT0")[0])
 
-    for _ in range(REQUESTS):
-        made, wanted = port.inputs(inputs), port.outputs(["OUTPUT0"])
+    for request in requests:
+        made, wanted = port.inputs(_batch(request)), port.outputs(["OUTPUT0"])
         port.client.async_infer("simple", made, callback, outputs=wanted)
-    return left.wait()
+    return arrived.wait()
 
 
-def _hand_http(port: HandPort, inputs: dict[str, Any]) -> int:
+def _hand_http(port: HandPort, requests: Sequence[Request]) -> list[Any]:
+    """Its ``async_infer`` sleeps 10 ms per request, whatever its ``concurrency`` is."""
     sent = []
-    for _ in range(REQUESTS):
-        made, wanted = port.inputs(inputs), port.outputs(["OUTPUT0"])
+    for request in requests:
+        made, wanted = port.inputs(_batch(request)), port.outputs(["OUTPUT0"])
         sent.append(port.client.async_infer("simple", made, outputs=wanted))
-    return sum(int(one.get_result().as_numpy("OUTPUT0")[0, 0]) for one in sent)
+    return [one.get_result().as_numpy("OUTPUT0")[0] for one in sent]
 
 
-def sequence(url: str, port: HandPort) -> Workload:
+def sequence(url: str, protocol: int, closing: ExitStack) -> Workload:
     """One sequence of 10,000 steps on a gRPC stream, none waiting for the one before."""
-    ctx = InferContext(url, ProtocolType.GRPC, "sequence_sum", streaming=True)
+    ctx = InferContext(url, protocol, "sequence_sum", streaming=True)
+    closing.callback(ctx.close)
     value = [np.ones(1, dtype=np.int32)]
-    ids = iter(range(1, 1_000_000))
+    ids = itertools.count(1)
 
-    def facade() -> int:
-        left = Countdown(STEPS)
+    def facade() -> list[Any]:
+        arrived = Arrivals(STEPS)
 
         def callback(context: InferContext, request_id: int) -> None:
-            left.add(context.get_async_run_results(request_id)["OUTPUT"][0][0])
+            arrived.add(context.get_async_run_results(request_id)["OUTPUT"][0])
 
         sequence_id = next(ids)
         for step in range(STEPS):
             flags = START if step == 0 else END if step == STEPS - 1 else 0
             ctx.async_run(callback, {"INPUT": value}, {"OUTPUT": RAW}, 1, flags, sequence_id)
-        return left.wait()
+        return arrived.wait()
 
-    def hand() -> int:
-        left = Countdown(STEPS)
-        client = port.module.InferenceServerClient(port.url)
-        client.start_stream(lambda result, error: left.add(result.as_numpy("OUTPUT")[0, 0]))
-        sequence_id = next(ids)
+    port = HandPort(url, protocol, closing)
+    programs: dict[str, Call] = {"facade": facade}
+    programs["hand"] = lambda: _hand_sequence(port, value, next(ids))
+    programs["floor"] = Pipeline(4, 4, STEPS, closing).call
+    return Workload(programs, equal)
+
+
+def _hand_sequence(port: HandPort, value: list[Any], sequence_id: int) -> list[Any]:
+    arrived = Arrivals(STEPS)
+    with port.module.InferenceServerClient(port.url) as client:
+        client.start_stream(lambda result, error: arrived.add(result.as_numpy("OUTPUT")[0]))
         for step in range(STEPS):
             client.async_stream_infer(
                 "sequence_sum",
@@ -117,11 +146,12 @@ def sequence(url: str, port: HandPort) -> Workload:
                 sequence_start=step == 0,
                 sequence_end=step == STEPS - 1,
             )
-        total = left.wait()
+        results = arrived.wait()
         client.stop_stream()
-        client.close()
-        return total
+    return results
 
-    programs = {"facade": facade, "hand": hand}
-    name = "10k-step pipelined streamed sequence"
-    return Workload(name, "gRPC", programs, _equal, 1.0, ctx.close)
+
+ROWS = (
+    Row("1000 async requests in flight", {"gRPC": 1 / 1.2, "HTTP": 1 / 5}, in_flight),
+    Row("10k-step pipelined streamed sequence", {"gRPC": 1.0}, sequence),
+)

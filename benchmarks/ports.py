@@ -1,7 +1,9 @@
-"""The natural hand port of a v1 program to tritonclient, for both protocols."""
+"""The natural hand ports of a v1 program: to tritonclient, and to pytriton's clients."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Mapping, Sequence
 
@@ -13,17 +15,19 @@ from tritonclient.utils import np_to_triton_dtype
 from benchmarks.harness import Call
 
 MODULES: dict[int, ModuleType] = {0: tritonclient.http, 1: tritonclient.grpc}
+Entries = Mapping[str, Sequence[Any]]
 
 
 class HandPort:
     """tritonclient used as its documentation shows it."""
 
-    def __init__(self, url: str, protocol: int) -> None:
+    def __init__(self, url: str, protocol: int, closing: ExitStack) -> None:
         self.url = url
         self.module = MODULES[protocol]
         self.client = self.module.InferenceServerClient(url)
+        closing.callback(self.client.close)
 
-    def inputs(self, entries: Mapping[str, Sequence[Any]]) -> list[Any]:
+    def inputs(self, entries: Entries) -> list[Any]:
         """Lists of batch entries → one ``InferInput`` each."""
         made = []
         for name, arrays in entries.items():
@@ -37,7 +41,7 @@ class HandPort:
         """Requested outputs, as binary data."""
         return [self.module.InferRequestedOutput(name) for name in names]
 
-    def infer(self, model: str, entries: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Call:
+    def infer(self, model: str, entries: Entries, names: Sequence[str]) -> Call:
         """``infer`` and ``as_numpy``."""
 
         def call() -> Any:
@@ -46,9 +50,7 @@ class HandPort:
 
         return call
 
-    def classify(
-        self, model: str, entries: Mapping[str, Sequence[Any]], name: str, count: int
-    ) -> Call:
+    def classify(self, model: str, entries: Entries, name: str, count: int) -> Call:
         """The server's classification, its strings taken apart."""
 
         def call() -> Any:
@@ -58,10 +60,6 @@ class HandPort:
 
         return call
 
-    def close(self) -> None:
-        """Close the client."""
-        self.client.close()
-
 
 def _class(text: bytes) -> tuple[int, float, str]:
     value, index, label = text.decode().split(":", 2)
@@ -69,24 +67,67 @@ def _class(text: bytes) -> tuple[int, float, str]:
 
 
 def model_client(
-    url: str, protocol: int, model: str, entries: Mapping[str, Sequence[Any]], names: Sequence[str]
-) -> Call | None:
-    """The same with pytriton's ModelClient; None where pytriton is not installed.
+    url: str, protocol: int, model: str, entries: Entries, names: Sequence[str], closing: ExitStack
+) -> dict[str, Call]:
+    """``{"pytriton": call}`` with pytriton's ModelClient; nothing where it is not installed.
 
-    None for strings as well: it takes encoded ones only, which is work the others include.
+    It has no classes, no shared memory and no sequences: those rows are without it.
     """
-    if any(array.dtype == object for arrays in entries.values() for array in arrays):
-        return None
-    try:
-        from pytriton.client import ModelClient
-    except ImportError:
-        return None
-    scheme = "grpc" if protocol else "http"
-    client = ModelClient(f"{scheme}://{url}", model)
+    if not has_pytriton():
+        return {}
+    client = pytriton_client("ModelClient", url, protocol, model, closing)
 
     def call() -> Any:
-        batches = {name: np.stack(arrays) for name, arrays in entries.items()}
+        batches = {name: _encoded(np.stack(arrays)) for name, arrays in entries.items()}
         result = client.infer_batch(**batches)
         return [result[name] for name in names]
 
-    return call
+    return {"pytriton": call}
+
+
+def _encoded(batch: Any) -> Any:
+    """It takes texts encoded only, and names this function in its refusal."""
+    return np.char.encode(batch.astype(np.str_), "utf-8") if batch.dtype == object else batch
+
+
+def futures_client(
+    url: str,
+    protocol: int,
+    model: str,
+    requests: Sequence[Mapping[str, Any]],
+    name: str,
+    closing: ExitStack,
+) -> dict[str, Call]:
+    """``{"pytriton": call}`` with its FuturesModelClient: one sample per request, all at once.
+
+    The queue takes every request before the first result is awaited. Behind it are the client's
+    own 128 threads on HTTP, each with one request on the wire. (Without that limit it starts new
+    ones in every round and ends none.) On gRPC there is one thread: the others that pytriton
+    0.7.0 would start speak HTTP to the gRPC port, and all their requests fail.
+    """
+    if not has_pytriton():
+        return {}
+    limits = {"max_queue_size": len(requests) + 1, "max_workers": 1 if protocol else 128}
+    client = pytriton_client("FuturesModelClient", url, protocol, model, closing, **limits)
+
+    def call() -> Any:
+        sent = [client.infer_sample(**request) for request in requests]
+        return [future.result()[name] for future in sent]
+
+    return {"pytriton": call}
+
+
+def has_pytriton() -> bool:
+    """Whether pytriton can be compared with."""
+    return find_spec("pytriton") is not None
+
+
+def pytriton_client(
+    kind: str, url: str, protocol: int, model: str, closing: ExitStack, **limits: int
+) -> Any:
+    """One of pytriton's clients, by the name of its class."""
+    import pytriton.client
+
+    scheme = "grpc" if protocol else "http"
+    client = getattr(pytriton.client, kind)(f"{scheme}://{url}", model, **limits)
+    return closing.enter_context(client)

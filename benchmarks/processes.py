@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
+from typing import Callable
 
-from benchmarks.harness import Comparison, Ratio
+from benchmarks.floor import ROOT
+from benchmarks.harness import Comparison, Ratio, orders
+from benchmarks.peak import MEGABYTES, PROGRAMS
+from benchmarks.ports import has_pytriton
 
-PAIRS = 15
-MEGABYTES = 256
+MEMORY = f"peak memory growth, {MEGABYTES} MB both ways"
+MEMORY_GOALS = {"gRPC": 0.6, "HTTP": 0.8}
+MEMORY_ROUNDS = 5  # figures of bytes: they hardly spread
+IMPORT = "import tensorrtserver.api ÷ numpy, google.protobuf"
+IMPORT_ROUNDS = 30
 
-_MEMORY = """
-import sys
-import numpy as np
-def peak():
-    # ru_maxrss would include the parent's, from before exec
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-program, url, protocol = sys.argv[1], sys.argv[2], int(sys.argv[3])
-values = np.ones({count}, dtype=np.float32)
-small = np.ones(4, dtype=np.float32)
-if program == "facade":
-    from tensorrtserver.api import InferContext
-    ctx = InferContext(url, protocol, "identity_fp32")
-    def call(array):
-        return ctx.run({{"INPUT0": [array]}}, {{"OUTPUT0": ctx.ResultFormat.RAW}}, 1)["OUTPUT0"][0]
-else:
-    from benchmarks.ports import HandPort
-    port = HandPort(url, protocol)
-    def call(array):
-        return port.infer("identity_fp32", {{"INPUT0": [array]}}, ["OUTPUT0"])()[0][0]
-call(small)
-before = peak()
-result = call(values)
-assert np.array_equal(result, values)
-print(peak() - before)
-"""
-
-_IMPORT = """
+_IMPORTS = {
+    "facade": "import tensorrtserver.api",
+    "imports": "import numpy, google.protobuf",
+}
+_TIMED = """
 import time
 start = time.perf_counter()
 {statement}
@@ -46,38 +29,59 @@ print(time.perf_counter() - start)
 """
 
 
-def _output(program: str, *arguments: str) -> float:
+def _output(*arguments: str) -> float:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program, *arguments],
+        [sys.executable, "-W", "ignore", *arguments],
         stdout=subprocess.PIPE,
         check=True,
         text=True,
+        cwd=ROOT,
     )
     return float(done.stdout)
 
 
-def memory(url: str, protocol: int, goal: float) -> Comparison:
+def in_turns(programs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """What the programs give, in an order that changes from round to round."""
+    figures: dict[str, list[float]] = {name: [] for name in programs}
+    for _, order in zip(range(rounds), orders(list(programs))):
+        for name in order:
+            figures[name].append(programs[name]())
+    return figures
+
+
+def memory(url: str, protocol: str) -> list[Comparison]:
     """Growth of the peak resident size by one 256 MB tensor sent and received."""
-    program = _MEMORY.format(count=MEGABYTES * 2**20 // 4)
-    pairs = [
-        (
-            _output(program, "facade", url, str(int(protocol))),
-            _output(program, "hand", url, str(int(protocol))),
+
+    def program(name: str) -> Callable[[], float]:
+        number = "1" if protocol == "gRPC" else "0"
+        return lambda: _output("-m", "benchmarks.peak", name, url, number)
+
+    names = [name for name in PROGRAMS if name != "pytriton" or has_pytriton()]
+    grown = in_turns({name: program(name) for name in names}, MEMORY_ROUNDS)
+    goals = {"hand": MEMORY_GOALS[protocol]}
+    return [
+        Comparison(
+            MEMORY,
+            protocol,
+            name,
+            MEMORY_ROUNDS,
+            Ratio.of(grown["facade"], grown[name]),
+            None,
+            goals.get(name),
         )
-        for _ in range(3)
+        for name in names[1:]
     ]
-    ratios = sorted(ours / theirs for ours, theirs in pairs)
-    wall = Ratio(statistics.median(ratios), ratios[0], ratios[-1])
-    name = f"peak memory growth, {MEGABYTES} MB both ways"
-    return Comparison(name, "gRPC" if protocol else "HTTP", "hand", len(pairs), wall, None, goal)
 
 
 def imports() -> Comparison:
     """``import tensorrtserver.api`` against ``import numpy, google.protobuf``."""
-    ours = _IMPORT.format(statement="import tensorrtserver.api")
-    theirs = _IMPORT.format(statement="import numpy, google.protobuf")
-    _output(ours)  # compiled files are written once
-    pairs = [(_output(ours), _output(theirs)) for _ in range(PAIRS)]
-    wall = Ratio.of([a for a, _ in pairs], [b for _, b in pairs])
-    name = "import tensorrtserver.api ÷ numpy, google.protobuf"
-    return Comparison(name, "–", "imports", len(pairs), wall, None, 1.3)
+
+    def program(statement: str) -> Callable[[], float]:
+        return lambda: _output("-c", _TIMED.format(statement=statement))
+
+    programs = {name: program(statement) for name, statement in _IMPORTS.items()}
+    for warm_up in programs.values():
+        warm_up()  # compiled files are written once
+    seconds = in_turns(programs, IMPORT_ROUNDS)
+    wall = Ratio.of(seconds["facade"], seconds["imports"])
+    return Comparison(IMPORT, "–", "imports", IMPORT_ROUNDS, wall, None, 1.3)

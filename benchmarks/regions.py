@@ -3,80 +3,85 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import tritonclient.utils.shared_memory as their_shm
 
 import tensorrtserver.shared_memory as our_shm
-from benchmarks.harness import Workload
+from benchmarks.floor import Region
+from benchmarks.harness import Call, Row, Workload
 from benchmarks.ports import HandPort
-from tensorrtserver.api import InferContext, ProtocolType, SharedMemoryControlContext
+from tensorrtserver.api import InferContext, SharedMemoryControlContext
 
 COUNT = 16 * 2**20
 SIZE = 4 * COUNT
 RAW = InferContext.ResultFormat.RAW
 
 
-def shared(url: str, protocol: ProtocolType, port: HandPort) -> Workload:
+def shared(url: str, protocol: int, closing: ExitStack) -> Workload:
     """Write the input region, run, read the output region."""
     values = np.arange(COUNT, dtype=np.float32)
-    mine, close_mine = _facade(url, protocol, values)
-    theirs, close_theirs = _hand(port, values)
+    programs = {
+        "facade": _facade(url, protocol, values, closing),
+        "hand": _hand(HandPort(url, protocol, closing), values, closing),
+        "floor": Region(SIZE, closing).call,
+    }
 
-    def close() -> None:
-        close_mine()
-        close_theirs()
+    def same(ours: Any, theirs: Any) -> bool:
+        return np.array_equal(ours, values) and np.array_equal(theirs, values)
 
-    name = "gRPC" if protocol == ProtocolType.GRPC else "HTTP"
-    programs = {"facade": mine, "hand": theirs}
-    return Workload(
-        "64 MB in and out, system shared memory", name, programs, np.array_equal, 1.0, close
-    )
+    return Workload(programs, same)
 
 
-def _facade(url: str, protocol: ProtocolType, values: Any) -> tuple[Any, Any]:
-    key = f"/tritonclient_shim_bench_{os.getpid()}_{int(protocol)}"
-    given = our_shm.create_shared_memory_region(f"our_in_{int(protocol)}", f"{key}_in", SIZE)
-    taken = our_shm.create_shared_memory_region(f"our_out_{int(protocol)}", f"{key}_out", SIZE)
+def _key(program: str, direction: str) -> str:
+    return f"/tritonclient_shim_bench_{os.getpid()}_{program}_{direction}"
+
+
+def _facade(url: str, protocol: int, values: Any, closing: ExitStack) -> Call:
     control = SharedMemoryControlContext(url, protocol)
-    control.register(given)
-    control.register(taken)
+
+    def region(direction: str) -> Any:
+        key = _key("facade", direction)
+        handle = our_shm.create_shared_memory_region(f"our_{direction}", key, SIZE)
+        closing.callback(our_shm.destroy_shared_memory_region, handle)
+        control.register(handle)
+        closing.callback(control.unregister, handle)
+        return handle
+
+    given, taken = region("in"), region("out")
     ctx = InferContext(url, protocol, "identity_fp32")
+    closing.callback(ctx.close)
 
     def call() -> Any:
         our_shm.set_shared_memory_region(given, [values])
         return ctx.run({"INPUT0": (given, [COUNT])}, {"OUTPUT0": (RAW, taken)}, 1)["OUTPUT0"][0]
 
-    def close() -> None:
-        for handle in (given, taken):
-            control.unregister(handle)
-            our_shm.destroy_shared_memory_region(handle)
-
-    return call, close
+    return call
 
 
-def _hand(port: HandPort, values: Any) -> tuple[Any, Any]:
-    key = f"/tritonclient_hand_bench_{os.getpid()}_{port.module.__name__[-4:]}"
-    name = port.module.__name__[-4:]
-    given = their_shm.create_shared_memory_region(f"their_in_{name}", f"{key}_in", SIZE)
-    taken = their_shm.create_shared_memory_region(f"their_out_{name}", f"{key}_out", SIZE)
-    port.client.register_system_shared_memory(f"their_in_{name}", f"{key}_in", SIZE)
-    port.client.register_system_shared_memory(f"their_out_{name}", f"{key}_out", SIZE)
+def _hand(port: HandPort, values: Any, closing: ExitStack) -> Call:
+    def region(direction: str) -> Any:
+        name, key = f"their_{direction}", _key("hand", direction)
+        handle = their_shm.create_shared_memory_region(name, key, SIZE)
+        closing.callback(their_shm.destroy_shared_memory_region, handle)
+        port.client.register_system_shared_memory(name, key, SIZE)
+        closing.callback(port.client.unregister_system_shared_memory, name)
+        return handle
+
+    given, taken = region("in"), region("out")
 
     def call() -> Any:
         their_shm.set_shared_memory_region(given, [values])
         tensor = port.module.InferInput("INPUT0", [1, COUNT], "FP32")
-        tensor.set_shared_memory(f"their_in_{name}", SIZE)
+        tensor.set_shared_memory("their_in", SIZE)
         wanted = port.module.InferRequestedOutput("OUTPUT0")
-        wanted.set_shared_memory(f"their_out_{name}", SIZE)
+        wanted.set_shared_memory("their_out", SIZE)
         port.client.infer("identity_fp32", [tensor], outputs=[wanted])
         return their_shm.get_contents_as_numpy(taken, np.float32, [COUNT])
 
-    def close() -> None:
-        for region in (f"their_in_{name}", f"their_out_{name}"):
-            port.client.unregister_system_shared_memory(region)
-        for handle in (given, taken):
-            their_shm.destroy_shared_memory_region(handle)
+    return call
 
-    return call, close
+
+ROWS = (Row("64 MB in and out, system shared memory", {"gRPC": 1.0, "HTTP": 1.0}, shared),)

@@ -1,22 +1,42 @@
-"""Comparisons as lines, as the table of the README, and as JSON."""
+"""Comparisons as lines, as a table, and as JSON."""
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import asdict
-from importlib.metadata import version
-from typing import Any, Sequence
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Mapping, Sequence
+
+import tritonclient.http
 
 from benchmarks.harness import Comparison, Ratio
 
-_PACKAGES = ("tritonclient", "grpcio", "numpy", "protobuf")
+_PACKAGES = ("tritonclient", "grpcio", "numpy", "protobuf", "nvidia-pytriton")
+Conditions = Mapping[str, Any]
 
 
-def versions() -> dict[str, str]:
-    """What the figures were taken with."""
-    found = {"python": platform.python_version()}
+def conditions(http: str, only: str, seconds: float) -> Conditions:
+    """How the figures are taken, on the server with this HTTP address."""
+    return {
+        "date": date.today().isoformat(),
+        "only": only,
+        "seconds": seconds,
+        "cores": len(os.sched_getaffinity(0)),
+        "versions": _versions(http),
+    }
+
+
+def _versions(http: str) -> dict[str, str]:
+    found = {"Python": platform.python_version()}
     for name in _PACKAGES:
-        found[name] = version(name)
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    with tritonclient.http.InferenceServerClient(http) as client:
+        found["Triton"] = client.get_server_metadata()["version"]
     return found
 
 
@@ -28,15 +48,15 @@ def _ratio(ratio: Ratio | None) -> str:
 
 def line(one: Comparison) -> str:
     """A comparison on one line."""
-    against = "" if one.against in ("hand", "imports") else f" ÷ {one.against}"
+    against = "" if one.goal is not None else f" ÷ {one.against}"
     return (
         f"{one.workload}, {one.protocol}{against}: wall {_ratio(one.wall)}, "
         f"CPU {_ratio(one.cpu)}, {one.pairs} pairs"
     )
 
 
-def table(done: Sequence[Comparison]) -> str:
-    """Facade ÷ hand port in Markdown, one row per workload and protocol."""
+def table(done: Sequence[Comparison], taken: Conditions) -> str:
+    """Facade ÷ each other program in Markdown: median (lower quartile–upper quartile)."""
     rows = [
         "| workload | protocol | wall | client CPU | goal (wall) | pairs |",
         "|---|---|---|---|---|---|",
@@ -49,10 +69,10 @@ def table(done: Sequence[Comparison]) -> str:
             f"| {goal} | {one.pairs} |"
         )
     rows.append("")
-    rows.append(", ".join(f"{name} {number}" for name, number in versions().items()))
+    rows.append(", ".join(f"{name} {number}" for name, number in taken["versions"].items()))
     return "\n".join(rows)
 
 
-def figures(done: Sequence[Comparison]) -> dict[str, Any]:
+def figures(done: Sequence[Comparison], taken: Conditions) -> dict[str, Any]:
     """The same as plain data."""
-    return {"versions": versions(), "comparisons": [asdict(one) for one in done]}
+    return {**taken, "comparisons": [asdict(one) for one in done]}

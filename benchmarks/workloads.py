@@ -1,4 +1,4 @@
-"""The workloads of the table: each the same work on the facade and written by hand.
+"""The synchronous workloads: each the same work on the facade and written by hand.
 
 A hand port is what an engineer would write on tritonclient without further thought:
 ``np.stack``, ``InferInput``, ``infer``, ``as_numpy``.
@@ -6,136 +6,93 @@ A hand port is what an engineer would write on tritonclient without further thou
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from contextlib import ExitStack
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
 from benchmarks.floor import Echo
-from benchmarks.harness import Call, Workload
+from benchmarks.harness import Call, Row, Workload, equal
 from benchmarks.ports import HandPort, model_client
-from tensorrtserver.api import InferContext, ProtocolType
+from tensorrtserver.api import InferContext
 
 RAW = InferContext.ResultFormat.RAW
 CLASS = InferContext.ResultFormat.CLASS
-Array = Any
-
-#: Models a server must have loaded.
-MODELS = (
-    "simple",
-    "identity_fp32",
-    "identity_string",
-    "classify_1000",
-    "sequence_sum",
-    "batch_64",
-    "large_in",
-    "large_out",
-)
+Inputs = Mapping[str, Sequence[Any]]
 
 
-def equal(ours: Any, theirs: Any) -> bool:
-    """Same values, entry by entry; a list in one and the first axis in the other."""
-    return all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(ours, theirs))
+def _random(count: int, shape: tuple[int, ...]) -> list[Any]:
+    """Entries that differ: eight equal rows of scores the server sorts in much less time."""
+    generator = np.random.default_rng(7)
+    return [generator.random(shape, dtype=np.float32) for _ in range(count)]
 
 
-def _random(shape: tuple[int, ...]) -> Array:
-    return np.random.default_rng(7).random(shape, dtype=np.float32)
+def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, outputs: int = 1) -> Row:
+    """RAW results of the model's outputs: by the facade, the hand ports, and the floor."""
+    names = [f"OUTPUT{number}" for number in range(outputs)]
+
+    def make(url: str, protocol: int, closing: ExitStack) -> Workload:
+        batch = len(next(iter(inputs.values())))
+        ctx = InferContext(url, protocol, model)
+        closing.callback(ctx.close)
+
+        def facade() -> Any:
+            results = ctx.run(inputs, dict.fromkeys(names, RAW), batch)
+            return [results[name] for name in names]
+
+        port = HandPort(url, protocol, closing)
+        programs: dict[str, Call] = {"facade": facade, "hand": port.infer(model, inputs, names)}
+        programs.update(model_client(url, protocol, model, inputs, names, closing))
+        programs["floor"] = Echo(_bytes(inputs.values()), _bytes(facade()), closing).call
+        return Workload(programs, _same_batches)
+
+    return Row(name, {"gRPC": grpc, "HTTP": http}, make)
 
 
-def _compared(
-    name: str,
-    url: str,
-    protocol: ProtocolType,
-    port: HandPort,
-    model: str,
-    inputs: dict[str, Any],
-    names: list[str],
-    goals: tuple[float, float],
-) -> Workload:
-    """The facade, the hand port, pytriton's client where there is one, and the floor."""
-    batch = len(next(iter(inputs.values())))
-    ctx = InferContext(url, protocol, model)
-    outputs = dict.fromkeys(names, RAW)
-
-    def facade() -> Any:
-        results = ctx.run(inputs, outputs, batch)
-        return [results[name] for name in names]
-
-    programs: dict[str, Call] = {"facade": facade}
-    programs["hand"] = port.infer(model, inputs, names)
-    pytriton = model_client(url, protocol, model, inputs, names)
-    if pytriton is not None:
-        programs["pytriton"] = pytriton
-    echo = Echo(_bytes(inputs.values()), _bytes(facade()))
-    programs["floor"] = echo.call
-
-    def close() -> None:
-        ctx.close()
-        echo.close()
-
-    goal = goals[0] if protocol == ProtocolType.GRPC else goals[1]
-    return Workload(name, _name(protocol), programs, equal, goal, close)
+def _bytes(batches: Any) -> int:
+    """Of all arrays, as they travel: each text behind its length in four bytes."""
+    arrays = [array for arrays in batches for array in arrays]
+    return sum(_size(array) for array in arrays)
 
 
-def _bytes(lists: Any) -> int:
-    return sum(array.nbytes for arrays in lists for array in arrays)
+def _size(array: Any) -> int:
+    if array.dtype == object:
+        return sum(4 + len(text) for text in array.ravel())
+    return int(array.nbytes)
 
 
-def small(url: str, protocol: ProtocolType, port: HandPort) -> Workload:
-    """2×INT32[16] in and out."""
-    a, b = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
-    inputs, names = {"INPUT0": [a], "INPUT1": [b]}, ["OUTPUT0", "OUTPUT1"]
-    name = "small run, 2×INT32[16]"
-    return _compared(name, url, protocol, port, "simple", inputs, names, (1.0, 1.0))
+def _same_batches(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+    """Output by output, entry by entry."""
+    return len(ours) == len(theirs) and all(equal(a, b) for a, b in zip(ours, theirs))
 
 
-def large_in(url: str, protocol: ProtocolType, port: HandPort) -> Workload:
-    """8×FP32[3,224,224] in, FP32[1000] out."""
-    inputs = {"INPUT0": [_random((3, 224, 224)) for _ in range(8)]}
-    name = "8×FP32[3,224,224] in, FP32[1000] out"
-    return _compared(name, url, protocol, port, "large_in", inputs, ["OUTPUT0"], (0.5, 0.9))
+def _strings(count: int) -> Row:
+    texts = np.array([f"text {i}" for i in range(count)], dtype=object)
+    name = f"{count // 1000}k short strings in and out"
+    return _raw(name, 0.5, 0.5, "identity_string", {"INPUT0": [texts]})
 
 
-def large_out(url: str, protocol: ProtocolType, port: HandPort) -> Workload:
-    """Small in, 19 MB FP32 out."""
-    inputs = {"INPUT0": [np.zeros(1, np.float32)]}
-    name = "small in, 19 MB FP32 out"
-    return _compared(name, url, protocol, port, "large_out", inputs, ["OUTPUT0"], (0.6, 0.95))
-
-
-def many_entries(url: str, protocol: ProtocolType, port: HandPort) -> Workload:
-    """64 list entries of FP32[1024]."""
-    inputs = {"INPUT0": [_random((1024,)) for _ in range(64)]}
-    name = "64 list entries of FP32[1024]"
-    return _compared(name, url, protocol, port, "batch_64", inputs, ["OUTPUT0"], (0.7, 0.9))
-
-
-def strings(count: int) -> Callable[[str, ProtocolType, HandPort], Workload]:
-    """``count`` short strings in and out."""
-
-    def workload(url: str, protocol: ProtocolType, port: HandPort) -> Workload:
-        inputs = {"INPUT0": [np.array([f"text {i}" for i in range(count)], dtype=object)]}
-        name = f"{count // 1000}k short strings in and out"
-        model = "identity_string"
-        return _compared(name, url, protocol, port, model, inputs, ["OUTPUT0"], (0.5, 0.5))
-
-    return workload
-
-
-def classes(url: str, protocol: ProtocolType, port: HandPort) -> Workload:
+def classes(url: str, protocol: int, closing: ExitStack) -> Workload:
     """CLASS top-5 of 1000, batch 8; by hand from the server's strings."""
-    scores = [_random((1000,)) for _ in range(8)]
+    scores = _random(8, (1000,))
     ctx = InferContext(url, protocol, "classify_1000")
-    hand = port.classify("classify_1000", {"INPUT": scores}, "OUTPUT", 5)
+    closing.callback(ctx.close)
 
     def facade() -> Any:
         return ctx.run({"INPUT": scores}, {"OUTPUT": (CLASS, 5)}, 8)["OUTPUT"]
 
-    programs = {"facade": facade, "hand": hand}
-    return Workload("CLASS top-5 of 1000, batch 8", _name(protocol), programs, _same_classes, 1.0)
+    port = HandPort(url, protocol, closing)
+    hand = port.classify("classify_1000", {"INPUT": scores}, "OUTPUT", 5)
+    texts = [f"{value:.6f}:{index}:{label}" for row in hand() for index, value, label in row]
+    echo = Echo(_bytes([scores]), sum(4 + len(text) for text in texts), closing)
+    programs = {"facade": facade, "hand": hand, "floor": echo.call}
+    return Workload(programs, same_classes)
 
 
-def _same_classes(ours: Any, theirs: Any) -> bool:
+def same_classes(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
     """Same indices and labels; values up to the six decimals that the server prints."""
+    if [len(row) for row in ours] != [len(row) for row in theirs]:
+        return False
     return all(
         a[0] == b[0] and a[2] == b[2] and abs(a[1] - b[1]) < 1e-5
         for row, other in zip(ours, theirs)
@@ -143,16 +100,28 @@ def _same_classes(ours: Any, theirs: Any) -> bool:
     )
 
 
-def _name(protocol: ProtocolType) -> str:
-    return "gRPC" if protocol == ProtocolType.GRPC else "HTTP"
-
-
+_SIXTEEN = {
+    "INPUT0": [np.arange(16, dtype=np.int32)],
+    "INPUT1": [np.ones(16, dtype=np.int32)],
+}
 ROWS = (
-    small,
-    large_in,
-    large_out,
-    many_entries,
-    strings(1_000),
-    strings(100_000),
-    classes,
+    _raw("small run, 2×INT32[16]", 1.0, 1.0, "simple", _SIXTEEN, outputs=2),
+    _raw(
+        "8×FP32[3,224,224] in, FP32[1000] out",
+        0.5,
+        0.9,
+        "large_in",
+        {"INPUT0": _random(8, (3, 224, 224))},
+    ),
+    _raw("small in, 19 MB FP32 out", 0.6, 0.95, "large_out", {"INPUT0": [np.zeros(1, np.float32)]}),
+    _raw(
+        "64 list entries of FP32[1024]",
+        0.7,
+        0.9,
+        "batch_64",
+        {"INPUT0": _random(64, (1024,))},
+    ),
+    _strings(1_000),
+    _strings(100_000),
+    Row("CLASS top-5 of 1000, batch 8", {"gRPC": 1.0, "HTTP": 1.0}, classes),
 )
