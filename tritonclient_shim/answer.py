@@ -38,8 +38,10 @@ class Answer(NamedTuple):
         if not self.options.outputs:
             return False
         wanted = self.options.outputs[0].output
-        found = next((one for one in self.reply.outputs if one.name == wanted.name), None)
-        return found is not None and (found.classes is None) == (wanted.class_count is None)
+        for found in self.reply.outputs:
+            if found.name == wanted.name:
+                return (found.classes is None) == (wanted.class_count is None)
+        return False
 
     def read_into(self, results: dict[Any, list[Any]]) -> None:
         """Fill the dict that ``run`` returns; v1's client errors where the reply does not fit."""

@@ -158,8 +158,7 @@ class InferSession(ServerSession):
         if entry is None:
             return None
         counts = self.endpoint.protocol == GRPC
-        answer = self._read(entry.context, entry.outcome, perf_counter_ns(), counts)
-        return answer._replace(client_id=client_id)
+        return self._read(entry.context, entry.outcome, perf_counter_ns(), counts, client_id)
 
     def ready(self, wait: bool) -> int | None:
         """Id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -187,8 +186,7 @@ class InferSession(ServerSession):
         InferenceServerException for what v1's client refused.
         """
         started = perf_counter_ns()
-        key = plans.key_of(inputs, outputs, scalars[0])
-        found = self._plans.find(key, inputs)
+        key, found = self._plans.find(inputs, outputs, scalars[0])
         if found is None:
             return self._by_the_long_way(inputs, outputs, scalars, numbered, key)
         numbers = arguments.numbers(*scalars[1:])
@@ -254,11 +252,13 @@ class InferSession(ServerSession):
             self.stat.add(perf_counter_ns() - sent.started_ns, sent.sent_ns, 0)
         self._requests.complete(client_id, outcome)
 
-    def _read(self, sent: Sent, outcome: Outcome, received: int, counts: bool = True) -> Answer:
+    def _read(
+        self, sent: Sent, outcome: Outcome, received: int, counts: bool = True, client_id: int = 0
+    ) -> Answer:
         try:
             if isinstance(outcome, Fault):
                 raise outcome
-            answer = Answer(sent.request_id, sent.options, self._raise(sent.request, outcome))
+            raised = self._raise(sent.request, outcome)
         except Fault as fault:
             # v1 §4.6: a refusal over HTTP has no body and is not counted.
             if counts and self.endpoint.protocol == GRPC:
@@ -266,7 +266,7 @@ class InferSession(ServerSession):
             raise self._error(fault, sent.request_id) from fault
         if counts:
             self._count(sent, received)
-        return answer
+        return Answer(sent.request_id, sent.options, raised, client_id)
 
     def _raise(self, made: V1Request, answer: InferReply) -> V1Reply:
         again = reply.raise_again(made, answer)

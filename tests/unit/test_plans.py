@@ -114,11 +114,10 @@ def test_the_second_request_of_a_plan(first: Any, other: Any, changes: set[int])
     second = tuple(
         theirs if i in changes else ours for i, (ours, theirs) in enumerate(zip(first, other))
     )
-    key = plans.key_of(second[0], second[1], second[2][0])
-    if plan is None or key is None or key != plans.key_of(first[0], first[1], first[2][0]):
-        return
-    tensors = plans.tensors(plan, second[0])
-    if tensors is None:
+    known = plans.Plans()
+    known.keep(known.find(first[0], first[1], first[2][0])[0], plan)
+    _, found = known.find(second[0], second[1], second[2][0])
+    if found is None:
         return
     expected = long_way(*second)
     if isinstance(expected, Exception):
@@ -127,8 +126,8 @@ def test_the_second_request_of_a_plan(first: Any, other: Any, changes: set[int])
         assert str(caught.value) == str(expected)
         return
     numbers = arguments.numbers(*second[2][1:])
-    made = plans.filled(plan, tensors, numbers, numbers[1], 7)
-    assert told((*made, plan.shapes)) == told(expected)
+    made = plans.filled(*found, numbers, numbers[1], 7)
+    assert told((*made, found[0].shapes)) == told(expected)
 
 
 def planned(inputs: Any, outputs: Any, batch_size: Any = 1) -> Any:
@@ -138,15 +137,23 @@ def planned(inputs: Any, outputs: Any, batch_size: Any = 1) -> Any:
 
 def test_the_usual_request_has_a_plan() -> None:
     """The same names and shapes with other data are what a plan is for."""
-    outputs = {"ANY": (1,)}
-    plan = planned({"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, outputs)
-    other = {"ANY": [ARRAYS[1]], "FIXED": [SQUARES[0] + 1]}
-    assert plans.key_of(other, outputs, 1) == plans.key_of(
-        {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, {"ANY": (1,)}, 1
-    )
-    tensors = plans.tensors(plan, other)
-    assert tensors is not None
-    assert tensors[0].chunks[0] is ARRAYS[1]
+    first, other = ({"ANY": [array], "FIXED": [SQUARES[0]]} for array in (ARRAYS[0], ARRAYS[1]))
+    known = plans.Plans()
+    key, found = known.find(first, {"ANY": (1,)}, 1)
+    assert found is None
+    known.keep(key, planned(first, {"ANY": (1,)}))
+    _, found = known.find(other, {"ANY": (1,)}, 1)
+    assert found is not None
+    assert found[1][0].chunks[0] is ARRAYS[1]
+
+
+def test_many_kinds_of_requests() -> None:
+    """A context that sends ever other kinds of requests keeps a bounded number of plans."""
+    known = plans.Plans()
+    plan = planned({"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, {"ANY": (1,)})
+    for number in range(plans.MOST + 3):
+        known.keep(number, plan)
+    assert len(known) == 3
 
 
 def test_classes_keep_the_data() -> None:

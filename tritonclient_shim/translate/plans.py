@@ -65,11 +65,23 @@ class Plans:
     def __init__(self) -> None:
         self._known: dict[Hashable, Plan] = {}
 
-    def find(self, key: Hashable, inputs: Mapping[Any, Any]) -> tuple[Plan, Tensors] | None:
-        """The plan of this key and the tensors of a request, if it is one of this plan."""
-        plan = self._known.get(key)
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def find(
+        self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], batch_size: Any
+    ) -> tuple[Hashable, tuple[Plan, Tensors] | None]:
+        """A request's key, and the plan it is one of with its tensors, if there is one.
+
+        The key is None when there can be no plan for such a request.
+        """
+        try:
+            key = key_of(inputs, outputs, batch_size)
+            plan = self._known.get(key)
+        except (AttributeError, LookupError, TypeError):
+            return None, None
         made = None if plan is None else tensors(plan, inputs)
-        return None if plan is None or made is None else (plan, made)
+        return key, None if plan is None or made is None else (plan, made)
 
     def keep(self, key: Hashable, plan: Plan | None) -> None:
         """Remember the plan under its key; without one or the other there is nothing to keep."""
@@ -81,26 +93,22 @@ class Plans:
 
 
 def key_of(inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], batch_size: Any) -> Hashable:
-    """What two requests of one plan agree on; None when there is no plan for this one.
+    """What the requests of one plan agree on.
 
     Keys of equal value and other type are other keys: results come under the caller's own.
+    TypeError, AttributeError or LookupError where the arguments are not of the usual kind; the
+    key itself may turn out not to be hashable.
     """
-    try:
-        shapes = [value[0].shape for value in inputs.values()]
-        key = (
-            type(batch_size),
-            batch_size,
-            *inputs,
-            *shapes,
-            *outputs,
-            *map(type, outputs),
-            *outputs.values(),
-            *[type(part) for value in outputs.values() for part in value],
-        )
-        hash(key)
-    except (AttributeError, LookupError, TypeError):
-        return None
-    return key
+    return (
+        type(batch_size),
+        batch_size,
+        *inputs,
+        *[value[0].shape for value in inputs.values()],
+        *outputs,
+        *map(type, outputs),
+        *outputs.values(),
+        *[type(part) for value in outputs.values() for part in value],
+    )
 
 
 def tensors(plan: Plan, inputs: Mapping[Any, Any]) -> Tensors | None:
