@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import contextmanager
 from typing import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from scripted_server import ScriptedServer, http
 from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.backends.http import HttpBackend, open_backend
+from tritonclient_shim.errors import ForeignFault
 from tritonclient_shim.model import Endpoint
 
 NAME = "a b/c%d:é"
@@ -31,6 +33,15 @@ def backend(server: ScriptedServer) -> Iterator[HttpBackend]:
     one = open_backend(Endpoint("http", server.address))
     yield one
     one.close()
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[HttpBackend]:
+    """A backend on a server with one answer to everything."""
+    with ScriptedServer(lambda request: answer) as server:
+        backend = open_backend(Endpoint("http", server.address))
+        yield backend
+        backend.close()
 
 
 def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> None:
@@ -84,6 +95,59 @@ def test_users_client_may_be_closed(server: ScriptedServer, backend: HttpBackend
     assert backend.client().is_server_live() is False
 
 
+COMMANDS = (
+    lambda backend: backend.load("m"),
+    lambda backend: backend.unload("m"),
+    lambda backend: backend.register_system("r", "/k", 1),
+    lambda backend: backend.register_cuda("r", bytes(64), 0, 1),
+    lambda backend: backend.unregister("r"),
+    lambda backend: backend.unregister_all(),
+)
+LISTS = (
+    lambda backend: backend.repository_index(),
+    lambda backend: backend.shm_status(),
+)
+HTML = "Content-Type: text/html"
+
+
+@pytest.mark.parametrize("body", [b"<html>hi</html>", b"OK", b"true", b"[]", b'{"error": "no"}'])
+def test_commands_believe_no_foreign_answer(body: bytes) -> None:
+    """A command answered 200 with what no v2 server says has not been carried out (v1 §6.4)."""
+    with answering(http(200, body)) as backend:
+        for command in COMMANDS:
+            with pytest.raises(ForeignFault):
+                command(backend)
+
+
+@pytest.mark.parametrize("body", [b"", b"\r\n", b"{}", b'{"name": "m", "load": true}'])
+def test_commands_believe_triton_behind_anything(body: bytes) -> None:
+    """Triton's empty answer, another v2 server's object, and what a proxy makes of them count."""
+    for headers in ((), (HTML,)):
+        with answering(http(200, body, *headers)) as backend:
+            for command in COMMANDS:
+                command(backend)
+
+
+@pytest.mark.parametrize("body", [b"{}", b'""', b'{"models": []}', b"null"])
+def test_lists_are_lists(body: bytes) -> None:
+    """Triton's index and its regions are lists; an empty object is somebody else's (v1 §6.3)."""
+    with answering(http(200, body)) as backend:
+        for ask in LISTS:
+            with pytest.raises(ForeignFault):
+                ask(backend)
+    with answering(http(200, b"[]")) as backend:
+        assert [ask(backend) for ask in LISTS] == [(), ()]
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"model_stats": {}}'])
+def test_other_objects_are_foreign(body: bytes) -> None:
+    """A configuration without a name, and statistics without a list, are no Triton's (v1 §3.1)."""
+    with answering(http(200, body)) as backend:
+        for ask in (lambda: backend.model_config("m"), lambda: backend.statistics("m")):
+            with pytest.raises(ForeignFault):
+                ask()
+
+
 def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tritonclient without ``_client_stub`` is refused before anything is sent."""
 
@@ -104,6 +168,7 @@ def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPa
 LAZY = """
 import sys
 import tritonclient_shim.backends.http as http
+from tritonclient_shim.errors import ForeignFault
 from tritonclient_shim.model import Endpoint
 backend = http.open_backend(Endpoint("http", "127.0.0.1:1"))
 assert not {"tritonclient.http", "gevent", "grpc"} & set(sys.modules), "imported too early"

@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
+from odd_servers import foreign_server
 
 from tensorrtserver.api import (
     InferContext,
@@ -183,6 +184,16 @@ def test_not_explicit(start_triton: Callable[..., Any], mode: str) -> None:
                 )
                 assert (error.server_id(), error.request_id() > 0) == ("inference:0", True)
                 assert control.get_last_request_id() is None
+
+
+@pytest.mark.parametrize("method", ["load", "unload"])
+def test_foreign_success(method: str) -> None:
+    """§6.4 HTTP without a status: 200 of somebody else's is no success, v1's text."""
+    with foreign_server(200, b"<html>hi</html>") as foreign:
+        context = ModelControlContext(foreign.url, 0)
+        error = refusal(getattr(context, method), "simple")
+    assert str(error) == "[ 0] modelcontrol request did not return status"
+    assert context.get_last_request_id() is None
 
 
 @pytest.mark.parametrize("name", [5, 1.5, ["spare"], object()])

@@ -120,7 +120,10 @@ def test_server_down(protocol: int, streaming: bool) -> None:
         assert str(caught.value).startswith(f"[ 0] {message}")
 
 
-@pytest.mark.parametrize(("status", "body"), [(200, b"<html>hi</html>"), (500, b""), (404, b"{}")])
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(200, b"<html>hi</html>"), (200, b"{}"), (500, b""), (404, b"{}")],
+)
 def test_not_an_inference_server(status: int, body: bytes) -> None:
     """v1 §3.1 an answer of somebody else: ``status request did not return status``."""
     with foreign_server(status, body) as foreign, client_error(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from odd_servers import foreign_server
 from shm_cases import Regions, name_of, refused
 
 import tensorrtserver.shared_memory as shm
@@ -54,6 +55,17 @@ def test_register_and_unregister(regions: Regions, control: SharedMemoryControlC
     assert control.unregister(handle) is None
     assert control.get_last_request_id() == 0
     assert "plain" not in regions.listed()
+
+
+def test_foreign_success(regions: Regions) -> None:
+    """§6.5 HTTP without a status: 200 of somebody else's is no success, v1's text."""
+    handle = regions.create(64, "foreign")
+    with foreign_server(200) as foreign:
+        control = SharedMemoryControlContext(foreign.url, 0)
+        for call in (lambda: control.register(handle), control.unregister_all):
+            with pytest.raises(InferenceServerException) as caught:
+                call()
+            assert str(caught.value) == f"[ 0] {NO_STATUS}"
 
 
 def test_register_twice(regions: Regions, control: SharedMemoryControlContext) -> None:

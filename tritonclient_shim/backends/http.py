@@ -96,13 +96,14 @@ class HttpBackend:
         wire, which = _quoted(name), _quoted(version)
         answer = self._ask(lambda client: client.get_inference_statistics(wire, which), name)
         with CONTENT:
-            return tuple(map(http_control.model_statistics, answer["model_stats"]))
+            rows = http_control.rows(answer["model_stats"])
+            return tuple(map(http_control.model_statistics, rows))
 
     def repository_index(self) -> tuple[IndexRow, ...]:
         """POST /v2/repository/index."""
         answer = self._ask(lambda client: client.get_model_repository_index())
         with CONTENT:
-            return tuple(map(http_control.index_row, answer))
+            return tuple(map(http_control.index_row, http_control.rows(answer)))
 
     def load(self, name: str) -> None:
         """POST /v2/repository/models/<name>/load."""
@@ -174,8 +175,8 @@ class HttpBackend:
         cuda = self._ask(lambda client: client.get_cuda_shared_memory_status())
         with CONTENT:
             return (
-                *(http_control.system_region(one) for one in system),
-                *(http_control.cuda_region(one) for one in cuda),
+                *(http_control.system_region(one) for one in http_control.rows(system)),
+                *(http_control.cuda_region(one) for one in http_control.rows(cuda)),
             )
 
     # ---------------------------------------------------------------------------- client

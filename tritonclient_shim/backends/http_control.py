@@ -8,6 +8,7 @@ first such client is made.
 from __future__ import annotations
 
 import gc
+import json
 import sys
 from contextlib import contextmanager
 from typing import Any, Iterator, Mapping
@@ -15,7 +16,7 @@ from typing import Any, Iterator, Mapping
 from tritonclient_shim.backends.clients import UnwrappedError, for_users
 from tritonclient_shim.backends.http_channel import Channel
 from tritonclient_shim.backends.http_deferred import ThreadPool
-from tritonclient_shim.backends.http_errors import refusal
+from tritonclient_shim.backends.http_errors import CONTENT, refusal
 from tritonclient_shim.backends.http_response import Reply
 from tritonclient_shim.backends.wire_names import user_region_name
 from tritonclient_shim.errors import ForeignFault, TransportFault
@@ -29,6 +30,8 @@ from tritonclient_shim.model import (
 )
 
 _HOOKS = ("get", "post", "close")
+#: Ends of the paths of commands, which a v2 server answers with status 200 alone.
+_COMMANDS = ("/load", "/unload", "/register", "/unregister")
 
 
 class StubResponse:
@@ -52,7 +55,7 @@ class StubResponse:
 
 
 class ControlStub:
-    """``_client_stub`` for the backend's own calls: refusals leave it as faults.
+    """``_client_stub`` for the backend's own calls: refusals and foreign answers become faults.
 
     The backend quotes names before tritonclient does, '/' included, because tritonclient
     leaves that one; the second quoting is undone here.
@@ -68,8 +71,11 @@ class ControlStub:
     def post(
         self, request_uri: str, body: Any = b"", headers: Mapping[str, str] | None = None
     ) -> StubResponse:
-        """POST; Fault unless the answer is 200."""
-        return self._checked("POST", request_uri, headers, (_encoded(body),))
+        """POST; Fault unless the answer is 200 and, to a command, a v2 server's."""
+        response = self._checked("POST", request_uri, headers, (_encoded(body),))
+        if request_uri.endswith(_COMMANDS):
+            _check_done(response.read())
+        return response
 
     def close(self) -> None:
         """The connections belong to the pool."""
@@ -121,6 +127,25 @@ class UserStub:
             raise UnwrappedError(str(fault)) from fault
 
 
+def _check_done(body: bytes) -> None:
+    """Body of an answer 200 to a command: ForeignFault for what no v2 server says.
+
+    Triton's is empty. Other v2 servers send a JSON object, and so may a proxy that never sends
+    nothing. Headers are no evidence: a proxy sets its own.
+    """
+    with CONTENT:
+        answer = json.loads(body.strip() or b"{}")
+        if not isinstance(answer, dict) or "error" in answer:
+            raise ValueError(f"{body[:100]!r} in answer to a command")
+
+
+def rows(answer: Any) -> list[Any]:
+    """What has to be a JSON list; TypeError for all else: ``{}`` would pass for no rows."""
+    if not isinstance(answer, list):
+        raise TypeError(f"expected a list, got {type(answer).__name__}")
+    return answer
+
+
 def _encoded(body: Any) -> Any:
     return body.encode() if isinstance(body, str) else body
 
@@ -168,7 +193,8 @@ def make_client(prefix: str, stub: Any) -> Any:
 
 
 def config_document(answer: Mapping[str, Any]) -> ModelConfigDocument:
-    """``GET /v2/models/<m>/config`` → ModelConfigDocument."""
+    """``GET /v2/models/<m>/config`` → ModelConfigDocument; LookupError without its name."""
+    answer["name"]  # every configuration has one; ``{}`` is somebody else's answer
     policy = answer.get("model_transaction_policy", {})
     backend, decoupled = answer.get("backend", ""), policy.get("decoupled", False)
     return ModelConfigDocument({**answer}, backend, decoupled)
