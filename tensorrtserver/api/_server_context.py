@@ -90,6 +90,8 @@ class ServerContext:
         self.close()
 
     def __del__(self) -> None:
+        # At the interpreter's end as well, as v1 did: unlike InferContext's, this close waits for
+        # nobody and, by then, takes no lock that a stopped thread could hold.
         self.close()
 
 

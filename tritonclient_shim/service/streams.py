@@ -7,6 +7,7 @@ long as it likes; the stream's reader brings the answers; the consumer waits for
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections import deque
 from typing import Iterable, Iterator, cast
@@ -66,7 +67,8 @@ class OrderedStream(Iterator[pb.InferResponse]):
         return self._flow.ended
 
     def __del__(self) -> None:
-        if hasattr(self, "_flow"):
+        # At the interpreter's end the stream's threads stop wherever they are, with their locks.
+        if hasattr(self, "_flow") and not sys.is_finalizing():
             self._flow.cancel()
 
 

@@ -1,0 +1,50 @@
+"""The interpreter's end with a stream of the raw stub left open (v1 §9.2)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+#: A thread stopped inside the stream, as any of its own may be. It must not refer to __main__,
+#: which would keep the responses from being dropped at all.
+SCRIPT = """
+import queue, sys, threading, time
+import grpc
+from stub_cases import simple_request
+from tensorrtserver.api import grpc_service_pb2_grpc
+
+def hold(lock):
+    space = {"lock": lock, "held": threading.Event(), "time": time}
+    exec("def inside():\\n  with lock:\\n    held.set()\\n    time.sleep(600)", space)
+    threading.Thread(target=space.pop("inside"), daemon=True).start()
+    assert space["held"].wait(30)
+
+requests = queue.Queue()
+stub = grpc_service_pb2_grpc.GRPCServiceStub(grpc.insecure_channel(sys.argv[1]))
+responses = stub.StreamInfer(iter(requests.get, None))
+requests.put(simple_request(1))
+print(next(responses).meta_data.id)
+if sys.argv[2] == "held":
+    hold(responses._responses._flow._changed)
+"""
+
+
+def test_an_open_stream_does_not_keep_the_interpreter(triton: Any) -> None:
+    """A stream dropped when its threads have stopped, one with a lock, is left as it is."""
+    paths = [*sys.path, str(Path(__file__).parent)]
+    for held in ("free", "held"):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, triton.grpc, held],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(paths),
+                "TRITON_SHIM_WARNINGS": "off",
+            },
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
