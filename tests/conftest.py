@@ -17,12 +17,13 @@ _DIRECTLY = "127.0.0.1,localhost,::1,.invalid"
 os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), _DIRECTLY]))
 
 # Before Python 3.10 subprocess forks, and grpcio's handler in the child starts threads that abort
-# some of them before they become the program (docs/settings.md). grpcio reads the
-# variable when it is imported.
+# some of them before they become the program (docs/settings.md). grpcio's Python reads the
+# variable when it is imported, the library below it when the first channel is made.
 if sys.version_info < (3, 10):
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
-    import grpc  # noqa: F401
+    import grpc
 
+    grpc.insecure_channel("127.0.0.1:9").close()
     del os.environ["GRPC_ENABLE_FORK_SUPPORT"]  # programs that the tests start have the default
 
 StartTriton = Callable[..., TritonServer]
