@@ -167,6 +167,61 @@ def test_no_triton(start_gateway: StartGateway) -> None:
     assert ids == sorted(set(ids)) and ids[0] > 0
 
 
+def warning_of(gateway: Gateway) -> str:
+    """The line that a gateway has for a Triton that is not there, once it has come."""
+    deadline = time.monotonic() + 60
+    while not gateway.said():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    (line,) = gateway.said().splitlines()
+    assert "clients are told UNAVAILABLE until one answers there" in line
+    return line
+
+
+def test_no_triton_is_told_at_the_start(start_gateway: StartGateway) -> None:
+    """One line: where Triton was looked for, what came instead, and that the gateway goes on."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        arguments = ("--triton-grpc", "127.0.0.1:9", "--triton-http", f"user:secret@{address}")
+        gateway = start_gateway(*arguments)
+        assert gateway.said() == ""  # it has not waited to find out
+        line = warning_of(gateway)
+    assert "at 127.0.0.1:9 (gRPC): GRPC client failed: 14: Connect Failed; nor at " in line
+    assert f"{address} (HTTP): nothing came within 5 seconds" in line
+    assert "secret" not in line
+
+
+def test_a_triton_that_comes_after_the_gateway(
+    start_triton: Any, start_gateway: StartGateway
+) -> None:
+    """The warning costs nothing: the first request after Triton has started is answered."""
+    port = "0"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    gateway = start_gateway("--triton-grpc", f"127.0.0.1:{port}")
+    warning_of(gateway)
+    start_triton(models=["simple"], extra_args=[f"--grpc-port={port}"])
+    assert gateway.infer("simple", SIMPLE, bytes(128)).code == 200
+
+
+def test_the_wrong_server_is_told_at_the_start(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """Triton's HTTP port given for gRPC's and the other way round: the line names both."""
+    line = warning_of(start_gateway("--triton-grpc", behind.http, "--triton-http", behind.grpc))
+    assert f"{behind.http} (gRPC): GRPC client failed: 2: Stream removed" in line
+    assert f"{behind.grpc} (HTTP): HTTP client failed: " in line
+
+
+def test_passwords_stay_here(start_gateway: StartGateway) -> None:
+    """User and password of Triton's address are not told to the clients."""
+    gateway = start_gateway(
+        "--triton-grpc", "127.0.0.1:9", "--triton-http", "http://user:secret@127.0.0.1:9"
+    )
+    status = gateway.get("/api/status").status
+    assert "127.0.0.1:9" in status.msg and "secret" not in status.msg
+
+
 def test_triton_dies_and_comes_back(start_triton: Any, start_gateway: StartGateway) -> None:
     """A stream outlives the server behind it: unanswered requests fail, later ones work.
 

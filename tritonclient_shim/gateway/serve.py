@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from tritonclient_shim.gateway.access import Access
+from tritonclient_shim.gateway.greeting import greet
 from tritonclient_shim.gateway.grpc_service import open_server
 from tritonclient_shim.gateway.http_service import HttpService, open_runner
 from tritonclient_shim.gateway.options import Address, Options
@@ -66,6 +67,8 @@ async def _open(options: Options, stack: AsyncExitStack) -> Bound:
     runner, http_port = await open_runner(options, service)
     stack.push_async_callback(_stop, runner, server, options.grace)
     server.start()
+    asked = [over_grpc] if over_http is over_grpc else [over_grpc, over_http]
+    asyncio.get_running_loop().call_soon(greet, asked)  # runs when the start has been announced
     return Bound(Address(options.http.host, http_port), Address(options.grpc.host, grpc_port))
 
 

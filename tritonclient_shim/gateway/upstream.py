@@ -6,9 +6,14 @@ import logging
 import time
 from typing import Any, Callable, TypeVar
 
-from tritonclient_shim.errors import InferenceServerException, ServerFault
+from tritonclient_shim.errors import (
+    Fault,
+    InferenceServerException,
+    ServerFault,
+    TransportFault,
+)
 from tritonclient_shim.ids import next_request_id
-from tritonclient_shim.model import Endpoint
+from tritonclient_shim.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
 from tritonclient_shim.service.control import ControlService
@@ -22,6 +27,8 @@ log = logging.getLogger("tritonclient_shim.gateway")
 #: Seconds for which model configurations and labels are believed. Models may be reloaded
 #: through another gateway, or behind the back of all.
 BELIEVED = 30.0
+
+NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
 
 
 class _Session(ServerSession):
@@ -128,8 +135,30 @@ class Upstream:
             return request_status_pb2.INTERNAL, text, 0
         if isinstance(error.__cause__, ServerFault):  # with a code that v1 did not have
             return request_status_pb2.UNKNOWN, error.message() or "", error.request_id()
-        where = self._session.endpoint.address
+        where = self._address
         text = (
             f"no answer from the inference server behind this gateway, {where}: {error.message()}"
         )
         return request_status_pb2.UNAVAILABLE, text, 0
+
+    @property
+    def _address(self) -> str:
+        """The server's address as clients and logs may see it: without user and password."""
+        return self._session.endpoint.address.rpartition("@")[2]
+
+    @property
+    def where(self) -> str:
+        """Address and protocol, for the log."""
+        return f"{self._address} ({NAMES[self._session.endpoint.protocol]})"
+
+    def silence(self) -> str:
+        """Why the server does not say who it is; '' when it does, or refuses to."""
+        try:
+            self.backend.server_metadata()
+        except ServerFault:
+            return ""
+        except TransportFault as fault:
+            return fault.message
+        except Fault:
+            return "whoever answers is no v2 inference server"
+        return ""
