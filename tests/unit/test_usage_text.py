@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tritonclient_shim.notice.registry import ENTRIES
-from tritonclient_shim.usage import text
+from tritonclient_shim.usage import markdown, text
 from tritonclient_shim.usage.rows import Row, summary
 
 ROWS = [
@@ -39,6 +39,30 @@ def test_plain_text_is_grouped_by_id() -> None:
     assert [line[:5] for line in lines if line.startswith("TS")] == ["TS050", "TS051"]
     start = lines.index("TS051  tensorrtserver.api.InferContext.run")
     assert lines[start + 3 : start + 5] == ["       b.py:7  2 times", "       a.py:4  1000 times"]
+
+
+def test_totals_by_id() -> None:
+    """After the places, a line per id: the old call, how often it ran, at how many places."""
+    expected = [
+        "  id     legacy symbol                          calls  places",
+        "  TS050  tensorrtserver.api.InferContext            1       1",
+        "  TS051  tensorrtserver.api.InferContext.run     1002       2",
+        "",
+        summary(ROWS),
+    ]
+    for shown in (text.render(ROWS), text.render_for_terminal(ROWS, 100)):
+        lines = shown.splitlines()
+        start = lines.index(expected[1]) - 1
+        assert lines[start : start + 5] == expected
+    assert "| [TS051](migration_guide.md#" in markdown.render(ROWS)
+    assert "tensorrtserver.api.InferContext.run | 1002 | 2 |" in markdown.render(ROWS)
+
+
+def test_totals_of_what_was_not_run() -> None:
+    """``scan`` has places and no calls; without a use there are no totals."""
+    lines = text.render([Row(ENTRIES["TS051"], "a.py", 4)]).splitlines()
+    assert "  TS051  tensorrtserver.api.InferContext.run                1" in lines
+    assert "places" not in text.render([]) + markdown.render([])
 
 
 def test_summary_counts_places_and_symbols() -> None:

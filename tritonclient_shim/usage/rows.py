@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Mapping
+from itertools import groupby
+from typing import Any, Mapping, NamedTuple
 
 from tritonclient_shim.notice.entry import Entry
 from tritonclient_shim.notice.registry import ENTRIES
@@ -62,6 +63,36 @@ def relative(path: str) -> str:
     """The path from the working directory when it lies below it."""
     here = os.getcwd() + os.sep
     return path[len(here) :] if path.startswith(here) else path
+
+
+class Total(NamedTuple):
+    """All uses of one symbol or habit. ``calls`` is None where nothing ran."""
+
+    entry: Entry
+    calls: int | None
+    places: int
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """Id, symbol, calls and places, as text."""
+        calls = "" if self.calls is None else str(self.calls)
+        return (self.entry.id, self.entry.symbol, calls, str(self.places))
+
+
+def grouped(found: list[Row]) -> list[list[Row]]:
+    """The rows of each id together, ids in order."""
+    ordered = sorted(found, key=lambda row: row.entry.id)
+    return [list(group) for _, group in groupby(ordered, key=lambda row: row.entry.id)]
+
+
+def totals(found: list[Row]) -> list[Total]:
+    """One total per id, ids in order."""
+    return [Total(group[0].entry, _calls(group), len(group)) for group in grouped(found)]
+
+
+def _calls(group: list[Row]) -> int | None:
+    counts = [row.count for row in group if row.count is not None]
+    return sum(counts) if counts else None
 
 
 def summary(found: list[Row]) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import io
-from itertools import groupby
 
-from tritonclient_shim.usage.rows import Row, summary
+from tritonclient_shim.usage.rows import Row, grouped, summary, totals
 
 HEADINGS = ("id", "legacy symbol", "where", "calls", "instead", "migration")
+TOTALS = ("id", "legacy symbol", "calls", "places")
 
 
 def render(found: list[Row], title: str = "Legacy API in use") -> str:
-    """Plain text: what is used, what to write instead, and every place."""
+    """Plain text: what is used, what to write instead, and every place; then the totals."""
     groups = [line for group in grouped(found) for line in _paragraph(group)]
-    return "\n".join([title, "", *groups, summary(found), *_next(found), ""])
+    return "\n".join([title, "", *groups, *_totals(found), summary(found), *_next(found), ""])
 
 
 def render_for_terminal(found: list[Row], width: int, title: str = "Legacy API in use") -> str:
@@ -30,13 +30,7 @@ def render_for_terminal(found: list[Row], width: int, title: str = "Legacy API i
         table.add_row(*cells(row))
     stream = io.StringIO()
     Console(file=stream, width=max(width, 80), markup=False, highlight=False).print(table)
-    return "\n".join([stream.getvalue(), summary(found), *_next(found), ""])
-
-
-def grouped(found: list[Row]) -> list[list[Row]]:
-    """The rows of each id together, ids in order."""
-    ordered = sorted(found, key=lambda row: row.entry.id)
-    return [list(group) for _, group in groupby(ordered, key=lambda row: row.entry.id)]
+    return "\n".join([stream.getvalue(), *_totals(found), summary(found), *_next(found), ""])
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -59,6 +53,16 @@ def _paragraph(group: list[Row]) -> list[str]:
         *places,
         "",
     ]
+
+
+def _totals(found: list[Row]) -> list[str]:
+    """A line per id, in columns, and a blank one."""
+    if not found:
+        return []
+    lines = [TOTALS, *(one.cells for one in totals(found))]
+    width = max(len(line[1]) for line in lines)
+    columns = [f"  {id:<5}  {name:<{width}}  {a:>7}  {b:>6}" for id, name, a, b in lines]
+    return [*columns, ""]
 
 
 def _times(count: int) -> str:
