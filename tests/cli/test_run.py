@@ -161,6 +161,37 @@ def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_python_2_is_told(tmp_path: Path) -> None:
+    """A script in Python 2: where, what, and the two ways on; nothing has run, status 2."""
+    (tmp_path / "old.py").write_text("import sys\nprint(1)\nprint 'two'\n")
+    done = shim(tmp_path, "run", "old.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "run: old.py:3: a print statement, which is Python 2; expected Python 3" in done.stderr
+    assert "2to3 -w old.py" in done.stderr and "gateway" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_import_in_python_2_is_told(tmp_path: Path) -> None:
+    """The same for what a script imports, with the traceback that leads to the import."""
+    (tmp_path / "helper.py").write_text("raise ValueError, 'no'\n")
+    (tmp_path / "script.py").write_text("print(1)\nimport helper\n")
+    done = shim(tmp_path, "run", "script.py")
+    assert (done.returncode, done.stdout) == (1, "1\n")
+    assert "helper.py:1: 'raise error, text', which is Python 2" in done.stderr
+    assert 'script.py", line 2' in done.stderr
+
+
+@pytest.mark.parametrize("text", ["x = (1,\n", "eval(\"print 'a'\")\n"])
+def test_other_syntax_errors_are_pythons(tmp_path: Path, text: str) -> None:
+    """A slip in Python 3, or in what a script evaluates, ends as without the runner."""
+    (tmp_path / "script.py").write_text(text)
+    done = shim(tmp_path, "run", "script.py")
+    assert done.returncode == 1
+    assert "Python 2" not in done.stderr
+    assert "Traceback" in done.stderr and 'script.py", line 1' in done.stderr
+    assert "SyntaxError: " in done.stderr.splitlines()[-1]
+
+
 def test_future_utils_without_the_distribution(tmp_path: Path) -> None:
     """Where ``future`` is missing, a stand-in has what scripts take from it."""
     (tmp_path / "future.py").write_text("raise ImportError('as if it were missing')\n")

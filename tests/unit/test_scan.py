@@ -212,6 +212,16 @@ def test_one_bad_file_does_not_hide_the_others(
     assert [use["id"] for use in json.loads(capsys.readouterr().out)["uses"]] == ["TS001"]
 
 
+def test_python_2_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A source of Python 2 cannot be parsed: line, what of it, and how it can be scanned."""
+    path = tmp_path / "script.py"
+    path.write_text(STAR + "print 'old'\n")
+    assert main(["scan", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert "script.py: line 2: a print statement, which is Python 2; expected Python 3" in told
+    assert "scan a copy made by 2to3" in told
+
+
 def test_only_some_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--only limits what is looked for, and refuses ids that do not exist."""
     path = tmp_path / "script.py"

@@ -11,6 +11,11 @@ import os
 import sys
 
 _ALL = ("numpy", "async", "future")
+_REMEDY = (
+    "Convert it with 2to3 -w {path} or futurize -w {path} (both need Python 3.12 or older, and "
+    "keep the old API as it is); or leave it with its Python 2 and old client, and have them call "
+    "a tritonclient-shim gateway in front of Triton"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +51,28 @@ def run(arguments: argparse.Namespace) -> int:
         return _fail(f"there is no script {what[0]!r} in {os.getcwd()}; check name and folder")
     _report(getattr(arguments, "report", ""))
     restore.everything(arguments.restore)
-    how(what, "async" in arguments.restore)
+    try:
+        how(what, "async" in arguments.restore)
+    except SyntaxError as error:
+        told = _told(error)
+        if not told or error.filename != what[0]:  # of an import: the traceback says of which
+            raise
+        return 2
     return 0
+
+
+def _told(error: SyntaxError) -> bool:
+    """Say what to do with a file of Python 2; False for any other error."""
+    from tritonclient_shim.migrate import python2
+
+    feature = python2.feature(error)
+    if not feature or not os.path.isfile(error.filename or ""):
+        return False
+    _fail(
+        f"{error.filename}:{error.lineno}: {feature}, which is Python 2; expected Python 3. "
+        + _REMEDY.format(path=error.filename)
+    )
+    return True
 
 
 def _fail(text: str) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
 from tritonclient_shim.migrate.async_names import rewritten
+from tritonclient_shim.migrate.python2 import feature
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 _ENDINGS = (".py", ".pyw", ".ipynb")
@@ -69,9 +70,11 @@ def read(path: str) -> Piece:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, SyntaxError) and error.lineno:
-        return f"line {error.lineno}: {error.msg}"
-    return str(error)
+    if not isinstance(error, SyntaxError) or not error.lineno:
+        return str(error)
+    old = feature(error)
+    told = f"{old}, which is Python 2; expected Python 3: scan a copy made by 2to3 or futurize"
+    return f"line {error.lineno}: {told if old else error.msg}"
 
 
 def _piece(path: str, text: str, **more: Any) -> Piece:
