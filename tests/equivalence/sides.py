@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import uuid
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Dict, Iterable, Mapping, NamedTuple
 
 import paths  # noqa: F401  (the next two are found through it)
@@ -74,21 +76,28 @@ class Side(NamedTuple):
 
 
 def _end_of(command: list[str], variables: Mapping[str, str], limit: float) -> tuple[str, str]:
-    try:
-        done = subprocess.run(
+    """How a process ends, and its last words. What it leaves running ends with it."""
+    with TemporaryFile() as output:  # a pipe ends with the last process that has it
+        process = subprocess.Popen(
             command,
             env=dict(variables),
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
-            timeout=limit,
-            check=False,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        return "hangs", ""
-    text = done.stdout.decode("utf-8", "replace")[-2000:]
-    if done.returncode < 0:
-        return signal.Signals(-done.returncode).name, text
-    return f"exit status {done.returncode}", text
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return "hangs", ""
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")[-2000:]
+    if process.returncode < 0:
+        return signal.Signals(-process.returncode).name, text
+    return f"exit status {process.returncode}", text
 
 
 def genuine(oracle: OracleEnvironment, gateway: Gateway) -> Side:
