@@ -1,0 +1,65 @@
+"""Requests large enough for grpcio not to keep them, on a real server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from testbed import TritonServer
+from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.backends.grpc_connection import LARGE, connect, route_to
+from tritonclient_shim.backends.grpc_framing import decode_reply, encode_request
+from tritonclient_shim.errors import ServerFault, TransportFault
+from tritonclient_shim.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
+from tritonclient_shim.settings import Settings
+
+VALUES = np.arange(LARGE // 4 + 1, dtype=np.float32)
+
+
+def call(model: str = "identity_fp32", values: Any = VALUES) -> InferCall:
+    """All of ``values`` in one row."""
+    tensor = TensorIn("INPUT0", "FP32", (1, values.size), (values,), values.nbytes)
+    return InferCall(model, "", (tensor,), (OutputSpec("OUTPUT0"),), "one")
+
+
+def test_it_is_answered_like_any_other(triton: TritonServer) -> None:
+    """A large request arrives whole, and its reply comes with id and data."""
+    reply = open_backend(Endpoint(GRPC, triton.grpc)).infer(call())
+    assert reply.request_id == "one"
+    assert np.array_equal(np.frombuffer(reply.outputs[0].data, np.float32), VALUES)
+
+
+@pytest.mark.parametrize(("values", "kept"), [(VALUES, 0), (VALUES[:4], 1)])
+def test_it_is_let_go(triton: TritonServer, values: Any, kept: int) -> None:
+    """A large request is taken out of its list, so that nothing keeps it while the server works."""
+    request = [encode_request(call(values=values))]
+    reply = decode_reply(connect(route_to(Endpoint(GRPC, triton.grpc))).exchange(request))
+    assert np.array_equal(np.frombuffer(reply.outputs[0].data, np.float32), values)
+    assert len(request) == kept
+
+
+def test_refusals_are_the_same(triton: TritonServer) -> None:
+    """A refused large request ends with the server's words and code."""
+    backend = open_backend(Endpoint(GRPC, triton.grpc))
+    seen = []
+    for values in (VALUES, VALUES[:4]):
+        with pytest.raises(ServerFault) as caught:
+            backend.infer(call("nobody", values))
+        seen.append((caught.value.message, caught.value.code, caught.value.status))
+    assert seen[0] == seen[1]
+
+
+def test_the_time_limit_holds(triton: TritonServer) -> None:
+    """network_timeout ends a large request as it ends any other."""
+    backend = open_backend(Endpoint(GRPC, triton.grpc), (), Settings(network_timeout=0.001))
+    with pytest.raises(TransportFault, match="Deadline Exceeded"):
+        backend.infer(call())
+
+
+def test_nobody_there() -> None:
+    """A large request to a port nobody listens on fails in v1's words."""
+    with pytest.raises(TransportFault) as caught:
+        open_backend(Endpoint(GRPC, "127.0.0.1:1")).infer(call())
+    assert caught.value.message == "GRPC client failed: 14: Connect Failed"
