@@ -221,7 +221,8 @@ class InferSession(ServerSession):
             call = self._lower(made)
         except Fault as fault:
             return sent, fault
-        self._plans.keep(key, plans.plan_for(profile, inputs, options, made, call))
+        if key is not None:
+            self._plans.keep(key, plans.plan_for(profile, inputs, options, made, call))
         return sent, call
 
     def _correlation(self, given: int) -> int:

@@ -73,8 +73,11 @@ class Plans:
     ) -> tuple[Hashable, tuple[Plan, Tensors] | None]:
         """A request's key, and the plan it is one of with its tensors, if there is one.
 
-        The key is None when there can be no plan for such a request.
+        The key is None when there can be no plan for such a request. v1 took anything with
+        ``items`` (v1 §3.3); plans are for plain dicts.
         """
+        if type(inputs) is not dict or type(outputs) is not dict:
+            return None, None
         try:
             key = key_of(inputs, outputs, batch_size)
             plan = self._known.get(key)
@@ -84,8 +87,8 @@ class Plans:
         return key, None if plan is None or made is None else (plan, made)
 
     def keep(self, key: Hashable, plan: Plan | None) -> None:
-        """Remember the plan under its key; without one or the other there is nothing to keep."""
-        if key is None or plan is None:
+        """Remember the plan under its key, if there is one."""
+        if plan is None:
             return
         if len(self._known) >= MOST:
             self._known.clear()
