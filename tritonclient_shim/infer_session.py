@@ -191,6 +191,8 @@ class InferSession(ServerSession):
             return self._by_the_long_way(inputs, outputs, scalars, numbered, key)
         numbers = arguments.numbers(*scalars[1:])
         correlation_id = self._correlation(numbers[1])
+        if not found[0].holds(correlation_id, numbers[0]):
+            return self._by_the_long_way(inputs, outputs, scalars, numbered, key)
         self._shapes.update(found[0].shapes)
         client_id = self._requests.next_id() if numbered else 0
         options, made, call = plans.filled(*found, numbers, correlation_id, client_id)

@@ -196,6 +196,14 @@ def test_labels_cost_one_request(connect: Any, triton: Any) -> None:
     assert inferences(triton, "classify") == before + 4
 
 
+def test_labels_in_a_sequence(connect: Any) -> None:
+    """v1 §4.2, §3.2: labels come with every result, also when the correlation id comes and goes."""
+    context = connect("classify")
+    for given in ({}, {}, {"corr_id": 5}, {}, {"flags": START}, {"corr_id": 6, "flags": END}, {}):
+        (found,) = context.run({"INPUT": [SCORES]}, {"OUTPUT": (CLASS, 1)}, **given)["OUTPUT"]
+        assert found == [(4, 2e8, "l4")]
+
+
 def test_no_labels_cost_nothing(connect: Any, triton: Any) -> None:
     """v2-mapping §1: a model without label file is asked once per call."""
     before = inferences(triton, "classify_nolabels")

@@ -16,7 +16,10 @@ from tritonclient_shim.translate import arguments, lower, plans, request
 ANY = TensorSpec("ANY", "FP32", (-1,))
 FIXED = TensorSpec("FIXED", "INT32", (2, 2))
 TEXT = TensorSpec("TEXT", "BYTES", (1,))
-PROFILE = ModelProfile("m", 4, {"ANY": ANY, "FIXED": FIXED}, {"ANY": ANY, "TEXT": TEXT})
+#: Who classifies it depends on the request.
+LABELLED = TensorSpec("LABELLED", "FP32", (4,), "labels.txt")
+OUTPUT_SPECS = {"ANY": ANY, "TEXT": TEXT, "LABELLED": LABELLED}
+PROFILE = ModelProfile("m", 4, {"ANY": ANY, "FIXED": FIXED}, OUTPUT_SPECS)
 
 # few choices, so that many requests find a plan; most lists are right, some in a single way wrong
 FLOATS = np.arange(4, dtype=np.float32)
@@ -56,7 +59,9 @@ INPUTS = st.one_of(
     st.fixed_dictionaries({"FIXED": SQUARE_LISTS, b"FIXED": SQUARE_LISTS, "ANY": LISTS}),
 )
 FORMS = st.sampled_from([(1,), (1,), (True,), (1.0,), [1], (2, 1), (2, 1.0), (2, True), 2, (3, 1)])
-OUTPUTS = st.dictionaries(st.sampled_from(["ANY", "TEXT", b"ANY", np.str_("ANY")]), FORMS)
+OUTPUTS = st.dictionaries(
+    st.sampled_from(["ANY", "TEXT", "LABELLED", b"ANY", np.str_("ANY")]), FORMS
+)
 NUMBERS = st.sampled_from([0, 0, 1, True, 3, 2**64 + 5, -1, 1.0, None, np.int32(2)])
 SCALARS = st.tuples(
     st.sampled_from([1, 1, 2, 0, True, 1.0, np.int64(1), 9]), NUMBERS, NUMBERS, NUMBERS, NUMBERS
@@ -98,7 +103,7 @@ GOOD = st.tuples(
             {b"FIXED": [SQUARES[0]] * 2, "ANY": [ARRAYS[0], ARRAYS[1]]},
         ]
     ),
-    st.dictionaries(st.sampled_from(["ANY", b"ANY"]), st.sampled_from([(1,), (2, 1)])),
+    st.dictionaries(st.sampled_from(["ANY", b"ANY", "LABELLED"]), st.sampled_from([(1,), (2, 1)])),
     st.sampled_from([(1, 0, 0, 0, 0), (2, 1, 7, 1, 1)]),
 )
 
@@ -126,6 +131,8 @@ def test_the_second_request_of_a_plan(first: Any, other: Any, changes: set[int])
         assert str(caught.value) == str(expected)
         return
     numbers = arguments.numbers(*second[2][1:])
+    if not found[0].holds(numbers[1], numbers[0]):
+        return
     made = plans.filled(*found, numbers, numbers[1], 7)
     assert told((*made, found[0].shapes)) == told(expected)
 
@@ -154,6 +161,19 @@ def test_many_kinds_of_requests() -> None:
     for number in range(plans.MOST + 3):
         known.keep(number, plan)
     assert len(known) == 3
+
+
+@pytest.mark.parametrize("before", [(0, 0), (0, 7), (1, 0)])
+def test_a_sequence_in_between(before: tuple[int, int]) -> None:
+    """v1 §4.2: a plan for classes does not outlive who classifies: the server in a sequence."""
+    inputs, scalars = {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, (1, *before, 0, 0)
+    for form, always in (((2, 1), False), ((1,), True)):
+        made = long_way(inputs, {"LABELLED": form}, scalars)
+        plan = plans.plan_for(PROFILE, inputs, *made[:3])
+        assert plan is not None
+        for flags, correlation_id in [(0, 0), (0, 7), (2, 0), (2, 7)]:
+            sequence = bool(flags or correlation_id)
+            assert plan.holds(correlation_id, flags) == (always or sequence == any(before))
 
 
 def test_classes_keep_the_data() -> None:

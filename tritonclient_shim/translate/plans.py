@@ -24,7 +24,7 @@ from tritonclient_shim.model import (
     V1Input,
     V1Request,
 )
-from tritonclient_shim.translate import arguments
+from tritonclient_shim.translate import arguments, lower
 from tritonclient_shim.translate.request import Options
 
 Tensors = Tuple[TensorIn, ...]
@@ -57,6 +57,15 @@ class Plan(NamedTuple):
     request: V1Request  # without inputs
     call: InferCall  # without inputs
     classes: bool  # are any asked for?
+    sequence: bool | None  # for requests with, or without, correlation id or flags; None: both
+
+    def holds(self, correlation_id: int, flags: int) -> bool:
+        """Is it for requests with these, too?
+
+        They decide who classifies an output that has labels, the server or this client; see
+        :func:`~tritonclient_shim.translate.lower.server_classifies`.
+        """
+        return self.sequence is None or self.sequence == bool(correlation_id or flags)
 
 
 class Plans:
@@ -166,13 +175,15 @@ def plan_for(
             return None
         planned.append(item)
     form = CallForm()
+    classes = any(item.class_count for item in request.outputs)
     return Plan(
         tuple(planned),
         {item.tensor.name: item.dims for item in planned},
         options,
         request._replace(inputs=()),
         call._replace(inputs=(), form=form),
-        any(item.class_count for item in request.outputs),
+        classes,
+        lower.stateful(profile, request) if classes and not profile.stateful else None,
     )
 
 
