@@ -138,3 +138,32 @@ def test_an_http_reply_that_is_cut_short() -> None:
     assert http_framing.parse_response(body, length, form).form is form.reply
     with pytest.raises(ValueError, match="output 'a'"):
         http_framing.parse_response(body[:-1], length, form)
+
+
+class ChangingForm(CallForm):
+    """A form that other threads change all the time: every look finds another reply."""
+
+    def __init__(self, *replies: Any) -> None:
+        object.__setattr__(self, "replies", replies)
+        super().__init__()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name != "reply":
+            return super().__getattribute__(name)
+        first, *others = self.replies
+        self.replies = (*others, first)
+        return first
+
+
+def test_threads_that_share_a_form() -> None:
+    """A reply is read by the form it was compared with, whatever other threads learn."""
+    bodies = [
+        http_body([("a", "UINT8", (size,), bytes([size]) * size)], "m", "1", "") for size in (2, 3)
+    ]
+    replies = [http_framing.parse_response(*body, form=CallForm()).form for body in bodies]
+    for body in bodies:
+        for known in (replies, replies[::-1]):
+            reply = http_framing.parse_response(*body, form=ChangingForm(*known))
+            assert described(lambda read=reply: read) == described(
+                lambda given=body: http_framing.parse_response(*given)
+            )

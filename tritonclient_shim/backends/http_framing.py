@@ -116,8 +116,9 @@ def parse_response(
     view = memoryview(body)
     length = len(view) if header_length is None else int(header_length)
     head = bytes(view[:length])
-    if form is not None and form.reply is not None and form.reply.head == head:
-        return _recognised(form.reply, view, length)
+    known = None if form is None else form.reply  # looked at once: another thread may change it
+    if known is not None and known.head == head:
+        return _recognised(known, view, length)
     header = json.loads(head)
     outputs = tuple(_tensors(header.get("outputs", ()), view, length))
     version = str(header.get("model_version", ""))
