@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from queue import Queue
 from typing import Any
@@ -258,3 +259,15 @@ def test_closing_wakes_waiting_senders(close: Any) -> None:
     close(box)
     assert errors.get(timeout=5) == "Stream has been closed."
     assert list(box) == ([b"xx"] if close is Outbox.finish else [])
+
+
+def test_an_abandoned_outbox_is_empty() -> None:
+    """What waits when a stream breaks is let go, though the context keeps its broken stream."""
+    box, body = Outbox(), bytes(100)
+    before = sys.getrefcount(body)
+    for _ in range(3):
+        box.put(body, wait=True)
+    assert sys.getrefcount(body) > before
+    box.abandon()
+    assert sys.getrefcount(body) == before
+    assert list(box) == []

@@ -7,7 +7,8 @@ exiting (v2-mapping §4, §10), so this one works on the channel.
 from __future__ import annotations
 
 import threading
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any, Callable
 
 import grpc
@@ -79,9 +80,13 @@ class Outbox:
             self._changed.notify_all()
 
     def abandon(self) -> None:
-        """Accept nothing more and forget what waits."""
+        """Accept nothing more and forget what waits: a broken stream's context may live on."""
         self._abandoned = True
         self.finish()
+        with suppress(Empty):
+            while True:
+                self._messages.get_nowait()
+        self._messages.put(None)
 
     def __iter__(self) -> Outbox:
         return self
