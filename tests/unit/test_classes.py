@@ -164,6 +164,45 @@ def test_best_is_the_sort(rows: Any, count: int) -> None:
     assert np.array_equal(rows, before, equal_nan=rows.dtype.kind == "f")
 
 
+DTYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8"]
+
+
+def lowest_first(dtype: str) -> list[Any]:
+    """Numbers at which a search for the largest can go astray, and some ordinary ones."""
+    if np.dtype(dtype).kind == "f":
+        least = np.finfo(dtype).min
+        return [-math.inf, math.nan, math.inf, least, -least, 0.0, -0.0, *range(-4, 5)]
+    limits = np.iinfo(dtype)
+    return [int(limits.min), int(limits.min) + 1, int(limits.max), *range(7)]
+
+
+@given(st.data(), st.sampled_from(DTYPES))
+def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
+    """v1 §4.2: the same with -inf, NaN and the lowest integer among the best, at either way's
+    counts and at the length of the row."""
+    length = data.draw(st.sampled_from([1, 2, 5, classes.FEW - 1, classes.FEW, 40]))
+    few = data.draw(st.lists(st.sampled_from(lowest_first(dtype)), min_size=1, max_size=4))
+    ordinary = np.random.default_rng(data.draw(st.integers(0, 9))).permutation(length) + 1
+    scores = ordinary.astype(dtype)
+    for place in data.draw(st.lists(st.integers(0, length - 1), max_size=3)):
+        scores[place] = few[place % len(few)]
+    rows = np.array([scores, scores[::-1], ordinary.astype(dtype)])
+    expected = [introsort.descending(row) for row in rows.tolist()]
+    for count in {1, 2, classes.FEW - 1, classes.FEW, max(1, length - 1), length, length + 1}:
+        assert classes.best(rows, count).tolist() == [order[:count] for order in expected]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_the_lowest_of_all_numbers(dtype: str, count: int) -> None:
+    """v1 §4.2: entries of which several have the lowest score there is are found once each."""
+    lowest = lowest_first(dtype)[0]
+    rows = np.array([[lowest, 3, lowest, lowest], [lowest] * 4, [1, lowest, 2, 3]], dtype)
+    expected = [introsort.descending(row)[:count] for row in rows.tolist()]
+    assert classes.best(rows, count).tolist() == expected
+    assert [sorted(order) for order in classes.best(rows, 4).tolist()] == [[0, 1, 2, 3]] * 3
+
+
 def test_read_only_scores() -> None:
     """v1 §4.2: scores are views on a received message; they are not written to."""
     rows = np.frombuffer(np.arange(20, dtype="f4").tobytes(), "f4").reshape(2, 10)
