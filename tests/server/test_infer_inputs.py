@@ -65,6 +65,13 @@ def test_list_or_tuple(connect: Any, kind: Any) -> None:
     assert [entry.tolist() for entry in results["OUTPUT0"]] == [SUM, (2 * (RAMP + 1)).tolist()]
 
 
+def test_tuple_after_an_array(connect: Any) -> None:
+    """v1 §3.3 value: a tuple passed the check of types, and failed when asked for its size."""
+    context = connect("simple")
+    with pytest.raises(AttributeError, match="^'tuple' object has no attribute 'size'$"):
+        context.run({"INPUT0": [RAMP, ()], "INPUT1": [RAMP] * 2}, BOTH, 2)
+
+
 def test_subclass_of_list(connect: Any) -> None:
     """v1 §3.3 value: subclasses of list are lists."""
 

@@ -58,6 +58,8 @@ def byte_size_of_one(spec: TensorSpec, shape: tuple[int, ...]) -> int | None:
 def plain_chunks(arrays: Any, expected: int | None) -> tuple[Buffer, ...] | None:
     """Arrays that are chunks as they are, each of ``expected`` bytes; None if one is not."""
     for array in arrays:
+        if not isinstance(array, np.ndarray):  # a tuple, see check_input_type; array_chunk refuses
+            return None
         plain = array.dtype.kind in _BUFFERS and array.flags.c_contiguous
         if not plain or array.nbytes != expected:
             return None
