@@ -1,7 +1,6 @@
 """Random arguments of run() and async_run(), legal and illegal, for Python 3.6."""
 
 import random
-from collections import OrderedDict
 
 import numpy as np
 from recorder import CLASS, END, RAW, START, objects
@@ -37,6 +36,8 @@ MODELS = {
     "classify_nobatch": ([("INPUT", FLOAT, [10])], ["OUTPUT"], 1),
     "classify_int32": ([("INPUT", INT, [10])], ["OUTPUT"], 8),
     "classify_fp64": ([("INPUT", "float64", [10])], ["OUTPUT"], 8),
+    "classify_nolabels": ([("INPUT", FLOAT, [10])], ["OUTPUT"], 8),
+    "classify_variable": ([("INPUT", FLOAT, [ANY])], ["OUTPUT"], 8),
     "ensemble_simple": ([("INPUT0", INT, [16]), ("INPUT1", INT, [16])], ["OUTPUT0"], 8),
     "ensemble_classify": ([("INPUT", FLOAT, [10])], ["OUTPUT"], 8),
     "multi_version": ([("INPUT0", FLOAT, [1])], ["OUTPUT0"], 8),
@@ -110,7 +111,7 @@ class Arguments:
 
     def inputs(self, batch, good):
         """Inputs of the context's model for a batch, perhaps with one thing wrong."""
-        dice, found = self.dice, OrderedDict()
+        dice, found = self.dice, {}
         rows, _, _ = MODELS[self.model]
         broken = None if good else dice.pick([row[0] for row in rows])
         for name, kind, dims in dice.mixed(rows):
@@ -148,7 +149,7 @@ class Arguments:
         names = dice.mixed(MODELS[self.model][1])
         if dice.chance(0.3):
             names = names[:1]
-        found = OrderedDict((name, self.form()) for name in names)
+        found = {name: self.form() for name in names}
         if good:
             return {} if dice.chance(0.05) else found
         odd = dice.below(5)

@@ -4,23 +4,25 @@ What v1 leaves undefined is left out: inputs that are missing, calls on a closed
 """
 
 import threading
-from collections import OrderedDict
 
 import numpy as np
 from arguments import MODELS, Arguments, Dice
 from recorder import END, RAW, START, WAIT
+from repeats import Repeats
 
 import tensorrtserver.shared_memory as shm
 
 STEPS = 14
+LONG = 40  # steps of every fifth program
 
 
-class Program(Arguments):
+class Program(Arguments, Repeats):
     """One program: a context at a time, and steps on it."""
 
     def __init__(self, see, seed):
         self.see, self.dice, self.seed = see, Dice(seed), seed
         self.handles, self.number, self.requests = {}, 0, []
+        self.made = []  # requests of this context to make again, and whether they were answered
         self.model, self.ctx = "simple", see.open("simple")
         self.control = see.of("SharedMemoryControlContext")
 
@@ -29,6 +31,7 @@ class Program(Arguments):
             [self.construct] * 3
             + [self.run] * 8
             + [self.async_run] * 2
+            + [self.repeat] * 8
             + [
                 self.fetch,
                 self.shared,
@@ -40,7 +43,8 @@ class Program(Arguments):
             ]
         )
         try:
-            for self.number in range(STEPS):
+            count = LONG if self.seed % 5 == 4 else STEPS
+            for self.number in range(count):
                 self.dice.pick(steps)()
         finally:
             self.clean()
@@ -70,7 +74,7 @@ class Program(Arguments):
             ctx = self.see.open(name, **more)
         except Exception as error:
             self.see.note(self.label(f"refused {name!r}"), self.see.refusal(error))
-            self.model, self.ctx = "simple", self.see.open("simple")
+            self.model, self.ctx, self.made = "simple", self.see.open("simple"), []
             return
         self.forget()
         if isinstance(name, bytes):
@@ -82,16 +86,52 @@ class Program(Arguments):
         """Wait for requests that are on their way."""
         for done, _ in self.requests:
             done.wait(WAIT)
-        self.requests = []
+        self.requests, self.made = [], []
 
-    def run(self):
-        inputs, outputs, more = self.arguments()
-        self.see.run(self.label("run"), self.ctx, inputs, outputs, **more)
+    def run(self, request=None):
+        inputs, outputs, more = request or self.arguments()
+        value = self.see.run(self.label("run"), self.ctx, inputs, outputs, **more)
+        if request is None and (value is not None or self.dice.chance(0.2)):
+            self.made.append(((inputs, outputs, more), value is not None))
 
-    def async_run(self):
-        inputs, outputs, more = self.arguments()
-        done, ids = threading.Event(), []
+    def repeat(self):
+        """Several requests that are like an earlier one of this context."""
+        if not self.made:
+            self.run()
+            return
+        earlier = self.dice.pick(self.made)
+        for _ in range(1 + self.dice.below(6)):
+            if self.dice.chance(0.1):
+                earlier = self.dice.pick(self.made)
+            self.dice.pick([self.run] * 6 + [self.async_run, self.handed_over])(self.again(earlier))
+        if self.model != "sequence_sum" and self.dice.chance(0.25):
+            count = 2 + self.dice.below(3)
+            self.async_run(*[self.again(earlier, exactly=True) for _ in range(count)])
+
+    def handed_over(self, request):
+        """The request with one input's first array in shared memory, shape given or kept."""
+        inputs, outputs, more = request
+        inputs = dict(inputs)
+        for key, value in inputs.items():
+            first = value[0] if type(value) is list and value else None
+            if type(first) is np.ndarray and first.nbytes and first.dtype.kind not in "OS":
+                inputs[key] = self.placed(first, list(first.shape), first.nbytes)
+                break
+        self.run((inputs, outputs, more))
+
+    def async_run(self, *requests):
+        """Send one request, or several before the first result is fetched."""
         self.see.ids_by_order = False
+        sent = [self.sent(*request) for request in requests or [self.arguments()]]
+        for done, ids in filter(None, sent):
+            self.see.note(self.label("called back"), [done.wait(WAIT), list(ids)])
+            self.requests.append((done, ids))
+            # before other requests: v1 kept the formats of outputs on the context
+            self.see(self.label("fetch"), self.ctx.get_async_run_results, ids[0])
+            self.see.getters(self.label("fetched"), self.ctx)
+
+    def sent(self, inputs, outputs, more):
+        done, ids = threading.Event(), []
 
         def called(context, number):
             ids.append(number)
@@ -102,13 +142,9 @@ class Program(Arguments):
         except Exception as error:
             self.see.note(self.label("async_run"), self.see.refusal(error))
             self.see.getters(self.label("async_run, then"), self.ctx)
-            return
+            return None
         self.see.note(self.label("async_run"), value)
-        self.see.note(self.label("called back"), [done.wait(WAIT), list(ids)])
-        self.requests.append((done, ids))
-        # at once: v1 kept the formats of outputs on the context
-        self.see(self.label("fetch"), self.ctx.get_async_run_results, ids[0])
-        self.see.getters(self.label("fetched"), self.ctx)
+        return done, ids
 
     def fetch(self):
         ids = [number for _, one in self.requests for number in one]
@@ -180,12 +216,10 @@ class Program(Arguments):
             if dice.chance(0.6):
                 array = inputs[name][0]
                 size = max(1, array.nbytes) + dice.pick([0, 0, 0, 0, 4])
-                handle = self.region(f"i{len(self.handles)}", size, not sure or dice.chance(0.8))
-                shm.set_shared_memory_region(handle, [array])
                 odd = not sure and dice.chance(0.2)
                 shape = [1] + list(array.shape) if odd else list(array.shape)
-                inputs[name] = handle if dice.chance(0.4) else (handle, shape)
-        asked = OrderedDict()
+                inputs[name] = self.placed(array, shape, size, not sure or dice.chance(0.8))
+        asked = {}
         for name in dice.mixed(outputs):
             if dice.chance(0.4):
                 asked[name] = (
@@ -199,6 +233,12 @@ class Program(Arguments):
             else:
                 asked[name] = self.form()
         return self.see.run(self.label("shared"), self.ctx, inputs, asked)
+
+    def placed(self, array, shape, size, register=True):
+        """An array in a region of its own: the handle, or the handle and the shape."""
+        handle = self.region(f"i{len(self.handles)}", size, register)
+        shm.set_shared_memory_region(handle, [array])
+        return handle if self.dice.chance(0.4) else (handle, shape)
 
     def region(self, name, size, register):
         full = f"{self.see.token}_{self.seed}_{name}"

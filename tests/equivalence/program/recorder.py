@@ -117,7 +117,7 @@ class Recorder:
 
     def plain(self, value):
         """A value as JSON that keeps its types."""
-        if value is None or isinstance(value, (bool, str)):
+        if value is None or type(value) in (bool, str):
             return value
         if isinstance(value, Id):
             return self._rank(value.number)
