@@ -30,12 +30,26 @@ class Items:
         return self.pairs
 
 
-@pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType, lambda d: Items(*d.items())])
+class Unindexed(Items):
+    """A mapping but for the brackets."""
+
+    def __iter__(self) -> Any:
+        return iter([key for key, _ in self.pairs])
+
+    def values(self) -> list[Any]:
+        return [value for _, value in self.pairs]
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType, Items, Unindexed])
 def test_dict_like(connect: Any, kind: Any) -> None:
-    """v1 §3.3, §3.8: anything with ``items`` will do, for inputs and for outputs."""
-    results = connect("simple").run(kind(add_sub()), kind(BOTH))
-    assert type(results) is dict
-    assert results["OUTPUT0"][0].tolist() == SUM
+    """v1 §3.3, §3.8: anything with ``items`` will do, for inputs and for outputs, every time."""
+    context = connect("simple")
+    for inputs, outputs in ([add_sub(), BOTH],) * 2:
+        if issubclass(kind, Items):
+            inputs, outputs = kind(*inputs.items()), kind(*outputs.items())
+        results = context.run(inputs, outputs)
+        assert type(results) is dict
+        assert results["OUTPUT0"][0].tolist() == SUM
 
 
 @pytest.mark.parametrize("kind", ["list", "NoneType", "str", "tuple"])
