@@ -95,6 +95,18 @@ def test_equal_replies_share_a_form() -> None:
     assert (reply.request_id, len(reply.outputs[0].data)) == ("23", 70_000)
 
 
+def test_replies_with_and_without_an_id_share_a_form() -> None:
+    """Synchronous calls send no id, asynchronous ones do: their replies are of one form."""
+    form = CallForm()
+    known = None
+    for request_id in ("", "7", "", "8"):
+        data = message([("a", "UINT8", (2,), b"12")], "m", "1", request_id).SerializeToString()
+        reply = grpc_framing.decode_reply(data, form=form)
+        assert reply.request_id == request_id
+        known = known or reply.form
+        assert reply.form is known
+
+
 def test_replies_that_keep_changing_are_learned_so_often_only() -> None:
     """A model whose every reply has another shape is not looked at for ever."""
     form = CallForm()

@@ -68,20 +68,24 @@ def learn(form: CallForm, data: bytes, position: int, message: Any) -> ReplyForm
         return None
     form.learned += 1
     view = memoryview(data)[position:]
-    before = after = 0  # where the request id begins, and where it ends
+    before = after = 0  # where the request id is, or would be, and where it ends
     end = len(view)
     for tag, start, _, stop in records(view):
         if tag == _RAW:
             end = start
             break
-        if tag == _ID:
-            before, after = start, stop
+        if tag < _ID and start == after:
+            before = after = stop
+        elif tag == _ID:
+            if start != before:
+                return None
+            after = stop
     tensors = tuple((one.name, one.datatype, tuple(one.shape)) for one in message.outputs)
     form.reply = ReplyForm(
         message.model_name,
         message.model_version,
         tensors,
-        bytes(view[:before] if after else view[:end]),
-        bytes(view[after:end]) if after else b"",
+        bytes(view[:before]),
+        bytes(view[after:end]),
     )
     return form.reply
