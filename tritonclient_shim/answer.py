@@ -52,10 +52,14 @@ class Answer(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """What must be kept of a request until its outcome is read."""
+    """What must be kept of a request until its outcome is read.
+
+    ``options`` and ``request`` may be those of a request of the same plan.
+    """
 
     options: request.Options
     request: V1Request
     request_id: int
+    client_id: int
     started_ns: int
     sent_ns: int = 0

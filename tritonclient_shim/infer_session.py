@@ -139,7 +139,7 @@ class InferSession(ServerSession):
     ) -> int:
         """Send a request and return its client id; validation errors are raised here (v1 §5)."""
         sent, call = self._prepare(inputs, outputs, scalars, numbered=True)
-        client_id, kept = sent.request.id, _kept(sent)
+        client_id, kept = sent.client_id, _kept(sent)
         self._requests.add(client_id, kept, callback)
         done = partial(self._completed, client_id, kept)
         if isinstance(call, Fault):  # v1's server refused it: the fetch tells
@@ -195,9 +195,10 @@ class InferSession(ServerSession):
             return self._by_the_long_way(inputs, outputs, scalars, numbered, key)
         self._shapes.update(found[0].shapes)
         client_id = self._requests.next_id() if numbered else 0
-        options, made, call = plans.filled(*found, numbers, correlation_id, client_id)
+        call = plans.call_of(*found, numbers, correlation_id, client_id)
+        options, made = found[0].options, plans.request_of(*found)
         sent_ns = perf_counter_ns() - started
-        return Sent(options, made, next_request_id(), started, sent_ns), call
+        return Sent(options, made, next_request_id(), client_id, started, sent_ns), call
 
     def _by_the_long_way(
         self,
@@ -218,7 +219,8 @@ class InferSession(ServerSession):
             raise client_error_of(error) from error
         client_id = self._requests.next_id() if numbered else 0
         made = request.build(options, bound, self.model_version, correlation_id, client_id)
-        sent = Sent(options, made, next_request_id(), started, perf_counter_ns() - started)
+        number, sent_ns = next_request_id(), perf_counter_ns() - started
+        sent = Sent(options, made, number, client_id, started, sent_ns)
         try:
             call = self._lower(made)
         except Fault as fault:

@@ -88,12 +88,12 @@ def long_way(inputs: Any, outputs: Any, scalars: Any) -> Any:
 
 
 def told(made: Any) -> Any:
-    """What is to be equal: everything, the arrays as their bytes, keys with their types."""
+    """What is to be equal: the call, the arrays as their bytes; what reading the reply needs."""
     options, v1, call, shapes = made
     keys = [(type(plan.key), plan) for plan in options.outputs]
     tensors = [(one[:3], one.byte_size, [bytes(c) for c in one.chunks]) for one in call.inputs]
-    kept = v1._replace(inputs=()), call._replace(inputs=(), form=None)
-    return options, keys, kept, tensors, shapes
+    needed = v1.model_version, v1.batch_size, v1.outputs, lower.stateful(PROFILE, v1)
+    return options.batch_size, keys, needed, call._replace(inputs=(), form=None), tensors, shapes
 
 
 GOOD = st.tuples(
@@ -133,8 +133,9 @@ def test_the_second_request_of_a_plan(first: Any, other: Any, changes: set[int])
     numbers = arguments.numbers(*second[2][1:])
     if not found[0].holds(numbers[1], numbers[0]):
         return
-    made = plans.filled(*found, numbers, numbers[1], 7)
-    assert told((*made, found[0].shapes)) == told(expected)
+    call = plans.call_of(*found, numbers, numbers[1], 7)
+    kept = found[0].options, plans.request_of(*found), call, found[0].shapes
+    assert told(kept) == told(expected)
 
 
 def planned(inputs: Any, outputs: Any, batch_size: Any = 1) -> Any:
@@ -181,5 +182,5 @@ def test_classes_keep_the_data() -> None:
     inputs = {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}
     for outputs, kept in (({"ANY": (1,)}, 0), ({"ANY": (2, 1)}, 2)):
         plan = planned(inputs, outputs)
-        _, made, _ = plans.filled(plan, plans.tensors(plan, inputs) or (), (0, 0, 0, 0), 0, 0)
+        made = plans.request_of(plan, plans.tensors(plan, inputs) or ())
         assert len(made.inputs) == kept

@@ -36,6 +36,8 @@ def signed64(value: Any, position: int) -> int:
 
 def numbers(flags: Any, corr_id: Any, priority: Any, timeout_us: Any) -> Numbers:
     """Scalar arguments → the numbers that v1's C layer saw (v1 §3.9)."""
+    if type(flags) is type(corr_id) is type(priority) is type(timeout_us) is int:
+        return flags & UINT32, corr_id & UINT64, priority & UINT32, timeout_us & UINT64
     return (
         unsigned(flags, UINT32, 2),
         unsigned(corr_id, UINT64, 4),

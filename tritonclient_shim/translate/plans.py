@@ -53,8 +53,8 @@ class Plan(NamedTuple):
 
     inputs: tuple[PlannedInput, ...]
     shapes: Mapping[str, tuple[int, ...]]  # by input name
-    options: Options
-    request: V1Request  # without inputs
+    options: Options  # numbers are those of the first
+    request: V1Request  # without inputs; numbers are those of the first
     call: InferCall  # without inputs
     classes: bool  # are any asked for?
     sequence: bool | None  # for requests with, or without, correlation id or flags; None: both
@@ -187,43 +187,36 @@ def plan_for(
     )
 
 
-def filled(
+def call_of(
     plan: Plan, made: Tensors, numbers: arguments.Numbers, correlation_id: int, client_id: int
-) -> tuple[Options, V1Request, InferCall]:
-    """A plan, and all that is a request's own → what the long way would have made of it.
+) -> InferCall:
+    """A plan, and all that is a request's own → the call that the long way would have made.
 
-    The input data are in the call alone, unless labels may have to be learned with them.
     ``numbers`` are those of :func:`~tritonclient_shim.translate.arguments.numbers`.
     """
-    flags, own_id, priority, timeout_us = numbers
-    (wanted, batch_size, *_), request, call = plan.options, plan.request, plan.call
-    return (
-        Options(wanted, batch_size, flags, own_id, priority, timeout_us),
-        V1Request(
-            request.model_version,
-            request.batch_size,
-            _bound(plan, made) if plan.classes else (),
-            request.outputs,
-            correlation_id,
-            flags,
-            priority,
-            timeout_us,
-            client_id,
-        ),
-        InferCall(
-            call.model_name,
-            call.model_version,
-            made,
-            call.outputs,
-            str(client_id) if client_id else "",
-            correlation_id,
-            bool(flags & FLAG_SEQUENCE_START),
-            bool(flags & FLAG_SEQUENCE_END),
-            priority,
-            timeout_us,
-            call.form,
-        ),
+    flags, _, priority, timeout_us = numbers
+    call = plan.call
+    return InferCall(
+        call.model_name,
+        call.model_version,
+        made,
+        call.outputs,
+        str(client_id) if client_id else "",
+        correlation_id,
+        bool(flags & FLAG_SEQUENCE_START),
+        bool(flags & FLAG_SEQUENCE_END),
+        priority,
+        timeout_us,
+        call.form,
     )
+
+
+def request_of(plan: Plan, made: Tensors) -> V1Request:
+    """What reading the reply needs of the request: all but its own numbers and ids.
+
+    The input data are there only where labels may have to be learned with them (v1 §4.2).
+    """
+    return plan.request._replace(inputs=_bound(plan, made)) if plan.classes else plan.request
 
 
 def _bound(plan: Plan, made: Tensors) -> tuple[V1Input, ...]:
