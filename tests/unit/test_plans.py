@@ -92,7 +92,8 @@ def told(made: Any) -> Any:
     options, v1, call, shapes = made
     keys = [(type(plan.key), plan) for plan in options.outputs]
     tensors = [(one[:3], one.byte_size, [bytes(c) for c in one.chunks]) for one in call.inputs]
-    needed = v1.model_version, v1.batch_size, v1.outputs, lower.stateful(PROFILE, v1)
+    classes = any(item.class_count for item in v1.outputs)
+    needed = v1.model_version, v1.batch_size, v1.outputs, classes and lower.stateful(PROFILE, v1)
     return options.batch_size, keys, needed, call._replace(inputs=(), form=None), tensors, shapes
 
 
