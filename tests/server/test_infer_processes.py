@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from typing import Any, Callable
 
+import own_interpreter
 import pytest
 from infer_cases import (
     BOTH,
@@ -106,7 +105,6 @@ assert work()
 """
 
 EXIT = """
-import sys
 import numpy as np
 from tensorrtserver.api import *
 KINDS = {'http': (sys.argv[1], 0, False), 'grpc': (sys.argv[2], 1, False),
@@ -136,20 +134,9 @@ LEFT = {
 
 
 def script(text: str, triton: Any, *arguments: str) -> tuple[int, str, str]:
-    """Run ``text`` in an interpreter of its own: its exit status, stdout and stderr."""
+    """Run ``text`` with both addresses, on our packages alone."""
     paths = [ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, "-c", text, triton.http, triton.grpc, *arguments],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(paths),
-            "TRITON_SHIM_WARNINGS": "off",
-        },
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
-    return done.returncode, done.stdout, done.stderr
+    return own_interpreter.script(text, triton.http, triton.grpc, *arguments, paths=paths)
 
 
 @pytest.mark.parametrize("left", LEFT)

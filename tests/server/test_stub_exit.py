@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from own_interpreter import script
 
 #: A thread stopped inside the stream, as any of its own may be. It must not refer to __main__,
 #: which would keep the responses from being dropped at all.
@@ -36,15 +36,4 @@ def test_an_open_stream_does_not_keep_the_interpreter(triton: Any) -> None:
     """A stream dropped when its threads have stopped, one with a lock, is left as it is."""
     paths = [*sys.path, str(Path(__file__).parent)]
     for held in ("free", "held"):
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, triton.grpc, held],
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(paths),
-                "TRITON_SHIM_WARNINGS": "off",
-            },
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
-        assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+        assert script(SCRIPT, triton.grpc, held, paths=paths) == (0, "1\n", "")

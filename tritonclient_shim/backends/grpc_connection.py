@@ -104,12 +104,8 @@ class Connection:
         gRPC keeps the only message of a call until the reply is there. A large one is taken out
         of the list and sent as a stream of one, the same on the wire, which it lets go.
         """
-        body = request[0]
-        if len(body) < LARGE:
-            reply: bytes = self.infer(body)
-        else:
-            del body
-            reply = self._infer_large(_taken_out(request))
+        large = len(request[0]) >= LARGE
+        reply: bytes = self._infer_large(_taken_out(request)) if large else self.infer(request[0])
         return reply
 
     def method(self, name: str, request: Any, response: Any) -> Any:

@@ -20,7 +20,7 @@ LARGE = 64 * 1024
 MOST_LEARNED = 32
 
 _ID = 0x1A  # field 3 of ModelInferResponse, length-delimited
-_RAW = 0x32  # field 6, length-delimited
+RAW_OUTPUT = 0x32  # field 6, length-delimited
 
 
 def recognised(form: CallForm, data: bytes, position: int = 0) -> InferReply | None:
@@ -47,7 +47,7 @@ def _read(known: ReplyForm, data: bytes, position: int) -> InferReply | None:
     position += len(known.tail)
     outputs = []
     for name, datatype, shape in known.tensors:
-        if data[position] != _RAW:
+        if data[position] != RAW_OUTPUT:
             return None
         size = data[position + 1]
         if size > 0x7F:
@@ -71,7 +71,7 @@ def learn(form: CallForm, data: bytes, position: int, message: Any) -> ReplyForm
     before = after = 0  # where the request id is, or would be, and where it ends
     end = len(view)
     for tag, start, _, stop in records(view):
-        if tag == _RAW:
+        if tag == RAW_OUTPUT:
             end = start
             break
         if tag < _ID and start == after:

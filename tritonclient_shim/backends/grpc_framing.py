@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc_errors import StatusCode, in_users_words, server_fault
-from tritonclient_shim.backends.grpc_forms import LARGE, learn, recognised
+from tritonclient_shim.backends.grpc_forms import LARGE, RAW_OUTPUT, learn, recognised
 from tritonclient_shim.backends.wire_names import wire_region_name
 from tritonclient_shim.backends.wire_records import read_varint, take
 from tritonclient_shim.errors import Fault, ForeignFault, TransportFault
@@ -34,7 +34,6 @@ LIMIT = 2**31 - 1
 
 _ID = b"\x1a"  # field 3 of ModelInferRequest, length-delimited
 _RAW_INPUT = b"\x3a"  # field 7 of ModelInferRequest, length-delimited
-_RAW_OUTPUT = 0x32  # field 6 of ModelInferResponse, length-delimited
 _STREAM_REPLY = 0x12  # field 2 of ModelStreamInferResponse, length-delimited
 
 
@@ -248,7 +247,7 @@ def _split_reply(data: Buffer) -> tuple[Any, Sequence[Buffer]]:
     if len(data) < LARGE:
         message = service_pb2.ModelInferResponse.FromString(bytes(data))
         return message, message.raw_output_contents
-    rest, tensors = take(data, _RAW_OUTPUT)
+    rest, tensors = take(data, RAW_OUTPUT)
     return service_pb2.ModelInferResponse.FromString(rest), tensors
 
 
