@@ -37,7 +37,7 @@ def parsed(message_class: Any, content: bytes) -> Any:
     """The bytes of a request → a message of ours; RpcError where no server could read them."""
     try:
         return message_class.FromString(content)
-    except DecodeError as error:
+    except (DecodeError, ValueError) as error:  # the latter by protobuf in pure Python
         raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_READ) from error
 
 
