@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
+from tritonclient_shim import dtypes
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.model import InferCall, ModelProfile, OutputSpec, TensorSpec, V1Request
 from tritonclient_shim.translate import classes, lower
@@ -44,6 +45,7 @@ def _learn(
     asked = lower.lower(profile, request, backend.endpoint.protocol)
     everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
     reply = backend.infer(InferCall(profile.name, version, asked.inputs, everything))
-    data = reply.outputs[0].data
-    rows = classes.from_texts(data or b"", request.batch_size)
+    found = [one.data for one in reply.outputs if one.datatype == dtypes.STRING.v2]
+    # A v2 server without the classification extension answers with the tensor, if with any.
+    rows = classes.from_texts(found[0] or b"", request.batch_size) if found else []
     return classes.labels_by_index(rows[0]) if rows else []

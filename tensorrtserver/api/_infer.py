@@ -231,6 +231,8 @@ class InferContext(AsyncCalls):
     def get_last_request_model_version(self) -> int | None:
         """Version of the model that answered last, None if none (v1 §4.4).
 
+        It is -1, "the latest", where the server's version is no number, such as ``v2.0``.
+
         Deprecated [TS061], see migration_guide.md#what-the-last-request-was. Instead:
         result.get_response().model_version on gRPC,
         result.get_response()["model_version"] over HTTP.

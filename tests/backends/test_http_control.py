@@ -14,7 +14,7 @@ from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.backends.http import HttpBackend, open_backend
 from tritonclient_shim.errors import ForeignFault
-from tritonclient_shim.model import Endpoint
+from tritonclient_shim.model import Endpoint, IndexRow, ModelStatistics
 
 NAME = "a b/c%d:é"
 QUOTED = b"a%20b%2Fc%25d%3A%C3%A9"
@@ -169,7 +169,7 @@ LAZY = """
 import sys
 import tritonclient_shim.backends.http as http
 from tritonclient_shim.errors import ForeignFault
-from tritonclient_shim.model import Endpoint
+from tritonclient_shim.model import Endpoint, IndexRow, ModelStatistics
 backend = http.open_backend(Endpoint("http", "127.0.0.1:1"))
 assert not {"tritonclient.http", "gevent", "grpc"} & set(sys.modules), "imported too early"
 backend.client()
@@ -180,3 +180,22 @@ assert "tritonclient.http" in sys.modules
 def test_tritonclient_http_is_imported_late() -> None:
     """gevent and tritonclient.http come with the first control call, not with the backend."""
     subprocess.run([sys.executable, "-c", LAZY], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def test_rows_of_other_v2_servers() -> None:
+    """A version may be missing, null or a number, a count a text: no Python error comes of it."""
+    row = b'{"name":"m","version":%s,"state":"READY"}'
+    for version, known in ((b"null", ""), (b"2", "2"), (b'"v2.0"', "v2.0")):
+        with answering(http(200, b"[" + row % version + b"]")) as backend:
+            assert backend.repository_index() == (IndexRow("m", known, "READY"),)
+        stats = b'{"model_stats":[{"name":"m","version":%s,"inference_count":"7"}]}' % version
+        with answering(http(200, stats)) as backend:
+            assert backend.statistics("m") == (ModelStatistics("m", known, inference_count=7),)
+
+
+@pytest.mark.parametrize("count", [b"-1", b"18446744073709551616", b'"many"', b"{}"])
+def test_counts_that_are_none(count: bytes) -> None:
+    """What v1's message has no room for is a foreign answer."""
+    stats = b'{"model_stats":[{"name":"m","version":"1","inference_count":%s}]}' % count
+    with answering(http(200, stats)) as backend, pytest.raises(ForeignFault):
+        backend.statistics("m")

@@ -195,3 +195,11 @@ def test_region_names(name: str) -> None:
         chr(n) for n in range(128) if chr(n).isalnum()
     }
     assert user_region_name(wire_region_name(name)) == name
+
+
+@pytest.mark.parametrize(("told", "known"), [("null", ""), ("3", "3"), ('"v2.0"', "v2.0")])
+def test_version_in_another_form(told: str, known: str) -> None:
+    """KServe v2 servers other than Triton may leave the version out, as null, or name it."""
+    text = f'{{"model_name":"m","model_version":{told},"id":null,"outputs":[]}}'.encode()
+    reply = http_framing.parse_response(text, None)
+    assert (reply.model_version, reply.request_id) == (known, "")

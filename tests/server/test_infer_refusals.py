@@ -9,7 +9,7 @@ from typing import Any, Iterator
 import numpy as np
 import pytest
 import tritonclient.utils
-from infer_cases import ONE, RAW, Completions, client_error, fp32, server_error
+from infer_cases import CLASS, ONE, RAW, Completions, client_error, fp32, server_error
 from odd_servers import foreign_server
 
 from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
@@ -122,6 +122,18 @@ def test_http_answer_without_results() -> None:
         with client_error("unable to find result for output 'OUTPUT0'"):
             context.run(fp32(1), ONE)
         assert context.run(fp32(1), {}) == {}
+
+
+def test_labels_of_a_server_without_classification() -> None:
+    """v1 §4.2: a v2 server that tells no classes has no labels; the classes are found here."""
+    labelled = CONFIG.replace(b'"dims":[1]}]}', b'"dims":[3],"label_filename":"labels.txt"}]}')
+    reply = b'{"model_name":"m","model_version":"v2.0","outputs":[%s]}'
+    scores = b'{"name":"OUTPUT0","datatype":"FP32","shape":[1,3],"data":[1,3,2]}'
+    with foreign_server(200, labelled) as foreign, InferContext(foreign.url, 0, "m") as context:
+        foreign.body = reply % scores
+        (found,) = context.run(fp32(1), {"OUTPUT0": (CLASS, 2)})["OUTPUT0"]
+        assert [tuple(one) for one in found] == [(1, 3.0, ""), (2, 2.0, "")]
+        assert context.get_last_request_model_version() == -1
 
 
 def test_headers_go_with_every_request() -> None:

@@ -30,7 +30,9 @@ def test_versions(triton: Any, protocol: int) -> None:
     assert {n: v.ready_state for n, v in versions.version_status.items()} == dict.fromkeys(
         (1, 2, 3), READY
     )
-    assert not any(v.HasField("ready_state_reason") for v in versions.version_status.values())
+    for version in versions.version_status.values():  # set, though there is no reason
+        assert version.HasField("ready_state_reason")
+        assert version.ready_state_reason.message == ""
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +155,26 @@ def test_all_models_have_counts(start_triton: Callable[..., Any], protocol: int)
     models = counted_status(server, protocol, "spare", 2).model_status
     assert models["spare"].version_status[1].infer_stats[2].success.count == 1
     assert len(models["simple"].version_status[1].infer_stats) == 0
+
+
+def test_failures_are_counted_with_the_others(
+    start_triton: Callable[..., Any], protocol: int
+) -> None:
+    """§6.2 failed: under 1, where v2's other counts are: no batch size more than there were."""
+    server = start_triton(["slow"])
+    run(server, protocol, "slow", np.array([0], dtype=np.float32), 1)
+    for _ in range(2):
+        with pytest.raises(InferenceServerException, match="must be non-negative"):
+            run(server, protocol, "slow", np.array([-1], dtype=np.float32), 1)
+    deadline = time.monotonic() + 30
+    while True:
+        version = status_of(server, protocol, "slow").model_status["slow"].version_status[1]
+        if sum(row.failed.count for row in version.infer_stats.values()) == 2:
+            break
+        assert time.monotonic() < deadline, version
+        time.sleep(0.02)
+    assert list(version.infer_stats) == [1]
+    assert version.infer_stats[1].success.count == 1
 
 
 # ------------------------------------------------------------------------------ PyTriton

@@ -184,14 +184,6 @@ def test_closed_channel(triton: Any) -> None:
             act(simple_request())
 
 
-def test_what_is_no_request(stub: Any) -> None:
-    """Anything but a request is gRPC's INTERNAL, as with a generated stub."""
-    for wrong in (None, 5, pb.StatusRequest()):
-        error = error_of(lambda wrong=wrong: stub.Infer(wrong))
-        assert error.code() is Code.INTERNAL
-        assert "Exception serializing request!" in error.details()
-
-
 def test_metadata_and_compression(start_triton: Any) -> None:
     """The user's metadata goes with every call to the server; compression is passed on."""
     secret = "--grpc-restricted-protocol=inference,model-config:secret=yes"

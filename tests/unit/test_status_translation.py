@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,14 +83,16 @@ def test_version_state(state: str, number: int) -> None:
 
 
 def test_reason() -> None:
-    """§6.2 ready_state_reason: the index's reason, unset when there is none."""
+    """§6.2 ready_state_reason: the index's reason; set, and '', when there is none."""
     versions = (
         status_of(IndexRow("m", "1", "UNAVAILABLE", "unloaded"), IndexRow("m", "2", "READY"))
         .model_status["m"]
         .version_status
     )
     assert versions[1].ready_state_reason.message == "unloaded"
-    assert not versions[2].HasField("ready_state_reason")
+    assert versions[2].HasField("ready_state_reason")
+    assert versions[2].ready_state_reason.message == ""
+    assert "ready_state_reason {\n}" in str(versions[2])
 
 
 def test_config_or_name() -> None:
@@ -106,6 +110,33 @@ def test_duplicate_model() -> None:
     """E.12: a model found in two repositories has a row without version, and no version here."""
     status = status_of(IndexRow("m", "", "UNAVAILABLE", "model appears in two or more"))
     assert len(status.model_status["m"].version_status) == 0
+
+
+@pytest.mark.parametrize("version", ["v2.0", "²", "-1", "9223372036854775808", "1" * 5000])
+def test_version_that_is_no_number(version: str) -> None:
+    """A version that v1 has no number for is -1, with its state, reason and counts."""
+    stats = ModelStatistics("m", version, inference_count=3, success=Duration(3, 9))
+    status = status_of(IndexRow("m", version, "UNAVAILABLE", "why"), statistics=(stats,))
+    found = status.model_status["m"].version_status
+    assert list(found) == [-1]
+    assert found[-1].ready_state == pb.MODEL_UNAVAILABLE
+    assert found[-1].ready_state_reason.message == "why"
+    assert (found[-1].model_inference_count, list(found[-1].infer_stats)) == (3, [1])
+
+
+def test_several_versions_that_are_no_numbers() -> None:
+    """They share -1, where a ready version stands for all of them, in any order."""
+    rows = [IndexRow("m", "v1", "UNAVAILABLE"), IndexRow("m", "v2", "READY"), IndexRow("m", "3")]
+    for index in (rows, rows[::-1]):
+        found = status_of(*index).model_status["m"].version_status
+        states = {number: version.ready_state for number, version in found.items()}
+        assert states == {-1: pb.MODEL_READY, 3: pb.MODEL_UNKNOWN}
+
+
+def test_ready_model_without_versions() -> None:
+    """KServe v2 allows models without versions: one that is ready is -1, not missing."""
+    found = status_of(IndexRow("m", "", "READY")).model_status["m"].version_status
+    assert {n: version.ready_state for n, version in found.items()} == {-1: pb.MODEL_READY}
 
 
 def test_counts_of_a_version() -> None:
@@ -151,11 +182,28 @@ def test_merged_requests() -> None:
 
 
 def test_failures() -> None:
-    """v2-mapping §7: failures are under 0, v1's row for an unknown batch size."""
+    """Failures are under 1 with the other counts of v2: no batch size is added by them."""
     stats = infer_stats(statistics([2], failures=4))
-    assert (stats[0].failed.count, stats[0].failed.total_time_ns) == (4, 20)
+    assert list(stats) == [1]
+    assert (stats[1].failed.count, stats[1].failed.total_time_ns) == (4, 20)
     assert stats[1].success.count == 2
-    assert not stats[1].HasField("failed")
+    assert list(infer_stats(statistics([0, 3], requests=6, failures=1))) == [1]
+    assert not infer_stats(statistics([2]))[1].HasField("failed")
+
+
+def test_failed_and_merged_executions() -> None:
+    """A failed execution and one of two requests are no two executions of one request each."""
+    merged = replace(statistics([1, 1], failures=1), inference_count=2)
+    stats = infer_stats(merged)
+    assert list(stats) == [1]
+    assert (stats[1].success.count, stats[1].failed.count) == (2, 1)
+
+
+def test_failures_alone() -> None:
+    """A model that has only failed has one row, without a success."""
+    stats = infer_stats(ModelStatistics("m", "1", fail=Duration(3, 7)))
+    assert list(stats) == [1]
+    assert [field.name for field, _ in stats[1].ListFields()] == ["failed"]
 
 
 def test_no_requests() -> None:

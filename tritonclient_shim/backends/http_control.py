@@ -200,10 +200,15 @@ def config_document(answer: Mapping[str, Any]) -> ModelConfigDocument:
     return ModelConfigDocument({**answer}, backend, decoupled)
 
 
-def index_row(answer: Mapping[str, str]) -> IndexRow:
+def index_row(answer: Mapping[str, Any]) -> IndexRow:
     """One element of ``POST /v2/repository/index`` → IndexRow."""
     members = ("version", "state", "reason")
-    return IndexRow(answer["name"], *(answer.get(member, "") for member in members))
+    return IndexRow(answer["name"], *(text(answer.get(member)) for member in members))
+
+
+def text(value: Any) -> str:
+    """A JSON text; null is '', and a version may have come as a number."""
+    return "" if value is None else str(value)
 
 
 _BATCH_DURATIONS = ("compute_input", "compute_infer", "compute_output")
@@ -214,21 +219,29 @@ def model_statistics(answer: Mapping[str, Any]) -> ModelStatistics:
     """One element of ``model_stats`` of ``GET …/stats`` → ModelStatistics."""
     return ModelStatistics(
         name=answer["name"],
-        version=str(answer.get("version", "")),
-        last_inference_ms=answer.get("last_inference", 0),
-        inference_count=answer.get("inference_count", 0),
-        execution_count=answer.get("execution_count", 0),
+        version=text(answer.get("version")),
+        last_inference_ms=_count(answer.get("last_inference")),
+        inference_count=_count(answer.get("inference_count")),
+        execution_count=_count(answer.get("execution_count")),
         batches=tuple(
-            BatchStatistics(one["batch_size"], **_durations(one, _BATCH_DURATIONS))
+            BatchStatistics(_count(one["batch_size"], 32), **_durations(one, _BATCH_DURATIONS))
             for one in answer.get("batch_stats", ())
         ),
         **_durations(answer.get("inference_stats", {}), _REQUEST_DURATIONS),
     )
 
 
+def _count(value: Any, bits: int = 64) -> int:
+    """A JSON count, which may have come as a text; null is 0. ValueError for what is none."""
+    number = 0 if value is None else int(value)
+    if not 0 <= number < 2**bits:
+        raise ValueError(f"{number} is no count of {bits} bits")
+    return number
+
+
 def _durations(answer: Mapping[str, Any], members: tuple[str, ...]) -> dict[str, Duration]:
     return {
-        member: Duration(answer[member]["count"], answer[member]["ns"])
+        member: Duration(_count(answer[member]["count"]), _count(answer[member]["ns"]))
         for member in members
         if member in answer
     }

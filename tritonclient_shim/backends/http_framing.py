@@ -121,8 +121,9 @@ def parse_response(
         return _recognised(known, view, length)
     header = json.loads(head)
     outputs = tuple(_tensors(header.get("outputs", ()), view, length))
-    version = str(header.get("model_version", ""))
-    reply = InferReply(header["model_name"], version, outputs, header.get("id", ""))
+    version = header.get("model_version")  # null and absent are the same
+    known_as = "" if version is None else str(version)
+    reply = InferReply(header["model_name"], known_as, outputs, header.get("id") or "")
     return reply if form is None else reply._replace(form=_learn(form, reply, head))
 
 

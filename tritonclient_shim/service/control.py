@@ -48,6 +48,7 @@ class ControlService:
 
         def fill(response: pb.HealthResponse, request_id: int) -> None:
             if ask is None:
+                self._reach(request_id)
                 raise self._odd(f"unknown health mode '{request.mode}'", request_id)
             response.health = ask(self.session, request_id)
 
@@ -67,6 +68,7 @@ class ControlService:
 
         def fill(response: pb.RepositoryResponse, request_id: int) -> None:
             if not request.HasField("index"):
+                self._reach(request_id)
                 raise self._odd("request type is not specified", request_id)
             response.index.CopyFrom(control.repository_index(self.session, request_id))
 
@@ -84,6 +86,7 @@ class ControlService:
 
         def fill(response: pb.SharedMemoryControlResponse, request_id: int) -> None:
             if kind is None:
+                self._reach(request_id)
                 raise self._odd("unknown sharedmemorycontrol request type", request_id)
             _SHARED_MEMORY[kind](self, request, response, request_id)
 
@@ -97,10 +100,9 @@ class ControlService:
         """
 
         def fill(response: retired_pb2.ProfileResponse, request_id: int) -> None:
+            self._reach(request_id)
             if request.cmd not in _PROFILE_COMMANDS:
                 raise self._odd(f"unknown profile command '{request.cmd}'", request_id)
-            with self.session.guard(request_id):
-                self.session.backend.server_metadata()
 
         response = self._answer(retired_pb2.ProfileResponse(), fill)
         response.request_status.msg = response.request_status.msg or _NOT_PROFILED
@@ -124,6 +126,7 @@ class ControlService:
                     wanted.name, cuda.raw_handle, cuda.device_id, wanted.byte_size
                 )
             else:
+                backend.server_metadata()  # see _reach
                 raise ServerFault(
                     f"failed to register shared memory region: '{wanted.name}', "
                     "improperly formed request.",
@@ -143,6 +146,14 @@ class ControlService:
         response.shared_memory_status.shared_memory_region.extend(found)
 
     # ----------------------------------------------------------------------------- answers
+
+    def _reach(self, request_id: int) -> None:
+        """Raise where no server is: a request that is refused here had an answer from it in v1.
+
+        Programs tell by such a request, ``Profile`` for one, whether the server is there.
+        """
+        with self.session.guard(request_id):
+            self.session.backend.server_metadata()
 
     def _odd(self, message: str, request_id: int) -> InferenceServerException:
         """The refusal of a request that asks for nothing known: v1's UNKNOWN (v1 §9.2)."""

@@ -103,23 +103,28 @@ class _Flow:
     # ------------------------------------------------------------------- the pump's thread
 
     def pump(self, requests: Iterable[pb.InferRequest]) -> None:
-        """Send all requests, half-close, and stay until the last answer."""
-        complete = False
+        """Send all requests, half-close, and stay until the last answer.
+
+        A Fault of the iterator tells that what came was no request; it ends the stream.
+        """
+        ending: Fault | None = ITERATOR_FAILED
         try:
             for request in requests:
                 if not self._send(request):
                     return
-            complete = True
-        finally:  # an exception of the iterator is shown as any thread's is
-            self._finish(complete)
+            ending = None
+        except Fault as fault:
+            ending = fault
+        finally:  # another exception of the iterator is shown as any thread's is
+            self._finish(ending)
 
-    def _finish(self, complete: bool) -> None:
+    def _finish(self, ending: Fault | None) -> None:
         if self._stream is None:
             return
-        if complete:
+        if ending is None:
             self._stream.close()
         else:
-            self._drop(ITERATOR_FAILED)
+            self._drop(ending)
 
     def _send(self, request: pb.InferRequest) -> bool:
         """Send one request; False when the stream has ended."""

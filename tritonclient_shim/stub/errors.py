@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Callable, TypeVar
 
 import grpc
-from google.protobuf.message import DecodeError, EncodeError
 
 from tritonclient_shim.errors import Fault, ForeignFault, InferenceServerException, TransportFault
 
@@ -81,20 +80,3 @@ def _local(found: BaseException) -> LocalRpcError:
 def fault_error(fault: Fault | None) -> BaseException | None:
     """What ended a stream → the error to raise, None for a regular end."""
     return None if fault is None else rpc_error(fault)
-
-
-def own(message_class: Any, request: Any, copy: bool = True) -> Any:
-    """A v1 request of any generated class → the same as a message of ours.
-
-    Programs bring their own copies of v1's generated code, in descriptor pools of their own.
-    """
-    if not copy and type(request) is message_class:
-        return request
-    wanted = message_class.DESCRIPTOR.name
-    try:
-        if request.DESCRIPTOR.name != wanted:
-            raise TypeError(f"{request.DESCRIPTOR.name} is no {wanted}")
-        return message_class.FromString(request.SerializeToString())
-    except (AttributeError, TypeError, ValueError, DecodeError, EncodeError) as error:
-        details = f"Exception serializing request! expected a {wanted}: {error}"
-        raise LocalRpcError(grpc.StatusCode.INTERNAL, details) from error

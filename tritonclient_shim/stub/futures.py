@@ -86,7 +86,11 @@ class CallFuture(_UsersCall, grpc.Future):
         try:
             step()
         except BaseException as error:
-            self.run(partial(_raise, error))
+            self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """Answer with an error."""
+        self.run(partial(_raise, error))
 
     def run_in_thread(self, produce: Callable[[], Any]) -> None:
         """:meth:`run` on a thread of its own."""

@@ -14,8 +14,9 @@ from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
 from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.stub.channel import Arguments, Calls, UsersChannel
-from tritonclient_shim.stub.errors import answered, own
+from tritonclient_shim.stub.errors import answered
 from tritonclient_shim.stub.futures import CallFuture, FinishedCall, StreamCall
+from tritonclient_shim.stub.requests import copies, own, parsed, serialized
 
 #: One call's service → the method of it that answers the rpc.
 Method = Callable[[Calls], Callable[[Any], Any]]
@@ -68,16 +69,25 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         wait_for_ready: bool | None = None,
         compression: Any = None,
     ) -> CallFuture:
-        """Start the call; the request has been read when this returns."""
+        """Start the call; the request has been read when this returns.
+
+        RpcError at once for what is no request, as gRPC does.
+        """
         notice.used(self._notice_id)
         arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
+        content = serialized(self._request_class, request)
         calls = self._channel.calls(arguments)
         future = CallFuture(calls)
-        self._start(own(self._request_class, request), calls, future)
+        try:
+            message = parsed(self._request_class, content)
+        except grpc.RpcError as error:  # a server's answer to such bytes
+            future.fail(error)
+        else:
+            self._start(message, calls, future)
         return future
 
     def _answer(self, request: Any, calls: Calls) -> Any:
-        message = own(self._request_class, request, copy=False)
+        message = own(self._request_class, request)
         return answered(lambda: self._method(calls)(message))
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
@@ -153,5 +163,5 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
         notice.used("TS074")
         arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
         calls = self._channel.calls(arguments)
-        requests = (own(pb.InferRequest, request) for request in request_iterator)
+        requests = copies(pb.InferRequest, request_iterator)
         return StreamCall(calls, OrderedStream(calls.infer, requests))

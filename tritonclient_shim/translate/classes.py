@@ -6,6 +6,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from tritonclient_shim.errors import ForeignFault
 from tritonclient_shim.model import Buffer, V1Class
 from tritonclient_shim.translate import introsort
 from tritonclient_shim.translate.strings import deserialize
@@ -97,17 +98,27 @@ def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1
 def from_text(text: bytes) -> V1Class:
     """A server's class string ``value:index[:label]`` → class; labels may contain colons.
 
-    The text has six decimals: exact as float32 only from 16 up (v2-mapping §1).
+    The text has six decimals: exact as float32 only from 16 up (v2-mapping §1). ValueError
+    for what has another form.
     """
     value, index, *label = text.split(b":", 2)
     with np.errstate(over="ignore"):
         number = float(np.float32(float(value))) + 0.0  # no -0.0, as above
-    return int(index), number, label[0].decode("utf-8", "replace") if label else ""
+    place = int(index)
+    if not 0 <= place <= ALL_CLASSES:
+        raise ValueError(f"{place} is no index of a class")
+    return place, number, label[0].decode("utf-8", "replace") if label else ""
 
 
 def from_texts(data: Buffer, batch_size: int) -> list[list[V1Class]]:
-    """A BYTES tensor of class strings → the classes of each batch entry."""
-    entries = [from_text(text) for text in deserialize(data)]
+    """A BYTES tensor of class strings → the classes of each batch entry.
+
+    ForeignFault for what is no such tensor.
+    """
+    try:
+        entries = [from_text(text) for text in deserialize(data)]
+    except ValueError as error:
+        raise ForeignFault(f"not the classes of a v2 server: {error}") from error
     per_entry = len(entries) // batch_size if batch_size else 0
     return [entries[i * per_entry : (i + 1) * per_entry] for i in range(batch_size)]
 

@@ -19,7 +19,7 @@ from tritonclient_shim.model import (
     V1Request,
     V1Result,
 )
-from tritonclient_shim.translate import classes, lower
+from tritonclient_shim.translate import classes, lower, versions
 from tritonclient_shim.translate.messages import class_not_available
 
 #: Labels by class index of one output, given the highest index that must be covered.
@@ -32,7 +32,8 @@ def raise_reply(
     """A v2 reply → the v1 reply; an output that the server left out is left out here too.
 
     ServerFault where v1's server refused what the model had produced. ``labels`` is asked
-    for the labels of an output that is classified here rather than by the server.
+    for the labels of an output that is classified here rather than by the server. A version
+    that is no number is -1 (see :func:`versions.number_of`).
     """
     tensors = {tensor.name: tensor for tensor in reply.outputs}
     results = [
@@ -40,9 +41,12 @@ def raise_reply(
         for item in request.outputs
         if item.name in tensors
     ]
-    version = int(reply.model_version) if reply.model_version else 0
     raised = V1Reply(
-        reply.model_name or profile.name, version, request.batch_size, tuple(results), request.id
+        reply.model_name or profile.name,
+        versions.number_of(reply.model_version),
+        request.batch_size,
+        tuple(results),
+        request.id,
     )
     if reply.form is not None:
         reply.form.reading = _reading(request, reply, raised)

@@ -17,12 +17,12 @@ from tritonclient_shim.model import (
     ServerSnapshot,
 )
 from tritonclient_shim.protos import server_status_pb2 as pb
+from tritonclient_shim.translate import versions
 from tritonclient_shim.translate.config import to_v1
 
-#: The batch size under which v1.13 and later filed requests of the v2 protocol (v1 §6.2).
+#: The batch size under which v1.13 and later filed requests of the v2 protocol
+#: (docs/v1-behaviour.md §6.2).
 _V2_BATCH = 1
-#: v1's row for failures whose batch size nobody knows.
-_UNKNOWN_BATCH = 0
 
 _READY_STATES = {
     "READY": pb.MODEL_READY,
@@ -73,19 +73,32 @@ def _fill_model(status: pb.ModelStatus, name: str, snapshot: ServerSnapshot) -> 
         status.config.CopyFrom(to_v1(document))
     status.config.name = name
     statistics = {s.version: s for s in snapshot.statistics if s.name == name}
-    for row in snapshot.index:
-        # A model found in two repositories has a row without version (v1 E.12).
-        if row.name == name and row.version.isdigit():
-            version = status.version_status[int(row.version)]
-            _fill_version(version, row, statistics.get(row.version))
+    for number, row in _versions(name, snapshot.index).items():
+        _fill_version(status.version_status[number], row, statistics.get(row.version))
+
+
+def _versions(name: str, index: Iterable[IndexRow]) -> dict[int, IndexRow]:
+    """The rows of a model by v1's number of the version.
+
+    Versions that are no numbers share -1, where a ready one stands for them all. A model that
+    was found in two repositories has a row without version that is none (v1 E.12).
+    """
+    found: dict[int, IndexRow] = {}
+    for row in index:
+        if row.name != name or not (row.version or row.state == "READY"):
+            continue
+        number = versions.number_of(row.version)
+        if number not in found or row.state == "READY":
+            found[number] = row
+    return found
 
 
 def _fill_version(
     status: pb.ModelVersionStatus, row: IndexRow, statistics: ModelStatistics | None
 ) -> None:
     status.ready_state = _READY_STATES.get(row.state, pb.MODEL_UNKNOWN)
-    if row.reason:
-        status.ready_state_reason.message = row.reason
+    status.ready_state_reason.SetInParent()  # v1 set it also where there was no reason
+    status.ready_state_reason.message = row.reason
     if statistics is None:
         return
     status.model_execution_count = statistics.execution_count
@@ -100,8 +113,8 @@ def infer_stats(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
 
     v2 counts by *executed* batch size. While no two requests were executed together that is
     the request's, and the counts are exact; the total time is shared out by count. Otherwise
-    everything is under 1, where v1.13 and later put requests of the v2 protocol. Failures are
-    under 0, v1's row for an unknown batch size.
+    everything is under 1, where v1.13 and later put requests of the v2 protocol. Failures, of
+    which v2 tells no batch size, are under 1 as well.
     """
     rows: dict[int, pb.InferRequestStats] = {}
     if _unmerged(statistics):
@@ -109,15 +122,23 @@ def infer_stats(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
     elif statistics.success.count:
         rows[_V2_BATCH] = _together(statistics)
     if statistics.fail.count:
-        failed = rows.setdefault(_UNKNOWN_BATCH, pb.InferRequestStats()).failed
+        failed = rows.setdefault(_V2_BATCH, pb.InferRequestStats()).failed
         failed.CopyFrom(_duration(statistics.fail))
     return rows
 
 
 def _unmerged(statistics: ModelStatistics) -> bool:
-    """True when every successful request was one execution of its own."""
+    """True when every execution was of one successful request.
+
+    v2 counts a failed execution by its batch size too, but its inferences do not count.
+    """
     executed = sum(batch.compute_infer.count for batch in statistics.batches)
-    return executed > 0 and executed == statistics.success.count == statistics.execution_count
+    inferences = sum(one.batch_size * one.compute_infer.count for one in statistics.batches)
+    return (
+        executed > 0
+        and executed == statistics.success.count == statistics.execution_count
+        and inferences == statistics.inference_count
+    )
 
 
 def _by_batch_size(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:

@@ -1,0 +1,267 @@
+"""What a stub takes for a request: any message, by its bytes, as generated stubs did (v1 §9.2)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Iterator
+
+import grpc
+import pytest
+from google.protobuf import (
+    descriptor_pb2,
+    descriptor_pool,
+    empty_pb2,
+    message_factory,
+    timestamp_pb2,
+)
+from stub_cases import SECONDS, SUCCESS, is_sum, join_threads, simple_request, stub_at
+from tritonclient.grpc import service_pb2
+
+from tensorrtserver.api import grpc_service_pb2 as pb
+from tensorrtserver.api import model_config_pb2, server_status_pb2
+from tensorrtserver.api import request_status_pb2 as codes
+
+Code = grpc.StatusCode
+UNARY = ("Status", "Profile", "Health", "ModelControl", "SharedMemoryControl", "Repository")
+NOWHERE = "127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def channel(triton: Any) -> Iterator[Any]:
+    """A channel to the session's server."""
+    with grpc.insecure_channel(triton.grpc) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stub(triton: Any) -> Iterator[Any]:
+    """A stub on a channel of its own."""
+    with stub_at(triton.grpc) as made:
+        yield made
+
+
+def ways(stub: Any, name: str, request: Any) -> dict[str, Any]:
+    """Every way to call an rpc."""
+    rpc = getattr(stub, name)
+    if name == "StreamInfer":
+        return {"stream": lambda: next(rpc(iter([request]), SECONDS))}
+    return {
+        "call": lambda: rpc(request, SECONDS),
+        "with_call": lambda: rpc.with_call(request, SECONDS)[0],
+        "future": lambda: rpc.future(request, SECONDS).result(SECONDS),
+    }
+
+
+def classes_of_a_user() -> dict[str, Any]:
+    """Messages of a user's own proto2 file, in a pool of its own: any bytes, a required number."""
+    file = descriptor_pb2.FileDescriptorProto(name="users_own.proto", package="users.own")
+    labels = descriptor_pb2.FieldDescriptorProto
+    own = file.message_type.add(name="Anything")
+    own.field.add(name="name", number=1, type=labels.TYPE_STRING, label=labels.LABEL_OPTIONAL)
+    needy = file.message_type.add(name="Needy")
+    needy.field.add(name="n", number=9, type=labels.TYPE_INT32, label=labels.LABEL_REQUIRED)
+    bad = file.message_type.add(name="Bad")
+    bad.field.add(name="name", number=1, type=labels.TYPE_BYTES, label=labels.LABEL_OPTIONAL)
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    names = ("Anything", "Needy", "Bad")
+    found = {name: pool.FindMessageTypeByName(f"users.own.{name}") for name in names}
+    if hasattr(message_factory, "GetMessageClass"):
+        return {name: message_factory.GetMessageClass(one) for name, one in found.items()}
+    factory = message_factory.MessageFactory(pool)
+    return {name: factory.GetPrototype(one) for name, one in found.items()}
+
+
+USERS = classes_of_a_user()
+
+#: Messages of other types whose bytes are those of a request with this text in field 1.
+OTHERS = {
+    "v1": lambda text: model_config_pb2.ModelConfig(name=text),
+    "v2": lambda text: service_pb2.ModelReadyRequest(name=text),
+    "own": lambda text: USERS["Anything"](name=text),
+    "other rpc": lambda text: pb.HealthRequest(mode=text),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("way", ["call", "with_call", "future"])
+def test_messages_of_other_types(stub: Any, way: str, other: str) -> None:
+    """The bytes count: whatever message has them, every rpc reads them as its request."""
+    make = OTHERS[other]
+
+    def ask(name: str, text: str) -> Any:
+        return ways(stub, name, make(text))[way]()
+
+    status = ask("Status", "simple")
+    assert status.request_status.code == SUCCESS
+    assert list(status.server_status.model_status) == ["simple"]
+    assert ask("Health", "live").health
+    assert ask("Profile", "start").request_status.code == SUCCESS
+    unknown = ask("Infer", "no such model")
+    assert unknown.request_status.code == codes.UNAVAILABLE
+    assert "no such model" in unknown.request_status.msg
+    assert ask("ModelControl", "no such model").request_status.code == SUCCESS  # unload
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("way", ["call", "with_call", "future"])
+def test_an_empty_message_of_another_type(stub: Any, name: str, way: str) -> None:
+    """A liveness test of old scripts: any rpc answers an empty message, and raises no RpcError."""
+    for empty in (model_config_pb2.ModelConfig(), timestamp_pb2.Timestamp(seconds=5)):
+        response = ways(stub, name, empty)[way]()
+        assert response.request_status.server_id == "triton"
+
+
+def test_profile_tells_whether_the_server_is_there(stub: Any) -> None:
+    """``Profile(ModelConfig())`` is answered by a server, and UNAVAILABLE without one."""
+    status = stub.Profile(model_config_pb2.ModelConfig()).request_status
+    assert (status.code, status.msg) == (codes.UNKNOWN, "unknown profile command ''")
+    with stub_at(NOWHERE) as nobody, pytest.raises(grpc.RpcError) as caught:
+        nobody.Profile(model_config_pb2.ModelConfig())
+    assert caught.value.code() is Code.UNAVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        ("Profile", model_config_pb2.ModelConfig(name="pause")),
+        ("Health", pb.HealthRequest(mode="well")),
+        ("Repository", pb.RepositoryRequest()),
+        ("SharedMemoryControl", pb.SharedMemoryControlRequest()),
+        ("SharedMemoryControl", pb.SharedMemoryControlRequest(register={"name": "x"})),
+    ],
+)
+def test_odd_requests_reach_the_server(triton: Any, start_triton: Any, name: str, odd: Any) -> None:
+    """What is refused on this side is refused only where a server is, as v1's server did it."""
+    server = start_triton(models=[])
+    with stub_at(server.grpc) as stub:
+        assert ways(stub, name, odd)["call"]().request_status.code != SUCCESS
+        server.kill()
+        for way, act in ways(stub, name, odd).items():
+            with pytest.raises(grpc.RpcError) as caught:
+                act()
+            assert caught.value.code() is Code.UNAVAILABLE, way
+
+
+def test_inference_with_a_message_of_another_type(stub: Any) -> None:
+    """An inference goes through by its bytes, by call, future and stream."""
+    content = simple_request(3).SerializeToString()
+    other = empty_pb2.Empty.FromString(content)  # all its fields unknown
+    assert other.SerializeToString() == content
+    for name in ("Infer", "StreamInfer"):
+        for way, act in ways(stub, name, other).items():
+            assert is_sum(act(), 3), way
+
+
+def test_refused_types_of_v1_messages(stub: Any) -> None:
+    """A response as a request, too: nothing is looked at but the bytes."""
+    status = server_status_pb2.ServerStatus(id="simple")
+    assert list(stub.Status(status).server_status.model_status) == ["simple"]
+
+
+# ------------------------------------------------------------------ what is no request at all
+
+WRONG = {
+    "None": None,
+    "int": 5,
+    "text": "text",
+    "bytes": simple_request().SerializeToString(),
+    "dict": {"model_name": "simple"},
+    "class": pb.InferRequest,
+    "incomplete": USERS["Needy"](),
+}
+
+
+def generated(channel: Any, name: str) -> Any:
+    """The rpc of a generated stub, made as protoc's plugin does it.
+
+    The stream goes to a path that the server has, or its refusal may be faster.
+    """
+    path = f"/nvidia.inferenceserver.GRPCService/{name}"
+    if name == "StreamInfer":
+        path = "/inference.GRPCInferenceService/ModelStreamInfer"
+        serializer, reader = pb.InferRequest.SerializeToString, pb.InferResponse.FromString
+        return channel.stream_stream(path, serializer, reader)
+    classes = [getattr(pb, name + kind) for kind in ("Request", "Response")]
+    return channel.unary_unary(path, classes[0].SerializeToString, classes[1].FromString)
+
+
+def error_of(act: Any) -> Any:
+    """The RpcError that an act raises."""
+    with pytest.raises(grpc.RpcError) as caught:
+        act()
+    return caught.value
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", ["Status", "Infer", "StreamInfer"])
+def test_what_is_no_message(channel: Any, stub: Any, name: str, wrong: str) -> None:
+    """The error is the one that gRPC has for it: code, details and metadata, at the same moment."""
+
+    class Generated:
+        pass
+
+    setattr(Generated, name, generated(channel, name))
+    genuine, ours = (ways(one, name, WRONG[wrong]) for one in (Generated, stub))
+    for way in genuine:
+        expected, found = error_of(genuine[way]), error_of(ours[way])
+        assert (found.code(), found.details()) == (expected.code(), expected.details())
+        assert (found.code(), found.details()) == (Code.INTERNAL, "Exception serializing request!")
+        assert tuple(found.trailing_metadata()) == tuple(expected.trailing_metadata())
+    if name != "StreamInfer":
+        for one in (Generated, stub):  # not only when the result is asked for
+            error_of(lambda one=one: getattr(one, name).future(WRONG[wrong]))
+    assert not join_threads()
+
+
+def test_the_reason_is_told(stub: Any) -> None:
+    """gRPC's own words do not tell what was wrong; the cause of the error does."""
+    told = error_of(lambda: stub.Infer(5)).__cause__
+    assert str(told) == "expected InferRequest or another protobuf message, got int: 5"
+    told = error_of(lambda: stub.Infer(USERS["Needy"]())).__cause__
+    assert "missing required fields: n" in str(told)
+
+
+def test_answers_before_what_is_no_request(stub: Any, monkeypatch: Any) -> None:
+    """A stream ends with what is no request: no thread is left, and none shows a traceback."""
+    shown: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: shown.append(args.exc_type))
+    answered = threading.Event()
+
+    def requests() -> Iterator[Any]:
+        yield simple_request(1)
+        answered.wait(SECONDS)
+        yield 5
+
+    stream = stub.StreamInfer(requests(), SECONDS)
+    assert is_sum(next(stream), 1)
+    answered.set()
+    error = error_of(lambda: next(stream))
+    assert (error.code(), stream.code()) == (Code.INTERNAL, Code.INTERNAL)
+    assert stream.details() == "Exception serializing request!"
+    assert (join_threads(), shown) == ([], [])
+
+
+@pytest.mark.parametrize("wrong", [None, 5])
+def test_what_is_no_iterator(channel: Any, stub: Any, monkeypatch: Any, wrong: Any) -> None:
+    """A stream of what cannot be iterated fails as gRPC's: not at once, but for its reader."""
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    expected, found = (
+        error_of(lambda stream=stream: next(stream))
+        for stream in (generated(channel, "StreamInfer")(wrong), stub.StreamInfer(wrong))
+    )
+    assert (found.code(), found.details()) == (expected.code(), expected.details())
+    assert not join_threads()
+
+
+def test_bytes_that_are_no_request(channel: Any, stub: Any) -> None:
+    """A message whose bytes no server can read: what the real server says of such bytes."""
+    bad = USERS["Bad"](name=b"\xff")  # no UTF-8, where the request has text
+    method = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+    expected = error_of(lambda: method(bad.SerializeToString()))
+    for name in ("Status", "Health", "Infer", "StreamInfer"):
+        for way, act in ways(stub, name, bad).items():
+            error = error_of(act)
+            assert (error.code(), error.details()) == (expected.code(), expected.details()), way
+    future = stub.Infer.future(bad)  # it has been sent, so the future has the answer
+    assert future.exception(SECONDS).details() == "Unable to parse request"
