@@ -176,8 +176,9 @@ def test_the_error_of_a_context() -> None:
 def test_the_error_of_the_stub() -> None:
     """Programs on the raw stub meet gRPC's own error, and no response with a status."""
     with Http2Server(page(400)) as server, grpc.insecure_channel(server.address) as channel:
+        stub = GRPCServiceStub(channel)
         with pytest.raises(grpc.RpcError) as caught:
-            GRPCServiceStub(channel).Status(StatusRequest())
+            stub.Status(StatusRequest())
     assert caught.value.code() is grpc.StatusCode.INTERNAL
 
 

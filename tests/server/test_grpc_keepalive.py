@@ -83,9 +83,9 @@ def test_probes_without_calls_need_a_server_that_takes_them(
 ) -> None:
     """A server at its defaults refuses the fourth or fifth probe; one started for it does not."""
     configure(keepalive_time=1, keepalive_timeout=5, keepalive_without_calls=True)
-    with InferContext(triton.grpc, 1, "slow") as context:
-        with pytest.raises(InferenceServerException) as caught:
-            run_slow(context, LONG)
+    slow = InferContext(triton.grpc, 1, "slow")
+    with slow, pytest.raises(InferenceServerException) as caught:
+        run_slow(slow, LONG)
     assert str(caught.value) == REFUSED
     willing = start_triton(["slow"], extra_args=["--grpc-http2-max-ping-strikes=0"])
     with InferContext(willing.grpc, 1, "slow") as context:

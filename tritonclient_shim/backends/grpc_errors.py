@@ -53,7 +53,8 @@ _TRITONS_OWN = {
 _GRPCS_OWN = re.compile(
     "Stream removed|GOAWAY received|No status received|Received RST_STREAM with error code "
     "|Received http2 header with status: |Exception (de)?serializing re"
-    "|Exception iterating requests|Trying to connect an http1|Failed parsing HTTP/2|frame of size [0-9]+ overflows"
+    "|Exception iterating requests|Trying to connect an http1|Failed parsing HTTP/2"
+    "|frame of size [0-9]+ overflows"
     "|Error parsing '|Compression bit set but|Decompression failed due to "
     "|Unexpected error decompressing data|Established channel does not have a sufficient security"
 )
