@@ -13,14 +13,17 @@ class Relay:
     """Passes bytes on to ``target`` ("host:port"); ``sent`` and ``received`` count them.
 
     With ``context`` it speaks TLS to the client and none to the server. With ``is_proxy`` the
-    target is what the client names in CONNECT, kept in ``asked``.
+    target is what the client names in CONNECT, kept in ``asked``. While ``flows`` is cleared
+    every connection is silent: it is open and accepted, and nothing comes through.
     """
 
     def __init__(
         self, target: str, context: ssl.SSLContext | None = None, is_proxy: bool = False
     ) -> None:
         self._target, self._context, self._is_proxy = target, context, is_proxy
-        self.sent = self.received = 0
+        self.sent = self.received = self.connections = 0
+        self.flows = threading.Event()
+        self.flows.set()
         self.asked: list[bytes] = []
         self._sockets: list[Any] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -32,6 +35,7 @@ class Relay:
         return self
 
     def __exit__(self, *unused: object) -> None:
+        self.flows.set()
         for one in (self._listener, *self._sockets):
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
@@ -41,6 +45,7 @@ class Relay:
         with suppress(OSError):
             while True:
                 client = self._listener.accept()[0]
+                self.connections += 1
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: Any) -> None:
@@ -76,6 +81,7 @@ class Relay:
                 data = source.recv(1 << 16)
                 if not data:
                     break
+                self.flows.wait()
                 setattr(self, counter, getattr(self, counter) + len(data))
                 sink.sendall(data)
         for one in (source, sink):

@@ -6,10 +6,16 @@ import grpc
 import pytest
 
 from tritonclient_shim.backends.grpc_connection import target_of
-from tritonclient_shim.backends.grpc_errors import fault_of, never_connected
+from tritonclient_shim.backends.grpc_errors import fault_of, spends_channel
 from tritonclient_shim.errors import ServerFault, TransportFault
 
 CODE = grpc.StatusCode
+RESET = "Received RST_STREAM with error code 2"
+UNREADABLE = "Exception deserializing response!"
+PAGE = "Received http2 header with status: 401"
+INSECURE = (
+    "Established channel does not have a sufficient security level to transfer call credential."
+)
 REFUSED = "Failed to connect to remote host: Connection refused"
 
 TRANSPORT = [
@@ -36,13 +42,33 @@ TRANSPORT = [
     (CODE.UNAVAILABLE, "Socket closed", "14: Socket closed"),
     (CODE.UNAVAILABLE, "Stream removed (Socket closed)", "14: Socket closed"),
     (CODE.UNAVAILABLE, "recvmsg:Connection reset by peer", "14: Socket closed"),
+    (CODE.UNAVAILABLE, "ping timeout", "14: keepalive watchdog timeout"),
+    (CODE.UNAVAILABLE, "Stream removed (ping timeout)", "14: keepalive watchdog timeout"),
+    (CODE.UNAVAILABLE, "keepalive watchdog timeout", "14: keepalive watchdog timeout"),
+    (CODE.UNAVAILABLE, "Too many pings", "14: Too many pings"),
+    (CODE.UNAVAILABLE, "GOAWAY received; Debug Text: Server exiting", "14: Socket closed"),
     (CODE.UNAVAILABLE, "something new", "14: something new"),
     (CODE.UNIMPLEMENTED, "", "12: "),
     (CODE.UNIMPLEMENTED, "unknown service inference.X", "12: unknown service inference.X"),
     (CODE.DEADLINE_EXCEEDED, "Deadline Exceeded", "4: Deadline Exceeded"),
     (CODE.CANCELLED, "Channel closed!", "1: Channel closed!"),
+    (CODE.DEADLINE_EXCEEDED, "Stream removed (Deadline Exceeded)", "4: Deadline Exceeded"),
+    (
+        CODE.DEADLINE_EXCEEDED,
+        "Stream removed (Data frame received) (Deadline Exceeded)",
+        "4: Deadline Exceeded",
+    ),
     (CODE.UNKNOWN, "Stream removed", "2: Stream removed"),
-    (CODE.INTERNAL, "Received RST_STREAM with error 2", "13: Received RST_STREAM with error 2"),
+    (CODE.UNKNOWN, "Stream removed (Data frame received)", "2: Stream removed"),
+    (CODE.UNKNOWN, "No status received", "2: No status received"),
+    (CODE.UNKNOWN, "Exception iterating requests!", "2: Exception iterating requests!"),
+    (CODE.INTERNAL, RESET, f"13: {RESET}"),
+    (CODE.INTERNAL, f"Stream removed (RST_STREAM ({RESET}))", f"13: {RESET}"),
+    (CODE.PERMISSION_DENIED, RESET, f"7: {RESET}"),
+    (CODE.INTERNAL, "Stream removed", "13: Stream removed"),
+    (CODE.INTERNAL, UNREADABLE, f"13: {UNREADABLE}"),
+    (CODE.UNAUTHENTICATED, PAGE, f"16: {PAGE}"),
+    (CODE.UNAUTHENTICATED, INSECURE, f"16: {INSECURE}"),
     (CODE.RESOURCE_EXHAUSTED, "CLIENT: too large", "8: CLIENT: too large"),
 ]
 
@@ -58,6 +84,8 @@ REFUSALS = [
     (CODE.UNAVAILABLE, "Server not ready", None),
     (CODE.UNIMPLEMENTED, "ModelInfer RPC doesn't support models with decoupled", None),
     (CODE.UNKNOWN, "the model's own trouble", None),
+    (CODE.UNKNOWN, "Exception calling application: boom", None),
+    (CODE.INTERNAL, "in model 'm': Received RST_STREAM with error code 2", None),
 ]
 
 
@@ -86,12 +114,13 @@ def test_details_may_be_missing() -> None:
     assert fault.message == "GRPC client failed: 14: "
 
 
-def test_only_failures_to_connect_leave_back_off() -> None:
-    """Only a connection that never came about is given up; a lost one reconnects by itself."""
-    assert never_connected(fault_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
-    assert never_connected(fault_of(CODE.UNAVAILABLE, "errors resolving h:1"))
-    assert not never_connected(fault_of(CODE.UNAVAILABLE, "Socket closed"))
-    assert not never_connected(fault_of(CODE.NOT_FOUND, "Connect Failed"))
+def test_faults_that_spend_a_channel() -> None:
+    """A channel that never connected, or fell silent, is given up; else it reconnects by itself."""
+    assert spends_channel(fault_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
+    assert spends_channel(fault_of(CODE.UNAVAILABLE, "errors resolving h:1"))
+    assert spends_channel(fault_of(CODE.UNAVAILABLE, "ping timeout"))
+    assert not spends_channel(fault_of(CODE.UNAVAILABLE, "Socket closed"))
+    assert not spends_channel(fault_of(CODE.NOT_FOUND, "Connect Failed"))
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def test_grpc_channel_arguments() -> None:
         "grpc.initial_reconnect_backoff_ms": 1500,
         "grpc.keepalive_time_ms": 30000,
         "grpc.keepalive_timeout_ms": 7,
+        "grpc.http2.ping_timeout_ms": 20000,
         "grpc.keepalive_permit_without_calls": 1,
         "grpc.http2.max_pings_without_data": 0,
         "grpc.enable_http_proxy": 0,

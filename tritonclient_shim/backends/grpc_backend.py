@@ -23,7 +23,7 @@ from tritonclient_shim.backends.grpc_errors import (
     caused,
     fault_of,
     in_users_words,
-    never_connected,
+    spends_channel,
 )
 from tritonclient_shim.backends.grpc_framing import ShmUse, decode_reply, encode_request, shm_use
 from tritonclient_shim.backends.grpc_stream import GrpcStream
@@ -250,7 +250,7 @@ class GrpcBackend:
             raise
 
     def _note(self, connection: Connection, fault: Fault) -> None:
-        if never_connected(fault):
+        if spends_channel(fault):
             discard(self._route, connection)
 
 

@@ -16,8 +16,9 @@ StatusCode = grpc.StatusCode
 STREAM_CLOSED = "Stream has been closed."  # v1 Appendix A
 CONNECT_FAILED = "Connect Failed"
 NO_SUCH_NAME = "Name resolution failure"
+PROBE_UNANSWERED = "keepalive watchdog timeout"
 
-#: Statuses that only ever carry an answer of the server, unless a row below says otherwise.
+#: Statuses under which a server refuses, unless the words are gRPC's own.
 _APPLICATION = frozenset(
     {
         StatusCode.ABORTED,
@@ -34,32 +35,47 @@ _APPLICATION = frozenset(
 )
 
 
-class _Row(NamedTuple):
-    """Details that match ``pattern`` under ``code`` are v1's ``text`` under ``becomes``.
+#: What Triton says itself under the codes that gRPC uses for its own troubles.
+_TRITONS_OWN = {
+    StatusCode.UNAVAILABLE: re.compile(
+        "Exceeds maximum queue size|Request timeout expired|explicit model load / unload"
+        "|(protocol|API) is restricted|Request for unknown model"
+        "|Server (is )?(not ready|exiting|stopping)",
+        re.IGNORECASE,
+    ),
+    StatusCode.UNIMPLEMENTED: re.compile(
+        "ModelInfer RPC doesn't support|correlation ID", re.IGNORECASE
+    ),
+}
 
-    ``text`` None leaves the details as they are; ``becomes`` None: a server's own words.
-    """
+#: How the sentences begin that gRPC writes on this side, under codes that servers use as well.
+#: Nothing but the words tells them apart: metadata and debug text are the same for both.
+_GRPCS_OWN = re.compile(
+    "Stream removed|GOAWAY received|No status received|Received RST_STREAM with error code "
+    "|Received http2 header with status: |Exception (de)?serializing re"
+    "|Exception iterating requests|Trying to connect an http1|Failed parsing HTTP/2"
+    "|frame of size [0-9]+ overflows"
+    "|Error parsing '|Compression bit set but|Decompression failed due to "
+    "|Unexpected error decompressing data|Established channel does not have a sufficient security"
+)
+#: Newer gRPC puts the words of older into "Stream removed (…)" where a call ended on this side.
+_WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
+
+
+class _Row(NamedTuple):
+    """Details that match ``pattern`` under ``code`` are v1's ``text`` under ``becomes``."""
 
     code: Any
     pattern: Pattern[str]
     becomes: Any
-    text: str | None = None
+    text: str
 
 
-def _row(code: Any, pattern: str, becomes: Any, text: str | None = None) -> _Row:
+def _row(code: Any, pattern: str, becomes: Any, text: str) -> _Row:
     return _Row(code, re.compile(pattern, re.IGNORECASE | re.DOTALL), becomes, text)
 
 
 _ROWS = (
-    # What Triton says itself under the codes that gRPC uses for its own troubles.
-    _row(StatusCode.UNAVAILABLE, "Exceeds maximum queue size", None),
-    _row(StatusCode.UNAVAILABLE, "Request timeout expired", None),
-    _row(StatusCode.UNAVAILABLE, "explicit model load / unload", None),
-    _row(StatusCode.UNAVAILABLE, "(protocol|API) is restricted", None),
-    _row(StatusCode.UNAVAILABLE, "Request for unknown model", None),
-    _row(StatusCode.UNAVAILABLE, r"Server (is )?(not ready|exiting|stopping)", None),
-    _row(StatusCode.UNIMPLEMENTED, "ModelInfer RPC doesn't support", None),
-    _row(StatusCode.UNIMPLEMENTED, "correlation ID", None),
     # Somebody listens but hangs up on HTTP/2, for example an HTTP port (v1 §3.1).
     _row(
         StatusCode.UNAVAILABLE,
@@ -80,13 +96,20 @@ _ROWS = (
         StatusCode.UNAVAILABLE,
         "Socket closed",
     ),
-    # gRPC's own words under codes that servers use as well.
-    _row(StatusCode.INTERNAL, "^Exception (de)?serializing|RST_STREAM", StatusCode.INTERNAL),
-    _row(StatusCode.UNKNOWN, "^Stream removed|^Exception |http2 header", StatusCode.UNKNOWN),
+    # gRPC's words in the days of v1, and still in grpcio 1.56.
+    _row(StatusCode.UNAVAILABLE, "ping timeout", StatusCode.UNAVAILABLE, PROBE_UNANSWERED),
+    _row(
+        StatusCode.DEADLINE_EXCEEDED,
+        "Deadline Exceeded",
+        StatusCode.DEADLINE_EXCEEDED,
+        "Deadline Exceeded",
+    ),
+    _row(StatusCode.UNKNOWN, "^Stream removed", StatusCode.UNKNOWN, "Stream removed"),
 )
 
-#: v1's words when no connection came about: the channel is now in back-off.
-_NOT_CONNECTED = frozenset({CONNECT_FAILED, NO_SUCH_NAME, "Stream removed"})
+#: The words when no connection came about, after which the channel is in back-off, and when
+#: one was given up as silent, to which gRPC may still hand the next call.
+_SPENDING = frozenset({CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNANSWERED})
 
 
 def transport_fault(code: Any, details: str) -> TransportFault:
@@ -97,18 +120,26 @@ def transport_fault(code: Any, details: str) -> TransportFault:
 def fault_of(code: Any, details: str | None) -> Fault:
     """What a call ended with → the fault to raise."""
     text = details or ""
-    for row in _ROWS:
-        if row.code is code and row.pattern.search(text):
-            return _by_row(row, text)
-    if code in _APPLICATION:
+    if _is_refusal(code, text):
         return server_fault(code, text)
-    return transport_fault(code, text)
+    plain = text if code is StatusCode.UNKNOWN else _unwrapped(text)
+    for row in _ROWS:
+        if row.code is code and row.pattern.search(plain):
+            return transport_fault(row.becomes, row.text)
+    return transport_fault(code, plain)
 
 
-def _by_row(row: _Row, text: str) -> Fault:
-    if row.becomes is None:
-        return server_fault(row.code, text)
-    return transport_fault(row.becomes, text if row.text is None else row.text)
+def _is_refusal(code: Any, text: str) -> bool:
+    if _GRPCS_OWN.match(text):
+        return False
+    tritons = _TRITONS_OWN.get(code)
+    return code in _APPLICATION or (tritons is not None and tritons.search(text) is not None)
+
+
+def _unwrapped(details: str) -> str:
+    """``Stream removed (Socket closed)`` → ``Socket closed``."""
+    match = _WRAPPED.fullmatch(details)
+    return _unwrapped(match[1]) if match else details
 
 
 def server_fault(code: Any, details: str) -> ServerFault:
@@ -130,11 +161,11 @@ def caused(fault: Fault, cause: BaseException | None) -> Fault:
     return fault
 
 
-def never_connected(fault: Fault) -> bool:
-    """True for a fault that leaves the channel in back-off, where it would fail unasked."""
+def spends_channel(fault: Fault) -> bool:
+    """True for a fault after which the next call on the channel may fail unasked."""
     if not isinstance(fault, TransportFault):
         return False
-    return fault.message.rpartition(": ")[2] in _NOT_CONNECTED
+    return fault.message.rpartition(": ")[2] in _SPENDING
 
 
 def call_of(error: Any) -> tuple[Any, str | None]:

@@ -44,7 +44,9 @@ def _of_settings(settings: Settings) -> Iterator[Option]:
 
 def _keepalive(settings: Settings, time: float) -> Iterator[Option]:
     yield "grpc.keepalive_time_ms", _milliseconds(time)
-    yield "grpc.keepalive_timeout_ms", _milliseconds(settings.keepalive_timeout or 20.0)
+    patience = _milliseconds(settings.keepalive_timeout or 20.0)
+    yield "grpc.keepalive_timeout_ms", patience
+    yield "grpc.http2.ping_timeout_ms", patience  # what newer grpcio goes by, else a minute
     if settings.keepalive_without_calls:
         yield "grpc.keepalive_permit_without_calls", 1
         yield "grpc.http2.max_pings_without_data", 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from base64 import b64encode
 from typing import Any, Callable, Iterable, Mapping, Sequence
-from urllib.parse import quote
 
 from tritonclient_shim.backends import http_control, http_framing
 from tritonclient_shim.backends.base import Done, Outcome
@@ -13,8 +12,9 @@ from tritonclient_shim.backends.http_address import usable_headers
 from tritonclient_shim.backends.http_channel import Channel
 from tritonclient_shim.backends.http_encoding import compressed
 from tritonclient_shim.backends.http_errors import CONTENT, PREFIX, refusal
+from tritonclient_shim.backends.http_framing import path_part
 from tritonclient_shim.backends.http_response import Reply
-from tritonclient_shim.backends.wire_names import user_message, wire_region_name
+from tritonclient_shim.backends.wire_names import user_message
 from tritonclient_shim.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.model import (
     Buffer,
@@ -76,7 +76,7 @@ class HttpBackend:
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """GET /v2/models/<name>[/versions/<version>]/config."""
-        wire, which = _quoted(name), _quoted(version)
+        wire, which = path_part(name), path_part(version)
         answer = self._ask(lambda client: client.get_model_config(wire, which), name)
         with CONTENT:
             return http_control.config_document(answer)
@@ -93,7 +93,7 @@ class HttpBackend:
 
     def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """GET /v2/models[/<name>[/versions/<version>]]/stats."""
-        wire, which = _quoted(name), _quoted(version)
+        wire, which = path_part(name), path_part(version)
         answer = self._ask(lambda client: client.get_inference_statistics(wire, which), name)
         with CONTENT:
             rows = http_control.rows(answer["model_stats"])
@@ -107,12 +107,12 @@ class HttpBackend:
 
     def load(self, name: str) -> None:
         """POST /v2/repository/models/<name>/load."""
-        wire = _quoted(name)
+        wire = path_part(name)
         self._ask(lambda client: client.load_model(wire), name)
 
     def unload(self, name: str) -> None:
         """POST /v2/repository/models/<name>/unload."""
-        wire = _quoted(name)
+        wire = path_part(name)
         self._ask(lambda client: client.unload_model(wire), name)
 
     # ------------------------------------------------------------------------- inference
@@ -144,14 +144,14 @@ class HttpBackend:
 
     def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
         """POST /v2/systemsharedmemory/region/<name>/register."""
-        wire = wire_region_name(name)
+        wire = path_part(name)
         self._ask(
             lambda client: client.register_system_shared_memory(wire, key, byte_size, offset), name
         )
 
     def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
         """POST /v2/cudasharedmemory/region/<name>/register."""
-        wire, text = wire_region_name(name), b64encode(raw_handle).decode()
+        wire, text = path_part(name), b64encode(raw_handle).decode()
         self._ask(
             lambda client: client.register_cuda_shared_memory(wire, text, device_id, byte_size),
             name,
@@ -160,7 +160,7 @@ class HttpBackend:
     def unregister(self, name: str) -> None:
         """POST /v2/{system,cuda}sharedmemory/region/<name>/unregister; '' is no region."""
         if name:  # without a name the server would forget all of them
-            wire = wire_region_name(name)
+            wire = path_part(name)
             self._ask(lambda client: client.unregister_system_shared_memory(wire), name)
             self._ask(lambda client: client.unregister_cuda_shared_memory(wire), name)
 
@@ -209,11 +209,6 @@ class HttpBackend:
                 return question(self._control_client)
         except ServerFault as fault:
             raise _for_user(fault, (name,)) from fault
-
-
-def _quoted(name: str) -> str:
-    """A model's name as ControlStub wants it; see there."""
-    return quote(name, safe="")
 
 
 def _understood(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:

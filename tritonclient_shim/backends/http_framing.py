@@ -7,7 +7,9 @@ the tensors of a response are views on the body received. No I/O here.
 from __future__ import annotations
 
 import json
+import re
 import struct
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _text  # the C encoder of json.dumps
 from typing import Any, Iterable
 from urllib.parse import quote
@@ -16,6 +18,7 @@ import numpy as np
 
 from tritonclient_shim import dtypes
 from tritonclient_shim.backends.wire_names import wire_region_name
+from tritonclient_shim.errors import TransportFault
 from tritonclient_shim.forms import CallForm, ReplyForm
 from tritonclient_shim.model import (
     Buffer,
@@ -27,11 +30,29 @@ from tritonclient_shim.model import (
     TensorOut,
 )
 
+_SEPARATORS = re.compile(r"[/\\]")
+_STEPS = frozenset({".", ".."})
+
 
 def infer_path(call: InferCall) -> str:
     """InferCall → the path of its URL, below the server's prefix."""
-    version = f"/versions/{quote(call.model_version, safe='')}" if call.model_version else ""
-    return f"/v2/models/{quote(call.model_name, safe='')}{version}/infer"
+    version = f"/versions/{path_part(call.model_version)}" if call.model_version else ""
+    return f"/v2/models/{path_part(call.model_name)}{version}/infer"
+
+
+@lru_cache(maxsize=1024)
+def path_part(name: str) -> str:
+    """A name → the part of a path that stands for it; TransportFault where there is none.
+
+    What looks like a step up in the tree of paths is carried out by proxies, also when it is
+    encoded: ``region/../unregister`` is ``unregister``, which forgets every region.
+    """
+    if not _STEPS.isdisjoint(_SEPARATORS.split(name)):
+        raise TransportFault(
+            f"HTTP client failed: the name {name!r} cannot be sent over HTTP, where '.' and '..' "
+            "are steps in a path; expected a name without such parts: use gRPC, or another name"
+        )
+    return quote(name, safe="")
 
 
 def request_pieces(call: InferCall) -> list[Buffer]:

@@ -224,3 +224,7 @@ def odd_keys(see):
     see("slash in the name", control.register, odd)
     see("unregister it", control.unregister, odd)
     shm.destroy_shared_memory_region(odd)
+    dots = shm.create_shared_memory_region("..", "/" + name, 64)
+    see("dots for a name", control.register, dots)
+    see("unregister dots", control.unregister, dots)
+    shm.destroy_shared_memory_region(dots)

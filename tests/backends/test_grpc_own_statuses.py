@@ -1,0 +1,193 @@
+"""Statuses that gRPC makes on this side of the connection, told from those that a server sent."""
+
+from __future__ import annotations
+
+import re
+from queue import Queue
+from typing import Any, Callable, Iterator
+
+import grpc
+import numpy as np
+import pytest
+from http2_server import GRPC_HEADERS, Http2Server, headers, message, reset
+
+from tensorrtserver.api import InferContext, InferenceServerException
+from tensorrtserver.api.grpc_service_pb2 import StatusRequest
+from tensorrtserver.api.grpc_service_pb2_grpc import GRPCServiceStub
+from tritonclient_shim import configure
+from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
+
+pytest_plugins = ["settings_fixtures"]
+
+Answer = Callable[[int], bytes]
+
+
+def page(status: int) -> Answer:
+    """What a proxy says in the server's place."""
+    pairs = [(":status", str(status)), ("content-type", "text/html")]
+    return lambda stream: headers(stream, pairs, end=True)
+
+
+def trailers(stream: int, *pairs: tuple[str, str]) -> bytes:
+    """An answer's begin and its end, with nothing between."""
+    return headers(stream, GRPC_HEADERS) + headers(stream, pairs, end=True)
+
+
+def unreadable(stream: int) -> bytes:
+    """A message that says to be compressed and is not."""
+    begin = headers(stream, (*GRPC_HEADERS, ("grpc-encoding", "gzip")))
+    end = headers(stream, [("grpc-status", "0")], end=True)
+    return begin + message(stream, b"abc", compressed=True) + end
+
+
+def cut_short(stream: int) -> bytes:
+    """An answer that ends like one of HTTP, without a status."""
+    return headers(stream, GRPC_HEADERS) + message(stream, b"", end=True)
+
+
+#: What comes from the server, and the fault's text after "GRPC client failed: ".
+ENDS: dict[str, tuple[Answer, str]] = {
+    "reset": (lambda stream: reset(stream, 2), "13: Received RST_STREAM with error code 2"),
+    "reset after headers": (
+        lambda stream: headers(stream, GRPC_HEADERS) + reset(stream, 1),
+        "13: Received RST_STREAM with error code 1",
+    ),
+    "reset as forbidden": (
+        lambda stream: reset(stream, 12),
+        "7: Received RST_STREAM with error code 12",
+    ),
+    "page 400": (page(400), "13: Received http2 header with status: 400"),
+    "page 401": (page(401), "16: Received http2 header with status: 401"),
+    "page 403": (page(403), "7: Received http2 header with status: 403"),
+    "page 502": (page(502), "14: Received http2 header with status: 502"),
+    "page 500": (page(500), "2: Received http2 header with status: 500"),
+    "no status": (lambda stream: trailers(stream, ("x", "y")), "2: No status received"),
+    "cut short": (cut_short, "2: Stream removed"),
+    "unreadable": (
+        unreadable,
+        "(13: Decompression failed|13: Unexpected error decomp|2: Unexpected error decomp).*",
+    ),
+}
+#: Statuses of servers, in an answer of their own and at the end of one that had begun.
+REFUSALS: dict[str, Answer] = {
+    f"{kind} {code}": answer
+    for code in (2, 13, 7, 16)
+    for kind, answer in (
+        (
+            "at once",
+            lambda stream, code=code: headers(
+                stream,
+                (*GRPC_HEADERS, ("grpc-status", str(code)), ("grpc-message", "own words")),
+                end=True,
+            ),
+        ),
+        (
+            "later",
+            lambda stream, code=code: trailers(
+                stream, ("grpc-status", str(code)), ("grpc-message", "own words")
+            ),
+        ),
+    )
+}
+
+
+def call() -> InferCall:
+    """A call of a model that the server need not have."""
+    data = np.arange(2, dtype=np.int32)
+    return InferCall("m", "", (TensorIn("I", "INT32", (2,), (data,), 8),), (OutputSpec("O"),), "1")
+
+
+def of_control(backend: Any) -> Fault:
+    """How a control call ends, which goes through tritonclient."""
+    with pytest.raises(Fault) as caught:
+        backend.model_config("m")
+    return caught.value
+
+
+def of_infer(backend: Any) -> Fault:
+    """How a call ends."""
+    with pytest.raises(Fault) as caught:
+        backend.infer(call())
+    return caught.value
+
+
+def of_infer_async(backend: Any) -> Fault:
+    """How a call in the background ends."""
+    outcomes: Queue[Any] = Queue()
+    backend.infer_async(call(), outcomes.put)
+    fault: Fault = outcomes.get(timeout=20)
+    return fault
+
+
+def of_stream(backend: Any) -> Fault:
+    """How a stream ends."""
+    ends: Queue[Any] = Queue()
+    stream = backend.open_stream(lambda *_: None, ends.put)
+    stream.send(call())
+    stream.close(wait=False)  # gRPC waits for both ends of a stream
+    fault: Fault = ends.get(timeout=20)
+    return fault
+
+
+KINDS = [of_control, of_infer, of_infer_async, of_stream]
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__[3:])
+def ended(request: Any) -> Iterator[Callable[[Answer], Fault]]:
+    """How a call of each kind ends against a server that gives an answer."""
+
+    def end(answer: Answer) -> Fault:
+        with Http2Server(answer) as server:
+            backend = open_backend(Endpoint(GRPC, server.address))
+            fault: Fault = request.param(backend)
+            backend.close()
+            return fault
+
+    yield end
+
+
+@pytest.mark.parametrize(("answer", "text"), ENDS.values(), ids=ENDS.keys())
+def test_a_status_of_grpcs_own(ended: Callable[[Answer], Fault], answer: Answer, text: str) -> None:
+    """What gRPC makes of an odd answer is no refusal of the server (v1 §3.1)."""
+    fault = ended(answer)
+    assert isinstance(fault, TransportFault)
+    assert re.fullmatch(f"GRPC client failed: {text}", fault.message)
+
+
+@pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS.keys())
+def test_a_status_of_the_server(ended: Callable[[Answer], Fault], answer: Answer) -> None:
+    """What a server says under the same statuses is its refusal, in its words."""
+    fault = ended(answer)
+    assert isinstance(fault, ServerFault)
+    assert fault.message == "own words"
+
+
+def test_the_error_of_a_context() -> None:
+    """Users meet an error of the client: no server id, and request id 0 (v1 §1.6)."""
+    with Http2Server(page(400)) as server, pytest.raises(InferenceServerException) as caught:
+        InferContext(server.address, 1, "m")
+    assert (
+        str(caught.value) == "[ 0] GRPC client failed: 13: Received http2 header with status: 400"
+    )
+
+
+def test_the_error_of_the_stub() -> None:
+    """Programs on the raw stub meet gRPC's own error, and no response with a status."""
+    with Http2Server(page(400)) as server, grpc.insecure_channel(server.address) as channel:
+        stub = GRPCServiceStub(channel)
+        with pytest.raises(grpc.RpcError) as caught:
+            stub.Status(StatusRequest())
+    assert caught.value.code() is grpc.StatusCode.INTERNAL
+
+
+def test_the_time_limit_of_an_answer_that_has_begun() -> None:
+    """A time limit has one text, however far the answer had come."""
+    with Http2Server(lambda stream: headers(stream, GRPC_HEADERS)) as server:
+        settings = configure(network_timeout=0.5)
+        backend = open_backend(Endpoint(GRPC, server.address), (), settings)
+        for kind in (of_control, of_infer, of_infer_async):
+            fault = kind(backend)
+            assert isinstance(fault, TransportFault)
+            assert fault.message == "GRPC client failed: 4: Deadline Exceeded"

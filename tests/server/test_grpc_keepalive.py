@@ -1,0 +1,106 @@
+"""What the keepalive settings do to a gRPC connection behind which nobody answers any more."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+from infer_cases import BOTH, SUM, add_sub
+from relays import Relay
+
+from tensorrtserver.api import InferContext, InferenceServerException
+from testbed import TritonServer
+from tritonclient_shim import configure
+
+pytest_plugins = ["settings_fixtures"]
+
+GIVEN_UP = "[ 0] GRPC client failed: 14: keepalive watchdog timeout"
+REFUSED = "[ 0] GRPC client failed: 14: Too many pings"
+#: More probes than a server of gRPC's takes while no data come, one each second.
+LONG = 8.0
+
+
+@pytest.fixture
+def relay(triton: TritonServer) -> Iterator[Relay]:
+    """What stands between the client and the server, and can fall silent."""
+    with Relay(triton.grpc) as one:
+        yield one
+
+
+def run_slow(context: InferContext, seconds: float) -> list[Any]:
+    """A request that the server answers after some time."""
+    wanted = {"OUTPUT0": InferContext.ResultFormat.RAW}
+    results = context.run({"INPUT0": [np.array([seconds], dtype=np.float32)]}, wanted)
+    return [float(one) for array in results["OUTPUT0"] for one in array]
+
+
+def test_a_silent_connection_is_given_up(relay: Relay) -> None:
+    """A call on it fails after both times, and the next one works when the server is back."""
+    configure(keepalive_time=1, keepalive_timeout=1)
+    with InferContext(relay.address, 1, "simple") as context:
+        context.run(add_sub(1), BOTH, 1)
+        relay.flows.clear()
+        rescue = threading.Timer(20, relay.flows.set)  # the call would then succeed
+        rescue.start()
+        try:
+            with pytest.raises(InferenceServerException) as caught:
+                context.run(add_sub(1), BOTH, 1)
+        finally:
+            rescue.cancel()
+            relay.flows.set()
+        assert str(caught.value) == GIVEN_UP
+        assert context.run(add_sub(1), BOTH, 1)["OUTPUT0"][0].tolist() == SUM
+
+
+def test_a_stream_on_a_silent_connection_is_given_up(relay: Relay) -> None:
+    """A streaming context ends in the same way as a call."""
+    configure(keepalive_time=1, keepalive_timeout=1)
+    with InferContext(relay.address, 1, "simple", streaming=True) as context:
+        context.run(add_sub(1), BOTH, 1)
+        relay.flows.clear()
+        rescue = threading.Timer(20, relay.flows.set)
+        rescue.start()
+        try:
+            with pytest.raises(InferenceServerException) as caught:
+                context.run(add_sub(1), BOTH, 1)
+        finally:
+            rescue.cancel()
+            relay.flows.set()
+        assert str(caught.value) == GIVEN_UP
+
+
+def test_probes_do_not_disturb_a_long_call(triton: TritonServer) -> None:
+    """A server at its defaults takes the probes of a call that waits for a long time."""
+    configure(keepalive_time=1, keepalive_timeout=5)
+    with InferContext(triton.grpc, 1, "slow") as context:
+        assert run_slow(context, LONG) == [LONG]
+
+
+def test_probes_without_calls_need_a_server_that_takes_them(
+    triton: TritonServer, start_triton: Any
+) -> None:
+    """A server at its defaults refuses the fourth or fifth probe; one started for it does not."""
+    configure(keepalive_time=1, keepalive_timeout=5, keepalive_without_calls=True)
+    slow = InferContext(triton.grpc, 1, "slow")
+    with slow, pytest.raises(InferenceServerException) as caught:
+        run_slow(slow, LONG)
+    assert str(caught.value) == REFUSED
+    willing = start_triton(["slow"], extra_args=["--grpc-http2-max-ping-strikes=0"])
+    with InferContext(willing.grpc, 1, "slow") as context:
+        assert run_slow(context, LONG) == [LONG]
+
+
+def test_an_idle_connection_is_probed_on_demand(relay: Relay) -> None:
+    """With ``keepalive_without_calls`` a dead one is replaced before the next call needs it."""
+    configure(keepalive_time=1, keepalive_timeout=1, keepalive_without_calls=True)
+    with InferContext(relay.address, 1, "simple") as context:
+        context.run(add_sub(1), BOTH, 1)
+        threading.Event().wait(2.5)  # probes were answered meanwhile
+        assert relay.connections == 1
+        relay.flows.clear()
+        threading.Event().wait(4)
+        relay.flows.set()
+        assert context.run(add_sub(1), BOTH, 1)["OUTPUT0"][0].tolist() == SUM
+        assert relay.connections > 1

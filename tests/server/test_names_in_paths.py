@@ -1,0 +1,168 @@
+"""Names that a proxy takes for steps in a path never become part of one."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+from shm_cases import Regions
+
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    ModelControlContext,
+    ServerHealthContext,
+    ServerStatusContext,
+    SharedMemoryControlContext,
+)
+from testbed import TritonServer
+from testbed.process import free_ports
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.model import Endpoint, InferCall, OutputSpec, TensorIn
+
+pytest_plugins = ["shm_fixtures"]
+
+# With the "/" after the target nginx sends on what it has decoded and resolved.
+NGINX = """
+daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
+events {{ worker_connections 64; }}
+http {{
+  access_log off; client_body_temp_path {folder}; proxy_temp_path {folder};
+  fastcgi_temp_path {folder}; uwsgi_temp_path {folder}; scgi_temp_path {folder};
+  server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://{target}/; }} }}
+}}
+"""
+STEPS = [".", "..", "x/../..", "../x", "x\\..\\.."]
+REFUSED = (
+    "[ 0] HTTP client failed: the name {!r} cannot be sent over HTTP, where '.' and '..' are "
+    "steps in a path; expected a name without such parts: use gRPC, or another name"
+)
+
+
+@contextmanager
+def refused(name: str) -> Iterator[None]:
+    """The error of the client in place of a request."""
+    with pytest.raises(InferenceServerException) as caught:
+        yield
+    assert str(caught.value) == REFUSED.format(name)
+
+
+@pytest.fixture
+def nginx(triton: TritonServer, tmp_path: Path) -> Iterator[str]:
+    """The address of an nginx in front of the server that resolves the paths it passes on."""
+    program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
+    if program is None:
+        pytest.skip("nginx is not installed (apt-get install nginx-light)")
+    port = free_ports()[0]
+    config = tmp_path / "nginx.conf"
+    config.write_text(NGINX.format(folder=tmp_path, port=port, target=triton.http))
+    process = subprocess.Popen([program, "-p", str(tmp_path), "-c", str(config)])
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def wait_until_live(url: str) -> None:
+    """Until a proxy that has just been started answers."""
+    for _ in range(200):
+        try:
+            with ServerHealthContext(url, 0) as context:
+                if context.is_live():
+                    return
+        except InferenceServerException:
+            pass
+        threading.Event().wait(0.05)
+    raise AssertionError("nginx does not answer")
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_region_behind_a_proxy(nginx: str, triton: TritonServer, name: str) -> None:
+    """Unregistering one region leaves the others alone, whatever a proxy makes of its name."""
+    wait_until_live(nginx)
+    regions = Regions(triton.http, 0)
+    try:
+        regions.empty(64, "kept")
+        odd = regions.create(64, name)
+        with SharedMemoryControlContext(nginx, 0) as control:
+            for act in (control.register, control.unregister):
+                with refused(name):
+                    act(odd)
+        assert "kept" in regions.listed()
+    finally:
+        regions.control.unregister_all()
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_same_region_over_grpc(triton: TritonServer, name: str) -> None:
+    """Over gRPC such a name is one like any other."""
+    regions = Regions(triton.grpc, 1)
+    odd = regions.empty(64, name)
+    assert name in regions.listed()
+    regions.control.unregister(odd)
+    assert name not in regions.listed()
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_model(triton: TritonServer, name: str) -> None:
+    """No request leaves for a model of such a name."""
+    with refused(name):
+        InferContext(triton.http, 0, name)
+    with ServerStatusContext(triton.http, 0, name) as status, refused(name):
+        status.get_server_status()
+
+
+def test_a_model_to_load(triton: TritonServer) -> None:
+    """Loading and unloading refuse in the same way; a slash v1 refused in words of its own."""
+    with ModelControlContext(triton.http, 0) as control:
+        for act in (control.load, control.unload):
+            with refused(".."):
+                act("..")
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_all_paths(name: str) -> None:
+    """Every path of the backend that has a name in it, versions included."""
+    backend = open_backend(Endpoint("http", "127.0.0.1:9"))  # nobody is asked
+    data = np.zeros(1, dtype=np.int32)
+    tensors = (TensorIn("I", "INT32", (1,), (data,), 4),), (OutputSpec("O"),)
+    asks: list[Callable[[], Any]] = [
+        lambda: backend.model_config(name),
+        lambda: backend.model_config("m", name),
+        lambda: backend.statistics(name),
+        lambda: backend.statistics("m", name),
+        lambda: backend.load(name),
+        lambda: backend.unload(name),
+        lambda: backend.infer(InferCall(name, "", *tensors)),
+        lambda: backend.infer(InferCall("m", name, *tensors)),
+        lambda: backend.register_system(name, "/k", 64),
+        lambda: backend.register_cuda(name, b"0" * 64, 0, 64),
+        lambda: backend.unregister(name),
+    ]
+    for ask in asks:
+        with pytest.raises(Exception, match="HTTP client failed: the name .* cannot be sent"):
+            ask()
+
+
+@pytest.mark.parametrize("name", ["...", "a..b", "a.", "..;", "%2e%2e", "a%2F..", "é", "a?b#c;d"])
+def test_other_names_pass_a_proxy(nginx: str, triton: TritonServer, name: str) -> None:
+    """All else reaches the server as it is, through a proxy that resolves paths."""
+    wait_until_live(nginx)
+    regions = Regions(nginx, 0)
+    try:
+        odd = regions.empty(64, name)
+        assert name in regions.listed()
+        with Regions(triton.grpc, 1).control as direct:
+            rows = direct.get_shared_memory_status().shared_memory_region
+            assert name in [row.name for row in rows]
+        regions.control.unregister(odd)
+        assert name not in regions.listed()
+    finally:
+        regions.remove()
