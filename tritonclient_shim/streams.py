@@ -22,19 +22,33 @@ STREAM_CLOSED = "Stream has been closed."
 #: lock that a thread of the parent held at the fork.
 _inherited: list[object] = []
 
+#: The forks between the first process and this one; asking for the process id takes longer.
+_forks = 0
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
+
 
 class _OpenStream:
-    """One stream to the server, the requests that it owes an answer, and its number."""
+    """One stream to the server, and the requests that it owes an answer."""
 
-    def __init__(self, backend: StreamingBackend, number: int) -> None:
-        self.number = number
-        self.process = os.getpid()
+    def __init__(self, backend: StreamingBackend, sequences: Sequences) -> None:
+        self._sequences = sequences
+        self._number = sequences.next_stream()
+        self.forks = _forks
         self.ended = False
         self._owed = Owed()
         self._stream = backend.open_stream(self._owed.answer, self._on_end)
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request. StreamEnded, and no outcome, when the stream takes no more."""
+        if call.sequence_id:
+            done = self._sequences.enter(call, self._number, done)
         self._owed[call.request_id] = done
         try:
             self._stream.send(call)
@@ -60,9 +74,9 @@ class ContextStream:
         self._backend = backend
         self._sequences = Sequences()
         self._closed = False
-        #: By process: a forked child may find its parent's lock locked for ever.
+        #: By forks: a forked child may find its parent's lock locked for ever.
         self._opening: dict[int, threading.Lock] = {}
-        self._stream = self._new_stream()
+        self._stream = _OpenStream(backend, self._sequences)
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.
@@ -70,30 +84,21 @@ class ContextStream:
         TransportFault, and no outcome, when it could not be sent. Nothing is sent twice.
         """
         stream = self._stream
-        if stream.ended or stream.process != os.getpid():
+        if stream.ended or stream.forks != _forks:
             stream = self._opened_after(stream)
         try:
-            self._send(stream, call, done)
+            stream.send(call, done)
         except StreamEnded:
-            self._send(self._opened_after(stream), call, done)
-
-    def _send(self, stream: _OpenStream, call: InferCall, done: Done) -> None:
-        if call.sequence_id:
-            done = self._sequences.enter(call, stream.number, done)
-        stream.send(call, done)
-
-    def _new_stream(self) -> _OpenStream:
-        return _OpenStream(self._backend, self._sequences.next_stream())
+            self._opened_after(stream).send(call, done)
 
     def _opened_after(self, unusable: _OpenStream) -> _OpenStream:
         """The stream that follows one that has ended, or is another process's: one for all."""
-        process = os.getpid()
-        with self._opening.setdefault(process, threading.Lock()):
+        with self._opening.setdefault(_forks, threading.Lock()):
             if self._stream is unusable and not self._closed:
-                if unusable.process != process:
+                if unusable.forks != _forks:
                     _inherited.append(unusable)
                     self._sequences.forget()
-                self._stream = self._new_stream()
+                self._stream = _OpenStream(self._backend, self._sequences)
             opened = self._stream
         if self._closed:
             self.close(wait=False)
@@ -123,7 +128,7 @@ class ContextStream:
         call it while any other method is at work.
         """
         self._closed = True
-        if self._stream.process == os.getpid():
+        if self._stream.forks == _forks:
             self._stream.close(wait)
         else:
             _inherited.append(self._stream)

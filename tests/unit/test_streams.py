@@ -6,72 +6,10 @@ import threading
 from typing import Any
 
 import pytest
+from fake_streams import LOST, FakeBackend, FakeStream, call
 
-from tritonclient_shim import sequences
-from tritonclient_shim.errors import Fault, ServerFault, StreamEnded, TransportFault
-from tritonclient_shim.model import InferCall, InferReply
-from tritonclient_shim.sequences import Sequences
+from tritonclient_shim.errors import ServerFault, StreamEnded, TransportFault
 from tritonclient_shim.streams import ContextStream
-
-LOST = TransportFault("GRPC client failed: 14: Socket closed")
-REPLY = InferReply("m", "1", ())
-
-
-def call(number: int, sequence: int = 0, start: bool = False, end: bool = False) -> InferCall:
-    return InferCall("m", "", (), (), str(number), sequence, start, end)
-
-
-class FakeStream:
-    """One stream: keeps what is sent, answers when told."""
-
-    def __init__(self, on_reply: Any, on_end: Any) -> None:
-        self.on_reply, self._on_end = on_reply, on_end
-        self.sent: list[str] = []
-        self.closed: list[bool] = []
-        self.takes = True  # until it has ended; its end may be told later
-        self.fails: Fault | None = None
-        self.ends_first = False
-
-    def end(self, fault: Fault | None = LOST) -> None:
-        """The stream has ended, and tells."""
-        self.takes = False
-        self._on_end(fault)
-
-    def send(self, one: InferCall) -> None:
-        if self.ends_first:
-            self.end()
-        if self.fails is not None:
-            raise self.fails
-        if not self.takes:
-            raise StreamEnded(LOST.message)
-        self.sent.append(one.request_id)
-
-    def close(self, wait: bool = True) -> None:
-        self.closed.append(wait)
-        self.takes = False
-
-
-class FakeBackend:
-    """Opens such streams; ``refuses`` is raised instead."""
-
-    def __init__(self) -> None:
-        self.streams: list[FakeStream] = []
-        self.refuses: Fault | None = None
-
-    def open_stream(self, on_reply: Any, on_end: Any) -> FakeStream:
-        if self.refuses is not None:
-            raise self.refuses
-        self.streams.append(FakeStream(on_reply, on_end))
-        return self.streams[-1]
-
-    @property
-    def latest(self) -> FakeStream:
-        return self.streams[-1]
-
-    @property
-    def sent(self) -> list[list[str]]:
-        """The ids of the requests of each stream."""
-        return [stream.sent for stream in self.streams]
 
 
 @pytest.fixture
@@ -227,62 +165,6 @@ def test_many_threads_open_one_stream(fake: FakeBackend, stream: ContextStream) 
     for thread in threads:
         thread.join(10)
     assert [sorted(sent) for sent in fake.sent] == [[], [str(n) for n in range(number)]]
-
-
-# ----------------------------------------------------------------------------- sequences
-
-BROKE = "in the midst of sequence 7: .* FLAG_SEQUENCE_START"
-
-
-def test_open_sequence_must_be_started_again(fake: FakeBackend, stream: ContextStream) -> None:
-    """A sequence that was open at a break is not continued, until it has been started again."""
-    stream.send(call(1, 7, start=True), print)
-    fake.latest.end()
-    for end in (False, True):
-        with pytest.raises(TransportFault, match=BROKE):
-            stream.send(call(2, 7, end=end), print)
-    for number, one in enumerate([call(3, 7, start=True), call(4, 7), call(5, 8), call(6)]):
-        stream.send(one, print)
-        assert len(fake.latest.sent) == number + 1
-    assert fake.sent == [["1"], ["3", "4", "5", "6"]]
-
-
-def test_ended_sequence(fake: FakeBackend, stream: ContextStream) -> None:
-    """A sequence has ended when the answer to its last request says so, and not before."""
-    stream.send(call(1, 7, start=True), print)
-    stream.send(call(2, 7, end=True), print)
-    fake.latest.on_reply("2", REPLY)
-    stream.send(call(3, 8, start=True), print)
-    stream.send(call(4, 8, end=True), print)
-    fake.latest.end()
-    stream.send(call(5, 7), print)  # the server's to refuse
-    with pytest.raises(TransportFault, match="sequence 8"):
-        stream.send(call(6, 8), print)
-    assert fake.latest.sent == ["5"]
-
-
-def test_sequence_started_before_its_end_is_answered(
-    fake: FakeBackend, stream: ContextStream
-) -> None:
-    """The answer that ends a sequence ends no later sequence of the same id."""
-    stream.send(call(1, 7, start=True, end=True), print)
-    stream.send(call(2, 7, start=True), print)
-    fake.latest.on_reply("1", REPLY)
-    fake.latest.end()
-    with pytest.raises(TransportFault, match=BROKE):
-        stream.send(call(3, 7), print)
-
-
-def test_sequences_without_end_are_forgotten_some_day(monkeypatch: Any) -> None:
-    """Memory is bounded when sequences are started and never ended: the oldest are forgotten."""
-    monkeypatch.setattr(sequences, "MOST", 2)
-    table = Sequences()
-    for number in (7, 8, 9):
-        table.enter(call(number, number, start=True), 0, print)
-    assert table.enter(call(1, 7), 1, print) is print
-    for number in (8, 9):
-        with pytest.raises(TransportFault, match=f"sequence {number}"):
-            table.enter(call(1, number), 1, print)
 
 
 # --------------------------------------------------------------------------------- close

@@ -5,11 +5,11 @@ Each of these runs in a process of its own, with a time limit (v1 §3.3, §5, §
 
 import gc
 import os
-import socket
 import threading
 import time
 
 import numpy as np
+from door import Door
 from recorder import BOTH, END, RAW, START, SUMS, WAIT, A, B, ints
 
 import tensorrtserver.api as api
@@ -197,52 +197,6 @@ def dropped_with_requests(see):
     del ctx
     gc.collect()
     see.note("at once", time.time() - start < 1)
-
-
-class Door:
-    """Forwards to the server, until told to cut what is connected; then again."""
-
-    def __init__(self, url):
-        host, port = url.split("://")[-1].rsplit(":", 1)
-        self._target, self._sockets = (host, int(port)), []
-        self._listener = socket.socket()
-        self._listener.bind(("127.0.0.1", 0))
-        self._listener.listen(16)
-        self.url = "127.0.0.1:%d" % self._listener.getsockname()[1]
-        self._start(self._accept)
-
-    def cut(self):
-        while self._sockets:
-            _end(self._sockets.pop())
-
-    def _accept(self):
-        while True:
-            near, far = self._listener.accept()[0], socket.create_connection(self._target)
-            self._sockets += [near, far]
-            self._start(_forward, near, far)
-            self._start(_forward, far, near)
-
-    def _start(self, work, *args):
-        thread = threading.Thread(target=work, args=args)
-        thread.daemon = True
-        thread.start()
-
-
-def _forward(source, sink):
-    try:
-        for data in iter(lambda: source.recv(65536), b""):
-            sink.sendall(data)
-    except OSError:
-        pass
-    _end(sink)
-
-
-def _end(one):
-    try:
-        one.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass
-    one.close()
 
 
 def stream_after_a_break(see):
