@@ -36,7 +36,13 @@ class Relay:
 
     def __exit__(self, *unused: object) -> None:
         self.flows.set()
-        for one in (self._listener, *self._sockets):
+        self._sockets.append(self._listener)
+        self.cut()
+
+    def cut(self) -> None:
+        """End every connection; new ones are let through."""
+        while self._sockets:
+            one = self._sockets.pop()
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()

@@ -11,6 +11,7 @@
       ├ ServerFault                   the server answered, and refused
       │   └ Refusal                   v1's server would have refused; found here, in v1's words
       ├ TransportFault                no usable answer: connection, TLS, DNS, time-out
+      │   └ StreamEnded               a stream that has ended did not take a request
       └ ForeignFault                  somebody answered who is not a v2 inference server
 """
 
@@ -28,6 +29,7 @@ __all__ = [
     "InferenceServerException",
     "Refusal",
     "ServerFault",
+    "StreamEnded",
     "TransportFault",
 ]
 
@@ -114,6 +116,10 @@ class TransportFault(Fault):
         super().__init__(message)
         self.message = message
         self.status = status
+
+
+class StreamEnded(TransportFault):
+    """A request was not sent, because its stream has ended. ``message`` tells why it did."""
 
 
 class ForeignFault(Fault):

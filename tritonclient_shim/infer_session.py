@@ -70,9 +70,6 @@ class InferSession(ServerSession):
             if streaming:
                 self._stream = ContextStream(cast(StreamingBackend, self.backend))
             self._profile = self._read_profile(request_id)
-            if self._stream is not None and self._stream.ended:
-                # It was opened on a connection from before an outage; now there is a new one.
-                self._stream = ContextStream(cast(StreamingBackend, self.backend))
         if streaming and self._profile and self._profile.decoupled:
             raise self.client_error(
                 f"model '{self.model_name}' is decoupled: it answers a request with any number "
@@ -171,9 +168,8 @@ class InferSession(ServerSession):
         """
         unary_grpc = self.endpoint.protocol == GRPC and self._stream is None
         self._requests.close(wait_for_next=wait and unary_grpc)
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            stream.close(wait)
+        if self._stream is not None:
+            self._stream.close(wait)
         super().close()
 
     # ---------------------------------------------------------------------------- steps

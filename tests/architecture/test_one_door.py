@@ -128,6 +128,7 @@ EFFECTS = (
         (
             SHIM + "errors.py",
             SHIM + "inflight.py",
+            SHIM + "backends/grpc_stream.py",  # the end of a stream, whatever it is
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
             SHIM + "migrate/",
         ),

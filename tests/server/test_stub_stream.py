@@ -10,6 +10,7 @@ from typing import Any, Iterator
 import grpc
 import numpy as np
 import pytest
+from stream_server import StreamServer, reply
 from stub_cases import (
     SECONDS,
     SUCCESS,
@@ -226,6 +227,17 @@ def test_answers_before_the_break_are_delivered(stub: Any) -> None:
             next(stream)
         assert caught.value.code() is Code.DEADLINE_EXCEEDED
     assert stream.details()
+
+
+@pytest.mark.parametrize("answer", [reply("99"), b"\xff\xff\xff"], ids=["unknown id", "garbage"])
+def test_answers_to_nobody(answer: bytes) -> None:
+    """An answer that cannot be any request's ends the stream: its reader does not wait on."""
+    with StreamServer(lambda _request: [answer]) as server, stub_at(server.address) as stub:
+        stream = stub.StreamInfer(iter([slow_request(0, 1)]), SECONDS)
+        with pytest.raises(grpc.RpcError) as caught:
+            next(stream)
+        assert caught.value.code() is not Code.DEADLINE_EXCEEDED
+    assert not join_threads()
 
 
 def test_generator_that_fails(stub: Any, monkeypatch: Any) -> None:

@@ -1,4 +1,4 @@
-"""A context's stream: answers find their requests, also where no real server sends such (v1 §5)."""
+"""A context's stream: outcomes find their requests, also where no real server sends such."""
 
 from __future__ import annotations
 
@@ -6,118 +6,168 @@ import threading
 from typing import Any
 
 import pytest
+from fake_streams import LOST, FakeBackend, FakeStream, call
 
-from tritonclient_shim.errors import ServerFault, TransportFault
-from tritonclient_shim.model import InferCall
+from tritonclient_shim.errors import ServerFault, StreamEnded, TransportFault
 from tritonclient_shim.streams import ContextStream
 
-LOST = TransportFault("GRPC client failed: 14: Socket closed")
 
-
-def call(number: int) -> InferCall:
-    return InferCall("m", "", (), (), request_id=str(number))
-
-
-class FakeStream:
-    """The backend and its stream in one: keeps what is sent, answers when told."""
-
-    def __init__(self) -> None:
-        self.sent: list[str] = []
-        self.closed: list[bool] = []
-        self.fails: TransportFault | None = None
-        self.ends_first = False
-
-    def open_stream(self, on_reply: Any, on_end: Any) -> FakeStream:
-        self.on_reply, self.on_end = on_reply, on_end
-        return self
-
-    def send(self, one: InferCall) -> None:
-        if self.ends_first:
-            self.on_end(self.fails)
-        if self.fails is not None:
-            raise self.fails
-        self.sent.append(one.request_id)
-
-    def close(self, wait: bool = True) -> None:
-        self.closed.append(wait)
+@pytest.fixture
+def fake() -> FakeBackend:
+    return FakeBackend()
 
 
 @pytest.fixture
-def fake() -> FakeStream:
-    return FakeStream()
-
-
-@pytest.fixture
-def stream(fake: FakeStream) -> ContextStream:
+def stream(fake: FakeBackend) -> ContextStream:
     return ContextStream(fake)  # type: ignore[arg-type]
 
 
-def test_answers_by_id(fake: FakeStream, stream: ContextStream) -> None:
-    """v1 §5: answers are matched by id, in whatever order they come; unknown ones are dropped."""
+def keep(stream: ContextStream, *numbers: int) -> list[Any]:
+    """Send requests → where (number, outcome) of each will be."""
     got: list[Any] = []
-    for number in (1, 2, 3):
+    for number in numbers:
         stream.send(call(number), lambda outcome, n=number: got.append((n, outcome)))
-    for request_id in ("3", "77", "1", "1"):
-        fake.on_reply(request_id, f"answer {request_id}")
+    return got
+
+
+# ------------------------------------------------------------------------------- answers
+
+
+def test_answers_by_id(fake: FakeBackend, stream: ContextStream) -> None:
+    """docs/v1-behaviour.md §5: answers are matched by id, in whatever order they come."""
+    got = keep(stream, 1, 2, 3)
+    for request_id in ("3", "1"):
+        fake.latest.on_reply(request_id, f"answer {request_id}")
     assert got == [(3, "answer 3"), (1, "answer 1")]
 
 
-def test_answers_without_id(fake: FakeStream, stream: ContextStream) -> None:
-    """v2-mapping §4: an error that names no request belongs to the oldest one."""
-    got: list[Any] = []
-    for number in (1, 2):
-        stream.send(call(number), lambda outcome, n=number: got.append((n, outcome)))
+@pytest.mark.parametrize("request_id", ["77", "1"], ids=["never asked for", "answered already"])
+def test_answers_to_nobody(fake: FakeBackend, stream: ContextStream, request_id: str) -> None:
+    """An answer under an id that is not outstanding goes to no request: it ends the stream."""
+    got = keep(stream, 1, 2)
+    fake.latest.on_reply("1", "answer 1")
+    with pytest.raises(TransportFault, match=f"an answer for request id '{request_id}', which"):
+        fake.latest.on_reply(request_id, "whose?")
+    assert got == [(1, "answer 1")]
+
+
+def test_answers_without_id(fake: FakeBackend, stream: ContextStream) -> None:
+    """docs/v2-mapping.md §4: an answer that names no request belongs to the oldest one."""
+    got = keep(stream, 1, 2)
     fault = ServerFault("no", "INTERNAL")
-    fake.on_reply("", fault)
-    fake.on_reply("", "late")
-    fake.on_reply("", "nobody's")
+    fake.latest.on_reply("", fault)
+    fake.latest.on_reply("", "late")
+    with pytest.raises(TransportFault, match="an answer for request id ''"):
+        fake.latest.on_reply("", "nobody's")
     assert got == [(1, fault), (2, "late")]
 
 
-@pytest.mark.parametrize("fault", [LOST, None])
-def test_end(fake: FakeStream, stream: ContextStream, fault: Any) -> None:
-    """v1 §5, trap 20: whatever is owed when the stream ends fails, oldest first; then nothing."""
-    got: list[Any] = []
-    for number in (1, 2):
-        stream.send(call(number), lambda outcome, n=number: got.append((n, str(outcome))))
-    fake.on_end(fault)
-    text = str(LOST) if fault else "Stream has been closed."
-    assert got == [(1, text), (2, text)]
-    with pytest.raises(TransportFault, match="Stream has been closed."):
-        stream.send(call(3), got.append)
-    with pytest.raises(TransportFault, match="Stream has been closed."):
-        stream.infer(call(4))
-    assert len(got) == 2
-
-
-def test_send_fails(fake: FakeStream, stream: ContextStream) -> None:
-    """v1 §5: a request that cannot be sent is raised and never delivered."""
-    got: list[Any] = []
-    fake.fails = LOST
-    with pytest.raises(TransportFault):
-        stream.send(call(1), got.append)
-    fake.on_end(LOST)
-    assert got == []
-
-
-def test_send_fails_after_the_end(fake: FakeStream, stream: ContextStream) -> None:
-    """v1 §5: when the stream's end has delivered the failure already, it is not raised again."""
-    got: list[Any] = []
-    fake.fails, fake.ends_first = LOST, True
-    stream.send(call(1), got.append)
-    assert got == [LOST]
-
-
-def test_infer_waits(fake: FakeStream, stream: ContextStream) -> None:
-    """v1 §5: run() is send and wait; a fault is raised."""
+def test_infer_waits(fake: FakeBackend, stream: ContextStream) -> None:
+    """docs/v1-behaviour.md §5: run() is send and wait; a fault is raised."""
     for outcome in ("answer", ServerFault("no", "INTERNAL")):
-        answerer = threading.Timer(0.02, fake.on_reply, ("1", outcome))
+        answerer = threading.Timer(0.02, fake.latest.on_reply, ("1", outcome))
         answerer.start()
         if outcome == "answer":
             assert stream.infer(call(1)) == "answer"
         else:
             with pytest.raises(ServerFault, match="no"):
                 stream.infer(call(1))
+
+
+# -------------------------------------------------------------------------------- breaks
+
+
+@pytest.mark.parametrize("fault", [LOST, None])
+def test_end(fake: FakeBackend, stream: ContextStream, fault: Any) -> None:
+    """Whatever is owed when the stream ends fails, oldest first; the next request opens one."""
+    got = keep(stream, 1, 2)
+    fake.latest.end(fault)
+    text = str(LOST) if fault else "Stream has been closed."
+    assert [(number, str(outcome)) for number, outcome in got] == [(1, text), (2, text)]
+    again = keep(stream, 3)
+    fake.latest.on_reply("3", "answer")
+    assert (again, fake.sent, len(got)) == ([(3, "answer")], [["1", "2"], ["3"]], 2)
+
+
+def test_end_that_has_not_been_told(fake: FakeBackend, stream: ContextStream) -> None:
+    """A request that an ended stream does not take goes to the next one, and only there."""
+    fake.latest.takes = False
+    got = keep(stream, 1)
+    fake.streams[0].end()
+    fake.latest.on_reply("1", "answer")
+    assert (got, fake.sent) == ([(1, "answer")], [[], ["1"]])
+
+
+def test_send_fails(fake: FakeBackend, stream: ContextStream) -> None:
+    """A request that cannot be sent is raised and never delivered; the stream stays."""
+    got: list[Any] = []
+    fake.latest.fails = TransportFault("Request has byte size 3000000000 which exceed …")
+    with pytest.raises(TransportFault, match="byte size"):
+        stream.send(call(1), got.append)
+    fake.latest.fails = None
+    keep(stream, 2)
+    assert (got, fake.sent) == ([], [["2"]])
+
+
+def test_send_fails_after_the_end(fake: FakeBackend, stream: ContextStream) -> None:
+    """When the stream's end has delivered the failure already, it is not raised or sent again."""
+    fake.latest.ends_first = True
+    assert keep(stream, 1) == [(1, LOST)]
+    assert fake.sent == [[]]
+
+
+def test_the_new_stream_ends_at_once(fake: FakeBackend, stream: ContextStream) -> None:
+    """While there is no server a request tries two streams at most, and is told why it failed."""
+    fake.latest.end()
+    real = fake.open_stream
+
+    def ended(on_reply: Any, on_end: Any) -> FakeStream:
+        opened = real(on_reply, on_end)
+        opened.takes = False
+        return opened
+
+    fake.open_stream = ended  # type: ignore[method-assign]
+    for opened in (3, 4):
+        with pytest.raises(StreamEnded, match="Socket closed"):
+            stream.send(call(1), print)
+        assert len(fake.streams) == opened
+
+
+def test_no_stream_can_be_opened(fake: FakeBackend, stream: ContextStream) -> None:
+    """The fault is raised, and the next request tries again."""
+    fake.latest.end()
+    fake.refuses = TransportFault("no")
+    with pytest.raises(TransportFault, match="no"):
+        stream.send(call(1), print)
+    fake.refuses = None
+    keep(stream, 2)
+    assert fake.sent == [[], ["2"]]
+
+
+def test_many_threads_open_one_stream(fake: FakeBackend, stream: ContextStream) -> None:
+    """Threads that find the stream broken at the same time share its one successor."""
+    real, number, barrier = fake.open_stream, 8, threading.Barrier(8)
+
+    def slowly(on_reply: Any, on_end: Any) -> FakeStream:
+        threading.Event().wait(0.05)
+        return real(on_reply, on_end)
+
+    fake.open_stream = slowly  # type: ignore[method-assign]
+    fake.latest.end()
+
+    def work(n: int) -> None:
+        barrier.wait(10)
+        stream.send(call(n), print)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert [sorted(sent) for sent in fake.sent] == [[], [str(n) for n in range(number)]]
+
+
+# --------------------------------------------------------------------------------- close
 
 
 class Collected(str):
@@ -130,23 +180,40 @@ class Collected(str):
         return super().__hash__()
 
 
-def test_close_by_the_garbage_collector(fake: FakeStream, stream: ContextStream) -> None:
-    """v1 §6 __del__: it may run on the stream's own thread, in the middle of an answer."""
-    got: list[Any] = []
-    stream.send(call(1), got.append)
+def test_close_by_the_garbage_collector(fake: FakeBackend, stream: ContextStream) -> None:
+    """docs/v1-behaviour.md §6 __del__: it may run on the stream's own thread, in an answer."""
+    got = keep(stream, 1)
     key = Collected("1")
     key.stream = stream
-    reader = threading.Thread(target=fake.on_reply, args=(key, "answer"), daemon=True)
+    reader = threading.Thread(target=fake.latest.on_reply, args=(key, "answer"), daemon=True)
     reader.start()
     reader.join(10)
-    assert (got, fake.closed) == (["answer"], [False])
+    assert (got, set(fake.latest.closed)) == ([(1, "answer")], {False})
 
 
+@pytest.mark.parametrize("broken", [False, True])
 @pytest.mark.parametrize("wait", [True, False])
-def test_close(fake: FakeStream, stream: ContextStream, wait: bool) -> None:
-    """v1 §5 close, streaming: half-close, and wait unless nobody may."""
+def test_close(fake: FakeBackend, stream: ContextStream, wait: bool, broken: bool) -> None:
+    """Half-close, and wait unless nobody may; nothing is opened afterwards, broken or not."""
+    if broken:
+        fake.latest.end()
     stream.close(wait)
-    assert fake.closed == [wait]
+    assert fake.latest.closed == [wait]
     with pytest.raises(TransportFault, match="Stream has been closed."):
         stream.send(call(1), print)
-    assert fake.sent == []
+    assert fake.sent == [[]]
+
+
+def test_close_while_a_stream_is_opened(fake: FakeBackend, stream: ContextStream) -> None:
+    """A stream that was being opened when the context was closed is closed as well."""
+    real = fake.open_stream
+
+    def open_stream(on_reply: Any, on_end: Any) -> FakeStream:
+        stream.close(wait=False)
+        return real(on_reply, on_end)
+
+    fake.open_stream = open_stream  # type: ignore[method-assign]
+    fake.latest.end()
+    with pytest.raises(TransportFault, match="Stream has been closed."):
+        stream.send(call(1), print)
+    assert (len(fake.streams), fake.latest.closed, fake.sent) == (2, [False], [[], []])

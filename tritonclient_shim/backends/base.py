@@ -92,7 +92,7 @@ class InferStream(Protocol):
     """One bidirectional inference stream. ``send`` may be called from any thread."""
 
     def send(self, call: InferCall) -> None:
-        """Queue one request; TransportFault when the stream is broken or closed."""
+        """Queue one request; StreamEnded, and nothing sent, when the stream is broken or closed."""
 
     def close(self, wait: bool = True) -> None:
         """Half-close; with ``wait``, until the server has answered everything. Idempotent."""
@@ -102,7 +102,8 @@ class InferStream(Protocol):
 
 
 #: Receives (request_id, outcome) for each answer of a stream, in order of arrival, on the
-#: stream's one reader thread. request_id is "" when the server named none.
+#: stream's one reader thread. request_id is "" when the server named none. A Fault that it raises
+#: ends the stream.
 StreamReply = Callable[[str, Outcome], None]
 #: Called once, after the last StreamReply, with the fault that ended the stream; None after a
 #: regular close.

@@ -23,7 +23,7 @@ from tritonclient_shim.backends.grpc_framing import (
     encode_request,
     shm_use,
 )
-from tritonclient_shim.errors import Fault, TransportFault
+from tritonclient_shim.errors import Fault, ForeignFault, StreamEnded, TransportFault
 from tritonclient_shim.forms import CallForm
 from tritonclient_shim.model import InferCall
 
@@ -45,18 +45,19 @@ class Outbox:
         self._messages: SimpleQueue[bytes | None] = SimpleQueue()
         self._put = self._taken = 0  # bytes so far, each counted by one side
         self._open = True
+        self._fault: Fault | None = None  # why it takes no more
         self._abandoned = False
         self._changed = threading.Condition()
         self._waiters = 0
 
     def put(self, body: bytes, wait: bool) -> None:
-        """Append; with ``wait``, first until there is room. TransportFault once closed."""
+        """Append; with ``wait``, first until there is room. StreamEnded once closed."""
         size = len(body) + _OVERHEAD
         with self._changed:
             if wait and self._full(size):
                 self._wait_for_room(size)
             if not self._open:
-                raise TransportFault(STREAM_CLOSED)
+                raise _ended(self._fault)
             self._put += size
             self._messages.put(body)
 
@@ -79,8 +80,9 @@ class Outbox:
             self._messages.put(None)
             self._changed.notify_all()
 
-    def abandon(self) -> None:
+    def abandon(self, fault: Fault | None = None) -> None:
         """Accept nothing more and forget what waits: a broken stream's context may live on."""
+        self._fault = self._fault or fault
         self._abandoned = True
         self.finish()
         with suppress(Empty):
@@ -101,6 +103,15 @@ class Outbox:
             with self._changed:
                 self._changed.notify_all()
         return body
+
+
+def _ended(fault: Fault | None) -> StreamEnded:
+    """What a request is told that came after the stream's end."""
+    if fault is None:
+        return StreamEnded(STREAM_CLOSED)
+    ended = StreamEnded(str(fault), getattr(fault, "status", ""))
+    ended.__cause__ = fault
+    return ended
 
 
 class GrpcStream:
@@ -129,7 +140,7 @@ class GrpcStream:
         self._reader.start()
 
     def send(self, call: InferCall) -> None:
-        """Queue one request; TransportFault when the stream is broken or closed."""
+        """Queue one request; StreamEnded when the stream is broken or closed."""
         body = encode_request(call)
         use = shm_use(call)
         if use is not NO_SHM:
@@ -157,7 +168,7 @@ class GrpcStream:
         try:
             fault = self._read_all()
         finally:  # on_end comes whatever a reply's handling raised
-            self._outbox.abandon()
+            self._outbox.abandon(fault)
             self._call.cancel()
             if fault is not None:
                 self._on_fault(fault)
@@ -169,8 +180,10 @@ class GrpcStream:
                 self._on_reply(*decode_stream_reply(message, self._shm_use, self._form))
         except grpc.RpcError as error:
             return caused(fault_of(*call_of(error)), error)
-        except Fault as undecodable:
-            return undecodable
+        except Fault as unusable:
+            return unusable
+        except Exception as error:  # whatever reading an answer raises, its request is told
+            return caused(ForeignFault(f"an answer could not be read: {error!r}"), error)
         return None if self._closing else TransportFault(STREAM_CLOSED)
 
     def _shm_use(self, request_id: str) -> ShmUse:

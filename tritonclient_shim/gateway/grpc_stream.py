@@ -2,7 +2,7 @@
 
 v1's clients wait for ever when a stream breaks (v1 §5). So this one does not break while its
 client is there: what the v2 server has left unanswered is answered here, with UNAVAILABLE, and
-the next request opens another v2 stream.
+the next request opens another v2 stream. A sequence that was open must be started again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import grpc
 from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.sequences import Sequences
 from tritonclient_shim.service.streams import OrderedStream
 
 
@@ -83,6 +84,7 @@ class V1Stream:
         self._upstream = upstream
         self._feed = _Feed(requests)
         self._stream: OrderedStream | None = None
+        self._sequences = Sequences()
         self._cancelled = False
 
     def cancel(self) -> None:
@@ -100,7 +102,7 @@ class V1Stream:
             yield from self._until_broken(itertools.chain([first], self._feed.requests()))
 
     def _until_broken(self, requests: Iterator[Any]) -> Iterator[Any]:
-        self._stream = OrderedStream(self._upstream.infer, requests)
+        self._stream = OrderedStream(self._upstream.infer, requests, self._sequences)
         if self._cancelled:  # meanwhile
             self._stream.cancel()
         broken = InferenceServerException("its stream was closed")

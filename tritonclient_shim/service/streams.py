@@ -10,11 +10,14 @@ import itertools
 import sys
 import threading
 from collections import deque
+from functools import partial
 from typing import Iterable, Iterator, cast
 
 from tritonclient_shim.backends.base import InferStream, Outcome, StreamingBackend
-from tritonclient_shim.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.errors import Fault, Refusal, ServerFault, TransportFault
+from tritonclient_shim.owed import Owed
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.sequences import SequenceLost, Sequences
 from tritonclient_shim.service import status
 from tritonclient_shim.service.infer import Exchange, InferService
 
@@ -38,10 +41,17 @@ class OrderedStream(Iterator[pb.InferResponse]):
     A thread takes the requests as they come. The responses come strictly in their order,
     refusals among them; what breaks the stream is raised as InferenceServerException of the
     client family. Cancelled when nobody refers to it any more.
+
+    ``sequences`` are those of the streams that this one follows, if it follows any.
     """
 
-    def __init__(self, service: InferService, requests: Iterable[pb.InferRequest]) -> None:
-        self._flow = _Flow(service)
+    def __init__(
+        self,
+        service: InferService,
+        requests: Iterable[pb.InferRequest],
+        sequences: Sequences | None = None,
+    ) -> None:
+        self._flow = _Flow(service, sequences or Sequences())
         pump = threading.Thread(
             target=self._flow.pump, args=(requests,), name="v1-stream-requests", daemon=True
         )
@@ -84,11 +94,13 @@ class _Entry:
 class _Flow:
     """What the three threads share; none of them keeps the consumer's end alive."""
 
-    def __init__(self, service: InferService) -> None:
+    def __init__(self, service: InferService, sequences: Sequences) -> None:
         self._service = service
         self._changed = threading.Condition()
         self._entries: deque[_Entry] = deque()  # in order of the requests
-        self._owed: dict[str, _Entry] = {}  # by the id under which the server knows them
+        self._owed = Owed()
+        self._sequences = sequences
+        self._number = sequences.next_stream()
         self._unread = 0
         self._next_id = itertools.count(1).__next__
         self._fault: Fault | None = None
@@ -96,7 +108,7 @@ class _Flow:
         self.ended = False
         try:
             backend = cast(StreamingBackend, service.session.backend)
-            self._stream = backend.open_stream(self._on_reply, self._end)
+            self._stream = backend.open_stream(self._owed.answer, self._end)
         except Fault as fault:
             self._end(fault)
 
@@ -133,11 +145,13 @@ class _Flow:
             return False
         try:
             call = entry.exchange.call()._replace(request_id=str(self._next_id()))
-            with self._changed:
-                self._owed[call.request_id] = entry
+            done = partial(self._answered, entry)
+            self._owed[call.request_id] = self._sequences.enter(call, self._number, done)
             self._stream.send(call)
         except ServerFault as refusal:
             self._settle(entry, refusal)
+        except SequenceLost as lost:
+            self._settle(entry, Refusal(lost.message, "INVALID_ARGUMENT"))
         except Fault as fault:
             self._drop(fault)
         return True
@@ -155,13 +169,9 @@ class _Flow:
 
     # ----------------------------------------------------------------- the reader's thread
 
-    def _on_reply(self, request_id: str, outcome: Outcome) -> None:
-        with self._changed:
-            # An answer that names no request belongs to the oldest: streams keep the order.
-            entry = self._owed.pop(request_id or next(iter(self._owed), ""), None)
-        if entry is not None:
-            told = status.of_stream(outcome) if isinstance(outcome, ServerFault) else outcome
-            self._settle(entry, told)
+    def _answered(self, entry: _Entry, outcome: Outcome) -> None:
+        told = status.of_stream(outcome) if isinstance(outcome, ServerFault) else outcome
+        self._settle(entry, told)
 
     def _settle(self, entry: _Entry, outcome: Outcome) -> None:
         with self._changed:
@@ -184,8 +194,8 @@ class _Flow:
     def take(self) -> pb.InferResponse:
         """The next response. StopIteration at the end, InferenceServerException if broken."""
         with self._changed:
-            self._changed.wait_for(lambda: self._answered() or self.ended)
-            if not self._answered():
+            self._changed.wait_for(lambda: self._is_answered() or self.ended)
+            if not self._is_answered():
                 raise self._ending() from self._fault
             entry = self._entries.popleft()
             self._unread -= entry.size
@@ -193,7 +203,7 @@ class _Flow:
         assert entry.outcome is not None
         return entry.exchange.response(entry.outcome, repeat=not entry.exchange.stateful)
 
-    def _answered(self) -> bool:
+    def _is_answered(self) -> bool:
         return bool(self._entries) and self._entries[0].outcome is not None
 
     def _ending(self) -> Exception:

@@ -9,7 +9,8 @@ import threading
 import time
 
 import numpy as np
-from recorder import BOTH, RAW, SUMS, WAIT, A, B
+from door import Door
+from recorder import BOTH, END, RAW, START, SUMS, WAIT, A, B, ints
 
 import tensorrtserver.api as api
 import tensorrtserver.shared_memory as shm
@@ -196,3 +197,24 @@ def dropped_with_requests(see):
     del ctx
     gc.collect()
     see.note("at once", time.time() - start < 1)
+
+
+def stream_after_a_break(see):
+    """The connection of a streaming context is cut, and the server is there again (v1 §5)."""
+    door = Door(see.url)
+    ctx = api.InferContext(door.url, see.protocol, "sequence_sum", streaming=see.grpc)
+    one, outputs = {"INPUT": [ints(1)]}, {"OUTPUT": RAW}
+    see.run("start", ctx, one, outputs, 1, START, 7600)
+    door.cut()
+    for _ in range(100):
+        try:
+            ctx.run(one, outputs, 1, START | END, 7601)
+        except api.InferenceServerException:  # of the request that meets the break
+            time.sleep(0.1)
+        else:
+            see.note("after the break", "works")
+            break
+    if see.grpc:
+        see.run("go on", ctx, one, outputs, 1, 0, 7600)
+    see.run("start again", ctx, one, outputs, 1, START | END, 7600)
+    ctx.close()

@@ -1,0 +1,143 @@
+"""Answers that no real server gives, on a stream: each request gets an outcome all the same."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+from stream_server import StreamServer, reply
+
+from tensorrtserver.api import InferContext, InferenceServerException
+
+RAW = InferContext.ResultFormat.RAW
+INPUTS = {"INPUT0": [np.zeros(1, np.float32)]}
+OUTPUTS = {"OUTPUT0": RAW}
+
+FOREIGN_ID = "GRPC client failed: 13: The stream was ended because of an answer for request id '99'"
+NO_STATUS = "infer request did not return status"
+
+
+def garbage(_request: Any) -> list[bytes]:
+    return [b"\xff\xff\xff"]
+
+
+def nobodys(_request: Any) -> list[bytes]:
+    return [reply("99")]
+
+
+def too_few_bytes(request: Any) -> list[bytes]:
+    return [b"\x12\x7f" + reply(request.id)[2:]]
+
+
+def good(request: Any) -> list[bytes]:
+    return [reply(request.id, np.float32(7).tobytes())]
+
+
+@contextmanager
+def context_on(answers: Any, **options: Any) -> Iterator[tuple[StreamServer, InferContext]]:
+    """A server that answers so, and a streaming context of it."""
+    with StreamServer(answers, **options) as server, InferContext(
+        server.address, 1, "slow", streaming=True
+    ) as context:
+        yield server, context
+
+
+def outcome_of(context: InferContext) -> str:
+    """run(), which must return: the value, or the message."""
+    told: list[str] = []
+
+    def run() -> None:
+        try:
+            told.append(str(context.run(INPUTS, OUTPUTS)["OUTPUT0"][0].item()))
+        except InferenceServerException as error:
+            told.append(str(error.message()))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(20)
+    return told[0] if told else "waits for ever"
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [(nobodys, FOREIGN_ID), (garbage, NO_STATUS), (too_few_bytes, NO_STATUS)],
+)
+def test_answers_to_nobody(answers: Any, message: str) -> None:
+    """An answer that is no request's ends the stream: run() raises, and the next one works."""
+    with context_on(answers) as (server, context):
+        assert outcome_of(context).startswith(message)
+        server.answers = good
+        assert outcome_of(context) == "7.0"
+        assert server.streams == 2
+
+
+def test_never_the_answer_of_another() -> None:
+    """An id that is not outstanding fails all that wait on the stream: none gets a wrong value."""
+    last = threading.Event()
+
+    def answers(request: Any) -> list[bytes]:
+        return [reply("99", np.float32(1).tobytes())] if request.id == "3" else []
+
+    done: list[int] = []
+
+    def called(_context: Any, number: int) -> None:
+        done.append(number)
+        if len(done) == 3:
+            last.set()
+
+    with context_on(answers) as (server, context):
+        for _ in range(3):
+            context.async_run(called, INPUTS, OUTPUTS)
+        assert last.wait(20)
+        for number in done:
+            with pytest.raises(InferenceServerException, match=FOREIGN_ID):
+                context.get_async_run_results(number)
+    assert done == [1, 2, 3]
+
+
+def test_answered_twice() -> None:
+    """A second answer to one request is not taken for the answer to the next one."""
+    with context_on(lambda request: good(request) * 2) as (server, context):
+        told = [outcome_of(context) for _ in range(6)]
+    assert told[0] == "7.0"
+    assert all(one == "7.0" or one.startswith(FOREIGN_ID[:-3]) for one in told), told
+
+
+def test_without_ids() -> None:
+    """docs/v2-mapping.md §4: a server that names no ids answers in the order of the requests."""
+    values = iter(range(10))
+    answers = [reply("", np.float32(value).tobytes()) for value in values]
+    with context_on(lambda _request: [answers.pop(0)]) as (server, context):
+        assert [outcome_of(context) for _ in range(10)] == [f"{n}.0" for n in range(10)]
+        assert server.streams == 1
+
+
+def test_reading_an_answer_raises(monkeypatch: Any) -> None:
+    """Whatever reading an answer raises becomes the outcome of the requests that wait."""
+    from tritonclient_shim.backends import grpc_stream
+
+    def fails(*_: Any) -> Any:
+        raise OverflowError("an accident")
+
+    with context_on(good) as (server, context):
+        with monkeypatch.context() as patched:
+            patched.setattr(grpc_stream, "decode_stream_reply", fails)
+            assert outcome_of(context) == NO_STATUS
+        assert outcome_of(context) == "7.0"
+
+
+def test_goaway() -> None:
+    """A server that ends its connections in an orderly way: at most what is on its way fails."""
+    options = {"max_connection_age_ms": 300, "max_connection_age_grace_ms": 100}
+    with context_on(good, **options) as (server, context):
+        told = []
+        for _ in range(40):
+            told.append(outcome_of(context))
+            threading.Event().wait(0.05)
+        assert server.streams > 2
+    failed = [one for one in told if one != "7.0"]
+    assert len(failed) < 10, told
+    assert all(one.startswith("GRPC client failed: ") for one in failed), failed

@@ -1,0 +1,132 @@
+"""gRPC contexts and forks, as docs/settings.md tells: what works, and what to do instead."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorrtserver
+
+ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
+
+#: A streaming context that is used on both sides of a fork, its sequence in the parent.
+STREAM = """
+import os, signal, sys
+import numpy as np
+from tensorrtserver.api import *
+RAW = {'OUTPUT': InferContext.ResultFormat.RAW}
+def step(context, value, flags=0, sequence=0):
+    inputs = {'INPUT': [np.array([value], np.int32)]}
+    return context.run(inputs, RAW, 1, flags, sequence)['OUTPUT'][0].item()
+context = InferContext(sys.argv[1], 1, 'sequence_sum', streaming=True)
+assert step(context, 5, 1, 9500) == 5
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    sums = [step(context, 1, 1, 9501), step(context, 2, 0, 9501), step(context, 3, 2, 9501)]
+    context.close() if sys.argv[2] == 'close' else context.__del__()
+    os._exit(0 if sums == [1, 3, 6] else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert [step(context, 6, 0, 9500), step(context, 7, 2)] == [11, 18]
+"""
+
+#: A child that closes its parent's stream, under which a request is on its way.
+CLOSE = """
+import os, signal, sys, threading
+import numpy as np
+from tensorrtserver.api import *
+done = threading.Event()
+context = InferContext(sys.argv[1], 1, 'slow', streaming=True)
+inputs = {'INPUT0': [np.array([1], np.float32)]}
+context.async_run(lambda *_: done.set(), inputs, {'OUTPUT0': InferContext.ResultFormat.RAW})
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    context.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert done.wait(20)
+assert context.get_async_run_results(1)['OUTPUT0'][0][0] == 1
+"""
+
+#: Children that are not forked from the process that calls, while three threads call.
+CHILDREN = """
+import multiprocessing, os, sys, threading
+import numpy as np
+from tensorrtserver.api import *
+A = np.arange(16, dtype=np.int32)
+def run(context):
+    found = context.run({'INPUT0': [A], 'INPUT1': [A]}, {'OUTPUT0': InferContext.ResultFormat.RAW})
+    return found['OUTPUT0'][0].tolist() == (A * 2).tolist()
+def work(url, streaming):
+    with InferContext(url, 1, 'simple', streaming=streaming) as context:
+        os._exit(0 if run(context) else 1)
+def main(url, method):
+    processes, right = multiprocessing.get_context(method), []
+    def call(streaming):
+        with InferContext(url, 1, 'simple', streaming=streaming) as context:
+            for _ in range(10):
+                right.append(run(context))
+            started.wait(60)
+            while going:
+                right.append(run(context))
+    going, started = [1], threading.Barrier(4)
+    if method == 'forkserver':
+        processes.Process(target=print).start()  # the server is started before the first context
+    threads = [threading.Thread(target=call, args=(n == 0,), daemon=True) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    started.wait(60)
+    children = [processes.Process(target=work, args=(url, n == 0)) for n in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(60)
+    going.clear()
+    for thread in threads:
+        thread.join(60)
+    assert [child.exitcode for child in children] == [0, 0], children
+    assert len(right) >= 30 and all(right)
+if __name__ == '__main__':
+    main(*sys.argv[1:])
+"""
+
+
+def run(text: str, folder: Path, *arguments: str, **variables: str) -> tuple[int, str]:
+    """Run the program in an interpreter of its own → exit status and stderr."""
+    program = folder / "program.py"
+    program.write_text(text, "utf-8")
+    paths = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
+    surroundings = {**os.environ, "PYTHONPATH": paths, "TRITON_SHIM_WARNINGS": "off", **variables}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(program), *arguments],
+        env=surroundings,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("end", ["close", "drop"])
+def test_stream_in_a_forked_child(triton: Any, tmp_path: Path, end: str) -> None:
+    """A child opens a stream of its own and leaves its parent's alone; the sequence goes on."""
+    status, told = run(STREAM, tmp_path, triton.grpc, end, GRPC_ENABLE_FORK_SUPPORT="1")
+    assert status == 0, told
+
+
+def test_child_closes_its_parents_stream(triton: Any, tmp_path: Path) -> None:
+    """A child's close() waits for nothing, and the parent's request is answered."""
+    status, told = run(CLOSE, tmp_path, triton.grpc, GRPC_ENABLE_FORK_SUPPORT="1")
+    assert status == 0, told
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_are_not_forked(triton: Any, tmp_path: Path, method: str) -> None:
+    """docs/settings.md: what to do instead, while other threads are inside gRPC calls."""
+    assert run(CHILDREN, tmp_path, triton.grpc, method)[0] == 0

@@ -1,0 +1,67 @@
+"""Streams without a server: they keep what is sent, and answer and end when told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tritonclient_shim.errors import Fault, StreamEnded, TransportFault
+from tritonclient_shim.model import InferCall
+
+LOST = TransportFault("GRPC client failed: 14: Socket closed")
+
+
+def call(number: int, sequence: int = 0, start: bool = False, end: bool = False) -> InferCall:
+    return InferCall("m", "", (), (), str(number), sequence, start, end)
+
+
+class FakeStream:
+    """One stream: keeps what is sent, answers when told."""
+
+    def __init__(self, on_reply: Any, on_end: Any) -> None:
+        self.on_reply, self._on_end = on_reply, on_end
+        self.sent: list[str] = []
+        self.closed: list[bool] = []
+        self.takes = True  # until it has ended; its end may be told later
+        self.fails: Fault | None = None
+        self.ends_first = False
+
+    def end(self, fault: Fault | None = LOST) -> None:
+        """The stream has ended, and tells."""
+        self.takes = False
+        self._on_end(fault)
+
+    def send(self, one: InferCall) -> None:
+        if self.ends_first:
+            self.end()
+        if self.fails is not None:
+            raise self.fails
+        if not self.takes:
+            raise StreamEnded(LOST.message)
+        self.sent.append(one.request_id)
+
+    def close(self, wait: bool = True) -> None:
+        self.closed.append(wait)
+        self.takes = False
+
+
+class FakeBackend:
+    """Opens such streams; ``refuses`` is raised instead."""
+
+    def __init__(self) -> None:
+        self.streams: list[FakeStream] = []
+        self.refuses: Fault | None = None
+
+    def open_stream(self, on_reply: Any, on_end: Any) -> FakeStream:
+        if self.refuses is not None:
+            raise self.refuses
+        self.streams.append(FakeStream(on_reply, on_end))
+        return self.streams[-1]
+
+    @property
+    def latest(self) -> FakeStream:
+        return self.streams[-1]
+
+    @property
+    def sent(self) -> list[list[str]]:
+        """The ids of the requests of each stream."""
+        return [stream.sent for stream in self.streams]

@@ -1,0 +1,80 @@
+"""Sequences and streams that break: none goes on over a gap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fake_streams import FakeBackend, call
+
+from tritonclient_shim import sequences
+from tritonclient_shim.errors import TransportFault
+from tritonclient_shim.model import InferReply
+from tritonclient_shim.sequences import Sequences
+from tritonclient_shim.streams import ContextStream
+
+REPLY = InferReply("m", "1", ())
+
+
+@pytest.fixture
+def fake() -> FakeBackend:
+    return FakeBackend()
+
+
+@pytest.fixture
+def stream(fake: FakeBackend) -> ContextStream:
+    return ContextStream(fake)  # type: ignore[arg-type]
+
+
+BROKE = "in the midst of sequence 7: .* FLAG_SEQUENCE_START"
+
+
+def test_open_sequence_must_be_started_again(fake: FakeBackend, stream: ContextStream) -> None:
+    """A sequence that was open at a break is not continued, until it has been started again."""
+    stream.send(call(1, 7, start=True), print)
+    fake.latest.end()
+    for end in (False, True):
+        with pytest.raises(TransportFault, match=BROKE):
+            stream.send(call(2, 7, end=end), print)
+    for number, one in enumerate([call(3, 7, start=True), call(4, 7), call(5, 8), call(6)]):
+        stream.send(one, print)
+        assert len(fake.latest.sent) == number + 1
+    assert fake.sent == [["1"], ["3", "4", "5", "6"]]
+
+
+def test_ended_sequence(fake: FakeBackend, stream: ContextStream) -> None:
+    """A sequence has ended when the answer to its last request says so, and not before."""
+    stream.send(call(1, 7, start=True), print)
+    stream.send(call(2, 7, end=True), print)
+    fake.latest.on_reply("2", REPLY)
+    stream.send(call(3, 8, start=True), print)
+    stream.send(call(4, 8, end=True), print)
+    fake.latest.end()
+    stream.send(call(5, 7), print)  # the server's to refuse
+    with pytest.raises(TransportFault, match="sequence 8"):
+        stream.send(call(6, 8), print)
+    assert fake.latest.sent == ["5"]
+
+
+def test_sequence_started_before_its_end_is_answered(
+    fake: FakeBackend, stream: ContextStream
+) -> None:
+    """The answer that ends a sequence ends no later sequence of the same id."""
+    stream.send(call(1, 7, start=True, end=True), print)
+    stream.send(call(2, 7, start=True), print)
+    fake.latest.on_reply("1", REPLY)
+    fake.latest.end()
+    with pytest.raises(TransportFault, match=BROKE):
+        stream.send(call(3, 7), print)
+
+
+def test_sequences_without_end_are_forgotten_some_day(monkeypatch: Any) -> None:
+    """Memory is bounded when sequences are started and never ended: the oldest are forgotten."""
+    monkeypatch.setattr(sequences, "MOST", 2)
+    table = Sequences()
+    for number in (7, 8, 9):
+        table.enter(call(number, number, start=True), 0, print)
+    assert table.enter(call(1, 7), 1, print) is print
+    for number in (8, 9):
+        with pytest.raises(TransportFault, match=f"sequence {number}"):
+            table.enter(call(1, number), 1, print)
