@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import Sequence
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.model import InferCall, ModelProfile, OutputSpec, TensorSpec, V1Request
+from tritonclient_shim.model import (
+    InferCall,
+    ModelProfile,
+    OutputSpec,
+    TensorSpec,
+    V1Class,
+    V1Request,
+)
 from tritonclient_shim.translate import classes, lower
 from tritonclient_shim.translate.reply import Labels
 
@@ -32,7 +39,8 @@ class LabelBook:
             key = (spec.name, version)
             known = self._labels.get(key, [])
             if len(known) < count:
-                known = self._labels[key] = _learn(backend, profile, request, version, spec)
+                found = _learn(backend, profile, request, version, spec)
+                known = self._labels[key] = classes.labels_by_index(found, count)
             return known
 
         return labels
@@ -40,10 +48,10 @@ class LabelBook:
 
 def _learn(
     backend: Backend, profile: ModelProfile, request: V1Request, version: str, spec: TensorSpec
-) -> list[str]:
+) -> list[V1Class]:
     asked = lower.lower(profile, request, backend.endpoint.protocol)
     everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
     reply = backend.infer(InferCall(profile.name, version, asked.inputs, everything))
-    data = reply.outputs[0].data
+    data = reply.outputs[0].data if reply.outputs else None
     rows = classes.from_texts(data or b"", request.batch_size)
-    return classes.labels_by_index(rows[0]) if rows else []
+    return rows[0] if rows else []
