@@ -7,7 +7,7 @@ import re
 import struct
 from concurrent import futures
 from contextlib import suppress
-from typing import Any, Dict, Tuple, Union
+from typing import Any, Tuple, Union
 
 import grpc
 import numpy as np
@@ -91,7 +91,7 @@ def _plain(answer: Any) -> Body:
 
 
 #: What each kind of request is answered with, as long as a test does not replace it.
-HTTP_ANSWERS: Dict[str, Body] = {
+HTTP_ANSWERS: dict[str, Body] = {
     "config": _plain(model_config()),
     "stateful": _plain(model_config("s", stateful=True)),
     "metadata": _plain(METADATA),
@@ -149,7 +149,7 @@ def _parsed(kind: Any, content: Any) -> Any:
 
 
 #: The same over gRPC, as messages.
-GRPC_ANSWERS: Dict[str, Any] = {
+GRPC_ANSWERS: dict[str, Any] = {
     "config": _parsed(v2.ModelConfigResponse, {"config": model_config()}),
     "stateful": _parsed(v2.ModelConfigResponse, {"config": model_config("s", stateful=True)}),
     "metadata": v2.ServerMetadataResponse(**METADATA),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import struct
+from contextlib import suppress
 from typing import Any, Iterator
 
 from answering_servers import GRPC_ANSWERS, HTTP_ANSWERS, SCORES, Body, with_data
@@ -253,10 +254,11 @@ def _change_field(draw: Any, message: Any, field: Any) -> None:
             value.SetInParent()
     else:
         odd = _odd_value(draw, field)
-        try:
-            value.append(odd) if hasattr(value, "append") else setattr(message, field.name, odd)
-        except (ValueError, TypeError):  # a number that the field cannot hold
-            pass
+        with suppress(ValueError, TypeError):  # a number that the field cannot hold
+            if hasattr(value, "append"):
+                value.append(odd)
+            else:
+                setattr(message, field.name, odd)
 
 
 def _odd_value(draw: Any, field: Any) -> Any:

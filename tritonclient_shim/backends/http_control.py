@@ -208,6 +208,8 @@ def server_metadata(answer: Any) -> ServerMetadata:
 def config_document(answer: Any) -> ModelConfigDocument:
     """``GET /v2/models/<m>/config`` → ModelConfigDocument; every configuration has a name."""
     found = v2_object(answer, "name")
+    for tensor in (*list_of(found, "input", []), *list_of(found, "output", [])):
+        text(tensor, "name")
     policy = record_of(found, "model_transaction_policy", {})
     return ModelConfigDocument(found, text(found, "backend", ""), flag(policy, "decoupled", False))
 
