@@ -154,6 +154,18 @@ def test_an_http_reply_that_is_cut_short() -> None:
         http_framing.parse_response(body[:-1], length, form)
 
 
+@pytest.mark.parametrize("size", [0, 3, 300])
+def test_a_known_reply_with_other_data(size: int) -> None:
+    """Data of another size than the shape's are refused in a recognised reply as in any other."""
+    form = CallForm()
+    good = message([("a", "INT16", (1,), b"12")], "m", "1", "").SerializeToString()
+    odd = message([("a", "INT16", (1,), bytes(size))], "m", "1", "").SerializeToString()
+    grpc_framing.decode_reply(good, form=form)
+    with pytest.raises(UnreadableFault, match=f"{size} bytes of data; expected 2 for INT16"):
+        grpc_framing.decode_reply(odd, form=form)
+    assert grpc_framing.decode_reply(good, form=form).form is form.reply
+
+
 class ChangingForm(CallForm):
     """A form that other threads change all the time: every look finds another reply."""
 
