@@ -198,4 +198,4 @@ def test_nothing_is_owed_of_what_was_not_sent(http_server: HttpAnswers, opened: 
     with pytest.raises(LookupError, match="no token"):
         context.async_run(INPUTS, {"OUT": RAW})
     none = "No asynchronous requests have been sent"
-    assert refused(lambda: context.get_ready_async_request(True)) == none
+    assert refused(lambda: context.get_ready_async_request(False)) == none
