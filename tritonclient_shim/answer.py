@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.errors import InferenceServerException, UnreadableFault
 from tritonclient_shim.model import V1Reply, V1Request
 from tritonclient_shim.shm.region import Region, RegionError
 from tritonclient_shim.shm.registry import lookup
@@ -49,6 +49,8 @@ class Answer(NamedTuple):
             result.read_into(results, self.options, self.reply, self.client_id)
         except RegionError as error:
             raise client_error_of(error) from error
+        except UnreadableFault as fault:
+            raise InferenceServerException(fault.message) from fault
 
 
 class Sent(NamedTuple):
@@ -63,3 +65,10 @@ class Sent(NamedTuple):
     client_id: int
     started_ns: int
     sent_ns: int = 0
+
+    def kept(self) -> Sent:
+        """Without the input data, unless learning labels may need them again."""
+        made = self.request
+        if not made.inputs or any(item.class_count for item in made.outputs):
+            return self
+        return self._replace(request=made._replace(inputs=()))

@@ -18,6 +18,7 @@ from tritonclient_shim.model import (
     ServerSnapshot,
 )
 from tritonclient_shim.protos import server_status_pb2 as pb
+from tritonclient_shim.reading import read
 from tritonclient_shim.session import ServerSession
 from tritonclient_shim.translate.messages import Asked
 from tritonclient_shim.translate.status import to_index, to_status, tracked_rows
@@ -63,8 +64,7 @@ def server_status(session: ServerSession, model_name: str, request_id: int) -> p
     Raises InferenceServerException for a model the server does not track (v1 §6.2).
     """
     with session.guard(request_id, NO_STATUS):
-        snapshot = status_snapshot(session, model_name)
-    status = to_status(snapshot)
+        status = read(to_status, status_snapshot(session, model_name))
     if model_name and model_name not in status.model_status:
         unknown = f"no status available for unknown model '{model_name}'"
         raise session.server_error(unknown, request_id)
@@ -129,7 +129,7 @@ def _first_version(backend: Backend, model_name: str) -> tuple[IndexRow, ...]:
 def repository_index(session: ServerSession, request_id: int) -> pb.ModelRepositoryIndex:
     """The names of all models in the server's repositories, loaded or not (v1 §6.3)."""
     with session.guard(request_id, NO_STATUS):
-        index = to_index(session.backend.repository_index())
+        index = read(to_index, session.backend.repository_index())
     if session.verbose:
         verbose.repository_index(index)
     return index

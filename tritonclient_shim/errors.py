@@ -13,6 +13,7 @@
       ├ TransportFault                no usable answer: connection, TLS, DNS, time-out
       │   └ StreamEnded               a stream that has ended did not take a request
       └ ForeignFault                  somebody answered who is not a v2 inference server
+          └ UnreadableFault           a v2 server, but its answer makes no sense
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ __all__ = [
     "ServerFault",
     "StreamEnded",
     "TransportFault",
+    "UnreadableFault",
 ]
 
 
@@ -124,3 +126,17 @@ class StreamEnded(TransportFault):
 
 class ForeignFault(Fault):
     """An answer came, but not from a v2 inference server (v1: "did not return status")."""
+
+
+class UnreadableFault(ForeignFault):
+    """A v2 server's answer, as far as one can tell, that cannot be read.
+
+    ``message`` says what is wrong with it, what was expected, and where to look.
+    """
+
+    def __init__(self, wrong: str, expected: str = "an answer of the KServe v2 protocol") -> None:
+        self.message = (
+            f"the server's answer could not be read: {wrong}; expected {expected}; check the "
+            "server at this url, and any proxy in front of it"
+        )
+        super().__init__(self.message)

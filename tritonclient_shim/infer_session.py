@@ -22,6 +22,7 @@ from tritonclient_shim.model import (
     V1Reply,
     V1Request,
 )
+from tritonclient_shim.reading import outcome_of, read
 from tritonclient_shim.session import ServerSession
 from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.stats import ContextStat
@@ -97,7 +98,7 @@ class InferSession(ServerSession):
                     fault.status,
                 ) from fault
             raise
-        return config.to_profile(self.model_name, document)
+        return read(config.to_profile, self.model_name, document)
 
     def profile(self) -> ModelProfile:
         """The model's profile, read once; read again while the model was not loaded."""
@@ -105,7 +106,7 @@ class InferSession(ServerSession):
             request_id = next_request_id()
             with self.guard(request_id, "status request did not return status"):
                 document = self.backend.model_config(self.model_name)
-            self._profile = config.to_profile(self.model_name, document)
+                self._profile = read(config.to_profile, self.model_name, document)
         return self._profile
 
     # ------------------------------------------------------------------------- requests
@@ -136,7 +137,7 @@ class InferSession(ServerSession):
     ) -> int:
         """Send a request and return its client id; validation errors are raised here (v1 §5)."""
         sent, call = self._prepare(inputs, outputs, scalars, numbered=True)
-        client_id, kept = sent.client_id, _kept(sent)
+        client_id, kept = sent.client_id, sent.kept()
         self._requests.add(client_id, kept, callback)
         done = partial(self._completed, client_id, kept)
         if isinstance(call, Fault):  # v1's server refused it: the fetch tells
@@ -147,6 +148,9 @@ class InferSession(ServerSession):
         except Fault as fault:
             self._requests.forget(client_id)
             raise self._error(fault, sent.request_id) from fault
+        except BaseException:  # such as a plugin's own: nothing was sent
+            self._requests.forget(client_id)
+            raise
         return client_id
 
     def fetch(self, client_id: int, wait: bool | None) -> Answer | None:
@@ -246,12 +250,16 @@ class InferSession(ServerSession):
             self.backend.infer_async(call, done)
 
     def _completed(self, client_id: int, sent: Sent, outcome: Outcome) -> None:
+        """The :data:`Done` of every asynchronous request, whatever it was sent through."""
+        self._requests.complete(client_id, outcome_of(self._settled, sent, outcome))
+
+    def _settled(self, sent: Sent, outcome: Outcome) -> Outcome:
         if not isinstance(outcome, Fault):
             outcome = reply.refusal(self.profile(), sent.request, outcome) or outcome
         # v1 §4.6: over HTTP an asynchronous request counts when it completes.
         if self.endpoint.protocol == HTTP and not isinstance(outcome, Fault):
             self.stat.add(perf_counter_ns() - sent.started_ns, sent.sent_ns, 0)
-        self._requests.complete(client_id, outcome)
+        return outcome
 
     def _read(
         self, sent: Sent, outcome: Outcome, received: int, counts: bool = True, client_id: int = 0
@@ -259,7 +267,7 @@ class InferSession(ServerSession):
         try:
             if isinstance(outcome, Fault):
                 raise outcome
-            raised = self._raise(sent.request, outcome)
+            raised = read(self._raise, sent.request, outcome)
         except Fault as fault:
             # v1 §4.6: a refusal over HTTP has no body and is not counted.
             if counts and self.endpoint.protocol == GRPC:
@@ -285,11 +293,3 @@ class InferSession(ServerSession):
         batching = self._profile is not None and self._profile.batching
         asked = Asked(self.model_name, str(self.model_version), batching)
         return self.fault_to_error(fault, request_id, _NO_STATUS, asked)
-
-
-def _kept(sent: Sent) -> Sent:
-    """Without the input data, unless learning labels may need them again."""
-    made = sent.request
-    if not made.inputs or any(item.class_count for item in made.outputs):
-        return sent
-    return sent._replace(request=made._replace(inputs=()))

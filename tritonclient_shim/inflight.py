@@ -44,9 +44,13 @@ class CallbackThread:
 
     def post(self, job: Callable[[], None]) -> None:
         """Run ``job`` after all jobs posted before; returns at once."""
+        self.ready()
+        self._jobs.put(job)
+
+    def ready(self) -> None:
+        """Start the thread if need be; InferenceServerException when none can be had."""
         if self._pid != os.getpid():  # first use, or first use in a forked child
             self._start()
-        self._jobs.put(job)
 
     def _start(self) -> None:
         with self._lock:
@@ -56,7 +60,13 @@ class CallbackThread:
             thread = threading.Thread(
                 target=_run_jobs, args=(self._jobs,), name="tensorrtserver-callback", daemon=True
             )
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise InferenceServerException(
+                    f"the callback cannot be called: {error}; expected a thread of its own for it; "
+                    "end threads that are not needed, or ask without a callback"
+                ) from error
             self._ident = thread.ident
             self._pid = os.getpid()
 
@@ -114,7 +124,12 @@ class InFlight(Generic[_T]):
         self.next_id = itertools.count(1).__next__
 
     def add(self, request_id: int, context: _T, callback: Callback | None) -> None:
-        """Enter a request before it is sent, so that its completion finds it."""
+        """Enter a request before it is sent, so that its completion finds it.
+
+        InferenceServerException when there is no thread for its callback.
+        """
+        if callback is not None:
+            self._callbacks.ready()
         self._table[request_id] = Request(context, callback)
 
     def forget(self, request_id: int) -> None:

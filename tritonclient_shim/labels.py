@@ -11,7 +11,14 @@ from typing import Sequence
 
 from tritonclient_shim import dtypes
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.model import InferCall, ModelProfile, OutputSpec, TensorSpec, V1Request
+from tritonclient_shim.model import (
+    InferCall,
+    ModelProfile,
+    OutputSpec,
+    TensorSpec,
+    V1Class,
+    V1Request,
+)
 from tritonclient_shim.translate import classes, lower
 from tritonclient_shim.translate.reply import Labels
 
@@ -33,7 +40,8 @@ class LabelBook:
             key = (spec.name, version)
             known = self._labels.get(key, [])
             if len(known) < count:
-                known = self._labels[key] = _learn(backend, profile, request, version, spec)
+                found = _learn(backend, profile, request, version, spec)
+                known = self._labels[key] = classes.labels_by_index(found, count)
             return known
 
         return labels
@@ -41,11 +49,11 @@ class LabelBook:
 
 def _learn(
     backend: Backend, profile: ModelProfile, request: V1Request, version: str, spec: TensorSpec
-) -> list[str]:
+) -> list[V1Class]:
     asked = lower.lower(profile, request, backend.endpoint.protocol)
     everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
     reply = backend.infer(InferCall(profile.name, version, asked.inputs, everything))
     found = [one.data for one in reply.outputs if one.datatype == dtypes.STRING.v2]
     # A v2 server without the classification extension answers with the tensor, if with any.
     rows = classes.from_texts(found[0] or b"", request.batch_size) if found else []
-    return classes.labels_by_index(rows[0]) if rows else []
+    return rows[0] if rows else []

@@ -18,6 +18,7 @@ from tritonclient_shim.errors import (
     Refusal,
     ServerFault,
     TransportFault,
+    UnreadableFault,
 )
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.model import Endpoint
@@ -111,6 +112,8 @@ class ServerSession:
             return self.server_error(message, request_id, fault.status, details)
         if isinstance(fault, TransportFault):
             return self.client_error(fault.message, fault.status or None)
+        if isinstance(fault, UnreadableFault):
+            return self.client_error(fault.message)
         return self.client_error(no_status_text)
 
     @contextmanager

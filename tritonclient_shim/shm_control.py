@@ -15,6 +15,7 @@ from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.errors import InferenceServerException, ServerFault
 from tritonclient_shim.model import HTTP, Endpoint
 from tritonclient_shim.protos import server_status_pb2 as pb
+from tritonclient_shim.reading import read
 from tritonclient_shim.session import ServerSession
 from tritonclient_shim.shm import registry
 from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
@@ -77,7 +78,7 @@ def unregister_all(session: ServerSession, request_id: int) -> None:
 def status(session: ServerSession, request_id: int) -> pb.SharedMemoryStatus:
     """Every region that the server knows."""
     with session.guard(request_id, NO_STATUS):
-        message = to_status(session.backend.shm_status())
+        message = read(to_status, session.backend.shm_status())
     if session.verbose:
         verbose.shared_memory_status(message, session.endpoint.protocol)
     return message

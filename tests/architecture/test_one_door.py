@@ -126,7 +126,8 @@ EFFECTS = (
         "broad except",
         broad_except,
         (
-            SHIM + "errors.py",
+            SHIM + "reading.py",  # servers' answers: whatever reading them raises is a fault
+            SHIM + "backends/http_deferred.py",  # the outcome of a future, whatever it is
             SHIM + "inflight.py",
             SHIM + "backends/grpc_stream.py",  # the end of a stream, whatever it is
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is

@@ -10,6 +10,7 @@ from scripted_server import ScriptedServer, http
 
 from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http_response import SMALL, read_reply
+from tritonclient_shim.errors import TransportFault
 from tritonclient_shim.model import Endpoint
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -65,3 +66,25 @@ def test_compressed_answer() -> None:
         assert backend.server_metadata().version == "2.51.0"
         assert b"Accept-Encoding: gzip" in server.requests[0]
         backend.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        HEAD + b"Content-Length: -1\r\n\r\n",
+        HEAD + b"Content-Length: +1\r\n\r\na",
+        HEAD + b"Content-Length: \xb2\r\n\r\n",
+        HEAD + b"Content-Length: " + b"9" * 30 + b"\r\n\r\n",
+        HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
+        CHUNKED + b"-5\r\nhello",
+        CHUNKED + b"0x1\r\na\r\n0\r\n\r\n",
+        CHUNKED + b"\r\n",
+        CHUNKED + b"1_0\r\n",
+        CHUNKED + b"F" * 40 + b"\r\n",
+    ],
+    ids=lambda answer: repr(answer[:60]),
+)
+def test_sizes_that_cannot_be(answer: bytes) -> None:
+    """RFC 9112 §6.3, §7.1: a size that is no number, or none of this world, ends the exchange."""
+    with pytest.raises(TransportFault, match="Failure when receiving data from the peer"):
+        read_reply(io.BytesIO(answer))

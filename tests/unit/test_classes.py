@@ -269,5 +269,6 @@ def test_texts_of_a_batch() -> None:
     )
     first, second = classes.from_texts(data, 2)
     assert [tuple(one) for one in first] == [(1, 2.0, "b"), (0, 1.0, "a")]
-    assert classes.labels_by_index(second) == ["a", "", "", "d"]
-    assert classes.labels_by_index([]) == []
+    assert classes.labels_by_index(second, 4) == ["a", "", "", "d"]
+    assert classes.labels_by_index(second, 1) == ["a"]
+    assert classes.labels_by_index([], 0) == []

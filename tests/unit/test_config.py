@@ -138,3 +138,22 @@ def test_profile_of_others() -> None:
     profile = to_profile("e", document(content))
     assert (profile.batching, profile.ensemble, profile.stateful) == (False, True, False)
     assert (profile.inputs["I"].datatype, profile.inputs["I"].is_shape_tensor) == ("", True)
+
+
+def test_enums_that_are_newer_than_v1() -> None:
+    """§8.3: a value that v1's enum does not have is left out, whatever protobuf is installed."""
+    content = {
+        "name": "m",
+        "input": [{"name": "I", "data_type": "TYPE_FP8", "dims": [2]}],
+        "instance_group": [{"kind": "KIND_NEW"}, {"kind": "KIND_GPU"}],
+        "model_warmup": [{"name": "w", "inputs": {"I": {"data_type": "TYPE_FP8"}}}],
+        "parameters": {"kind": {"string_value": "KIND_NEW"}},
+    }
+    config = to_v1(document(content))
+    assert config.input[0].data_type == pb.TYPE_INVALID
+    assert [group.kind for group in config.instance_group] == [
+        pb.ModelInstanceGroup.KIND_AUTO,
+        pb.ModelInstanceGroup.KIND_GPU,
+    ]
+    assert config.parameters["kind"].string_value == "KIND_NEW"
+    assert to_profile("m", document(content)).inputs["I"].datatype == ""

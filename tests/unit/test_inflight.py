@@ -156,3 +156,19 @@ def test_thread_ends_with_the_context(table: InFlight[str]) -> None:
     table.close()
     threads[0].join(PATIENCE)
     assert not threads[0].is_alive()
+
+
+def test_no_thread_for_a_callback(table: InFlight[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """v1 §5: when no thread can be had for callbacks, the request is refused before it is sent."""
+
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(
+        InferenceServerException, match="the callback cannot be called: can't start"
+    ):
+        table.add(1, "context", lambda number: None)
+    table.add(2, "context", None)  # without a callback it works
+    table.complete(2, "outcome")
+    assert table.take(2, True) is not None

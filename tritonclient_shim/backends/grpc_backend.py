@@ -39,6 +39,7 @@ from tritonclient_shim.model import (
     RegisteredRegion,
     ServerMetadata,
 )
+from tritonclient_shim.reading import outcome_of
 
 T = TypeVar("T")
 #: Configurations asked for at the same time.
@@ -140,7 +141,7 @@ class GrpcBackend:
             return connection, connection.infer.future(body)
 
         def finish(future: Any) -> None:
-            done(self._outcome(connection, future, use, form))
+            done(outcome_of(self._outcome, connection, future, use, form))
 
         connection, future = self._call(begin)
         future.add_done_callback(finish)  # runs it here and now when the call has ended
@@ -152,10 +153,7 @@ class GrpcBackend:
             fault = fault_of(future.code(), future.details())
             self._note(connection, fault)
             return caused(in_users_words(fault, use.regions), future)
-        try:
-            return decode_reply(future.result(), use.outputs, form)
-        except Fault as undecodable:
-            return undecodable
+        return decode_reply(future.result(), use.outputs, form)
 
     def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> GrpcStream:
         """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""

@@ -22,6 +22,7 @@ from tritonclient_shim.backends.grpc_framing import ShmUse, decode_reply
 from tritonclient_shim.errors import Fault
 from tritonclient_shim.forms import CallForm
 from tritonclient_shim.model import GRPC, Endpoint, ModelConfigDocument
+from tritonclient_shim.reading import outcome_of
 
 T = TypeVar("T")
 
@@ -235,7 +236,7 @@ class ChannelBackend(GrpcBackend):
             return bound.method("ModelConfig", request, response).future(request(name=name))
 
         def finish(future: Any) -> None:
-            done(_outcome_of(future, messages.config_document))
+            done(outcome_of(_outcome_of, future, messages.config_document))
 
         self._call(begin).add_done_callback(finish)
 
@@ -260,7 +261,4 @@ def _outcome_of(future: Any, decode: Callable[[Any], T]) -> T | Fault:
     if future.code() is not StatusCode.OK:
         error = None if future.cancelled() else future.exception()
         return caused(fault_of(future.code(), future.details()), error)
-    try:
-        return decode(future.result())
-    except Fault as undecodable:
-        return undecodable
+    return decode(future.result())

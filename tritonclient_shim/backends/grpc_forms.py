@@ -10,6 +10,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from tritonclient_shim.backends.reply_checks import data_size
 from tritonclient_shim.backends.wire_records import read_varint, records
 from tritonclient_shim.forms import CallForm, ReplyForm
 from tritonclient_shim.model import InferReply, TensorOut
@@ -46,7 +47,7 @@ def _read(known: ReplyForm, data: bytes, position: int) -> InferReply | None:
         return None
     position += len(known.tail)
     outputs = []
-    for name, datatype, shape in known.tensors:
+    for name, datatype, shape, wanted in known.tensors:
         if data[position] != RAW_OUTPUT:
             return None
         size = data[position + 1]
@@ -54,6 +55,8 @@ def _read(known: ReplyForm, data: bytes, position: int) -> InferReply | None:
             size, start = read_varint(data, position + 1)
         else:
             start = position + 2
+        if wanted is not None and size != wanted:
+            return None
         position = start + size
         content = data[start:position] if size < LARGE else memoryview(data)[start:position]
         outputs.append(TensorOut(name, datatype, shape, content))
@@ -80,7 +83,8 @@ def learn(form: CallForm, data: bytes, position: int, message: Any) -> ReplyForm
             if start != before:
                 return None
             after = stop
-    tensors = tuple((one.name, one.datatype, tuple(one.shape)) for one in message.outputs)
+    described = [(one.name, one.datatype, tuple(one.shape)) for one in message.outputs]
+    tensors = tuple((*one, data_size(*one[1:])) for one in described)
     form.reply = ReplyForm(
         message.model_name,
         message.model_version,

@@ -16,6 +16,7 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc_errors import StatusCode, in_users_words, server_fault
 from tritonclient_shim.backends.grpc_forms import LARGE, RAW_OUTPUT, learn, recognised
+from tritonclient_shim.backends.reply_checks import checked
 from tritonclient_shim.backends.wire_names import wire_region_name
 from tritonclient_shim.backends.wire_records import read_varint, take
 from tritonclient_shim.errors import Fault, ForeignFault, TransportFault
@@ -28,6 +29,7 @@ from tritonclient_shim.model import (
     ShmSlice,
     TensorOut,
 )
+from tritonclient_shim.reading import read
 
 #: The largest message of gRPC, in bytes.
 LIMIT = 2**31 - 1
@@ -168,8 +170,12 @@ def decode_reply(
 ) -> InferReply:
     """Serialised ``ModelInferResponse`` → InferReply; ForeignFault when it is none.
 
-    ``form`` is that of the call, if it has one.
+    UnreadableFault when it makes no sense. ``form`` is that of the call, if it has one.
     """
+    return read(_decoded, data, in_shm, form)
+
+
+def _decoded(data: bytes, in_shm: frozenset[str], form: CallForm | None) -> InferReply:
     reply = None if form is None else recognised(form, data)
     return reply or _parsed(data, in_shm, form)
 
@@ -191,6 +197,12 @@ def decode_stream_reply(
     ``use_of`` tells a request's use of shared memory by its id; ``form`` is the stream's. The
     wire has no status for a refusal, so it comes as ``UNKNOWN`` (v2-mapping §4).
     """
+    return read(_decoded_from_stream, data, use_of, form)
+
+
+def _decoded_from_stream(
+    data: bytes, use_of: Callable[[str], ShmUse], form: CallForm
+) -> tuple[str, InferReply | Fault]:
     inner = _start_of_reply(data)
     reply = recognised(form, data, inner) if inner else None
     if reply is not None:
@@ -257,8 +269,8 @@ def _reply(message: Any, tensors: Sequence[Buffer], in_shm: frozenset[str]) -> I
             f"the answer has {len(message.outputs)} outputs, but data for {len(tensors)}"
         )
     outputs = tuple(
-        TensorOut(one.name, one.datatype, tuple(one.shape), data)
+        TensorOut(one.name, one.datatype, tuple(one.shape), None if one.name in in_shm else data)
         for one, data in zip(message.outputs, tensors)
     )
-    reply = InferReply(message.model_name, message.model_version, outputs, message.id)
-    return _without(reply, in_shm) if in_shm else reply
+    names = message.model_name, message.model_version
+    return InferReply(*names, tuple(map(checked, outputs)), message.id)

@@ -7,7 +7,7 @@ from base64 import b64encode
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from tritonclient_shim.backends import http_control, http_framing
-from tritonclient_shim.backends.base import Done, Outcome
+from tritonclient_shim.backends.base import Done
 from tritonclient_shim.backends.http_address import usable_headers
 from tritonclient_shim.backends.http_channel import Channel
 from tritonclient_shim.backends.http_encoding import compressed
@@ -27,6 +27,7 @@ from tritonclient_shim.model import (
     RegisteredRegion,
     ServerMetadata,
 )
+from tritonclient_shim.reading import outcome_of, read
 from tritonclient_shim.settings import DEFAULTS, Settings
 
 _HEADER_LENGTH = "Inference-Header-Content-Length"
@@ -71,15 +72,13 @@ class HttpBackend:
     def server_metadata(self) -> ServerMetadata:
         """GET /v2."""
         answer = self._ask(lambda client: client.get_server_metadata())
-        with CONTENT:
-            return ServerMetadata(answer["name"], answer.get("version", ""))
+        return read(http_control.server_metadata, answer)
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """GET /v2/models/<name>[/versions/<version>]/config."""
         wire, which = path_part(name), path_part(version)
         answer = self._ask(lambda client: client.get_model_config(wire, which), name)
-        with CONTENT:
-            return http_control.config_document(answer)
+        return read(http_control.config_document, answer)
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
         """The configurations of several models, without those the server refuses."""
@@ -95,15 +94,12 @@ class HttpBackend:
         """GET /v2/models[/<name>[/versions/<version>]]/stats."""
         wire, which = path_part(name), path_part(version)
         answer = self._ask(lambda client: client.get_inference_statistics(wire, which), name)
-        with CONTENT:
-            rows = http_control.rows(answer["model_stats"])
-            return tuple(map(http_control.model_statistics, rows))
+        return read(http_control.statistics, answer)
 
     def repository_index(self) -> tuple[IndexRow, ...]:
         """POST /v2/repository/index."""
         answer = self._ask(lambda client: client.get_model_repository_index())
-        with CONTENT:
-            return tuple(map(http_control.index_row, http_control.rows(answer)))
+        return read(http_control.index_rows, answer)
 
     def load(self, name: str) -> None:
         """POST /v2/repository/models/<name>/load."""
@@ -126,9 +122,10 @@ class HttpBackend:
         try:
             header, *chunks = http_framing.request_pieces(call)
             exchange = self._prepared(call, [header, b"".join(chunks)])  # copied: see Backend
-            self._channel.submit(lambda: _finish(call, exchange, done))
         except Fault as fault:
-            done(fault)
+            return done(fault)
+        try:
+            self._channel.submit(lambda: _finish(call, exchange, done))
         except RuntimeError:  # no thread to be had
             done(TransportFault(f"{PREFIX}Out of memory"))
 
@@ -173,11 +170,7 @@ class HttpBackend:
         """GET /v2/{system,cuda}sharedmemory/status."""
         system = self._ask(lambda client: client.get_system_shared_memory_status())
         cuda = self._ask(lambda client: client.get_cuda_shared_memory_status())
-        with CONTENT:
-            return (
-                *(http_control.system_region(one) for one in http_control.rows(system)),
-                *(http_control.cuda_region(one) for one in http_control.rows(cuda)),
-            )
+        return read(http_control.regions, system, cuda)
 
     # ---------------------------------------------------------------------------- client
 
@@ -217,20 +210,13 @@ def _understood(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
     if reply.status != 200:
         fault = refusal(reply.status, reply.body)
         raise _for_user(fault, _names(call))
-    with CONTENT:
-        length = reply.headers.get(_HEADER_LENGTH.lower())
-        return http_framing.parse_response(reply.body, length, call.form)
+    length = reply.headers.get(_HEADER_LENGTH.lower())
+    return read(http_framing.parse_response, reply.body, length, call.form)
 
 
 def _finish(call: InferCall, exchange: Callable[[], Reply], done: Done) -> None:
     """Run a prepared inference and hand its outcome to ``done``, exactly once."""
-    outcome: Outcome = TransportFault(f"{PREFIX}the request ended in an unexpected error")
-    try:
-        outcome = _understood(call, exchange)
-    except Fault as fault:
-        outcome = fault
-    finally:
-        done(outcome)
+    done(outcome_of(_understood, call, exchange))
 
 
 def _names(call: InferCall) -> Iterable[str]:

@@ -17,6 +17,16 @@ from tritonclient_shim.backends.clients import UnwrappedError, for_users
 from tritonclient_shim.backends.http_channel import Channel
 from tritonclient_shim.backends.http_deferred import ThreadPool
 from tritonclient_shim.backends.http_errors import CONTENT, refusal
+from tritonclient_shim.backends.http_json import (
+    flag,
+    list_of,
+    number,
+    record_of,
+    text,
+    v2_list,
+    v2_object,
+    version,
+)
 from tritonclient_shim.backends.http_response import Reply
 from tritonclient_shim.backends.wire_names import user_region_name
 from tritonclient_shim.errors import ForeignFault, TransportFault
@@ -27,6 +37,7 @@ from tritonclient_shim.model import (
     ModelConfigDocument,
     ModelStatistics,
     RegisteredRegion,
+    ServerMetadata,
 )
 
 _HOOKS = ("get", "post", "close")
@@ -139,13 +150,6 @@ def _check_done(body: bytes) -> None:
             raise ValueError(f"{body[:100]!r} in answer to a command")
 
 
-def rows(answer: Any) -> list[Any]:
-    """What has to be a JSON list; TypeError for all else: ``{}`` would pass for no rows."""
-    if not isinstance(answer, list):
-        raise TypeError(f"expected a list, got {type(answer).__name__}")
-    return answer
-
-
 def _encoded(body: Any) -> Any:
     return body.encode() if isinstance(body, str) else body
 
@@ -192,68 +196,78 @@ def make_client(prefix: str, stub: Any) -> Any:
     return client
 
 
-def config_document(answer: Mapping[str, Any]) -> ModelConfigDocument:
-    """``GET /v2/models/<m>/config`` → ModelConfigDocument; LookupError without its name."""
-    answer["name"]  # every configuration has one; ``{}`` is somebody else's answer
-    policy = answer.get("model_transaction_policy", {})
-    backend, decoupled = answer.get("backend", ""), policy.get("decoupled", False)
-    return ModelConfigDocument({**answer}, backend, decoupled)
+# ------------------------------------------------------------------- answers, from JSON
 
 
-def index_row(answer: Mapping[str, Any]) -> IndexRow:
-    """One element of ``POST /v2/repository/index`` → IndexRow."""
-    members = ("version", "state", "reason")
-    return IndexRow(answer["name"], *(text(answer.get(member)) for member in members))
+def server_metadata(answer: Any) -> ServerMetadata:
+    """``GET /v2`` → ServerMetadata."""
+    found = v2_object(answer, "name")
+    return ServerMetadata(text(found, "name"), text(found, "version", ""))
 
 
-def text(value: Any) -> str:
-    """A JSON text; null is '', and a version may have come as a number."""
-    return "" if value is None else str(value)
+def config_document(answer: Any) -> ModelConfigDocument:
+    """``GET /v2/models/<m>/config`` → ModelConfigDocument; every configuration has a name."""
+    found = v2_object(answer, "name")
+    for tensor in (*list_of(found, "input", []), *list_of(found, "output", [])):
+        text(tensor, "name")
+    policy = record_of(found, "model_transaction_policy", {})
+    return ModelConfigDocument(found, text(found, "backend", ""), flag(policy, "decoupled", False))
+
+
+def index_rows(answer: Any) -> tuple[IndexRow, ...]:
+    """``POST /v2/repository/index`` → a row per model version."""
+    return tuple(map(_index_row, v2_list(answer)))
+
+
+def _index_row(answer: Any) -> IndexRow:
+    state, reason = text(answer, "state", ""), text(answer, "reason", "")
+    return IndexRow(text(answer, "name"), version(answer, "version"), state, reason)
 
 
 _BATCH_DURATIONS = ("compute_input", "compute_infer", "compute_output")
 _REQUEST_DURATIONS = ("success", "fail", "queue", *_BATCH_DURATIONS)
 
 
-def model_statistics(answer: Mapping[str, Any]) -> ModelStatistics:
-    """One element of ``model_stats`` of ``GET …/stats`` → ModelStatistics."""
+def statistics(answer: Any) -> tuple[ModelStatistics, ...]:
+    """``GET …/stats`` → one record per model version; times in ns."""
+    found = v2_object(answer, "model_stats")
+    return tuple(map(_model_statistics, v2_list(found["model_stats"])))
+
+
+def _model_statistics(answer: Any) -> ModelStatistics:
     return ModelStatistics(
-        name=answer["name"],
-        version=text(answer.get("version")),
-        last_inference_ms=_count(answer.get("last_inference")),
-        inference_count=_count(answer.get("inference_count")),
-        execution_count=_count(answer.get("execution_count")),
-        batches=tuple(
-            BatchStatistics(_count(one["batch_size"], 32), **_durations(one, _BATCH_DURATIONS))
-            for one in answer.get("batch_stats", ())
-        ),
-        **_durations(answer.get("inference_stats", {}), _REQUEST_DURATIONS),
+        name=text(answer, "name"),
+        version=version(answer, "version"),
+        last_inference_ms=number(answer, "last_inference", 0),
+        inference_count=number(answer, "inference_count", 0),
+        execution_count=number(answer, "execution_count", 0),
+        batches=tuple(map(_batch_statistics, list_of(answer, "batch_stats", []))),
+        **_durations(record_of(answer, "inference_stats", {}), _REQUEST_DURATIONS),
     )
 
 
-def _count(value: Any, bits: int = 64) -> int:
-    """A JSON count, which may have come as a text; null is 0. ValueError for what is none."""
-    number = 0 if value is None else int(value)
-    if not 0 <= number < 2**bits:
-        raise ValueError(f"{number} is no count of {bits} bits")
-    return number
+def _batch_statistics(answer: Any) -> BatchStatistics:
+    return BatchStatistics(number(answer, "batch_size"), **_durations(answer, _BATCH_DURATIONS))
 
 
-def _durations(answer: Mapping[str, Any], members: tuple[str, ...]) -> dict[str, Duration]:
+def _durations(answer: Any, members: tuple[str, ...]) -> dict[str, Duration]:
+    found = {member: record_of(answer, member) for member in members if member in answer}
     return {
-        member: Duration(_count(answer[member]["count"]), _count(answer[member]["ns"]))
-        for member in members
-        if member in answer
+        member: Duration(number(duration, "count"), number(duration, "ns"))
+        for member, duration in found.items()
     }
 
 
-def system_region(answer: Mapping[str, Any]) -> RegisteredRegion:
-    """One element of ``GET /v2/systemsharedmemory/status`` → RegisteredRegion."""
-    name = user_region_name(answer["name"])
-    return RegisteredRegion(name, answer["byte_size"], answer["key"], answer.get("offset", 0))
+def regions(system: Any, cuda: Any) -> tuple[RegisteredRegion, ...]:
+    """``GET /v2/{system,cuda}sharedmemory/status`` → regions under their users' names."""
+    return (*map(_system_region, v2_list(system)), *map(_cuda_region, v2_list(cuda)))
 
 
-def cuda_region(answer: Mapping[str, Any]) -> RegisteredRegion:
-    """One element of ``GET /v2/cudasharedmemory/status`` → RegisteredRegion."""
-    name, device = user_region_name(answer["name"]), answer.get("device_id", 0)
-    return RegisteredRegion(name, answer["byte_size"], device_id=device, kind="cuda")
+def _system_region(answer: Any) -> RegisteredRegion:
+    name, size = user_region_name(text(answer, "name")), number(answer, "byte_size")
+    return RegisteredRegion(name, size, text(answer, "key"), number(answer, "offset", 0))
+
+
+def _cuda_region(answer: Any) -> RegisteredRegion:
+    name, device = user_region_name(text(answer, "name")), number(answer, "device_id", 0)
+    return RegisteredRegion(name, number(answer, "byte_size"), device_id=device, kind="cuda")

@@ -8,8 +8,6 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable
 
-from tritonclient.utils import InferenceServerException as TritonException
-
 from tritonclient_shim.backends.http_channel import Channel
 
 
@@ -20,14 +18,13 @@ class Deferred:
         self._act, self._arguments = act, arguments
         self._ended = threading.Event()
         self._answer: Any = None
-        self._error: BaseException | None = RuntimeError("the request ended unexpectedly")
+        self._error: BaseException | None = None
 
     def run(self) -> None:
         """On a thread of the pool."""
         try:
             self._answer = self._act(*self._arguments)
-            self._error = None
-        except (OSError, RuntimeError, ValueError, TritonException) as error:
+        except BaseException as error:  # whatever it is, get() raises it
             self._error = error
         finally:
             self._ended.set()

@@ -28,6 +28,6 @@ def decoded(reply: Reply) -> Reply:
     headers = {name: text for name, text in reply.headers.items() if name != "content-encoding"}
     try:
         body = zlib.decompress(reply.body, zlib.MAX_WBITS | 32)
-    except zlib.error as error:
-        raise ForeignFault(f"the answer is not compressed as it says: {error}") from error
+    except (zlib.error, MemoryError) as error:
+        raise ForeignFault(f"the answer is not compressed as it says: {error!r}") from error
     return Reply(reply.status, headers, body)

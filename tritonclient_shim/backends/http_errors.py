@@ -19,7 +19,13 @@ from http.client import (
 from typing import Any, NamedTuple
 
 from tritonclient_shim.backends.wire_names import strip_request_id
-from tritonclient_shim.errors import Fault, ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.errors import (
+    Fault,
+    ForeignFault,
+    ServerFault,
+    TransportFault,
+    UnreadableFault,
+)
 
 PREFIX = "HTTP client failed: "
 
@@ -121,7 +127,7 @@ def refusal(status: int, body: Any) -> Fault:
     """
     try:
         text = json.loads(bytes(body))["error"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError, MemoryError):
         text = None
     if not isinstance(text, str):
         return ForeignFault(f"HTTP status {status} without the error text of a v2 server")
@@ -129,11 +135,16 @@ def refusal(status: int, body: Any) -> Fault:
 
 
 class _Understanding(Phase):
-    """The step that reads an answer's content: what is not v2's is foreign."""
+    """The step in which tritonclient parses an answer: what is no JSON is not v2's.
+
+    The step also sends; a plugin's own exceptions pass.
+    """
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, (ValueError, LookupError, TypeError, AttributeError)):
             raise ForeignFault(f"not the answer of a v2 server: {error!r}") from error
+        if isinstance(error, (RecursionError, MemoryError)):  # nested too deep, or too large
+            raise UnreadableFault(repr(error)) from error
 
 
 CONTENT = _Understanding()

@@ -17,8 +17,17 @@ from urllib.parse import quote
 import numpy as np
 
 from tritonclient_shim import dtypes
+from tritonclient_shim.backends.http_json import (
+    list_of,
+    number,
+    record_of,
+    text,
+    v2_object,
+    version,
+)
+from tritonclient_shim.backends.reply_checks import checked
 from tritonclient_shim.backends.wire_names import wire_region_name
-from tritonclient_shim.errors import TransportFault
+from tritonclient_shim.errors import ForeignFault, TransportFault, UnreadableFault
 from tritonclient_shim.forms import CallForm, ReplyForm
 from tritonclient_shim.model import (
     Buffer,
@@ -29,6 +38,7 @@ from tritonclient_shim.model import (
     TensorIn,
     TensorOut,
 )
+from tritonclient_shim.reading import shown
 
 _SEPARATORS = re.compile(r"[/\\]")
 _STEPS = frozenset({".", ".."})
@@ -131,21 +141,36 @@ def parse_response(
 ) -> InferReply:
     """Body and ``Inference-Header-Content-Length`` → InferReply with views on the body.
 
-    ``form`` is that of the call, if it has one. ValueError, LookupError, TypeError or
-    AttributeError when this is not a v2 response.
+    ``form`` is that of the call, if it has one. ForeignFault when this is not a v2 response,
+    UnreadableFault, or what :func:`~tritonclient_shim.reading.read` makes one, when it is wrong.
     """
     view = memoryview(body)
-    length = len(view) if header_length is None else int(header_length)
+    length = len(view) if header_length is None else _length(header_length, len(view))
     head = bytes(view[:length])
     known = None if form is None else form.reply  # looked at once: another thread may change it
     if known is not None and known.head == head:
         return _recognised(known, view, length)
-    header = json.loads(head)
-    outputs = tuple(_tensors(header.get("outputs", ()), view, length))
-    version = header.get("model_version")  # null and absent are the same
-    known_as = "" if version is None else str(version)
-    reply = InferReply(header["model_name"], known_as, outputs, header.get("id") or "")
+    header = _header(head)
+    outputs = tuple(_tensors(list_of(header, "outputs", []), view, length))
+    names = text(header, "model_name"), version(header, "model_version")
+    reply = InferReply(*names, outputs, text(header, "id", ""))
     return reply if form is None else reply._replace(form=_learn(form, reply, head))
+
+
+def _length(announced: str, received: int) -> int:
+    if not announced.isdigit() or int(announced) > received:
+        raise UnreadableFault(
+            f"its JSON header should have {shown(announced)} bytes", f"at most the {received} sent"
+        )
+    return int(announced)
+
+
+def _header(head: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(head)
+    except ValueError as error:
+        raise ForeignFault(f"not the answer of a v2 server: {error!r}") from error
+    return v2_object(header, "model_name")
 
 
 def _recognised(known: ReplyForm, view: memoryview, position: int) -> InferReply:
@@ -153,8 +178,7 @@ def _recognised(known: ReplyForm, view: memoryview, position: int) -> InferReply
     for name, datatype, shape, size in known.tensors:
         outputs.append(TensorOut(name, datatype, shape, view[position : position + size]))
         position += size
-    if position > len(view):
-        raise ValueError(f"the data of output {known.tensors[-1][0]!r} are incomplete")
+    _check_end(position, view)
     return InferReply(known.model_name, known.model_version, tuple(outputs), "", known)
 
 
@@ -168,27 +192,35 @@ def _learn(form: CallForm, reply: InferReply, head: bytes) -> ReplyForm | None:
     return form.reply
 
 
-def _tensors(outputs: Iterable[Any], view: memoryview, position: int) -> Iterable[TensorOut]:
+def _tensors(outputs: list[Any], view: memoryview, position: int) -> Iterable[TensorOut]:
     for output in outputs:
-        size = output.get("parameters", {}).get("binary_data_size")
+        name, datatype = text(output, "name"), text(output, "datatype")
+        parameters = record_of(output, "parameters", {})
         data: Buffer | None = None
-        if size is not None:
-            data, position = view[position : position + size], position + size
-            if position > len(view):
-                raise ValueError(f"the data of output {output['name']!r} is incomplete")
+        if parameters.get("binary_data_size") is not None:
+            end = position + number(parameters, "binary_data_size")
+            data, position = view[position:end], end
         elif "data" in output:
-            data = json_data(output["datatype"], output["data"])
-        yield TensorOut(output["name"], output["datatype"], tuple(output["shape"]), data)
+            data = json_data(datatype, list_of(output, "data"))
+        yield checked(TensorOut(name, datatype, tuple(list_of(output, "shape")), data))
+    _check_end(position, view)
+
+
+def _check_end(position: int, view: memoryview) -> None:
+    if position != len(view):
+        raise UnreadableFault(
+            f"it has {len(view)} bytes", f"{shown(position)}, by the sizes of its outputs"
+        )
 
 
 def json_data(datatype: str, values: list[Any]) -> bytes:
     """A tensor as a JSON array, flat or nested → its bytes, as the binary form has them."""
-    row = dtypes.BY_V2[datatype]
+    row = dtypes.BY_V2.get(datatype)
     if row is dtypes.STRING:
         flat = np.asarray(values, dtype=object).ravel()
         return b"".join(_with_length(one.encode()) for one in flat)
-    if row.numpy is None:
-        raise ValueError(f"{datatype} has no JSON form")
+    if row is None or row.numpy is None:
+        raise UnreadableFault(f"{shown(datatype)} has data in JSON", "binary data of this type")
     content: bytes = np.asarray(values, dtype=row.numpy).tobytes()
     return content
 

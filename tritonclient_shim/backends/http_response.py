@@ -26,6 +26,8 @@ SMALL = 1 << 16  # bytes; a body from here on is worth a buffer of its own
 _MAX_LINE = 1 << 16
 _MAX_HEADERS = 256
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) +([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _NO_BODY = frozenset((204, 304))
 
 
@@ -103,7 +105,7 @@ def _body(stream: BinaryIO, head: _Head) -> tuple[Buffer, bool]:
     length = head.headers.get("content-length")
     if length is None:
         return stream.read(), False
-    if not length.isdigit():
+    if _LENGTH.fullmatch(length) is None:
         raise HTTPException(f"Content-Length is {length!r}")
     return _exactly(stream, int(length)), True
 
@@ -131,10 +133,17 @@ def _large(stream: BinaryIO, length: int) -> memoryview:
 def _chunked(stream: BinaryIO) -> bytes:
     parts = []
     while True:
-        size = int(_line(stream).partition(b";")[0], 16)
+        size = _chunk_size(_line(stream))
         if size == 0:
             break
         parts.append(_exactly(stream, size))
         _line(stream)  # the end of the chunk's own line
     _headers(stream)  # trailers: none matters here
     return b"".join(parts)
+
+
+def _chunk_size(line: bytes) -> int:
+    found = _CHUNK.fullmatch(line)
+    if found is None:
+        raise HTTPException(f"a chunk begins with {line[:80]!r}")
+    return int(found[1], 16)

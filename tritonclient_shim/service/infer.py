@@ -19,6 +19,7 @@ from tritonclient_shim.model import (
 )
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.reading import read
 from tritonclient_shim.service import status
 from tritonclient_shim.session import ServerSession
 from tritonclient_shim.translate import config, lower, reply, wire
@@ -102,8 +103,11 @@ class InferService:
         return model_name in self._known.profiles
 
     def learn(self, model_name: str, document: ModelConfigDocument) -> ModelProfile:
-        """The profile of a model of which the server has just told the configuration."""
-        profile = config.to_profile(model_name, document)
+        """The profile of a model of which the server has just told the configuration.
+
+        Raises Fault.
+        """
+        profile = read(config.to_profile, model_name, document)
         if self._known.profiles.get(model_name) != profile:
             self._known.labels.pop(model_name, None)
         self._known.profiles[model_name] = profile
@@ -122,7 +126,7 @@ class InferService:
         """The v1 reply of a v2 reply; may ask the server once for labels."""
         book = self._known.labels.setdefault(profile.name, LabelBook())
         labels = book.reader(self.session.backend, profile, request, answer.model_version)
-        return reply.raise_reply(profile, request, answer, labels)
+        return read(reply.raise_reply, profile, request, answer, labels)
 
 
 class Exchange:
@@ -183,6 +187,10 @@ class Exchange:
         except InferenceServerException as error:
             refusal = status.refused(error)
             return pb.InferResponse(request_status=refusal, meta_data={"id": self._header.id})
+        with self._service.session.guard(self._id, _NO_STATUS):
+            return read(self._response, answer)
+
+    def _response(self, answer: V1Reply) -> pb.InferResponse:
         return pb.InferResponse(
             request_status=status.success(self._service.session.server_id(), self._id),
             meta_data=wire.response_header(answer),

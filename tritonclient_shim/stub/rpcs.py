@@ -129,8 +129,15 @@ class _Inference:
         if isinstance(outcome, Fault):
             self._finish(outcome)
         else:
-            self._service.learn(self._exchange.model_name, outcome)
-            self._future.attempt(self._send)
+            self._future.attempt(lambda: self._learn(outcome))
+
+    def _learn(self, document: ModelConfigDocument) -> None:
+        try:
+            self._service.learn(self._exchange.model_name, document)
+        except Fault as fault:
+            self._finish(fault)
+        else:
+            self._send()
 
     def _send(self) -> None:
         if self._future.cancelled():

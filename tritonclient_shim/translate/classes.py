@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Sequence
 
 import numpy as np
 
-from tritonclient_shim.errors import ForeignFault
+from tritonclient_shim.errors import UnreadableFault
 from tritonclient_shim.model import Buffer, V1Class
+from tritonclient_shim.reading import shown
 from tritonclient_shim.translate import introsort
 from tritonclient_shim.translate.strings import deserialize
 
@@ -22,6 +24,9 @@ CLASSIFIABLE = frozenset(
 
 #: The largest class count a v2 server takes for what it is; asks for every class.
 ALL_CLASSES = 2**31 - 1
+
+#: A class as text: the longest FP64 has 317 characters, the index must be an int32 of v1's.
+_CLASS = re.compile(rb"([^:]{1,400}):([0-9]{1,9})(?::(.*))?", re.DOTALL)
 
 #: For fewer classes than this, looking for the largest again and again beats sorting.
 FEW = 12
@@ -98,34 +103,34 @@ def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1
 def from_text(text: bytes) -> V1Class:
     """A server's class string ``value:index[:label]`` → class; labels may contain colons.
 
-    The text has six decimals: exact as float32 only from 16 up (v2-mapping §1). ValueError
-    for what has another form.
+    The text has six decimals: exact as float32 only from 16 up (v2-mapping §1).
+    UnreadableFault for what has another form.
     """
-    value, index, *label = text.split(b":", 2)
+    found = _CLASS.fullmatch(text)
+    if found is None:
+        raise _odd(f"{shown(text)} as a class", "'<value>:<index>' or '<value>:<index>:<label>'")
     with np.errstate(over="ignore"):
-        number = float(np.float32(float(value))) + 0.0  # no -0.0, as above
-    place = int(index)
-    if not 0 <= place <= ALL_CLASSES:
-        raise ValueError(f"{place} is no index of a class")
-    return place, number, label[0].decode("utf-8", "replace") if label else ""
+        number = float(np.float32(float(found[1]))) + 0.0  # no -0.0, as above
+    return int(found[2]), number, (found[3] or b"").decode("utf-8", "replace")
 
 
 def from_texts(data: Buffer, batch_size: int) -> list[list[V1Class]]:
-    """A BYTES tensor of class strings → the classes of each batch entry.
-
-    ForeignFault for what is no such tensor.
-    """
-    try:
-        entries = [from_text(text) for text in deserialize(data)]
-    except ValueError as error:
-        raise ForeignFault(f"not the classes of a v2 server: {error}") from error
-    per_entry = len(entries) // batch_size if batch_size else 0
+    """A BYTES tensor of class strings → the classes of each batch entry."""
+    entries = [from_text(text) for text in deserialize(data)]
+    per_entry, left = divmod(len(entries), batch_size) if batch_size else (0, 0)
+    if left:
+        raise _odd(f"{len(entries)} classes", f"as many for each of {batch_size} batch entries")
     return [entries[i * per_entry : (i + 1) * per_entry] for i in range(batch_size)]
 
 
-def labels_by_index(classes: Sequence[V1Class]) -> list[str]:
-    """All classes of one batch entry, in any order → their labels by class index."""
-    labels = [""] * (1 + max((index for index, _, _ in classes), default=-1))
+def labels_by_index(classes: Sequence[V1Class], count: int) -> list[str]:
+    """All classes of one batch entry, in any order → the first ``count`` labels by class index."""
+    labels = [""] * count
     for index, _, label in classes:
-        labels[index] = label
+        if index < count:
+            labels[index] = label
     return labels
+
+
+def _odd(found: str, expected: str) -> UnreadableFault:
+    return UnreadableFault(f"its classification has {found}", expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Iterable, Mapping
 
 from google.protobuf import json_format
@@ -62,7 +63,7 @@ def _spec(tensor: Any) -> TensorSpec:
 
 
 def _readable(value: Any) -> Any:
-    """v2 JSON → JSON that v1's message can hold: BF16 by number, 32-bit priorities."""
+    """v2 JSON → JSON that v1's message can hold: BF16 by number, 32-bit priorities, known enums."""
     if isinstance(value, list):
         return [_readable(item) for item in value]
     if not isinstance(value, Mapping):
@@ -77,7 +78,25 @@ def _field(key: str, value: Any) -> Any:
         return _BF16.number  # v1's enum lacks the name, its wire carries the number
     if key == "dynamic_batching":
         return _narrow(_readable(value))
+    if type(value) is str and value not in _enum_names().get(key, (value,)):
+        return None  # newer than v1's enum: left out, as newer protobuf does by itself
     return _readable(value)
+
+
+@lru_cache(maxsize=None)
+def _enum_names() -> dict[str, set[str]]:
+    """Name of a field of the configuration that is an enum → the names its values have.
+
+    No other field has the name of one of these.
+    """
+    found: dict[str, set[str]] = {}
+    messages = list(model_config_pb2.DESCRIPTOR.message_types_by_name.values())
+    for message in messages:
+        messages.extend(message.nested_types)
+        for field in message.fields:
+            if field.enum_type is not None:
+                found.setdefault(field.name, set()).update(field.enum_type.values_by_name)
+    return found
 
 
 def _narrow(batching: Mapping[str, Any]) -> dict[str, Any]:

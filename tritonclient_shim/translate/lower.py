@@ -32,6 +32,8 @@ from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
 def lower(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall:
     """A request and the model it is for → the v2 call; ServerFault where v1's server refused.
 
+    Refusal also for an input of a data type that is newer than the table of them here.
+
     Wrong dims are the v2 server's to refuse, unless it would find another fault first: v1's
     server looked at dims before it looked at regions (v1 §3.4).
     """
@@ -70,6 +72,12 @@ def version(model: str, number: int, protocol: str) -> str:
 
 def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     spec = profile.inputs[item.name]
+    if not spec.datatype:
+        raise Refusal(
+            f"input '{item.name}' of model '{profile.name}' has a data type that v1 did not have; "
+            "expected one of TYPE_BOOL … TYPE_STRING, TYPE_BF16; send it with tritonclient",
+            "UNIMPLEMENTED",
+        )
     dims = spec.dims if item.dims is None else item.dims
     # A shape tensor stands once for the whole batch.
     batched = profile.batching and not spec.is_shape_tensor

@@ -139,7 +139,9 @@ def _result(
         return V1Result(item.name, spec.datatype, dims, 0, classes=found)
     size = _byte_size(spec, tensor, dims, request.batch_size)
     shm = item.shm if tensor.data is None else None
-    return V1Result(item.name, spec.datatype, dims, size, tensor.data, shm)
+    # A type that is newer than the table of them here has a name in the reply only.
+    datatype = spec.datatype or tensor.datatype
+    return V1Result(item.name, datatype, dims, size, tensor.data, shm)
 
 
 def _entry_dims(

@@ -10,6 +10,7 @@ import numpy as np
 from tritonclient_shim import dtypes
 from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.model import Buffer, V1Reply, V1Result
+from tritonclient_shim.reading import read
 from tritonclient_shim.translate import strings
 from tritonclient_shim.translate.request import Options, OutputPlan
 
@@ -67,11 +68,15 @@ def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[
         )
     if plan.region is not None and result.data is None:
         return _from_region(plan.region, result, rows)
-    return arrays(result.datatype, result.dims, result.data or b"", rows)
+    return read(arrays, result.datatype, result.dims, result.data or b"", rows)
 
 
 def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> list[Array]:
-    """The bytes of a whole batch → one array of shape ``dims`` per batch entry."""
+    """The bytes of a whole batch → one array of shape ``dims`` per batch entry.
+
+    ValueError where they do not fit, to be made a fault by
+    :func:`~tritonclient_shim.reading.read`.
+    """
     row = dtypes.BY_V2.get(datatype)
     if row is None or row.numpy is None:
         raise InferenceServerException(
@@ -121,7 +126,7 @@ def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
     data = region.read(0, region.byte_size if string else result.byte_size)
     if string:
         data = memoryview(data)[: strings.wire_length(data, total)]
-    return arrays(result.datatype, result.dims, data, rows)
+    return read(arrays, result.datatype, result.dims, data, rows)
 
 
 def _empty_from_region(result: V1Result, rows: int) -> list[Array]:

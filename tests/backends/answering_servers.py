@@ -1,0 +1,223 @@
+"""Two servers of one small model, HTTP and gRPC, whose answers a test replaces one by one."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from concurrent import futures
+from contextlib import suppress
+from typing import Any, Tuple, Union
+
+import grpc
+import numpy as np
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
+from scripted_server import CLOSE_AFTER, ScriptedServer, http
+from tritonclient.grpc import service_pb2 as v2
+
+#: Of an answer over HTTP: status 200 with this body, the length of its JSON header if it has
+#: one, or the complete answer.
+Body = Tuple[bytes, Union[str, None]]
+
+SCORES = np.array([1.0, 2.0], np.float32)
+CLASSES = b"".join(struct.pack("<I", len(one)) + one for one in (b"2.000000:1:b", b"1.000000:0:a"))
+
+
+def model_config(name: str = "m", stateful: bool = False) -> dict[str, Any]:
+    """A model whose second output has labels; a stateful one leaves classifying to the server."""
+    made: dict[str, Any] = {
+        "name": name,
+        "backend": "python",
+        "max_batch_size": 0,
+        "input": [{"name": "IN", "data_type": "TYPE_FP32", "dims": [2]}],
+        "output": [
+            {"name": "OUT", "data_type": "TYPE_FP32", "dims": [2]},
+            {"name": "LABELLED", "data_type": "TYPE_FP32", "dims": [2], "label_filename": "l"},
+        ],
+        "model_transaction_policy": {"decoupled": False},
+        "version_policy": {"latest": {"num_versions": 1}},
+        "instance_group": [{"name": "g", "count": 1, "kind": "KIND_CPU"}],
+        "dynamic_batching": {"preferred_batch_size": [1], "priority_levels": 2},
+        "parameters": {"p": {"string_value": "v"}},
+    }
+    if stateful:
+        del made["dynamic_batching"]
+        made["sequence_batching"] = {"max_sequence_idle_microseconds": 5}
+    return made
+
+
+_DURATION = {"count": 1, "ns": 1000}
+_BATCH = {"compute_input": _DURATION, "compute_infer": _DURATION, "compute_output": _DURATION}
+STATISTICS: dict[str, Any] = {
+    "model_stats": [
+        {
+            "name": "m",
+            "version": "1",
+            "last_inference": 1,
+            "inference_count": 1,
+            "execution_count": 1,
+            "inference_stats": {**_BATCH, **dict.fromkeys(("success", "queue"), _DURATION)},
+            "batch_stats": [{"batch_size": 1, **_BATCH}],
+        }
+    ]
+}
+METADATA = {"name": "server", "version": "2", "extensions": ["statistics"]}
+INDEX = [{"name": "m", "version": "1", "state": "READY", "reason": ""}]
+SYSTEM = [{"name": "r", "key": "/r", "offset": 0, "byte_size": 8}]
+CUDA = [{"name": "c", "device_id": 0, "byte_size": 8}]
+
+
+def reply(classes: bool = False) -> dict[str, Any]:
+    """The header of an inference reply with both outputs."""
+    data = CLASSES if classes else SCORES.tobytes()
+    parameters = {"binary_data_size": len(data)}
+    datatype = "BYTES" if classes else "FP32"
+    outputs = [
+        {"name": name, "datatype": datatype, "shape": [2], "parameters": parameters}
+        for name in (("LABELLED",) if classes else ("OUT", "LABELLED"))
+    ]
+    return {"model_name": "m", "model_version": "1", "outputs": outputs}
+
+
+def with_data(header: Any, data: bytes) -> Body:
+    """A reply's header and data → what is sent."""
+    head = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return head + data, str(len(head))
+
+
+def _plain(answer: Any) -> Body:
+    return json.dumps(answer).encode(), None
+
+
+#: What each kind of request is answered with, as long as a test does not replace it.
+HTTP_ANSWERS: dict[str, Body] = {
+    "config": _plain(model_config()),
+    "stateful": _plain(model_config("s", stateful=True)),
+    "metadata": _plain(METADATA),
+    "statistics": _plain(STATISTICS),
+    "index": _plain(INDEX),
+    "system": _plain(SYSTEM),
+    "cuda": _plain(CUDA),
+    "command": (b"", None),
+    "health": (b"", None),
+    "infer": with_data(reply(), 2 * SCORES.tobytes()),
+    "classes": with_data(reply(classes=True), CLASSES),
+}
+
+_HTTP_KINDS = (
+    (rb"\A\S+ /v2 ", "metadata"),
+    (rb"\A\S+ /v2/models/s/config", "stateful"),
+    (rb"\A\S+ \S+/config ", "config"),
+    (rb"\A\S+ \S+/stats ", "statistics"),
+    (rb"\A\S+ \S+/index ", "index"),
+    (rb"\A\S+ \S+/systemsharedmemory/status ", "system"),
+    (rb"\A\S+ \S+/cudasharedmemory/status ", "cuda"),
+    (rb'\A\S+ \S+/infer .*"classification"', "classes"),
+    (rb"\A\S+ \S+/infer ", "infer"),
+    (rb"\A\S+ \S+/health/", "health"),
+    (rb"", "command"),
+)
+
+
+class HttpAnswers(ScriptedServer):
+    """``replaced``: kind of request → its answer, a body with its header length or all bytes."""
+
+    def __init__(self) -> None:
+        self.replaced: dict[str, Body | bytes] = {}
+        super().__init__(self._answer_to)
+
+    def _answer_to(self, request: bytes) -> bytes:
+        kind = next(kind for pattern, kind in _HTTP_KINDS if re.search(pattern, request, re.DOTALL))
+        answer = self.replaced.get(kind, HTTP_ANSWERS[kind])
+        if isinstance(answer, bytes):
+            return answer + CLOSE_AFTER
+        body, length = answer
+        return http(200, body, *([f"Inference-Header-Content-Length: {length}"] if length else []))
+
+
+def _infer_response(classes: bool) -> Any:
+    made = v2.ModelInferResponse(model_name="m", model_version="1")
+    for output in reply(classes)["outputs"]:
+        made.outputs.add(name=output["name"], datatype=output["datatype"], shape=[2])
+        made.raw_output_contents.append(CLASSES if classes else SCORES.tobytes())
+    return made
+
+
+def _parsed(kind: Any, content: Any) -> Any:
+    return json_format.ParseDict(content, kind())
+
+
+#: The same over gRPC, as messages.
+GRPC_ANSWERS: dict[str, Any] = {
+    "config": _parsed(v2.ModelConfigResponse, {"config": model_config()}),
+    "stateful": _parsed(v2.ModelConfigResponse, {"config": model_config("s", stateful=True)}),
+    "metadata": v2.ServerMetadataResponse(**METADATA),
+    "statistics": _parsed(v2.ModelStatisticsResponse, STATISTICS),
+    "index": _parsed(v2.RepositoryIndexResponse, {"models": INDEX}),
+    "system": _parsed(v2.SystemSharedMemoryStatusResponse, {"regions": {"r": SYSTEM[0]}}),
+    "cuda": _parsed(v2.CudaSharedMemoryStatusResponse, {"regions": {"c": CUDA[0]}}),
+    "health": v2.ServerLiveResponse(live=True),
+    "command": v2.RepositoryModelLoadResponse(),
+    "infer": _infer_response(classes=False),
+    "classes": _infer_response(classes=True),
+    "stream": v2.ModelStreamInferResponse(infer_response=_infer_response(classes=False)),
+}
+
+_GRPC_KINDS = {
+    "ServerMetadata": "metadata",
+    "ModelConfig": "config",
+    "ModelStatistics": "statistics",
+    "RepositoryIndex": "index",
+    "SystemSharedMemoryStatus": "system",
+    "CudaSharedMemoryStatus": "cuda",
+    "ServerLive": "health",
+    "ServerReady": "health",
+    "ModelInfer": "infer",
+}
+_STATEFUL = v2.ModelConfigRequest(name="s").SerializeToString()
+
+
+class GrpcAnswers(grpc.GenericRpcHandler):  # type: ignore[misc]
+    """``replaced``: kind of request → the bytes of its answer; a context manager."""
+
+    def __init__(self) -> None:
+        self.replaced: dict[str, bytes] = {}
+        self._answers = {kind: one.SerializeToString() for kind, one in GRPC_ANSWERS.items()}
+        self._server = grpc.server(futures.ThreadPoolExecutor(16))
+        self._server.add_generic_rpc_handlers((self,))
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+
+    def __enter__(self) -> GrpcAnswers:
+        self._server.start()
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._server.stop(None)
+
+    def service(self, details: Any) -> Any:
+        """Bytes in, bytes out, whatever the method."""
+        method = details.method.rpartition("/")[2]
+        if method == "ModelStreamInfer":
+            return grpc.stream_stream_rpc_method_handler(self._stream)
+        kind = _GRPC_KINDS.get(method, "command")
+        return grpc.unary_unary_rpc_method_handler(
+            lambda request, context: self._answer(kind, request)
+        )
+
+    def _answer(self, kind: str, request: bytes) -> bytes:
+        if kind == "config" and request == _STATEFUL:
+            kind = "stateful"
+        if kind == "infer" and b"classification" in request:
+            kind = "classes"
+        return self.replaced.get(kind, self._answers[kind])
+
+    def _stream(self, requests: Any, context: Any) -> Any:
+        for request in requests:
+            asked = v2.ModelInferRequest.FromString(request)
+            content = self.replaced.get("stream", self._answers["stream"])
+            with suppress(DecodeError):  # else it is sent as it is
+                made = v2.ModelStreamInferResponse.FromString(content)
+                made.infer_response.id = asked.id
+                content = made.SerializeToString()
+            yield content

@@ -1,0 +1,112 @@
+"""Two servers with answers that make no sense, and the styles in which one asks them."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from typing import Any, Callable, Iterator
+
+import pytest
+from answering_servers import (
+    SCORES,
+    GrpcAnswers,
+    HttpAnswers,
+    reply,
+)
+
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+)
+
+PATIENCE = 30.0
+RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS
+INPUTS = {"IN": [SCORES]}
+UNREADABLE = (
+    r"^the server's answer could not be read: .*; expected .*; check the server at this url"
+)
+
+
+@pytest.fixture
+def http_server() -> Iterator[HttpAnswers]:
+    with HttpAnswers() as server:
+        yield server
+
+
+@pytest.fixture
+def grpc_server() -> Iterator[GrpcAnswers]:
+    with GrpcAnswers() as server:
+        yield server
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., InferContext]]:
+    """Opens contexts; closes them at the end."""
+    with ExitStack() as contexts:
+        yield lambda *args, **kwargs: contexts.enter_context(InferContext(*args, **kwargs))
+
+
+@pytest.fixture
+def quiet(capfd: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No thread dies, and nothing is written to stderr."""
+    died: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", lambda arguments: died.append(arguments.exc_value))
+    yield
+    assert not died
+    assert capfd.readouterr().err == ""
+
+
+def refused(call: Callable[[], Any]) -> str:
+    """The message with which a call is refused, by a complete sentence."""
+    with pytest.raises(InferenceServerException, match=".") as caught:
+        call()
+    return caught.value.message() or ""
+
+
+def output(**members: Any) -> dict[str, Any]:
+    """A reply over HTTP whose first output is changed."""
+    made = reply()
+    made["outputs"] = [{**made["outputs"][0], **members}]
+    return made
+
+
+def run(context: InferContext, outputs: Any) -> None:
+    context.run(INPUTS, outputs)
+
+
+def with_callback(context: InferContext, outputs: Any) -> None:
+    """The callback fetches the result; it comes once."""
+    came: list[int] = []
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def callback(context: InferContext, number: int) -> None:
+        came.append(number)
+        try:
+            context.get_async_run_results(number)
+        except BaseException as error:
+            failures.append(error)
+        done.set()
+
+    context.async_run(callback, INPUTS, outputs)
+    assert done.wait(PATIENCE), "no callback"
+    assert len(came) == 1
+    raise failures[0]
+
+
+def with_id(context: InferContext, outputs: Any) -> None:
+    """The result is fetched by id, on a thread that may hang."""
+    number = context.async_run(INPUTS, outputs)
+    failures: list[BaseException] = []
+
+    def fetch() -> None:
+        try:
+            context.get_async_run_results(number, True)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=fetch, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert failures, "the request never completes"
+    raise failures[0]

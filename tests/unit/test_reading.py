@@ -1,0 +1,91 @@
+"""The one door through which servers' answers are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from google.protobuf import json_format
+
+from tritonclient_shim.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    ServerFault,
+    TransportFault,
+    UnreadableFault,
+)
+from tritonclient_shim.model import Endpoint
+from tritonclient_shim.reading import outcome_of, read, shown
+from tritonclient_shim.session import ServerSession
+
+FOREIGN = [
+    TypeError("unhashable type: 'list'"),
+    KeyError(""),
+    IndexError("tuple index out of range"),
+    ValueError("not enough values\n to unpack"),
+    RecursionError("maximum recursion depth exceeded"),
+    MemoryError(),
+    AssertionError(),
+    json_format.ParseError("Failed to parse"),
+    RuntimeError("x" * 10_000),
+]
+
+
+def raising(error: BaseException) -> Any:
+    raise error
+
+
+@pytest.mark.parametrize("error", FOREIGN, ids=repr)
+def test_whatever_reading_raises_is_a_fault(error: Exception) -> None:
+    """v1 §1.6: a parser's exception is the cause of a fault, which says what and where to look."""
+    with pytest.raises(UnreadableFault) as caught:
+        read(raising, error)
+    outcome = outcome_of(raising, error)
+    assert isinstance(outcome, UnreadableFault)
+    for fault in (caught.value, outcome):
+        assert fault.__cause__ is error
+        assert type(error).__name__ in fault.message
+        assert "expected an answer of the KServe v2 protocol; check the server" in fault.message
+        assert len(fault.message) < 400
+        assert "\n" not in fault.message
+
+
+@pytest.mark.parametrize(
+    "fault", [ServerFault("no", "INTERNAL"), TransportFault("gone"), ForeignFault("html")]
+)
+def test_faults_pass(fault: Fault) -> None:
+    """What a reader has found out itself stays as it is."""
+    with pytest.raises(Fault) as caught:
+        read(raising, fault)
+    assert caught.value is fault
+    assert outcome_of(raising, fault) is fault
+
+
+def test_finished_errors_pass() -> None:
+    """v1's own client errors of reading results stay as they are."""
+    error = InferenceServerException("unable to find result")
+    with pytest.raises(InferenceServerException) as caught:
+        read(raising, error)
+    assert caught.value is error
+
+
+def test_results_pass() -> None:
+    """What can be read is returned."""
+    assert read(divmod, 7, 2) == outcome_of(divmod, 7, 2) == (3, 1)
+
+
+def test_the_users_error() -> None:
+    """v1 §1.6: an error of the client family, with the sentence, whatever v1's text would be."""
+    session = ServerSession(Endpoint("http", "127.0.0.1:9"))
+    error = session.fault_to_error(UnreadableFault("its 'id' is 5", "a string"), 9, "no status")
+    assert str(error) == (
+        "[ 0] the server's answer could not be read: its 'id' is 5; expected a string; check the "
+        "server at this url, and any proxy in front of it"
+    )
+
+
+@pytest.mark.parametrize("value", [["x" * 10_000] * 10_000, {"a": {"b": {"c": {}}}}, b"x" * 10_000])
+def test_parts_of_answers_are_shown_short(value: Any) -> None:
+    """A message repeats little of a large answer."""
+    assert len(shown(value)) < 500
