@@ -70,6 +70,17 @@ def test_the_sum_holds_for_compressed_bodies(
         client.close()
 
 
+def test_a_refused_body_is_sent_all_the_same(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """A client that sends all of a body that was refused gets one answer, and can read it."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-body-bytes", "1000")
+    client = Raw(gateway, head("Content-Length: 20000000") + bytes(20_000_000))
+    answer = client.answer()
+    assert answer.code == 400 and "--max-body-bytes" in answer.status.msg
+    assert client.rest() == b""
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_a_bomb_stops_at_the_limit(
     behind: TritonServer, start_gateway: StartGateway, encoding: str

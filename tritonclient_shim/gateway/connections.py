@@ -43,7 +43,7 @@ class Connection(web.RequestHandler):
         super().__init__(server, **options)
         self._all = connections
         self.head_bytes = 0  # since the last request
-        self.content: Any = None  # where the body of the request in hand arrives
+        self.content: Any = None  # where the body of the latest request arrives
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -52,14 +52,18 @@ class Connection(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         self._all.heard(self, len(data))
         super().data_received(data)
-        if self.content is not None:
+        if self.receiving():
             self._look_for_error()
+
+    def receiving(self) -> bool:
+        """Is there more to come of a body, wanted or not?"""
+        return self.content is not None and not self.content.is_eof()
 
     def _look_for_error(self) -> None:
         """Chunks that are none: aiohttp tells it after the request whose body they should be."""
         for message, _ in getattr(self, "_messages", ()):
             error = getattr(message, "exc", None)
-            if error is not None and not self.content.is_eof():
+            if error is not None:
                 self.content.set_exception(web.RequestPayloadError(reason(error)))
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -74,6 +78,8 @@ class Connection(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """The answer to what is no HTTP; aiohttp's own would log it with a traceback."""
+        if status != BAD_REQUEST:
+            return super().handle_error(request, status, exc, message)
         response = self._all.tell(BAD_REQUEST, MALFORMED.format(reason(exc or message)))
         response.force_close()
         return response
@@ -129,13 +135,15 @@ class Connections:
         if time.monotonic() - since > _FAIR_WAIT:
             self._late(oldest)
         elif self._idle:
-            next(iter(self._idle)).force_close()
+            idle = next(iter(self._idle))
+            del self._idle[idle]
+            idle.force_close()
         elif not self._relieve():
             newest.force_close()
 
     def heard(self, connection: Connection, size: int) -> None:
-        """Bytes have come; those of a request in hand are none of a head."""
-        if connection in self._idle:
+        """Bytes have come; those of a request in hand, or of its body, are none of a head."""
+        if connection in self._idle and not connection.receiving():
             del self._idle[connection]
             connection.head_bytes = 0
             self._heads[connection] = time.monotonic()
@@ -153,7 +161,6 @@ class Connections:
         try:
             yield
         finally:
-            connection.content = None
             if connection.transport is not None:
                 self._idle[connection] = None
 
