@@ -40,7 +40,7 @@ _THREADS = {routes.HEALTH: 4, routes.CONTROL: 16, routes.INFER: 8}
 
 #: Seconds an idle connection stays: v1's contexts keep theirs for as long as they live.
 _KEEP_ALIVE = 3600.0
-_READ_SIZE = 64 * 1024
+_READ_SIZE = 256 * 1024
 _LONGEST_LINE = 64 * 1024
 #: Seconds from one look for clients that have used up their time to the next.
 _SWEEP = 0.25
