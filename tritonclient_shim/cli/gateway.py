@@ -39,6 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest request; also the sum of the HTTP bodies held at one time")  # fmt: skip
     add("--max-in-flight", type=_positive, default=Options.max_in_flight, metavar="N",
         help="requests per protocol that are answered at one time; more wait")  # fmt: skip
+    add("--max-connections", type=_positive, default=Options.max_connections, metavar="N",
+        help="HTTP connections at one time; then the one idle longest is closed")  # fmt: skip
+    add("--max-streams", type=_positive, default=Options.max_streams, metavar="N",
+        help="StreamInfer calls that are open at one time; more are refused")  # fmt: skip
+    add("--client-timeout", type=_seconds, default=Options.client_timeout, metavar="SECONDS",
+        help="how long an HTTP client may keep the gateway waiting, for a part of its request "
+        "or for taking a part of its answer")  # fmt: skip
     add("--grace", type=float, default=Options.grace, metavar="SECONDS",
         help="how long a stop waits for requests that are being answered")  # fmt: skip
     add("--access-log", action="store_true", default=argparse.SUPPRESS,
@@ -101,3 +108,13 @@ def _positive(text: str) -> int:
     if not text.isdigit() or not int(text):
         raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a positive number of seconds, got {text!r}")
+    return seconds

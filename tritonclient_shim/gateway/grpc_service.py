@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Iterator
 
 import grpc
 
 from tritonclient_shim.errors import InferenceServerException
 from tritonclient_shim.gateway.access import Access
+from tritonclient_shim.gateway.grpc_arrivals import MOST, Arrivals, Streams, Unary, reader
 from tritonclient_shim.gateway.grpc_stream import V1Stream
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, Options
 from tritonclient_shim.gateway.pool import DaemonPool
@@ -18,11 +20,12 @@ from tritonclient_shim.protos import retired_pb2
 from tritonclient_shim.service.control import with_regions_for_v1_clients
 
 
-class GatewayServicer(v1.GRPCServiceServicer):
+class GatewayServicer:
     """Answers every rpc with gRPC status OK; refusals are in ``request_status``."""
 
-    def __init__(self, upstream: Upstream, access: Access) -> None:
+    def __init__(self, upstream: Upstream, access: Access, max_in_flight: int) -> None:
         self._upstream = upstream
+        self._slots = threading.Semaphore(max_in_flight)
         self._control = upstream.control
         self._access = access
 
@@ -49,7 +52,7 @@ class GatewayServicer(v1.GRPCServiceServicer):
         return with_regions_for_v1_clients(response)
 
     def Infer(self, request: Any, context: Any) -> Any:
-        with self._access.entry("grpc", f"Infer {request.model_name}") as entry:
+        with self._slots, self._access.entry("grpc", f"Infer {request.model_name}") as entry:
             try:
                 response = self._upstream.infer.infer(request)
             except InferenceServerException as error:
@@ -79,22 +82,45 @@ def not_inferred(upstream: Upstream, request: Any, error: BaseException) -> Any:
     )
 
 
+def _handlers(servicer: GatewayServicer, options: Options) -> dict[str, Any]:
+    """gRPC's handlers by the name of their rpc; health must answer while loads take minutes."""
+    in_flight = DaemonPool(options.max_in_flight + 2 * MOST, "gateway-grpc-infer")
+    control = Arrivals(DaemonPool(2 * MOST, "gateway-grpc-control"))
+    arrivals = {
+        "Infer": Arrivals(in_flight),
+        "Health": Arrivals(DaemonPool(2 * MOST, "gateway-grpc-health")),
+    }
+    handlers = {}
+    for name, rpc in {**v1.RPCS, **v1.RETIRED_RPCS}.items():
+        answer = getattr(servicer, name)
+        messages = reader(rpc.request), rpc.response.SerializeToString
+        if rpc.streaming:
+            streams = Streams(answer, options.max_streams)
+            handlers[name] = grpc.stream_stream_rpc_method_handler(streams, *messages)
+        else:
+            unary = Unary(answer, arrivals.get(name, control))
+            handlers[name] = grpc.stream_unary_rpc_method_handler(unary, *messages)
+    return handlers
+
+
 def open_server(options: Options, upstream: Upstream, access: Access) -> tuple[Any, int]:
     """A bound server that has not been started, and its port.
 
-    A thread answers each call, and a call for which there is no thread is not read yet: its
-    client waits. Raises RuntimeError or OSError when the address is taken.
+    A call for which there is no thread is not read yet: its client waits. Raises RuntimeError
+    or OSError when the address is taken.
     """
     largest = min(options.max_body_bytes, LARGEST_MESSAGE)
+    servicer = GatewayServicer(upstream, access, options.max_in_flight)
     server = grpc.server(
-        DaemonPool(options.max_in_flight, "gateway-grpc"),
+        DaemonPool(MOST, "gateway-grpc"),  # for what is none of the rpcs
+        handlers=[grpc.method_handlers_generic_handler(v1.SERVICE, _handlers(servicer, options))],
         options=(
             ("grpc.max_receive_message_length", largest),
             ("grpc.max_send_message_length", LARGEST_MESSAGE),
             ("grpc.so_reuseport", 0),  # or a second gateway would take over half the calls
+            ("grpc.server_handshake_timeout_ms", int(1000 * options.client_timeout)),
         ),
     )
-    v1.add_GRPCServiceServicer_to_server(GatewayServicer(upstream, access), server)
     port = server.add_insecure_port(str(options.grpc))
     if not port:
         raise OSError(f"cannot listen on {options.grpc}: is the address in use?")

@@ -94,7 +94,6 @@ class V1Stream:
             self._stream.cancel()
 
     def __iter__(self) -> Iterator[Any]:
-        yield from self._until_broken(self._feed.requests())
         while not self._cancelled:
             first = self._feed.first()
             if first is None:

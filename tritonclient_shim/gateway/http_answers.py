@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Sequence
 from urllib.parse import parse_qs
 
@@ -25,6 +26,8 @@ LONGEST_HEADER = 64 * 1024
 _LONGEST_MESSAGE = 16 * 1024
 #: From this size on, parts of a body are sent one by one rather than joined.
 _LARGE = 256 * 1024
+#: What a client must take within its time.
+_PIECE = 1024 * 1024
 
 
 def query_format(query: str) -> str:
@@ -81,10 +84,21 @@ def answer_message(status: Any, message: Any, kind: str) -> web.Response:
     return answer(status, body_of(message, kind), kind)
 
 
+def closing(status: Any, code: int = BAD_REQUEST) -> web.Response:
+    """The answer to a request that was not read to its end; the connection is closed."""
+    response = answer(status)
+    response.set_status(code)
+    response.force_close()
+    return response
+
+
 async def send(
-    request: web.BaseRequest, headers: dict[str, str], parts: Sequence[Buffer]
+    request: web.BaseRequest, headers: dict[str, str], parts: Sequence[Buffer], timeout: float
 ) -> web.StreamResponse:
-    """Send status 200 and a body in parts; large parts are not copied."""
+    """Send status 200 and a body in parts; large parts are not copied.
+
+    A client that takes nothing for ``timeout`` seconds is dropped.
+    """
     size = sum(memoryview(part).nbytes for part in parts)
     if size < _LARGE:
         return web.Response(headers=headers, body=b"".join(parts))
@@ -92,6 +106,18 @@ async def send(
     response.content_length = size
     await response.prepare(request)
     for part in parts:
-        await response.write(memoryview(part).cast("B"))
+        whole = memoryview(part).cast("B")
+        for start in range(0, len(whole), _PIECE):
+            writing = response.write(whole[start : start + _PIECE])
+            try:
+                await asyncio.wait_for(writing, timeout)
+            except asyncio.TimeoutError:
+                _drop(request)
+                return response
     await response.write_eof()
     return response
+
+
+def _drop(request: web.BaseRequest) -> None:
+    if request.transport is not None:
+        request.transport.abort()

@@ -14,7 +14,7 @@ from google.protobuf import text_format
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.errors import Fault, InferenceServerException
 from tritonclient_shim.gateway.access import Entry
-from tritonclient_shim.gateway.gate import Gate
+from tritonclient_shim.gateway.bodies import Bodies, BodyRefused
 from tritonclient_shim.gateway.http_answers import (
     BAD_REQUEST,
     BINARY,
@@ -22,11 +22,13 @@ from tritonclient_shim.gateway.http_answers import (
     TEXT,
     answer,
     body_of,
+    closing,
     one_line,
     refusal,
     send,
 )
-from tritonclient_shim.gateway.http_body import BodyTooLarge, read_body
+from tritonclient_shim.gateway.http_body import read_body
+from tritonclient_shim.gateway.options import Options
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.model import V1Reply
@@ -39,15 +41,21 @@ _NO_HEADER = "The request header should contain 'NV-InferRequest'"
 
 
 class HttpInference:
-    """Answers inference requests; no thread waits while the v2 server computes."""
+    """Answers inference requests; no thread waits while the v2 server computes.
+
+    A request has one of the slots, ``max_in_flight``, from when it has arrived until its
+    answer has; how fast its client sends the one and takes the other is no one else's concern.
+    """
 
     def __init__(
-        self, upstream: Upstream, executor: Executor, gate: Gate, max_body_bytes: int
+        self, upstream: Upstream, executor: Executor, bodies: Bodies, options: Options
     ) -> None:
         self._upstream = upstream
         self._executor = executor
-        self._gate = gate
-        self._max_body_bytes = max_body_bytes
+        self._bodies = bodies
+        self._slots = asyncio.Semaphore(options.max_in_flight)
+        self._max_body_bytes = options.max_body_bytes
+        self._client_timeout = options.client_timeout
 
     async def infer(
         self, request: web.BaseRequest, model: str, version: str, binary: bool, entry: Entry
@@ -64,14 +72,15 @@ class HttpInference:
             return refusal(BAD_REQUEST)
         number = next_request_id()
         try:
-            async with self._gate.room(request.content_length or 0):
-                reply = await self._answer(request, model, version, header, number)
-                entry.status = self._upstream.success(number)
-                return await send(request, *_success(entry.status, reply, binary))
-        except BodyTooLarge as error:
-            return _failure(entry, error.status(self._upstream, number), header)
+            reply = await self._answer(request, model, version, header, number)
+        except BodyRefused as error:
+            entry.status = error.status(self._upstream.known_id, number)
+            return _with_id(closing(entry.status, error.code), header)
         except InferenceServerException as error:
-            return _failure(entry, refused(self._upstream, error), header)
+            entry.status = refused(self._upstream, error)
+            return _with_id(answer(entry.status), header)
+        entry.status = self._upstream.success(number)
+        return await send(request, *_success(entry.status, reply, binary), self._client_timeout)
 
     async def _answer(
         self,
@@ -81,18 +90,20 @@ class HttpInference:
         header: api_pb2.InferRequestHeader,
         number: int,
     ) -> V1Reply:
-        body = await read_body(request, self._max_body_bytes)
-        exchange = Exchange(
-            self._upstream.infer,
-            model,
-            _version(version),
-            header,
-            lambda profile: wire.split_body(profile, header, body),
-            number,
-        )
-        outcome = await self._send(exchange)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, exchange.reply, outcome)
+        with self._bodies.receive(request.content) as arriving:
+            body = await read_body(request, self._bodies, arriving, self._max_body_bytes)
+            exchange = Exchange(
+                self._upstream.infer,
+                model,
+                _version(version),
+                header,
+                lambda profile: wire.split_body(profile, header, body),
+                number,
+            )
+            async with self._slots:
+                outcome = await self._send(exchange)
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._executor, exchange.reply, outcome)
 
     async def _send(self, exchange: Exchange) -> Outcome:
         loop = asyncio.get_running_loop()
@@ -177,9 +188,7 @@ def _within_limit(header: api_pb2.InferResponseHeader) -> str:
     return one_line(short)
 
 
-def _failure(entry: Entry, failed: Any, header: api_pb2.InferRequestHeader) -> web.Response:
+def _with_id(response: web.Response, header: api_pb2.InferRequestHeader) -> web.Response:
     """A refused request: its response header holds only the id, if it has one (v1 §9.1)."""
-    entry.status = failed
-    response = answer(failed)
     response.headers["NV-InferResponse"] = one_line(api_pb2.InferResponseHeader(id=header.id))
     return response

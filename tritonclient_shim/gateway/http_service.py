@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 from aiohttp import web
 
 from tritonclient_shim.gateway import http_routes as routes
 from tritonclient_shim.gateway.access import Access, Entry
-from tritonclient_shim.gateway.gate import Gate
+from tritonclient_shim.gateway.bodies import (
+    REQUEST_TIMEOUT,
+    Bodies,
+    BodyRefused,
+    ClientLeft,
+    TooSlow,
+)
+from tritonclient_shim.gateway.connections import LONGEST_FIELD, Connections, Server
 from tritonclient_shim.gateway.http_answers import (
     BAD_REQUEST,
     BINARY,
     NOT_ALLOWED,
     answer,
+    closing,
     query_format,
     refusal,
 )
-from tritonclient_shim.gateway.http_body import BodyTooLarge, read_body
+from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.http_calls import Asked
 from tritonclient_shim.gateway.http_infer import HttpInference
 from tritonclient_shim.gateway.options import Options
@@ -31,14 +40,14 @@ _THREADS = {routes.HEALTH: 4, routes.CONTROL: 16, routes.INFER: 8}
 
 #: Seconds an idle connection stays: v1's contexts keep theirs for as long as they live.
 _KEEP_ALIVE = 3600.0
-_READ_SIZE = 1024 * 1024
+_READ_SIZE = 256 * 1024
 _LONGEST_LINE = 64 * 1024
-#: NV-InferRequest names every input, output and shape of a request.
-_LONGEST_HEADER = 1024 * 1024
+#: Seconds from one look for clients that have used up their time to the next.
+_SWEEP = 0.25
 
 
 class HttpService:
-    """Answers every request with 200, 400 or 405, as v1's server did."""
+    """Answers every request with 200, 400 or 405, as v1's server did; 408 is our own."""
 
     def __init__(self, options: Options, upstream: Upstream, access: Access) -> None:
         self._upstream = upstream
@@ -46,22 +55,44 @@ class HttpService:
         self._pools = {
             kind: DaemonPool(count, f"gateway-{kind}") for kind, count in _THREADS.items()
         }
-        gate = Gate(options.max_in_flight, options.max_body_bytes)
-        self._inference = HttpInference(
-            upstream, self._pools[routes.INFER], gate, options.max_body_bytes
+        self._bodies = Bodies(options.max_body_bytes, options.client_timeout)
+        self._inference = HttpInference(upstream, self._pools[routes.INFER], self._bodies, options)
+        self.connections = Connections(
+            options.max_connections, options.client_timeout, self._tell, self._relieve
         )
+        self._sweeping = asyncio.ensure_future(self._sweep())
 
     def close(self) -> None:
         """Let the threads go; what they still do is not waited for."""
+        self._sweeping.cancel()
         for pool in self._pools.values():
             pool.shutdown()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP)
+            self._bodies.sweep(time.monotonic())
+            self.connections.sweep(time.monotonic())
+
+    def _relieve(self) -> bool:
+        return self._bodies.relieve(time.monotonic(), 0)
+
+    def _tell(self, code: int, text: str) -> web.Response:
+        """The answer to a request of which the head is not understood, or not complete."""
+        error = TooSlow(text) if code == REQUEST_TIMEOUT else BodyRefused(text)
+        status = error.status(self._upstream.known_id, next_request_id())
+        self._access.note("http", "-", status)
+        return closing(status, code)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever happens on the way."""
         path, _, query = request.raw_path.partition("?")
-        with self._access.entry("http", f"{request.method} {path}") as entry:
+        in_hand = self.connections.request(request.protocol, request.content)
+        with in_hand, self._access.entry("http", f"{request.method} {path}") as entry:
             answering = self._answer(request, path, query, entry)
             found: Any = (await asyncio.gather(answering, return_exceptions=True))[0]
+            if isinstance(found, ClientLeft):
+                return refusal(BAD_REQUEST)  # to nobody
             if isinstance(found, web.StreamResponse):
                 return found
             entry.status = self._upstream.failure(found)
@@ -83,11 +114,14 @@ class HttpService:
     async def _call(
         self, route: routes.Route, request: web.BaseRequest, match: Any, query: str, entry: Entry
     ) -> web.Response:
-        try:
-            body = await read_body(request, route.body) if route.body else b""
-        except BodyTooLarge as error:
-            entry.status = error.status(self._upstream, next_request_id())
-            return answer(entry.status)
+        body: Any = b""
+        if route.body:
+            try:
+                with self._bodies.receive(request.content) as arriving:
+                    body = await read_body(request, self._bodies, arriving, route.body)
+            except BodyRefused as error:
+                entry.status = error.status(self._upstream.known_id, next_request_id())
+                return closing(entry.status, error.code)
         asked = Asked(match, query, request.headers.get("Accept", ""), bytes(body))
         loop = asyncio.get_running_loop()
         assert route.call is not None
@@ -99,13 +133,15 @@ class HttpService:
 
 async def open_runner(options: Options, service: HttpService) -> tuple[web.ServerRunner, int]:
     """A listening HTTP server, and its port; OSError when the address is taken."""
-    server = web.Server(
+    server = Server(
         service.handle,
+        service.connections,
         access_log=None,
+        auto_decompress=False,  # bodies are decompressed where they are counted
         keepalive_timeout=_KEEP_ALIVE,
         read_bufsize=_READ_SIZE,
         max_line_size=_LONGEST_LINE,
-        max_field_size=_LONGEST_HEADER,
+        max_field_size=LONGEST_FIELD,
     )
     runner = web.ServerRunner(server, shutdown_timeout=options.grace)
     await runner.setup()

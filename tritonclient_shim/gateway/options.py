@@ -29,8 +29,10 @@ class Options:
     ``triton_http`` None: requests that come over HTTP go to Triton over gRPC as well.
     ``server_id`` '': the id that Triton has been started with. ``max_body_bytes`` bounds one
     HTTP body, the HTTP bodies held at one time taken together, and one gRPC message.
-    ``max_in_flight`` bounds requests per protocol; more wait, unread. ``grace`` is how many
-    seconds a stop waits for requests that are being answered.
+    ``max_in_flight`` bounds the requests that are being answered, per protocol; more wait.
+    ``max_connections`` bounds HTTP connections, ``max_streams`` open ``StreamInfer`` calls.
+    ``client_timeout`` is how many seconds an HTTP client may keep the gateway waiting. ``grace``
+    is how many seconds a stop waits for requests that are being answered.
     """
 
     http: Address
@@ -41,4 +43,7 @@ class Options:
     access_log: bool = False
     max_body_bytes: int = LARGEST_MESSAGE
     max_in_flight: int = 512
+    max_connections: int = 8192
+    max_streams: int = 512
+    client_timeout: float = 30.0
     grace: float = 10.0

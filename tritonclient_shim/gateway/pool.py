@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Callable, NamedTuple
 
@@ -39,19 +39,20 @@ class _Job(NamedTuple):
                 future.set_result(self.act())
 
 
-class DaemonPool(Executor):
+class DaemonPool(ThreadPoolExecutor):
     """At most ``limit`` daemon threads, started on demand; further jobs wait their turn.
 
     The executors of the standard library have the interpreter wait for their threads at its end.
+    This one is none of them but in name, by which gRPC knows a pool for one rpc.
     """
 
-    def __init__(self, limit: int, name: str) -> None:
+    def __init__(self, limit: int, name: str) -> None:  # nothing of its base is used
         self._limit = limit
         self._name = name
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._lock = threading.Lock()
-        self._threads = 0
+        self._started = 0
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(*args, **kwargs)`` on a thread."""
@@ -64,15 +65,15 @@ class DaemonPool(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let idle threads go, and busy ones when they are done; never waits."""
         with self._lock:
-            for _ in range(self._threads):
+            for _ in range(self._started):
                 self._jobs.put(None)
 
     def _start(self) -> None:
         with self._lock:
-            if self._threads == self._limit:
+            if self._started == self._limit:
                 return
-            self._threads += 1
-            name = f"{self._name}-{self._threads}"
+            self._started += 1
+            name = f"{self._name}-{self._started}"
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def _work(self) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from tritonclient_shim.gateway.access import Access
@@ -31,7 +32,21 @@ def run(options: Options, ready: Callable[[Bound], None]) -> None:
 
     Raises OSError when an address cannot be had.
     """
-    asyncio.run(_serve(options, ready))
+    asyncio.run(_serve(_within_descriptors(options), ready))
+
+
+def _within_descriptors(options: Options) -> Options:
+    """As many HTTP connections as half the file descriptors allow that the process may have.
+
+    The other half is for gRPC's connections and those to Triton.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # a system may have another limit still
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    if soft == resource.RLIM_INFINITY:
+        return options
+    return replace(options, max_connections=min(options.max_connections, max(soft // 2, 1)))
 
 
 async def _serve(options: Options, ready: Callable[[Bound], None]) -> None:

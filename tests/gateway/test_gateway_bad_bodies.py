@@ -1,0 +1,225 @@
+"""Bodies that are too much or no bodies at all: bounded memory, v1's errors, nothing logged."""
+
+from __future__ import annotations
+
+import gzip
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from bad_clients import BODY, SIMPLE, Raw, chunk, head, highest, until, zeros
+from gateway_process import Gateway, StartGateway, code_of
+
+from testbed import TritonServer
+
+pytest_plugins = ["gateway_fixtures"]
+
+MANY = 40
+LIMIT = 8_000_000
+CHUNKED = "Transfer-Encoding: chunked"
+GZIP = "Content-Encoding: gzip"
+ONE_CHUNK = chunk(BODY) + b"0\r\n\r\n"
+SQUEEZED = gzip.compress(BODY)
+
+
+def deflate(data: bytes, bits: int) -> bytes:
+    """Compressed by zlib, with or without its header."""
+    squeezing = zlib.compressobj(wbits=bits)
+    return squeezing.compress(data) + squeezing.flush()
+
+
+def whole(encoding: str, body: bytes) -> bytes:
+    """A request with an encoded body."""
+    return head(f"Content-Length: {len(body)}", f"Content-Encoding: {encoding}") + body
+
+
+def test_the_sum_holds_for_bodies_without_length(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """Chunked bodies are counted as they come, and give way to requests that are complete."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-body-bytes", str(LIMIT))
+    assert gateway.infer("simple", SIMPLE, BODY).code == 200
+    before = highest(gateway)
+    clients = [Raw(gateway, head(CHUNKED)) for _ in range(MANY)]
+    parts = [chunk(bytes(100_000))] * 75
+    with ThreadPoolExecutor(MANY) as pool:
+        list(pool.map(lambda client: client.push(b"".join(parts)), clients))
+    assert gateway.infer("simple", SIMPLE, BODY).code == 200
+    assert highest(gateway) - before < 10 * LIMIT
+    for client in clients:
+        client.close()
+    assert gateway.said() == ""
+
+
+def test_the_sum_holds_for_compressed_bodies(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """What counts of a compressed body is what it is decompressed to."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-body-bytes", str(LIMIT))
+    assert gateway.infer("simple", SIMPLE, BODY).code == 200
+    before = highest(gateway)
+    body = zeros(LIMIT - 500_000)
+    clients = [
+        Raw(gateway, head(f"Content-Length: {len(body)}", GZIP) + body[:-1]) for _ in range(MANY)
+    ]
+    time.sleep(1)
+    assert gateway.infer("simple", SIMPLE, BODY).code == 200
+    assert highest(gateway) - before < 10 * LIMIT
+    for client in clients:
+        client.close()
+
+
+def test_a_refused_body_is_sent_all_the_same(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """A client that sends all of a body that was refused gets one answer, and can read it."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-body-bytes", "1000")
+    client = Raw(gateway, head("Content-Length: 20000000") + bytes(20_000_000))
+    answer = client.answer()
+    assert answer.code == 400 and "--max-body-bytes" in answer.status.msg
+    assert client.rest() == b""
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_bomb_stops_at_the_limit(
+    behind: TritonServer, start_gateway: StartGateway, encoding: str
+) -> None:
+    """A body that would become 100 MB is refused at --max-body-bytes, with v1's error."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-body-bytes", str(LIMIT))
+    assert gateway.infer("simple", SIMPLE, BODY).code == 200
+    before = highest(gateway)
+    body = zeros(100_000_000) if encoding == "gzip" else deflate(bytes(100_000_000), 15)
+    answer = Raw(gateway, whole(encoding, body)).answer()
+    assert (answer.code, code_of(answer.status)) == (400, "INVALID_ARG")
+    assert "--max-body-bytes" in answer.status.msg
+    assert highest(gateway) - before < 5 * LIMIT
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        whole("gzip", SQUEEZED),
+        whole("X-GZIP", SQUEEZED),
+        whole("gzip", gzip.compress(BODY[:50]) + gzip.compress(b"") + gzip.compress(BODY[50:])),
+        whole("deflate", deflate(BODY, 15)),
+        whole("deflate", deflate(BODY, -15)),
+        whole("identity", BODY),
+        head(CHUNKED, GZIP) + b"".join(chunk(bytes([one])) for one in SQUEEZED) + b"0\r\n\r\n",
+        head(CHUNKED) + chunk(BODY) + b"0\r\nX-Trailer: 1\r\n\r\n",
+        head(CHUNKED) + b"80;name=value\r\n" + BODY + b"\r\n0\r\n\r\n",
+    ],
+    ids=[
+        "gzip",
+        "x-gzip",
+        "members",
+        "zlib",
+        "raw deflate",
+        "identity",
+        "gzip in chunks",
+        "trailer",
+        "chunk extension",
+    ],
+)
+def test_good_bodies(gateway: Gateway, request_: bytes) -> None:
+    """Every form in which HTTP lets a body come is understood."""
+    assert Raw(gateway, request_).answer().code == 200
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (whole("gzip", b"x" * 100), "cannot be decompressed as gzip"),
+        (whole("gzip", SQUEEZED[:-9]), "is not complete"),
+        (whole("gzip", SQUEEZED + b"garbage"), "cannot be decompressed as gzip"),
+        (whole("deflate", b"\xff" * 100), "cannot be decompressed as deflate"),
+        (whole("deflate", deflate(BODY, 15)[:-5]), "is not complete"),
+        (whole("br", BODY), "'br'"),
+        (whole("gzip, gzip", BODY), "'gzip, gzip'"),
+        (head(CHUNKED) + b"xyz\r\n" + BODY, ""),
+        (head(CHUNKED) + b"-5\r\n" + BODY, ""),
+        (head(CHUNKED) + b"10\r\n" + BODY, ""),
+        (head(CHUNKED) + b"f" * 40 + b"\r\n", ""),
+        (head("Content-Length: many") + BODY, ""),
+        (head("Content-Length: -1") + BODY, ""),
+        (head("Content-Length: 128", "Content-Length: 12") + BODY, ""),
+        (head("Content-Length: 128", CHUNKED) + ONE_CHUNK, ""),
+        (head("no colon here") + BODY, ""),
+        (head(header="x" * 2_000_000), ""),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100), ""),
+    ],
+    ids=[
+        "gzip",
+        "short gzip",
+        "gzip and more",
+        "deflate",
+        "short deflate",
+        "brotli",
+        "twice",
+        "chunk size",
+        "negative chunk",
+        "chunk end",
+        "huge chunk",
+        "length",
+        "negative length",
+        "two lengths",
+        "length and chunks",
+        "field",
+        "huge header",
+        "TLS",
+    ],
+)
+def test_what_is_no_body(gateway: Gateway, request_: bytes, message: str) -> None:
+    """What breaks HTTP or its encoding is the client's error, in v1's form, and not logged."""
+    said = gateway.said()
+    client = Raw(gateway)
+    client.push(request_)
+    answer = client.answer()
+    assert (answer.code, code_of(answer.status)) == (400, "INVALID_ARG")
+    assert message in answer.status.msg and answer.body == b""
+    assert client.rest() == b""
+    assert gateway.said() == said
+
+
+@pytest.mark.parametrize("path", ["/api/infer/simple", "/api/nothing"], ids=["read", "unread"])
+@pytest.mark.parametrize("bad", [b"xyz\r\n", b"-1\r\n", b"4\r\nabcdefgh\r\n"])
+def test_chunks_that_become_bad(gateway: Gateway, path: str, bad: bytes) -> None:
+    """A chunk that is none, after others: answered at once, whether the body is read or not."""
+    said = gateway.said()
+    client = Raw(gateway, head(CHUNKED, path=path) + chunk(BODY[:64]))
+    time.sleep(0.2)
+    client.push(bad, 0.2)
+    answer = client.answer()
+    assert answer.code == 400
+    if path == "/api/infer/simple":
+        assert code_of(answer.status) == "INVALID_ARG"
+        assert "the request body is not understood" in answer.status.msg
+    client.rest()
+    assert gateway.said() == said
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        head("Content-Length: 128") + BODY[:64],
+        head(CHUNKED) + b"40\r\n" + BODY[:10],
+        whole("gzip", SQUEEZED)[:-4],
+        head("Content-Length: 128")[:-30],
+    ],
+    ids=["length", "chunked", "gzip", "headers"],
+)
+def test_a_client_that_leaves(
+    behind: TritonServer, start_gateway: StartGateway, sent: bytes
+) -> None:
+    """A client that leaves in the middle of a request is at most a line of the access log."""
+    quiet = start_gateway("--triton-grpc", behind.grpc)
+    loud = start_gateway("--triton-grpc", behind.grpc, "--access-log")
+    for gateway in (quiet, loud):
+        client = Raw(gateway, sent)
+        time.sleep(0.2)
+        client.close()
+        assert gateway.infer("simple", SIMPLE, BODY).code == 200
+    until(lambda: "simple SUCCESS" in loud.said())
+    assert quiet.said() == ""
+    lines = loud.said().splitlines()
+    assert len(lines) <= 2 and all("http POST /api/infer/simple " in line for line in lines)

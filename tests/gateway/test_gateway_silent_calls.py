@@ -1,0 +1,77 @@
+"""gRPC calls that send nothing, or wait for their turn, stop no others."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import pytest
+from bad_clients import SilentCalls, health
+from gateway_process import StartGateway, code_of
+from test_gateway_grpc import simple
+from test_gateway_process import slow
+
+from testbed import TritonServer
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+
+pytest_plugins = ["gateway_fixtures"]
+
+MANY = 40
+
+
+@pytest.mark.parametrize("rpc", ["StreamInfer", "Infer", "Health"])
+def test_silent_calls_stop_nothing(
+    behind: TritonServer, start_gateway: StartGateway, rpc: str
+) -> None:
+    """Calls without a request hold no slot: inference, health and status are answered."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "4")
+    with SilentCalls(gateway, rpc, MANY) as silent:
+        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
+        assert gateway.call("Health", health()).health
+        status = gateway.call("Status", pb.StatusRequest(model_name="simple"))
+        assert code_of(status.request_status) == "SUCCESS"
+        assert [one.meta_data.id for one in gateway.stream([simple(1), simple(2)])] == [1, 2]
+        if rpc == "StreamInfer":
+            silent.requests[-1].put(simple(7))
+            assert next(silent.calls[-1]).meta_data.id == 7
+    assert gateway.said() == ""
+
+
+def test_health_does_not_wait_for_inference(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """While all slots are taken and more requests wait for one, Health and Status answer."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "2")
+    with ThreadPoolExecutor(12) as pool:
+        answers = [pool.submit(gateway.call, "Infer", slow(one, 0.5)) for one in range(12)]
+        assert gateway.call("Health", health()).health
+        status = gateway.call("Status", pb.StatusRequest(model_name="simple"))
+        assert code_of(status.request_status) == "SUCCESS"
+        assert not answers[-1].done()
+        assert {code_of(one.result().request_status) for one in answers} == {"SUCCESS"}
+
+
+def test_streams_are_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """A stream beyond --max-streams is refused in a sentence; a stream that ends makes room."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-streams", "3")
+    with SilentCalls(gateway, "StreamInfer", 3):
+        assert gateway.call("Health", health()).health
+        refused = gateway.stream([simple(1)])
+        with pytest.raises(grpc.RpcError) as caught:
+            next(refused)
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "--max-streams" in caught.value.details()
+    assert next(gateway.stream([simple(1)])).meta_data.id == 1
+
+
+def test_idle_streams_open_nothing_behind(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """A stream takes a thread until its first request comes, and none behind the gateway."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    assert gateway.call("Health", health()).health
+    with SilentCalls(gateway, "StreamInfer", MANY):
+        assert next(gateway.stream([simple(1)])).meta_data.id == 1
+        with open(f"/proc/{gateway.process.pid}/status") as lines:
+            threads = next(int(line.split()[1]) for line in lines if line.startswith("Threads"))
+    assert threads < 2 * MANY
