@@ -32,7 +32,18 @@ best_python() {
     for version in "$@"; do
         find_python "$version" && return 0
     done
-    die "no usable Python among $* (with venv). On Debian: apt-get install python3 python3-venv"
+    die "no usable Python among $*: with the modules venv and ensurepip, on PATH or in pyenv.
+python3 here is: $(python3 --version 2>&1 || true). On Debian and Ubuntu: apt-get install python3-venv"
+}
+
+# any_python: print the path of an interpreter for what lies around the suite.
+any_python() { best_python 3.13 3.12 3.11 3.10 3.9 3.14; }
+
+# watched WHAT COMMAND…: run a command; a line every few seconds says that it is still at work.
+watched() {
+    local python
+    python=$(any_python) || exit 1
+    (cd "$root" && exec "$python" -m testbed.watched "$@")
 }
 
 # make_venv FOLDER REQUIREMENTS… : a virtual environment with exactly these, made once.
@@ -41,17 +52,30 @@ make_venv() {
     local folder=$1 python
     shift
     [ "$(cat "$folder/complete" 2>/dev/null)" = "$*" ] && "$folder/bin/python" -c '' && return 0
-    python=$(best_python 3.13 3.12 3.11 3.10 3.9) || exit 1
+    python=$(any_python) || exit 1
     say "making $folder with $python: $*"
     rm -rf "$folder"
-    "$python" -m venv "$folder" || die "cannot make $folder"
-    "$folder/bin/python" -m pip install --disable-pip-version-check --quiet "$@" ||
+    watched "making $folder" "$python" -m venv "$folder" || die "cannot make $folder"
+    watched "installing $*" "$folder/bin/python" -m pip install --disable-pip-version-check "$@" ||
         die "pip could not install: $*"
     printf '%s\n' "$*" >"$folder/complete"
+}
+
+# prepare_server OPTIONS…: check what the server needs, then install it: once, and before the rest.
+prepare_server() {
+    local python
+    python=$(any_python) || exit 1
+    say "the server's own environment (once)"
+    (cd "$root" && exec "$python" -m testbed --prepare "$@")
 }
 
 # Later versions of virtualenv no longer make environments for Python 3.8.
 make_tox() {
     make_venv "$root/.venv-tox" "tox==4.25.0" "virtualenv==20.29.3"
     tox=$root/.venv-tox/bin/tox
+}
+
+# make_environment NAME OPTIONS…: install what an environment of tox needs, if it is not there.
+make_environment() {
+    watched "making the environment $1" "$tox" run --notest --skip-missing-interpreters false -e "$@"
 }

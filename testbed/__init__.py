@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.launcher import TritonServer
-from testbed.prerequisites import MissingPrerequisite
+from testbed.missing import MissingPrerequisite
 from testbed.process import ServerFailed
 from testbed.pytriton_app import PyTritonServer
 

@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,18 +18,14 @@ from glob import glob
 from pathlib import Path
 from typing import Iterator
 
-from testbed import libpython
-from testbed.prerequisites import (
-    Facts,
-    Interpreter,
-    MissingPrerequisite,
-    choose_interpreter,
-    gather,
-)
+from testbed import libpython, own_python
+from testbed.cache import writable_cache_folder
+from testbed.interpreters import Interpreter
+from testbed.missing import MissingPrerequisite
+from testbed.prerequisites import Facts, choose_interpreter, gather, no_interpreter
 from testbed.progress import run, say
 
 REQUIREMENTS = ("nvidia-pytriton==0.7.0", "numpy<2")  # numpy 2 breaks every output tensor
-_UNSAFE = re.compile(r"[^\w@%+=:,./~-]")  # the backend puts paths into a shell command unquoted
 LAYOUT = "2"  # raise it when the code below builds a folder that differs
 
 
@@ -69,39 +64,16 @@ class Environment:
         return {**kept, **own}
 
 
-def cache_folder() -> Path:
-    """The folder of all environments."""
-    default = Path(__file__).resolve().parents[1] / ".testbed"
-    return Path(os.environ.get("TESTBED_CACHE") or default).resolve()
-
-
 def prepare(complete: bool = False) -> Environment:
     """The server environment, made now if it is not there; raises MissingPrerequisite.
 
     ``complete`` adds the dependencies of nvidia-pytriton, which its ``Triton.bind`` needs and the
     plain server does not.
     """
-    cache = _writable(cache_folder())
+    cache = writable_cache_folder()
     folder = cache / _key(complete)
     with _locked(cache / f"{folder.name}.lock"):
         return _finished(folder) or _make(folder, gather(), complete)
-
-
-def _writable(cache: Path) -> Path:
-    if _UNSAFE.search(str(cache)):
-        raise MissingPrerequisite(
-            f"The server cannot run from {str(cache)!r}: its Python backend needs a path without "
-            "spaces and quotes. Name another folder in the variable TESTBED_CACHE."
-        )
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        (cache / ".gitignore").write_text("*\n", encoding="utf-8")
-    except OSError as problem:
-        raise MissingPrerequisite(
-            f"Cannot write to {cache}, where the server environment belongs: {problem}. "
-            "Name a folder of yours in the variable TESTBED_CACHE."
-        ) from problem
-    return cache
 
 
 def _finished(folder: Path) -> Environment | None:
@@ -133,13 +105,14 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _make(folder: Path, facts: Facts, complete: bool) -> Environment:
-    interpreter = choose_interpreter(facts)
+    interpreter = choose_interpreter(facts) or _fetched(folder.parent, facts)
     shutil.rmtree(folder, ignore_errors=True)
     say(f"making the server environment in {folder} with {interpreter.path}")
     run([interpreter.path, "-m", "venv", str(folder)], "the virtual environment")
     python = folder / "bin" / "python"
+    library = interpreter.libpython_dir or libpython.fetch(interpreter, folder / "libpython")
     _install(python, complete)
-    environment = Environment(str(python), _shared_library(interpreter, folder))
+    environment = Environment(str(python), library)
     _add_stub(environment, interpreter.version)
     if complete:
         _add_shm_prefix(environment)
@@ -150,16 +123,17 @@ def _make(folder: Path, facts: Facts, complete: bool) -> Environment:
     return environment
 
 
+def _fetched(cache: Path, facts: Facts) -> Interpreter:
+    say(no_interpreter(facts))
+    return own_python.fetch(cache, facts.distribution)
+
+
 def _install(python: Path, complete: bool) -> None:
     size = "about 120 MB" if complete else "about 75 MB"
     say(f"downloading the genuine Triton server ({REQUIREMENTS[0]}), {size}, once")
     options: tuple[str, ...] = () if complete else ("--no-deps",)
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     run([*command, *options, *REQUIREMENTS], "the download")
-
-
-def _shared_library(interpreter: Interpreter, folder: Path) -> str:
-    return interpreter.libpython_dir or libpython.fetch(interpreter, folder / "libpython")
 
 
 def _add_stub(environment: Environment, version: str) -> None:

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import IO, Mapping, Sequence
 
-from testbed.prerequisites import MissingPrerequisite
+from testbed.missing import MissingPrerequisite
 
 HEARTBEAT = 5.0  # seconds of silence after which we say that we are still at it
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from testbed.prerequisites import MissingPrerequisite
+from testbed.missing import MissingPrerequisite
 
 FOLDER = "/dev/shm"
 

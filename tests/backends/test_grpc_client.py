@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from queue import Queue
 from typing import Any, Iterator
 
@@ -14,6 +16,7 @@ from tritonclient.utils import InferenceServerException
 from testbed import TritonServer
 from tritonclient_shim.backends import grpc_connection
 from tritonclient_shim.backends.base import StreamingBackend
+from tritonclient_shim.backends.clients import for_users
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.errors import TransportFault
 from tritonclient_shim.model import GRPC, Endpoint, InferReply
@@ -95,3 +98,17 @@ def test_without_the_channel_of_tritonclient(
     request = service_pb2.ServerLiveRequest
     ask = connection.method("ServerLive", request, service_pb2.ServerLiveResponse)
     assert ask(request()).live
+
+
+def test_a_client_without_del_goes_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tritonclient whose client does not close itself when it is dropped leaves no message."""
+
+    class Sealed:
+        """A client of which nothing is known."""
+
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    dropped = for_users(Sealed)()
+    del dropped
+    gc.collect()
+    assert ignored == []

@@ -22,8 +22,8 @@ _WORDS = (
     ),
     (
         re.compile(
-            r"an integer is required \(got type \w+\)|int expected instead of \w+( instance)?"
-            r"|'\w+' object cannot be interpreted as an integer"
+            r"an integer is required \(got type [\w.]+\)|int expected instead of [\w.]+( instance)?"
+            r"|'[\w.]+' object cannot be interpreted as an integer"
         ),
         "not an integer",
     ),

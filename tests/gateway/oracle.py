@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
-from testbed.environment import cache_folder
-from testbed.prerequisites import Interpreter, gather
+from testbed.cache import cache_folder
+from testbed.interpreters import Interpreter, find
 from testbed.progress import run, say
 
 REQUIREMENTS = (
@@ -75,7 +75,7 @@ class OracleEnvironment:
 
 def prepare() -> OracleEnvironment:
     """The environment, made now if it is not there; NoOracle where it cannot be."""
-    interpreter = choose(gather().interpreters)
+    interpreter = choose(tuple(find()))
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     (cache / ".gitignore").write_text("*\n", encoding="utf-8")

@@ -6,7 +6,7 @@ import oracle as genuine
 import pytest
 from oracle import NoOracle, OracleEnvironment
 
-from testbed.prerequisites import Interpreter
+from testbed.interpreters import Interpreter
 
 pytest_plugins = ["gateway_fixtures"]
 

@@ -11,7 +11,8 @@ import pytest
 
 from testbed import environment
 from testbed.environment import Environment
-from testbed.prerequisites import Facts, MissingPrerequisite
+from testbed.missing import MissingPrerequisite
+from testbed.prerequisites import Facts
 
 
 class Maker:

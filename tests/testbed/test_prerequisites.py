@@ -7,11 +7,15 @@ from dataclasses import replace
 import pytest
 
 from testbed import shared_memory
-from testbed.prerequisites import Facts, Interpreter, MissingPrerequisite, choose_interpreter
+from testbed.distribution import Distribution
+from testbed.interpreters import Interpreter
+from testbed.missing import MissingPrerequisite
+from testbed.prerequisites import Facts, choose_interpreter, no_interpreter
 
 DEBIAN = Interpreter("/usr/bin/python3.11", "3.11", None)
 SHARED = Interpreter("/opt/python/bin/python3.10", "3.10", "/opt/python/lib", False)
-MACHINE = Facts("Linux", "x86_64", "glibc", (2, 36), (DEBIAN,), True)
+DEBIAN_12 = Distribution("debian", "12", "Debian GNU/Linux 12 (bookworm)")
+MACHINE = Facts("Linux", "x86_64", "glibc", (2, 36), (DEBIAN,), True, DEBIAN_12)
 
 
 def complaint(facts: Facts) -> str:
@@ -59,35 +63,31 @@ def test_another_architecture_is_named(system: str, machine: str) -> None:
     assert f"{system} on {machine}" in text
 
 
-def test_no_suitable_interpreter_is_named() -> None:
-    """The found versions, and the command that installs a suitable one."""
-    newer = Interpreter("/usr/bin/python3.13", "3.13", "/usr/lib")
-    text = complaint(replace(MACHINE, interpreters=(newer,)))
-    assert "3.13" in text
-    assert "apt-get install python3.11" in text
+USELESS = {
+    "another version": Interpreter("/usr/bin/python3.13", "3.13", "/usr/lib"),
+    "apt-get install python3.11-venv": replace(DEBIAN, has_venv=False),
+    "without venv or ensurepip": replace(SHARED, has_venv=False),
+    "no shared library libpython3.10.so.1.0": replace(SHARED, libpython_dir=None),
+}
 
 
-def test_missing_venv_is_named() -> None:
-    """The interpreter and the package that completes it."""
-    text = complaint(replace(MACHINE, interpreters=(replace(DEBIAN, has_venv=False),)))
-    assert "/usr/bin/python3.11" in text
-    assert "apt-get install python3-venv" in text
+@pytest.mark.parametrize("lack", USELESS)
+def test_useless_interpreter_is_described(lack: str) -> None:
+    """Where one has to be fetched, each that was found is named with what it lacks."""
+    facts = replace(MACHINE, interpreters=(USELESS[lack],))
+    assert choose_interpreter(facts) is None
+    text = no_interpreter(facts)
+    assert "Python 3.8, 3.9, 3.10, 3.11 or 3.12" in text
+    assert f"{USELESS[lack].path}, Python {USELESS[lack].version}" in text
+    assert lack in text
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [
-        replace(MACHINE, can_fetch_packages=False),
-        replace(MACHINE, interpreters=(replace(SHARED, libpython_dir=None),)),
-    ],
-    ids=["no apt", "not from a package"],
-)
-def test_missing_libpython_is_named(facts: Facts) -> None:
-    """A library that is absent and cannot be fetched: its name and the command."""
-    text = complaint(facts)
-    version = facts.interpreters[0].version
-    assert f"libpython{version}.so.1.0" in text
-    assert f"apt-get install libpython{version}" in text
+def test_packages_are_not_named_where_there_is_no_apt() -> None:
+    """On a system without apt its command is no advice, and the library cannot be fetched."""
+    facts = replace(MACHINE, has_apt=False, interpreters=(replace(DEBIAN, has_venv=False), DEBIAN))
+    assert choose_interpreter(facts) is None
+    assert "libpython3.11.so.1.0" in no_interpreter(facts)
+    assert "apt-get" not in no_interpreter(facts)
 
 
 def test_too_little_shared_memory_is_named() -> None:

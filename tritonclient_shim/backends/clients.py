@@ -53,7 +53,8 @@ def _members(base: Any) -> dict[str, Any]:
         if not name.startswith("_") and inspect.isfunction(raw)
     }
     converted = {name: _converting(method) for name, method in methods.items()}
-    return {"__doc__": base.__doc__, "__del__": _dropped(base), **converted}
+    dropped = {"__del__": _dropped(base)} if hasattr(base, "__del__") else {}
+    return {"__doc__": base.__doc__, **dropped, **converted}
 
 
 def _dropped(base: Any) -> Callable[[Any], None]:
