@@ -46,7 +46,7 @@ def test_json_tells_everything(tmp_path: Path) -> None:
         "http": entry.http,
         "pytriton": entry.pytriton,
     }
-    assert first["guide"] == "migration_guide.md#health"
+    assert first["guide"] == "tritonclient-shim guide health"
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,10 @@ def test_notices_are_as_they_would_be(tmp_path: Path) -> None:
 
 
 def test_markdown(tmp_path: Path) -> None:
-    """A table whose ids lead into the guide."""
+    """Totals with the command that shows each before and after, and a table of uses."""
     _, text = report(tmp_path, SCRIPT, name="usage.md")
-    assert "| [TS020](migration_guide.md#health) | tensorrtserver.api.ServerHealth" in text
+    assert "| TS020 | tensorrtserver.api.ServerHealth" in text
+    assert "| `tritonclient-shim guide health` |" in text
     assert "| script.py:3 | 3 |" in text
     assert "3 places use 3 legacy symbols and habits" in text
 

@@ -36,7 +36,7 @@ def test_the_report_comes_at_the_end(tmp_path: Path) -> None:
     text = shim(tmp_path, "run", "old.py").stderr
     assert "TS011" in text
     assert "old.py:10" in text
-    assert "migration_guide.md#connections" in text
+    assert "tritonclient-shim guide connections" in text
 
 
 def test_report_to_a_file(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_all_tells_of_each_symbol_at_each_line(tmp_path: Path) -> None:
     ]
     assert "tensorrtserver.api.ServerHealthContext is deprecated as of 1.15. Use " in done.stderr
     assert "tritonclient.grpc.InferenceServerClient(url) (gRPC) or " in done.stderr
-    assert "[TS020] migration_guide.md#health" in done.stderr
+    assert "[TS020] `tritonclient-shim guide health`" in done.stderr
 
 
 def test_all_tells_of_habits(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source = tmp_path_factory.mktemp("source")
         for name in ("tensorrtserver", "tritonclient_shim"):
             shutil.copytree(ROOT / name, source / name)
-        for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "tensorrtserver.py"):
             shutil.copy(ROOT / name, source)
         pip("wheel", "--quiet", "--no-deps", "--wheel-dir", folder, str(source))
     (found,) = glob.glob(os.path.join(folder, "tritonclient_shim-*.whl"))
@@ -104,15 +104,16 @@ def test_the_suite_runs_on_the_installed_package() -> None:
 
 
 def test_wheel_holds_both_packages_and_nothing_else(wheel: Path) -> None:
-    """Every module, type marker and .proto text is in; tests, testbed, demo are not."""
+    """Modules, type markers, .proto texts, the guide are in; tests, testbed, demo are not."""
     with zipfile.ZipFile(wheel) as archive:
         inside = {name for name in archive.namelist() if ".dist-info/" not in name}
     wanted = {
         path.relative_to(ROOT).as_posix()
         for package in ("tensorrtserver", "tritonclient_shim")
-        for pattern in ("*.py", "*.pyi", "*.proto", "py.typed")
+        for pattern in ("*.py", "*.pyi", "*.proto", "py.typed", "migration_guide.md")
         for path in (ROOT / package).rglob(pattern)
     }
+    wanted.add("tensorrtserver.py")  # what is imported when the package has lost its files
     assert {"tensorrtserver/py.typed", "tritonclient_shim/py.typed"} <= inside
     assert inside == wanted
 
@@ -144,29 +145,27 @@ def test_ours_over_nvidias_refuses_to_import(site: Site, wheel: Path, nvidia_whe
     message = done.stderr.strip().split("ImportError: ")[-1]
     assert "tensorrtserver-1.11.0.dist-info" in message
     assert site.path in message
-    for command in installation.REMEDY:
-        assert f"\n    {command}" in message
+    assert "\n    rm -r " in message or "-m pip uninstall -y tensorrtserver" in message
 
 
-def test_nvidias_over_ours_is_found_by_check(site: Site, wheel: Path, nvidia_wheel: Path) -> None:
-    """Installed under NVIDIA's, nothing of ours runs at import; `check` tells which one won."""
+def test_nvidias_over_ours_is_found(site: Site, wheel: Path, nvidia_wheel: Path) -> None:
+    """Installed under NVIDIA's, nothing of ours runs at import; `examine` tells which one won."""
     site.install(wheel)
     site.install(nvidia_wheel)
     done = site.python(
         "import tensorrtserver.api; assert tensorrtserver.api.NVIDIA\n"
-        "from tritonclient_shim.installation import check; print(*check())"
+        "from tritonclient_shim.installation.examine import faults; print(*faults())"
     )
     assert done.returncode == 0, done.stderr
     assert "its code runs instead of ours" in done.stdout
-    assert installation.REMEDY[0] in done.stdout
 
 
-def test_ours_alone_imports_and_passes_the_check(site: Site, wheel: Path) -> None:
-    """A clean installation imports, and `check` has nothing to say about it."""
+def test_ours_alone_imports_and_has_no_fault(site: Site, wheel: Path) -> None:
+    """A clean installation imports, and `examine` has nothing to say about it."""
     site.install(wheel)
     done = site.python(
         "import tensorrtserver\n"
-        "from tritonclient_shim.installation import check; print(check(sys.path[:1]))"
+        "from tritonclient_shim.installation.examine import faults; print(list(faults()))"
     )
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
@@ -177,17 +176,6 @@ def test_nvidias_elsewhere_on_the_path_is_no_mixture(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(NVIDIA[name])
     installation.refuse_mixture(str(ROOT / "tensorrtserver"))
-    assert installation.check([str(ROOT), str(tmp_path)]) == []
-
-
-def test_nvidias_before_ours_on_the_path_is_reported(tmp_path: Path) -> None:
-    """NVIDIA's wheel in a folder before ours hides the shim; `check` names both folders."""
-    for name in NVIDIA:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(NVIDIA[name])
-    (text,) = installation.check([str(tmp_path), str(ROOT)])
-    assert str(tmp_path) in text
-    assert f"it hides tritonclient-shim in {ROOT}" in text
 
 
 def test_compiled_libraries_alone_are_recognised(tmp_path: Path) -> None:
@@ -210,6 +198,7 @@ def test_the_check_at_import_is_cheap(tmp_path: Path) -> None:
     for number in range(500):
         (tmp_path / f"package_{number}-1.0.dist-info").mkdir()
     (tmp_path / "tensorrtserver" / "api").mkdir(parents=True)
+    (tmp_path / "tensorrtserver" / "api" / "__init__.py").touch()
 
     def once() -> float:
         started = time.perf_counter()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import sys
+from pathlib import Path
+
 import pytest
 
-from tritonclient_shim.migrate.python2 import feature
+from tritonclient_shim.migrate import runner, sources
+from tritonclient_shim.migrate.python2 import feature, named_handlers
 
 OLD = {
     "print 'a %d' % 5": "a print statement",
@@ -12,6 +17,9 @@ OLD = {
     "exec code in space": "an exec statement",
     "try: pass\nexcept (KeyError, OSError), error: pass": "'except error, name'",
     "try: pass\nexcept KeyError, error:\n  pass": "'except error, name'",
+    "try: pass\nexcept socket.error, (number, text):\n  pass": "'except error, name'",
+    "e = 1\ntry: pass\nexcept KeyError, e:\n  f(e)": "'except error, name'",
+    "from x import *\ntry: pass\nexcept Error, error:\n  pass": "'except error, name'",
     "raise ValueError, 'no'": "'raise error, text'",
     "raise errors.Error, 'no'": "'raise error, text'",
     "def f(a, (b, c)): pass": "a tuple among the parameters",
@@ -37,9 +45,22 @@ NEW = (
 )
 
 
+#: Two kinds of errors without brackets, as since Python 3.14 (PEP 758); no Python 2.
+PAIRS = (
+    "try: pass\nexcept KeyError, ValueError: pass",
+    "from socket import error\ntry: pass\nexcept KeyError, error: raise error(1)",
+    "class problem(Exception): pass\ntry: pass\nexcept KeyError, problem: raise problem",
+    "from errors import *\ntry: pass\nexcept KeyError, ServerError: pass",
+    "def f(errors):\n  try: pass\n  except KeyError, errors: pass",
+    "errors = (OSError, EOFError)\ntry: pass\nexcept KeyError, errors: pass",
+    "try: pass\nexcept KeyError, socket.error: pass",
+    "try: pass\nexcept KeyError, ValueError, EOFError: pass",
+)
+
+
 def error_of(source: str) -> SyntaxError:
     with pytest.raises(SyntaxError) as caught:
-        compile(source, "script.py", "exec")
+        runner.compiled(source.encode(), "script.py", True)
     return caught.value
 
 
@@ -53,3 +74,29 @@ def test_python_2_is_recognised(source: str, what: str) -> None:
 def test_other_errors_are_not_python_2(source: str) -> None:
     """A slip in Python 3 is not blamed on Python 2."""
     assert feature(error_of(source + "\n")) == ""
+
+
+@pytest.mark.parametrize("source", [one for one in OLD if "except" in one])
+def test_scan_says_so(source: str, tmp_path: Path) -> None:
+    """What `scan` reads is told from other unreadable files in the same words."""
+    (tmp_path / "old.py").write_text(source + "\n", "utf-8")
+    with pytest.raises(sources.Unreadable, match="'except error, name', which is Python 2"):
+        sources.read(str(tmp_path / "old.py"))
+
+
+@pytest.mark.parametrize("source", PAIRS)
+def test_two_kinds_of_errors_are_not_python_2(source: str) -> None:
+    """Python 3.14 runs it; an older Python refuses it, and a pair of builtins is no Python 2."""
+    if sys.version_info >= (3, 14):
+        runner.compiled(source.encode(), "script.py", True)
+    elif "KeyError, ValueError" in source:
+        assert feature(error_of(source)) == ""
+    else:
+        assert error_of(source).lineno
+
+
+@pytest.mark.parametrize("pair", ["(KeyError, error)", "(KeyError, error) as e", "KeyError"])
+def test_brackets_make_it_python_3(pair: str) -> None:
+    """A tuple in brackets is Python 3 on every version, whatever its names are."""
+    tree = ast.parse(f"try: pass\nexcept {pair}: pass\n")
+    assert not list(named_handlers(tree))

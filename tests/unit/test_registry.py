@@ -128,7 +128,7 @@ def test_docstring_says_what_replaces_it(entry: entries.Entry) -> None:
     symbol = entry.symbol.partition(" (")[0]
     text = " ".join((_object(symbol).__doc__ or "").split())
     assert f"[{entry.id}]" in text
-    assert entry.guide in text
+    assert entry.section in text
     assert " ".join(entry.grpc.split()) in text
 
 

@@ -1,18 +1,17 @@
-"""``doctor``: who owns ``tensorrtserver/``, and the versions that lie beside it."""
+"""``doctor``: who owns ``tensorrtserver/``, and the packages and versions that lie beside it."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
+import re
 from importlib import metadata
-from typing import Iterator
+from typing import Iterator, NamedTuple
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import Version
-
-from tritonclient_shim import __version__, installation
+from tritonclient_shim import __version__
+from tritonclient_shim.cli import _imports
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
+from tritonclient_shim.installation import commands, examine, wording
 
 #: Distribution → what it must be, and what the suite runs on (README.md, "Supported versions").
 SUPPORTED: dict[str, tuple[str, str]] = {
@@ -22,50 +21,99 @@ SUPPORTED: dict[str, tuple[str, str]] = {
     "protobuf": (">=3.20", "<7"),
     "grpcio": (">=1.41", "<2"),
     "deprecation": (">=2", "<3"),
+    "packaging": ("", ""),
+    "future": ("", ""),
+}
+
+
+class _Kind(NamedTuple):
+    """A distribution that is needed."""
+
+    modules: tuple[str, ...]  # what is imported of it
+    extras: str = ""
+    needs: tuple[str, ...] = ()  # others of these, without which its modules fail
+
+
+_NEEDED = {
+    "tritonclient": _Kind(
+        ("tritonclient.grpc", "tritonclient.http"),
+        "[grpc,http]",
+        ("numpy", "protobuf", "grpcio"),
+    ),
+    "numpy": _Kind(("numpy",)),
+    "protobuf": _Kind(("google.protobuf.message",)),
+    "grpcio": _Kind(("grpc",)),
+    "deprecation": _Kind(("deprecation",), needs=("packaging",)),
+    "packaging": _Kind(("packaging.version",)),
+    "future": _Kind(("future.utils",)),
 }
 
 
 def ownership() -> Iterator[Finding]:
-    """Where ``tensorrtserver`` is imported from, and every folder that mixes two owners."""
-    found = importlib.util.find_spec("tensorrtserver")
-    place = os.path.dirname(found.origin or "") if found else ""
-    beside = os.path.join(os.path.dirname(place), "tritonclient_shim")
-    if not place:
-        yield Finding(WRONG, "tensorrtserver is not importable: pip install tritonclient-shim")
-    elif os.path.isdir(beside):
+    """Where ``tensorrtserver`` is imported from, and what else claims the name."""
+    texts = list(examine.faults(os.getcwd()))
+    if not texts:
+        place = os.path.join(examine.OURS, "tensorrtserver")
         yield Finding(OK, f"tensorrtserver is tritonclient-shim's {__version__}, in {place}")
-    else:
-        yield Finding(WRONG, f"tensorrtserver in {place} is not tritonclient-shim's")
-    for text in installation.check():
+    for text in texts:
         yield Finding(WRONG, text)
-    old = _version("tensorrtserver")
-    if old:
-        yield Finding(
-            WRONG,
-            f"NVIDIA's distribution tensorrtserver {old} is installed: "
-            f"{'; '.join(installation.REMEDY)}",
-        )
 
 
 def versions() -> Iterator[Finding]:
-    """Each distribution against what is supported."""
+    """Each distribution against what is supported, and whether it can be imported."""
+    failed = _imports.failures([one for kind in _NEEDED.values() for one in kind.modules])
+    faulty = {name for name in _NEEDED if _cause(name, failed)}
     for name, (least, newest) in SUPPORTED.items():
         version = platform.python_version() if name == "Python" else _version(name)
-        yield _judged(name, version, least, newest)
+        finding = _judged(name, version, least, newest)
+        if name in faulty and finding.level != WRONG:
+            waits = sorted(faulty.intersection(_NEEDED[name].needs))
+            finding = _unusable(name, version, _cause(name, failed), waits)
+        yield finding
+
+
+def _cause(name: str, failed: dict[str, str]) -> str:
+    """Why a distribution cannot be used; '' when it can."""
+    return next((failed[module] for module in _NEEDED[name].modules if module in failed), "")
 
 
 def _judged(name: str, version: str, least: str, newest: str) -> Finding:
     if not version:
-        return Finding(WRONG, f"{name} is not installed: pip install '{name}{least}'")
-    if not SpecifierSet(least).contains(Version(version), prereleases=True):
-        return Finding(WRONG, f"{name} {version} is too old: {least} is needed")
-    if not SpecifierSet(newest).contains(Version(version), prereleases=True):
+        return _wrong(f"{name} is not installed", name, least)
+    if _release(version) < _release(least):
+        return _wrong(f"{name} {version} is too old: {least} is needed", name, least)
+    if newest and _release(version) >= _release(newest):
         return Finding(NOTE, f"{name} {version} is newer than what is tested ({newest})")
     return Finding(OK, f"{name} {version}")
 
 
+def _wrong(text: str, name: str, least: str) -> Finding:
+    """What is missing or too old, and how it is installed."""
+    if name == "Python":
+        return Finding(WRONG, f"{text}; install into an environment of a newer Python")
+    asked = f"{name}{_NEEDED[name].extras}{least}"
+    return Finding(WRONG, wording.as_lines(f"{text}. Install it", commands.pip("install", asked)))
+
+
+def _unusable(name: str, version: str, error: str, waits: list[str]) -> Finding:
+    """What is there but cannot be imported: its own files anew, then what else it lacks."""
+    text = f"{name} {version} is installed, but importing it fails ({error})"
+    if waits:
+        return Finding(WRONG, f"{text}; first put right what is said of {', '.join(waits)}")
+    anew = commands.pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
+    rest = commands.pip("install", f"{name}{_NEEDED[name].extras}=={version}")
+    return Finding(WRONG, wording.as_lines(f"{text}. Install it anew", [*anew, *rest]))
+
+
+def _release(text: str) -> tuple[int, ...]:
+    """``>=2.40`` and ``2.40.1rc1`` → their numbers; written here because packaging may lack."""
+    found = re.search(r"\d+(?:\.\d+)*", text)
+    return tuple(int(part) for part in found.group().split(".")) if found else ()
+
+
 def _version(name: str) -> str:
+    """The version installed; '' without one, or where its metadata cannot be read."""
     try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
+        return str(metadata.version(name) or "")
+    except (metadata.PackageNotFoundError, KeyError):
         return ""

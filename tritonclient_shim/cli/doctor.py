@@ -22,25 +22,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is found → exit status."""
-    from tritonclient_shim.cli import _findings
+    from tritonclient_shim.cli import _installed, _settings
 
-    wrong = False
-    for title, findings in _sections(arguments):
-        print(title)
-        for finding in findings:
-            print(f"  {finding.level:<5}  {finding.text}")
-            wrong = wrong or finding.level == _findings.WRONG
+    wrong = _printed("Installation", _installed.ownership())
+    lacking = _printed("Versions", _installed.versions())
+    wrong = _printed("Settings", _settings.table()) or wrong or lacking
+    if "url" in arguments:
+        title = f"Server {arguments.url}, {arguments.protocol}"
+        wrong = _printed(title, _server(arguments, lacking)) or wrong
     return int(wrong)
 
 
-def _sections(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Finding]]]:
-    from tritonclient_shim.cli import _installed, _server, _settings
+def _printed(title: str, findings: Iterator[Finding]) -> bool:
+    """Print a section → whether something in it is wrong."""
+    from tritonclient_shim.cli._findings import WRONG
 
-    yield "Installation", _installed.ownership()
-    yield "Versions", _installed.versions()
-    yield "Settings", _settings.table()
-    if "url" in arguments:
-        yield (
-            f"Server {arguments.url}, {arguments.protocol}",
-            _server.server(arguments.url, arguments.protocol),
-        )
+    wrong = False
+    print(title)
+    for finding in findings:
+        print(f"  {finding.level:<5}  {finding.text}")
+        wrong = wrong or finding.level == WRONG
+    return wrong
+
+
+def _server(arguments: argparse.Namespace, lacking: bool) -> Iterator[Finding]:
+    """What the server is; nothing can be asked without the packages that carry the question."""
+    if lacking:
+        from tritonclient_shim.cli._findings import NOTE, Finding
+
+        yield Finding(NOTE, "not asked, because of what is wrong with the versions")
+        return
+    from tritonclient_shim.cli import _server as server
+
+    yield from server.server(arguments.url, arguments.protocol)

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from tritonclient_shim.gateway.options import Address
     from tritonclient_shim.gateway.serve import Bound
 
-_MISSING = (
-    "the gateway needs {name}, which is not installed: pip install 'tritonclient-shim[gateway]'"
-)
+_AIOHTTP = "aiohttp>=3.9"  # as setup.cfg has it for the extra "gateway"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,13 +55,22 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         from tritonclient_shim.gateway import serve
     except ImportError as error:
-        return _fail(_MISSING.format(name=error.name))
+        return _fail(_missing(error.name or str(error)))
     _log_to_stderr()
     try:
         serve.run(_options(arguments), _announce)
     except (OSError, RuntimeError) as error:  # the address is taken, or is not ours
         return _fail(f"cannot start: {error}")
     return 0
+
+
+def _missing(name: str) -> str:
+    from tritonclient_shim.installation import commands, wording
+
+    text = f"the gateway needs {name}, which is not installed"
+    if name != "aiohttp":  # the others are required by any part of this distribution
+        return f"{text}: tritonclient-shim doctor says what to do"
+    return wording.as_lines(f"{text}. Install it", commands.pip("install", _AIOHTTP))
 
 
 def _options(arguments: argparse.Namespace) -> Any:

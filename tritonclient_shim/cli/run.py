@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _fail("name a script, or -m MODULE, or -c CODE")
     if how is runner.script and not os.path.exists(what[0]):
         return _fail(f"there is no script {what[0]!r} in {os.getcwd()}; check name and folder")
+    _warn_of_shadow(os.path.dirname(what[0]) if how is runner.script else "")
     _report(getattr(arguments, "report", ""))
     restore.everything(arguments.restore)
     try:
@@ -59,6 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
             raise
         return 2
     return 0
+
+
+def _warn_of_shadow(folder: str) -> None:
+    """Say what in the script's folder or on the path is imported instead of our package."""
+    from tritonclient_shim.installation import examine
+
+    text = examine.shadow(folder or os.curdir)
+    if text:
+        print(f"tritonclient-shim run: {text}", file=sys.stderr)
 
 
 def _told(error: SyntaxError) -> bool:

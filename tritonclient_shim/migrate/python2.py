@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import linecache
 import re
+import sys
+from typing import Iterator
 
+_HANDLER = "'except error, name'"
+_EXCEPTIONS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+)
 _CODE = r"^[^'\"#]*"  # before any string or comment
 #: The message that Python has for it → what it is.
 _MESSAGES = {
@@ -14,9 +24,9 @@ _MESSAGES = {
 }
 #: The line → what it is; "invalid syntax" to Python, in other words from release to release.
 _LINES = tuple(
-    (re.compile(pattern), what)
+    (re.compile(pattern.replace("_EXCEPTION_", rf"(?:{'|'.join(_EXCEPTIONS)})\b")), what)
     for pattern, what in (
-        (r"^\s*except\b[^:]+,\s*\w+\s*:", "'except error, name'"),
+        (r"^\s*except\b[^:]+,\s*(?!_EXCEPTION_)(?:\w+|\([^()]*\))\s*:", _HANDLER),
         (r"^\s*raise\s+[\w.]+\s*,", "'raise error, text'"),
         (r"^\s*def\s+\w+\s*\((?:[^()=]*,)?\s*\(", "a tuple among the parameters"),
         (_CODE + r"\blambda\s*\(", "a tuple among the parameters"),
@@ -36,3 +46,72 @@ def feature(error: SyntaxError) -> str:
             return what
     line = error.text or linecache.getline(error.filename or "", error.lineno or 0)
     return next((what for pattern, what in _LINES if pattern.search(line)), "")
+
+
+def refuse(source: bytes | str, path: str) -> None:
+    """SyntaxError for ``except error, name``, as Python before 3.14 raises it by itself.
+
+    Since Python 3.14 that parses (PEP 758) and names two kinds of errors: the script would start,
+    and fail with a NameError where it should have handled an error.
+    """
+    text = source if isinstance(source, bytes) else source.encode()
+    if sys.version_info < (3, 14) or not re.search(rb"\bexcept\b[^:]*,", text):
+        return
+    handler = next(named_handlers(ast.parse(source, path)), None)
+    if handler is not None:
+        line = text.splitlines()[handler.lineno - 1].decode(errors="replace")
+        place = (path, handler.lineno, handler.col_offset + 1, line)
+        raise SyntaxError("multiple exception types must be parenthesized", place)
+
+
+def named_handlers(tree: ast.Module) -> Iterator[ast.ExceptHandler]:
+    """The handlers ``except A, b`` whose ``b`` can only be meant as a name for the error."""
+    nodes = list(ast.walk(tree))
+    classes, values = _classes(nodes), _values(nodes)
+    for node in nodes:
+        if not isinstance(node, ast.ExceptHandler) or node.name is not None:
+            continue
+        last = _last_of_a_bare_pair(node.type)
+        meant = isinstance(last, ast.Name) and not _may_be_class(last.id, classes)
+        if isinstance(last, ast.Name) and meant and last.id in values:
+            meant = _uses(node.body, last.id)
+        if meant or isinstance(last, ast.Tuple):
+            yield node
+
+
+def _last_of_a_bare_pair(node: ast.expr | None) -> ast.expr | None:
+    """``a, b`` without brackets around it → ``b``; a bracket would come before ``a``."""
+    if not isinstance(node, ast.Tuple) or len(node.elts) != 2:
+        return None
+    first, last = node.elts
+    bare = (node.lineno, node.col_offset) == (first.lineno, first.col_offset)
+    return last if bare else None
+
+
+def _classes(nodes: list[ast.AST]) -> frozenset[str]:
+    """What is certainly meant as an exception: builtins, what is imported or defined; ``*``."""
+    found = set(_EXCEPTIONS)
+    for node in nodes:
+        if isinstance(node, ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update((one.asname or one.name).partition(".")[0] for one in node.names)
+    return frozenset(found)
+
+
+def _may_be_class(name: str, classes: frozenset[str]) -> bool:
+    """A star import may bring any class; by custom those begin with a capital letter."""
+    return name in classes or ("*" in classes and name[:1].isupper())
+
+
+def _values(nodes: list[ast.AST]) -> frozenset[str]:
+    """Parameters and assigned names; each may hold exceptions, or anything else."""
+    parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return frozenset(parameters | names)
+
+
+def _uses(body: list[ast.stmt], name: str) -> bool:
+    """Is the name read in the handler? An error is, a class of errors hardly ever."""
+    inside = (node for statement in body for node in ast.walk(statement))
+    return any(isinstance(node, ast.Name) and node.id == name for node in inside)

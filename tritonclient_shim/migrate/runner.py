@@ -10,6 +10,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, Sequence
 
+from tritonclient_shim.migrate import python2
 from tritonclient_shim.migrate.async_names import rewritten
 
 
@@ -48,11 +49,13 @@ def code(command: Sequence[str], async_names: bool) -> None:
 def compiled(source: bytes, path: str, async_names: bool) -> CodeType:
     """Source → code; with ``async`` as a name where it would not compile otherwise."""
     try:
+        python2.refuse(source, path)
         return compile(source, path, "exec", dont_inherit=True)
     except SyntaxError:
         text, lines = rewritten(_decoded(source))
         if not (async_names and lines):
             raise
+        python2.refuse(text, path)
         return compile(text, path, "exec", dont_inherit=True)
 
 
@@ -79,6 +82,7 @@ def _imports(async_names: bool) -> None:
 class _Loader(SourceFileLoader):
     def source_to_code(self, data: Any, path: Any, **options: Any) -> CodeType:  # type: ignore[override]
         try:
+            python2.refuse(bytes(data), str(path))
             return super().source_to_code(data, path, **options)
         except SyntaxError:
             return compiled(bytes(data), str(path), True)

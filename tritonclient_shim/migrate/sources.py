@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
 from tritonclient_shim.migrate.async_names import rewritten
-from tritonclient_shim.migrate.python2 import feature
+from tritonclient_shim.migrate.python2 import feature, refuse
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 _ENDINGS = (".py", ".pyw", ".ipynb")
@@ -79,6 +79,7 @@ def _reason(error: Exception) -> str:
 
 def _piece(path: str, text: str, **more: Any) -> Piece:
     source, async_lines = rewritten(text)
+    refuse(source, path)
     return Piece(path, ast.parse(source, path), tuple(async_lines), **more)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GUIDE = "migration_guide.md"
+from tritonclient_shim.notice.guide import FILE, anchor_of
 
 #: Kinds of rows: something one calls or names, a habit of arguments, an import, and what
 #: Python or NumPy took away from scripts of v1's time.
@@ -32,14 +32,18 @@ class Entry:
 
     @property
     def anchor(self) -> str:
-        """The heading's anchor, as GitHub makes it."""
-        kept = "".join(c for c in self.heading.lower() if c.isalnum() or c in " -_")
-        return kept.replace(" ", "-")
+        """The anchor of its section of the guide."""
+        return anchor_of(self.heading)
+
+    @property
+    def section(self) -> str:
+        """Where the guide explains it, for readers of the sources."""
+        return f"{FILE}#{self.anchor}"
 
     @property
     def guide(self) -> str:
-        """Where the guide explains it."""
-        return f"{GUIDE}#{self.anchor}"
+        """The command that prints where the guide explains it, for everyone."""
+        return f"tritonclient-shim guide {self.anchor}"
 
     @property
     def successor(self) -> str:

@@ -13,11 +13,11 @@ _STOCK = ("ignore", None, DeprecationWarning, None, 0)
 
 _HEADLINE = (
     "The server it was made for is retired; tritonclient-shim runs your calls on today's Triton "
-    "through tritonclient. First used here: {what} [{id}]. Next step: {guide}. "
+    "through tritonclient. First used here: {what} [{id}]. Next step: `{guide}`. "
     "TRITON_SHIM_WARNINGS=all tells of every use, TRITON_SHIM_REPORT=usage.md lists them all; "
     "silence this with TRITON_SHIM_WARNINGS=off or -W ignore::DeprecationWarning."
 )
-_EACH = "Use {successor} instead. [{id}] {guide}"
+_EACH = "Use {successor} instead. [{id}] `{guide}`"
 
 
 def headline_of(id: str) -> TensorRTServerDeprecationWarning:

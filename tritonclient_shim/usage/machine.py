@@ -33,7 +33,7 @@ def _rule(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "shortDescription": {"text": f"legacy: {entry.symbol}"},
-        "help": {"text": f"Use {entry.successor} instead. See {entry.guide}"},
+        "help": {"text": f"Use {entry.successor} instead. See `{entry.guide}`"},
         "properties": {"automatic": entry.automatic, "since": entry.since},
     }
 

@@ -49,7 +49,7 @@ def _paragraph(group: list[Row]) -> list[str]:
     return [
         f"{entry.id}  {entry.symbol}",
         f"       instead: {entry.successor}",
-        f"       {group[0].how}, {entry.guide}",
+        f"       {group[0].how}; {entry.guide}",
         *places,
         "",
     ]
@@ -74,6 +74,6 @@ def _next(found: list[Row]) -> list[str]:
     if not found:
         return []
     return [
-        f"Next: {found[0].entry.guide} shows the first of them before and after; "
-        f"tritonclient-shim explain {found[0].entry.id} tells the same in short."
+        f"Next: `{found[0].entry.guide}` shows the first of them before and after; "
+        f"`tritonclient-shim explain {found[0].entry.id}` tells the same in short."
     ]

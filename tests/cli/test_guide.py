@@ -1,0 +1,81 @@
+"""``tritonclient-shim guide``, and that every pointer to the guide can be followed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from cli_scripts import ROOT, shim
+
+from tritonclient_shim.cli import main
+from tritonclient_shim.notice.registry import ENTRIES
+
+GUIDE = (Path(__file__).resolve().parents[2] / "migration_guide.md").read_text("utf-8")
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The output of a command that must succeed."""
+    assert main(words) == 0
+    return capsys.readouterr().out
+
+
+def test_the_whole_guide(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a section: the guide of the repository, word for word."""
+    assert printed(capsys, "guide") == GUIDE
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["inference", "Inference", "#inference", "migration_guide.md#inference", "TS051", "ts051"],
+)
+def test_a_section(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """By anchor, heading, an old pointer or an id: from its heading to the next one."""
+    text = printed(capsys, "guide", name)
+    assert text.startswith("## Inference\n")
+    assert "```python" in text
+    assert text in GUIDE
+    assert GUIDE.partition(text)[2].startswith("## Batches\n")
+
+
+def test_a_section_has_its_own_sections(capsys: pytest.CaptureFixture[str]) -> None:
+    """A section goes on over those below it; a comment in its code is no heading."""
+    assert printed(capsys, "guide", "faq").count("\n### ") > 10
+    assert "## Inference\n" in printed(capsys, "guide", "leaving-the-old-api")
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.id)
+def test_every_pointer_leads_somewhere(capsys: pytest.CaptureFixture[str], entry: object) -> None:
+    """The command that notices, reports and `explain` print for an id prints its section."""
+    command = shlex.split(getattr(entry, "guide"))  # noqa: B009
+    assert command[0] == "tritonclient-shim"
+    assert printed(capsys, *command[1:]).splitlines()[0].endswith(f" {entry.heading}")  # type: ignore[attr-defined]
+
+
+def test_an_unknown_section_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    """No such section: status 1, what is near, or how to see them all."""
+    assert main(["guide", "inferense"]) == 1
+    assert "no section 'inferense'; expected" in capsys.readouterr().err
+    assert main(["guide", "qqqq"]) == 1
+    assert "tritonclient-shim guide --list" in capsys.readouterr().err
+    assert "inference " in printed(capsys, "guide", "--list")
+
+
+@pytest.mark.parametrize("name", ["usage.txt", "usage.md", "usage.json", "usage.sarif"])
+def test_reports_point_to_what_is_shipped(tmp_path: Path, name: str) -> None:
+    """No report names the file, which only the repository has at its top level."""
+    (tmp_path / "s.py").write_text(
+        "from tensorrtserver.api import *\nProtocolType.from_str('grpc')\n"
+    )
+    done = shim(tmp_path, "run", "--report", name, "s.py", TRITON_SHIM_WARNINGS="all")
+    text = (tmp_path / name).read_text("utf-8") + done.stderr
+    assert "migration_guide.md" not in text
+    assert "tritonclient-shim guide connections" in text
+    if name.endswith(("json", "sarif")):
+        json.loads((tmp_path / name).read_text("utf-8"))
+
+
+def test_the_shipped_guide_is_the_repositorys() -> None:
+    """One source: what lies in the package is the guide at the top level of the repository."""
+    assert (Path(ROOT) / "tritonclient_shim" / "migration_guide.md").read_text("utf-8") == GUIDE

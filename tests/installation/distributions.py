@@ -1,0 +1,77 @@
+"""The wheels that the tests in this folder install: ours, NVIDIA's, and those of dependencies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+from testbed.environment import cache_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("tensorrtserver", "tritonclient_shim")
+FILES = (
+    *("tensorrtserver.py", "migration_guide.md", "README.md", "LICENSE"),
+    *("MANIFEST.in", "setup.cfg", "pyproject.toml"),
+)
+_NOT_PACKED = ("INSTALLER", "REQUESTED", "direct_url.json")
+
+
+def checkout(folder: Path) -> Path:
+    """A copy of what the distribution is built from; links stay links."""
+    folder.mkdir(parents=True)
+    for name in PARTS:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
+    for name in FILES:
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def nvidias() -> Path:
+    """NVIDIA's own last wheel, fetched once per machine; only pip's own files are executed."""
+    folder = cache_folder() / "nvidia-wheel"
+    found = list(folder.glob("tensorrtserver-*.whl"))
+    if not found:
+        _pip("download", "--quiet", "--no-deps", "--dest", str(folder), "tensorrtserver==1.11.0")
+        found = list(folder.glob("tensorrtserver-*.whl"))
+    return found[0]
+
+
+def repacked(name: str, folder: Path) -> Path:
+    """A wheel of a distribution that is installed here, made from its installed files."""
+    folder.mkdir(exist_ok=True)
+    found = metadata.distribution(name)
+    lines = str(found.read_text("WHEEL")).splitlines()
+    tags = [line.partition(":")[2].strip().split("-") for line in lines if line.startswith("Tag:")]
+    tag = "-".join(".".join(dict.fromkeys(parts)) for parts in zip(*tags))
+    label = str(found.metadata["Name"]).replace("-", "_")
+    path = folder / f"{label}-{found.version}-{tag}.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in found.files or ():
+            place = Path(str(file.locate()))
+            if ".." not in file.parts and file.suffix != ".pyc" and file.name not in _NOT_PACKED:
+                archive.write(place, file.as_posix())
+    return path
+
+
+def _pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def wheel_under_test(folder: Path) -> Path:
+    """The wheel that tox built, or one made from a copy of the checkout."""
+    made = os.environ.get("SHIM_WHEEL_DIR")
+    if made:
+        (found,) = Path(made).glob("tritonclient_shim-*.whl")
+        return found
+    source = checkout(folder / "source")
+    _pip("wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(source))
+    (found,) = folder.glob("tritonclient_shim-*.whl")
+    return found

@@ -1,0 +1,102 @@
+"""Throw-away virtual environments, and the commands that our messages print, run in them.
+
+An environment sees the packages of the one that runs the tests through links, so that nothing
+needs to be installed but what a test is about. Ours are not among them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Iterable
+
+ROOT = Path(__file__).resolve().parents[2]
+_OURS = ("tritonclient_shim", "tensorrtserver", "__editable__")
+
+
+class Environment:
+    """A virtual environment in ``folder`` without pip and packages, but for links to ours."""
+
+    def __init__(self, folder: Path, without: Iterable[str] = ()) -> None:
+        venv.create(str(folder), with_pip=False)
+        self.folder = folder
+        self.python = str(folder / "bin" / "python")
+        (self.site,) = folder.glob("lib/python3*/site-packages")
+        _link(folder / "linked", {name for one in without for name in top_level(one)})
+        (self.site / "linked.pth").write_text(f"{folder / 'linked'}\n", "utf-8")
+        self.variables: dict[str, str] = {}
+        (folder / "work").mkdir()
+
+    def run(self, *command: str) -> Any:
+        """A command with none of our own variables, in a folder where nothing lies."""
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("PYTHON", "TRITON_SHIM_", "VIRTUAL_ENV"))
+        }
+        return subprocess.run(
+            command,
+            cwd=str(self.folder / "work"),
+            env={**kept, "PYTHONNOUSERSITE": "1", "PIP_NO_COMPILE": "1", **self.variables},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    def succeed(self, *command: str) -> str:
+        """The output of a command that must succeed."""
+        done = self.run(*command)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        return str(done.stdout)
+
+    def pip(self, *arguments: str) -> str:
+        """``python -m pip arguments``."""
+        return self.succeed(self.python, "-m", "pip", "--disable-pip-version-check", *arguments)
+
+    def install(self, *arguments: str) -> None:
+        """Install without dependencies."""
+        self.pip("install", "--quiet", "--no-deps", *arguments)
+
+    def doctor(self) -> Any:
+        """``tritonclient-shim doctor``."""
+        return self.run(self.python, "-m", "tritonclient_shim", "doctor")
+
+    def star_names(self) -> Any:
+        """Run ``from tensorrtserver.api import *`` and print what it bound."""
+        code = "from tensorrtserver.api import *; print(sorted(n for n in dir() if n[0] != '_'))"
+        return self.run(self.python, "-c", code)
+
+
+def commands(text: str) -> list[str]:
+    """The commands that a message prints: the lines that are indented by four or more."""
+    return [line.strip() for line in text.splitlines() if line.startswith("    ")]
+
+
+def top_level(name: str) -> set[str]:
+    """The names in site-packages that belong to a distribution."""
+    return {file.parts[0] for file in metadata.files(name) or () if file.parts[0] != ".."}
+
+
+def _link(folder: Path, without: set[str]) -> None:
+    """A folder with links to all that is installed here, except ours and ``without``."""
+    folder.mkdir()
+    for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for entry in Path(place).iterdir():
+            left_out = entry.name.startswith(_OURS) or entry.name in without
+            if not left_out and entry.suffix != ".pth":
+                (folder / entry.name).symlink_to(entry)
+
+
+def star_names_here() -> str:
+    """What the star import binds in the environment of the tests."""
+    code = "from tensorrtserver.api import *; print(sorted(n for n in dir() if n[0] != '_'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=str(ROOT), capture_output=True, text=True
+    )
+    assert "InferContext" in done.stdout, done.stderr
+    return done.stdout

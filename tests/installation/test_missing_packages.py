@@ -1,0 +1,133 @@
+"""Packages that ours needs are missing, broken or too old: the doctor says what to type."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+import distributions
+import pytest
+from environments import Environment, commands, top_level
+
+NEEDED = {
+    "tritonclient": "tritonclient",
+    "grpcio": "grpc",
+    "numpy": "numpy",
+    "protobuf": "google",
+    "packaging": "packaging",
+    "deprecation": "deprecation",
+    "future": "future",
+}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our wheel."""
+    return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages that are installed here, as wheels."""
+    folder = tmp_path_factory.mktemp("index")
+    for name in NEEDED:
+        distributions.repacked(name, folder)
+    return folder
+
+
+def made(folder: Path, wheel: Path, index: Path, *without: str) -> Environment:
+    """An environment with ours, without some packages; pip finds those in the index."""
+    environment = Environment(folder / "environment", without)
+    environment.variables = {"PIP_FIND_LINKS": str(index), "PIP_NO_INDEX": "1"}
+    environment.install(str(wheel))
+    return environment
+
+
+def fake(environment: Environment, name: str, version: str, code: str) -> None:
+    """A distribution of that version whose module runs the code."""
+    module = environment.site / NEEDED[name] / "__init__.py"
+    module.parent.mkdir()
+    module.write_text(code, "utf-8")
+    information = environment.site / f"{name}-{version}.dist-info"
+    information.mkdir()
+    head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    (information / "METADATA").write_text(head, "utf-8")
+    record = f"{NEEDED[name]}/__init__.py,,\n{information.name}/METADATA,,\n"
+    (information / "RECORD").write_text(f"{record}{information.name}/RECORD,,\n", "utf-8")
+
+
+def heal(environment: Environment, text: str) -> None:
+    """What is printed, typed: the doctor is content."""
+    for command in commands(text):
+        environment.succeed("sh", "-c", command)
+    healed = environment.doctor()
+    assert (healed.returncode, healed.stderr) == (0, ""), healed.stdout
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_missing(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
+    """Without one of them: no traceback, status 1, its name, and the command that installs it."""
+    environment = made(tmp_path, wheel, index, name)
+    found = environment.run(str(environment.folder / "bin" / "tritonclient-shim"), "doctor")
+    assert (found.returncode, found.stderr) == (1, "")
+    assert f"WRONG  {name} is not installed. Install it:\n" in found.stdout
+    heal(environment, found.stdout)
+
+
+def test_all_missing(tmp_path: Path, wheel: Path, index: Path) -> None:
+    """Installed with --no-deps into an empty environment: all of them are named at once."""
+    environment = made(tmp_path, wheel, index, *NEEDED)
+    found = environment.doctor()
+    assert (found.returncode, found.stderr) == (1, "")
+    text = found.stdout
+    assert [name for name in NEEDED if f"{name} is not installed" in text] == list(NEEDED)
+    heal(environment, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("numpy", "raise RuntimeError('for another machine')", "RuntimeError: for another"),
+        ("grpcio", "import os; os.kill(os.getpid(), 4)", "it ended the process with signal 4"),
+        ("packaging", "def broken(:", "SyntaxError: "),
+    ],
+)
+def test_broken(tmp_path: Path, wheel: Path, index: Path, name: str, code: str, says: str) -> None:
+    """Importing one of them fails in whatever way: that, and what puts it in its place anew."""
+    environment = made(tmp_path, wheel, index, name)
+    fake(environment, name, metadata.version(name), code)
+    found = environment.doctor()
+    assert (found.returncode, found.stderr) == (1, "")
+    assert f"{name} {metadata.version(name)} is installed, but importing it fails (" in found.stdout
+    assert says in found.stdout
+    heal(environment, found.stdout)
+
+
+@pytest.mark.parametrize("name", ["numpy", "tritonclient"])
+def test_too_old(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
+    """A version that is too old: which is needed, and what brings it."""
+    environment = made(tmp_path, wheel, index, name)
+    fake(environment, name, "1.2", "")
+    text = environment.doctor().stdout
+    assert f"{name} 1.2 is too old: >=" in text
+    heal(environment, text)
+
+
+def test_the_extras_of_tritonclient(tmp_path: Path, wheel: Path, index: Path) -> None:
+    """tritonclient installed without [http], so that gevent's client is missing."""
+    for name in ("geventhttpclient", "aiohttp"):
+        distributions.repacked(name, index)
+    environment = made(tmp_path, wheel, index, "geventhttpclient")
+    text = environment.doctor().stdout
+    assert "importing it fails" in text
+    assert not top_level("geventhttpclient") & {file.name for file in environment.site.iterdir()}
+    heal(environment, text)
+
+
+def test_a_server_is_not_asked_without_them(tmp_path: Path, wheel: Path, index: Path) -> None:
+    """--url: said to be left out, instead of failing on an import."""
+    environment = made(tmp_path, wheel, index, "numpy")
+    words = ("-m", "tritonclient_shim", "doctor", "--url", "127.0.0.1:1")
+    found = environment.run(environment.python, *words)
+    assert (found.returncode, found.stderr) == (1, "")
+    assert "not asked, because of what is wrong with the versions" in found.stdout

@@ -1,0 +1,140 @@
+"""NVIDIA's own wheel and ours in one environment: what is printed puts it right."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Callable
+
+import distributions
+import pytest
+from environments import Environment, commands, star_names_here
+
+State = Callable[["Mixture"], None]
+
+
+class Mixture:
+    """An environment and the wheels that are installed into it in some order."""
+
+    def __init__(self, folder: Path, wheel: Path, nvidias: Path) -> None:
+        # quotes are needed wherever the place is printed
+        self.place = folder / "a place" / wheel.name
+        self.place.parent.mkdir()
+        shutil.copy(str(wheel), str(self.place))
+        self.environment = Environment(folder / "an environment")
+        self._nvidias = nvidias
+
+    def ours(self) -> None:
+        self.environment.install("--no-index", str(self.place))
+
+    def nvidias(self) -> None:
+        self.environment.install("--no-index", str(self._nvidias))
+
+    def remove(self, name: str) -> None:
+        self.environment.pip("uninstall", "--quiet", "-y", name)
+
+    def lose(self, *names: str) -> None:
+        for name in names:
+            (found,) = self.environment.site.glob(name)
+            shutil.rmtree(str(found)) if found.is_dir() else found.unlink()
+
+
+def ours_over_nvidias(mixture: Mixture) -> None:
+    mixture.nvidias()
+    mixture.ours()
+
+
+def nvidias_over_ours(mixture: Mixture) -> None:
+    mixture.ours()
+    mixture.nvidias()
+
+
+def nvidias_over_ours_and_removed(mixture: Mixture) -> None:
+    nvidias_over_ours(mixture)
+    mixture.remove("tensorrtserver")
+
+
+def ours_over_nvidias_which_is_removed(mixture: Mixture) -> None:
+    ours_over_nvidias(mixture)
+    mixture.remove("tensorrtserver")
+
+
+def ours_removed_and_installed_again(mixture: Mixture) -> None:
+    ours_over_nvidias(mixture)
+    mixture.remove("tritonclient-shim")
+    mixture.ours()
+
+
+def nvidias_removed_by_hand_except_its_libraries(mixture: Mixture) -> None:
+    ours_over_nvidias(mixture)
+    mixture.lose("tensorrtserver-*.dist-info")
+
+
+def nvidias_without_its_list_of_files(mixture: Mixture) -> None:
+    nvidias_over_ours(mixture)
+    mixture.lose("tensorrtserver-*.dist-info/RECORD")
+
+
+def ours_without_its_first_file(mixture: Mixture) -> None:
+    mixture.ours()
+    mixture.lose("tensorrtserver/__init__.py")
+
+
+def ours_without_the_api(mixture: Mixture) -> None:
+    mixture.ours()
+    mixture.lose("tensorrtserver/api/__init__.py")
+
+
+def ours_without_the_folder(mixture: Mixture) -> None:
+    mixture.ours()
+    mixture.lose("tensorrtserver")
+
+
+def ours_without_a_module(mixture: Mixture) -> None:
+    mixture.ours()
+    mixture.lose("tritonclient_shim/ids.py", "tensorrtserver/api/_async.py")
+
+
+def ours_without_anything_of_the_name(mixture: Mixture) -> None:
+    mixture.ours()
+    mixture.lose("tensorrtserver", "tensorrtserver.py")
+
+
+STATES = (
+    ours_over_nvidias,
+    nvidias_over_ours,
+    nvidias_over_ours_and_removed,
+    ours_over_nvidias_which_is_removed,
+    ours_removed_and_installed_again,
+    nvidias_removed_by_hand_except_its_libraries,
+    nvidias_without_its_list_of_files,
+    ours_without_its_first_file,
+    ours_without_the_api,
+    ours_without_the_folder,
+    ours_without_a_module,
+    ours_without_anything_of_the_name,
+)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our wheel."""
+    return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_what_is_printed_puts_it_right(tmp_path: Path, wheel: Path, state: State) -> None:
+    """No star import succeeds empty; the commands, as printed, make it and the doctor content."""
+    mixture = Mixture(tmp_path, wheel, distributions.nvidias())
+    state(mixture)
+    environment = mixture.environment
+    before, found = environment.star_names(), environment.doctor()
+    assert before.returncode == 1 or "InferContext" in before.stdout
+    assert (found.returncode, found.stderr) == (1, ""), found.stdout
+    told = commands(before.stderr.partition("ImportError: ")[2])
+    assert told in ([], commands(found.stdout))
+    for command in commands(found.stdout):
+        environment.succeed("sh", "-c", command)
+    after, healed = environment.star_names(), environment.doctor()
+    assert (after.stdout, after.returncode) == (star_names_here(), 0), after.stderr
+    assert healed.returncode == 0, healed.stdout

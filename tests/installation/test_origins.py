@@ -1,0 +1,119 @@
+"""From wherever ours was installed, the printed commands install it from there again."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import distributions
+import pytest
+from environments import Environment, commands, star_names_here, top_level
+
+Install = Callable[[Environment, Path, Path], None]
+
+
+def wheel_of_an_index(environment: Environment, wheel: Path, folder: Path) -> None:
+    """Found by its name among others, as on an index: pip notes no place."""
+    environment.variables = {"PIP_FIND_LINKS": str(wheel.parent), "PIP_NO_INDEX": "1"}
+    environment.install("tritonclient-shim")
+
+
+def address_of_a_wheel(environment: Environment, wheel: Path, folder: Path) -> None:
+    """An address instead of a path; this one needs no server."""
+    environment.install(wheel.as_uri())
+
+
+def checkout(environment: Environment, wheel: Path, folder: Path) -> None:
+    """A folder with the sources."""
+    environment.install(str(distributions.checkout(folder / "a checkout")))
+
+
+def editable(environment: Environment, wheel: Path, folder: Path) -> None:
+    """A folder with the sources, used where it lies."""
+    environment.install("--editable", str(distributions.checkout(folder / "a checkout")))
+
+
+def repository(environment: Environment, wheel: Path, folder: Path) -> None:
+    """A repository, of which pip makes a clone of its own."""
+    source = distributions.checkout(folder / "repository")
+    for words in ("init --quiet", "add .", "-c user.name=x -c user.email=x commit --quiet -m x"):
+        subprocess.run(["git", *words.split()], cwd=str(source), check=True)
+    environment.install(f"git+{source.as_uri()}")
+
+
+def target_folder(environment: Environment, wheel: Path, folder: Path) -> None:
+    """A folder that pip was given with --target, and that is on PYTHONPATH."""
+    target = folder / "target folder"
+    environment.install("--target", str(target), str(distributions.nvidias()))
+    environment.install("--target", str(target), str(wheel))
+    environment.variables = {"PYTHONPATH": str(target)}
+
+
+def checkout_on_the_path(environment: Environment, wheel: Path, folder: Path) -> None:
+    """No installation: the sources are found through PYTHONPATH."""
+    environment.variables = {"PYTHONPATH": str(distributions.checkout(folder / "a checkout"))}
+
+
+ORIGINS = (
+    wheel_of_an_index,
+    address_of_a_wheel,
+    checkout,
+    editable,
+    repository,
+    target_folder,
+    checkout_on_the_path,
+)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our wheel."""
+    return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
+
+
+@pytest.mark.parametrize("install", ORIGINS, ids=lambda install: install.__name__)
+def test_the_place_is_known(tmp_path: Path, wheel: Path, install: Install) -> None:
+    """With NVIDIA's wheel there as well, the doctor's commands leave ours alone and whole."""
+    environment = Environment(tmp_path / "environment")
+    install(environment, wheel, tmp_path)
+    if install is not target_folder:
+        environment.install("--no-index", str(distributions.nvidias()))
+    found = environment.doctor()
+    assert (found.returncode, found.stderr) == (1, ""), found.stdout
+    for command in commands(found.stdout):
+        environment.succeed("sh", "-c", command)
+    names, healed = environment.star_names(), environment.doctor()
+    assert (names.stdout, names.returncode) == (star_names_here(), 0), names.stderr
+    assert healed.returncode == 0, healed.stdout
+
+
+def test_a_place_that_is_gone_is_named(tmp_path: Path, wheel: Path) -> None:
+    """The wheel is no longer there: so the text says, and once it is back the command works."""
+    place = tmp_path / wheel.name
+    shutil.copy(str(wheel), str(place))
+    environment = Environment(tmp_path / "environment")
+    environment.install("--no-index", str(place))
+    (environment.site / "tensorrtserver" / "__init__.py").unlink()
+    place.unlink()
+    text = environment.doctor().stdout
+    assert f"it came from {place}, which is no longer there: restore that first" in text
+    shutil.copy(str(wheel), str(place))
+    for command in commands(text):
+        environment.succeed("sh", "-c", command)
+    assert environment.doctor().returncode == 0
+
+
+def test_an_environment_without_pip_gets_it(tmp_path: Path, wheel: Path) -> None:
+    """Where this Python has no pip, the commands begin with the one that brings it."""
+    environment = Environment(tmp_path / "environment")
+    environment.install("--no-index", str(wheel))
+    (environment.site / "tensorrtserver" / "__init__.py").unlink()
+    for name in top_level("pip"):
+        (environment.folder / "linked" / name).unlink()
+    text = environment.doctor().stdout
+    assert commands(text)[0] == f"{environment.python} -m ensurepip"
+    for command in commands(text):
+        environment.succeed("sh", "-c", command)
+    assert environment.doctor().returncode == 0

@@ -1,0 +1,120 @@
+"""Other modules called ``tensorrtserver`` on the import path: each is named, with what to do."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorrtserver
+
+OURS = Path(str(tensorrtserver.__file__)).parents[1]
+SCRIPT = "import tensorrtserver.api as api\nprint(hasattr(api, 'InferContext'))\n"
+
+
+def run(folder: Path, *arguments: str, path: str = "", console: bool = False) -> Any:
+    """``python -m tritonclient_shim``, or the console script, whose path has not the folder."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON_SHIM_", "PYTHON"))}
+    code = "import sys; sys.path.pop(0); from tritonclient_shim.cli import main; sys.exit(main())"
+    start = ["-c", code] if console else ["-m", "tritonclient_shim"]
+    return subprocess.run(
+        [sys.executable, *start, *arguments],
+        cwd=str(folder),
+        env={**kept, "PYTHONPATH": os.pathsep.join(filter(None, [path, str(OURS)]))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def own_module(folder: Path, kind: str) -> Path:
+    """The user's own module or package of our name."""
+    if kind == "module":
+        path = folder / "tensorrtserver.py"
+        path.write_text("VALUE = 1\n", "utf-8")
+        return path
+    (folder / "tensorrtserver").mkdir()
+    (folder / "tensorrtserver" / "__init__.py").write_text("VALUE = 1\n", "utf-8")
+    (folder / "tensorrtserver" / "api.py").write_text("VALUE = 1\n", "utf-8")
+    return folder / "tensorrtserver"
+
+
+def commands(text: str) -> list[str]:
+    """The commands printed in a message."""
+    return [line.strip() for line in text.splitlines() if line.startswith("    ")]
+
+
+@pytest.mark.parametrize("kind", ["module", "package"])
+@pytest.mark.parametrize("console", [True, False], ids=["console script", "python -m"])
+@pytest.mark.parametrize("where", ["here", "PYTHONPATH"])
+def test_the_doctor_names_it(tmp_path: Path, kind: str, console: bool, where: str) -> None:
+    """In the working folder, where scripts lie, or on PYTHONPATH: its path, how to rename it."""
+    place = tmp_path / "a folder"
+    place.mkdir()
+    found = own_module(place, kind)
+    here, path = (place, "") if where == "here" else (tmp_path, str(place))
+    done = run(here, "doctor", path=path, console=console)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"WRONG  {found} is imported as 'tensorrtserver', in place of" in done.stdout
+    (command,) = commands(done.stdout)
+    subprocess.run(shlex.split(command), check=True)
+    healed = run(here, "doctor", path=path, console=console)
+    assert healed.returncode == 0, healed.stdout
+
+
+@pytest.mark.parametrize("kind", ["module", "package"])
+def test_run_names_it(tmp_path: Path, kind: str) -> None:
+    """`run` says on stderr what hides ours beside the script, and runs it as Python would."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "old.py").write_text(SCRIPT, "utf-8")
+    found = own_module(tmp_path / "scripts", kind)
+    done = run(tmp_path, "run", "scripts/old.py")
+    assert done.stdout in ("", "False\n")
+    assert f"tritonclient-shim run: {found} is imported as 'tensorrtserver'" in done.stderr
+    told = done.stderr.partition("Traceback")[0]
+    (command,) = commands(told)
+    subprocess.run(shlex.split(command), check=True)
+    assert run(tmp_path, "run", "scripts/old.py").stdout == "True\n"
+
+
+def test_run_names_the_script_itself(tmp_path: Path) -> None:
+    """A script called tensorrtserver.py is what it imports itself."""
+    (tmp_path / "tensorrtserver.py").write_text(SCRIPT, "utf-8")
+    done = run(tmp_path, "run", "tensorrtserver.py")
+    assert f"{tmp_path / 'tensorrtserver.py'} is imported as 'tensorrtserver'" in done.stderr
+
+
+def test_a_folder_of_that_name_is_nobodys(tmp_path: Path) -> None:
+    """A folder without __init__.py beside the script, of data say, hides nothing."""
+    (tmp_path / "tensorrtserver").mkdir()
+    (tmp_path / "old.py").write_text(SCRIPT, "utf-8")
+    done = run(tmp_path, "run", "old.py")
+    assert done.stdout == "True\n"
+    assert "in place of" not in done.stderr
+    assert run(tmp_path, "doctor").returncode == 0
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["before ours", "after ours"])
+def test_nvidias_elsewhere_is_named(tmp_path: Path, first: bool) -> None:
+    """NVIDIA's in another folder, in either order: which is used, and what removes NVIDIA's."""
+    place = tmp_path / "nvidia"
+    (place / "tensorrtserver" / "api").mkdir(parents=True)
+    (place / "tensorrtserver" / "__init__.py").touch()
+    (place / "tensorrtserver" / "api" / "librequest.so").touch()
+    metadata = place / "tensorrtserver-1.11.0.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: tensorrtserver\nVersion: 1.11.0\n", "utf-8")
+    path = [str(place), str(OURS)] if first else [str(OURS), str(place)]
+    done = run(tmp_path, "doctor", path=os.pathsep.join(path))
+    assert (done.returncode, done.stderr) == (1, "")
+    says = "it hides tritonclient-shim in" if first else "unused as long as tritonclient-shim in"
+    assert f"installed in {place}" in done.stdout and says in done.stdout
+    for command in commands(done.stdout):
+        subprocess.run(shlex.split(command), check=True)
+    if not first:
+        assert run(tmp_path, "doctor", path=os.pathsep.join(path)).returncode == 0

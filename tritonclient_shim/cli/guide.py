@@ -1,0 +1,55 @@
+"""Print the migration guide, or the section of it that notices and reports point to.
+
+Exit status: 0 printed, 1 there is no such section.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tritonclient-shim guide``."""
+    add = parser.add_argument
+    add("section", nargs="?", default=argparse.SUPPRESS, metavar="SECTION|ID",
+        help="a section, such as inference, or an id, such as TS051; otherwise the whole "
+        "guide")  # fmt: skip
+    add("--list", action="store_true", default=argparse.SUPPRESS, help="name the sections")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what is asked for → exit status."""
+    from tritonclient_shim.notice import guide
+
+    if "list" in arguments:
+        for anchor, section in guide.sections().items():
+            print(f"{anchor:<50}  {'  ' * (section.level - 1)}{section.heading}")
+        return 0
+    if "section" not in arguments:
+        print(guide.text(), end="")
+        return 0
+    found = guide.sections()
+    anchor = _anchor(arguments.section)
+    if anchor in found:
+        print(found[anchor].text, end="")
+        return 0
+    near = difflib.get_close_matches(anchor, found, 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "tritonclient-shim guide --list"
+    print(
+        f"tritonclient-shim guide: there is no section {arguments.section!r}; expected one of the "
+        f"guide's, or an id: {hint}",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def _anchor(what: str) -> str:
+    """``inference``, ``#inference``, ``migration_guide.md#inference``, ``Inference`` or an id."""
+    from tritonclient_shim.notice import guide
+    from tritonclient_shim.notice.registry import ENTRIES
+
+    if what.upper() in ENTRIES:
+        return ENTRIES[what.upper()].anchor
+    return guide.anchor_of(what.rpartition("#")[2])
