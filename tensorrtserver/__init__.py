@@ -1,7 +1,10 @@
 """The retired TensorRT Inference Server (TRTIS v1) client, over tritonclient.
 
 As in v1 nothing is bound here: import ``tensorrtserver.api``, ``tensorrtserver.shared_memory``
-or ``tensorrtserver.cuda_shared_memory`` (v1 §1.1).
+or ``tensorrtserver.cuda_shared_memory`` (docs/v1-behaviour.md §1.1).
+
+Docstrings cite the specification, which is in the source distribution and in the repository:
+``docs/v1-behaviour.md`` for what v1 did, ``docs/v2-mapping.md`` for what a v2 server does.
 
 Raises
 ------

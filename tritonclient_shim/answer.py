@@ -12,7 +12,9 @@ from tritonclient_shim.translate import request, result
 
 
 def client_error_of(error: RegionError) -> InferenceServerException:
-    """A foreign handle, and a region that cannot be read, are client errors (v1 §4.3)."""
+    """A foreign handle, and a region that cannot be read, are client errors
+    (docs/v1-behaviour.md §4.3).
+    """
     return InferenceServerException(str(error))
 
 
@@ -27,7 +29,7 @@ def look_up(handle: object) -> Region:
 class Answer(NamedTuple):
     """A request that the server has answered; reading its results may still fail."""
 
-    request_id: int  # the server-side id (v1 §4.5)
+    request_id: int  # the server-side id (docs/v1-behaviour.md §4.5)
     options: request.Options
     reply: V1Reply
     client_id: int = 0  # of an asynchronous request

@@ -32,12 +32,12 @@ _first_seen: dict[Endpoint, int] = {}
 
 
 def is_live(session: ServerSession, request_id: int) -> bool:
-    """Whether the server is live (v1 §6.1)."""
+    """Whether the server is live (docs/v1-behaviour.md §6.1)."""
     return _healthy(session, "live", request_id)
 
 
 def is_ready(session: ServerSession, request_id: int) -> bool:
-    """Whether the server and every model it tracks are ready (v1 §6.1, E.2)."""
+    """Whether the server and every model it tracks are ready (docs/v1-behaviour.md §6.1, §E.2)."""
     return _healthy(session, "ready", request_id)
 
 
@@ -52,7 +52,8 @@ def _health(session: ServerSession, mode: str, request_id: int) -> bool:
     try:
         return session.backend.live() if mode == "live" else session.backend.ready()
     except Fault as fault:
-        # Over HTTP every answer but 200, of whatever server, meant False (v1 §6.1).
+        # Over HTTP every answer but 200, of whatever server, meant False
+        # (docs/v1-behaviour.md §6.1).
         if session.endpoint.protocol == HTTP and isinstance(fault, (ServerFault, ForeignFault)):
             return False
         raise session.fault_to_error(fault, request_id, NO_HEALTH_STATUS) from fault
@@ -61,7 +62,8 @@ def _health(session: ServerSession, mode: str, request_id: int) -> bool:
 def server_status(session: ServerSession, model_name: str, request_id: int) -> pb.ServerStatus:
     """The status of the server with one model, or with all it tracks when the name is ''.
 
-    Raises InferenceServerException for a model the server does not track (v1 §6.2).
+    Raises InferenceServerException for a model the server does not track
+    (docs/v1-behaviour.md §6.2).
     """
     with session.guard(request_id, NO_STATUS):
         status = read(to_status, status_snapshot(session, model_name))
@@ -77,7 +79,7 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
     """Ask a v2 server everything ``ServerStatus`` has room for. Raises Fault.
 
     ``uptime_ns`` is the time since this process first saw the server; it grows from call to
-    call (v1 E.11).
+    call (docs/v1-behaviour.md §E.11).
     """
     backend = session.backend
     metadata = backend.server_metadata()
@@ -85,7 +87,8 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
     try:
         index = backend.repository_index()
     except ServerFault:
-        if not backend.live():  # it failed to start, but still tells its name (v1 E.12)
+        # it failed to start, but still tells its name (docs/v1-behaviour.md §E.12)
+        if not backend.live():
             return ServerSnapshot(metadata, live=False, uptime_ns=_since(seen))
         if not model_name:
             raise
@@ -127,7 +130,9 @@ def _first_version(backend: Backend, model_name: str) -> tuple[IndexRow, ...]:
 
 
 def repository_index(session: ServerSession, request_id: int) -> pb.ModelRepositoryIndex:
-    """The names of all models in the server's repositories, loaded or not (v1 §6.3)."""
+    """The names of all models in the server's repositories, loaded or not
+    (docs/v1-behaviour.md §6.3).
+    """
     with session.guard(request_id, NO_STATUS):
         index = read(to_index, session.backend.repository_index())
     if session.verbose:
@@ -136,14 +141,14 @@ def repository_index(session: ServerSession, request_id: int) -> pb.ModelReposit
 
 
 def load(session: ServerSession, model_name: str, request_id: int) -> None:
-    """Load or reload a model; returns when it is ready (v1 §6.4)."""
+    """Load or reload a model; returns when it is ready (docs/v1-behaviour.md §6.4)."""
     _check_path(session, model_name)
     with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
         session.backend.load(model_name)
 
 
 def unload(session: ServerSession, model_name: str, request_id: int) -> None:
-    """Start to unload a model; an unknown one succeeds (v1 §6.4).
+    """Start to unload a model; an unknown one succeeds (docs/v1-behaviour.md §6.4).
 
     v1 returned once no version took new requests, while versions may still have been
     finishing old ones. That is when a v2 server answers: its versions are then UNLOADING
@@ -155,6 +160,7 @@ def unload(session: ServerSession, model_name: str, request_id: int) -> None:
 
 
 def _check_path(session: ServerSession, model_name: str) -> None:
-    # v1 §9.1: over HTTP the name was one part of a path, which else matched nothing.
+    # docs/v1-behaviour.md §9.1: over HTTP the name was one part of a path, which else matched
+    # nothing.
     if session.endpoint.protocol == HTTP and (not model_name or "/" in model_name):
         raise session.client_error(NO_CONTROL_STATUS)

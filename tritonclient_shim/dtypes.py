@@ -8,7 +8,7 @@ import numpy as np
 
 
 class DataType(NamedTuple):
-    """One row: ``number`` and ``v1`` name from model_config.proto (v1 §8.1)."""
+    """One row: ``number`` and ``v1`` name from model_config.proto (docs/v1-behaviour.md §8.1)."""
 
     number: int
     v1: str
@@ -35,7 +35,7 @@ TABLE = (
     _row(11, "TYPE_FP32", "FP32", "float32", 4),
     _row(12, "TYPE_FP64", "FP64", "float64", 8),
     _row(13, "TYPE_STRING", "BYTES", "object", 0),
-    # Newer than v1: keeps its number, has no array type (v1 §8.3).
+    # Newer than v1: keeps its number, has no array type (docs/v1-behaviour.md §8.3).
     _row(14, "TYPE_BF16", "BF16", None, 2),
 )
 

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class InferenceServerException(_TritonException):
-    """The error of every ``tensorrtserver`` call (v1 §1.6).
+    """The error of every ``tensorrtserver`` call (docs/v1-behaviour.md §1.6).
 
     It subclasses tritonclient's exception, so half-migrated code may catch either.
 
@@ -72,7 +72,9 @@ class InferenceServerException(_TritonException):
         return (InferenceServerException, state)
 
     def __str__(self) -> str:
-        """``[<server id> <request id>] <message>``, also when the server id is '' (v1 §1.6)."""
+        """``[<server id> <request id>] <message>``, also when the server id is ''
+        (docs/v1-behaviour.md §1.6).
+        """
         if self._server_id is None:
             return str(self._msg)
         return f"[{self._server_id} {self._request_id}] {self._msg}"
@@ -112,7 +114,9 @@ class Refusal(ServerFault):
 
 
 class TransportFault(Fault):
-    """No usable answer came. ``message`` is v1's complete client text (v1 §3.1)."""
+    """No usable answer came. ``message`` is v1's complete client text
+    (docs/v1-behaviour.md §3.1).
+    """
 
     def __init__(self, message: str, status: str = "") -> None:
         super().__init__(message)

@@ -1,4 +1,6 @@
-"""Request ids of one process: what v1's server counted and v2's does not (v1 §4.5, E.11)."""
+"""Request ids of one process: what v1's server counted and v2's does not
+(docs/v1-behaviour.md §4.5, §E.11).
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class InferSession(ServerSession):
         """The model's profile; None for a model that is known but has no version loaded.
 
         v1 kept the configuration of an unloaded model: its contexts could be made, and
-        failed at the first request (v1 §3.4).
+        failed at the first request (docs/v1-behaviour.md §3.4).
         """
         if not self.model_name:
             self.backend.server_metadata()
@@ -135,7 +135,9 @@ class InferSession(ServerSession):
         outputs: Mapping[Any, Any],
         scalars: Any,
     ) -> int:
-        """Send a request and return its client id; validation errors are raised here (v1 §5)."""
+        """Send a request and return its client id; validation errors are raised here
+        (docs/v1-behaviour.md §5).
+        """
         sent, call = self._prepare(inputs, outputs, scalars, numbered=True)
         client_id, kept = sent.client_id, sent.kept()
         self._requests.add(client_id, kept, callback)
@@ -166,7 +168,7 @@ class InferSession(ServerSession):
         return self._requests.ready(wait)
 
     def close(self, wait: bool = True) -> None:
-        """Drop what is outstanding as v1 did for this kind of context (v1 §5); idempotent.
+        """Drop what is outstanding, as v1 did (docs/v1-behaviour.md §5); idempotent.
 
         Without ``wait`` it returns at once; the server still gets all that a stream was given.
         """
@@ -208,7 +210,9 @@ class InferSession(ServerSession):
         numbered: bool,
         key: Any,
     ) -> tuple[Sent, InferCall | Fault]:
-        """Check the arguments in v1's order; a new correlation id sticks (v1 §3.2, §3.9)."""
+        """Check the arguments in v1's order; a new correlation id sticks
+        (docs/v1-behaviour.md §3.2, §3.9).
+        """
         started = perf_counter_ns()
         profile = self.profile()
         options = request.parse_options(profile, inputs, outputs, scalars, look_up)
@@ -256,7 +260,7 @@ class InferSession(ServerSession):
     def _settled(self, sent: Sent, outcome: Outcome) -> Outcome:
         if not isinstance(outcome, Fault):
             outcome = reply.refusal(self.profile(), sent.request, outcome) or outcome
-        # v1 §4.6: over HTTP an asynchronous request counts when it completes.
+        # docs/v1-behaviour.md §4.6: over HTTP an asynchronous request counts when it completes.
         if self.endpoint.protocol == HTTP and not isinstance(outcome, Fault):
             self.stat.add(perf_counter_ns() - sent.started_ns, sent.sent_ns, 0)
         return outcome
@@ -269,7 +273,7 @@ class InferSession(ServerSession):
                 raise outcome
             raised = read(self._raise, sent.request, outcome)
         except Fault as fault:
-            # v1 §4.6: a refusal over HTTP has no body and is not counted.
+            # docs/v1-behaviour.md §4.6: a refusal over HTTP has no body and is not counted.
             if counts and self.endpoint.protocol == GRPC:
                 self._count(sent, received)
             raise self._error(fault, sent.request_id) from fault

@@ -1,8 +1,8 @@
 """Asynchronous requests of one context: their ids, their outcomes, their callbacks.
 
 Backends complete requests on threads of their own; user callbacks run on one daemon
-thread per context, one after another, in the order of completion (v1 §5). Results can be
-fetched once, inside the callback or later, from any thread.
+thread per context, one after another, in the order of completion (docs/v1-behaviour.md §5). Results
+can be fetched once, inside the callback or later, from any thread.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def _run_jobs(jobs: queue.SimpleQueue[Job | None]) -> None:
             return
         try:
             job()
-        except BaseException:  # v1 §5: whatever a callback raises is printed, then forgotten
+        except BaseException:
+            # docs/v1-behaviour.md §5: whatever a callback raises is printed, then forgotten
             traceback.print_exc(file=sys.stderr)
         del job  # a finished job must not keep its context alive
 
@@ -105,7 +106,8 @@ class Request(Generic[_T]):
 
 
 class InFlight(Generic[_T]):
-    """The table of asynchronous requests of one context, by client request id (v1 §4.5).
+    """The table of asynchronous requests of one context, by client request id
+    (docs/v1-behaviour.md §4.5).
 
     Three threads meet here for every request: the caller's, the backend's and the callbacks'.
     What each does is one operation on the table or one assignment, both atomic; the lock is
@@ -176,8 +178,9 @@ class InFlight(Generic[_T]):
         """The completed request, removed from the table; None when not ready and not waiting.
 
         ``wait`` None is the 1.8+ call: it waits for a request without callback, and knows one
-        with a callback only from the moment its callback runs (v1 §2.3, §5). True and False, the
-        call of 1.4-1.7, do not ask for the callback: they may be used inside another one.
+        with a callback only from the moment its callback runs (docs/v1-behaviour.md §2.3, §5). True
+        and False, the call of 1.4-1.7, do not ask for the callback: they may be used inside another
+        one.
         """
         request = self._table.get(request_id)
         if request is None or (wait is None and request.callback and not request.called):
@@ -196,7 +199,9 @@ class InFlight(Generic[_T]):
             raise InferenceServerException("InferContext is closed")
 
     def ready(self, wait: bool) -> int | None:
-        """Lowest id of a completed request without callback; it stays in the table (v1 §2.2)."""
+        """Lowest id of a completed request without callback; it stays in the table
+        (docs/v1-behaviour.md §2.2).
+        """
         if wait and self._plain() and not self._done():
             self._wait_until(lambda: bool(self._done()) or not self._plain())
             self._check_open()
@@ -217,8 +222,8 @@ class InFlight(Generic[_T]):
         """Drop every request; no callback is started afterwards.
 
         ``wait_for_next`` first waits for the next completion, and its callback, if any
-        request with a callback is outstanding: v1's close over gRPC (v1 §5). A forked child
-        does not wait: the answers go to its parent.
+        request with a callback is outstanding: v1's close over gRPC (docs/v1-behaviour.md §5). A
+        forked child does not wait: the answers go to its parent.
         """
         here = os.getpid() == self._pid and not self._callbacks.is_current()
         if wait_for_next and here:

@@ -2,7 +2,7 @@
 
 A stateless model is asked once more with the same inputs, for every class, when its labels
 are first needed; the labels are kept per output and model version. A model with state is
-never asked twice (v2-mapping §1).
+never asked twice (docs/v2-mapping.md §1).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Buffer = Any
 HTTP = "http"
 GRPC = "grpc"
 
-#: Sequence flags of a v1 request (v1 §3.9).
+#: Sequence flags of a v1 request (docs/v1-behaviour.md §3.9).
 FLAG_SEQUENCE_START = 1
 FLAG_SEQUENCE_END = 2
 
@@ -79,7 +79,8 @@ class V1Request(NamedTuple):
     id: int = 0
 
 
-#: One class of a classification result: index, score as float32, label ('' without one; §4.2).
+#: One class of a classification result: index, score as float32, label ('' without one;
+#: docs/v1-behaviour.md §4.2).
 V1Class = Tuple[int, float, str]
 
 
@@ -132,7 +133,7 @@ class InferCall(NamedTuple):
     """One inference in KServe v2 terms. ``model_version`` '' is the latest, ids 0 are none.
 
     ``sequence_id``, ``priority`` and ``timeout_us`` are unsigned 64-bit; a backend whose
-    wire has only int64 sends their two's complement (v2-mapping §4, §5).
+    wire has only int64 sends their two's complement (docs/v2-mapping.md §4, §5).
     """
 
     model_name: str
@@ -183,7 +184,7 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class ModelProfile:
-    """What a context keeps of a model configuration, read once (v1 §3.1)."""
+    """What a context keeps of a model configuration, read once (docs/v1-behaviour.md §3.1)."""
 
     name: str
     max_batch_size: int

@@ -1,7 +1,7 @@
 """One legacy context's hold on one server: its backend, the server's id, v1's two error families.
 
 The errors of a legacy call are of the *server family* (the server refused: its id, a positive
-request id) or of the *client family* (server id '', request id 0), see v1 §1.6.
+request id) or of the *client family* (server id '', request id 0), see docs/v1-behaviour.md §1.6.
 """
 
 from __future__ import annotations

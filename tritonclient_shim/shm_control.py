@@ -1,4 +1,4 @@
-"""Shared-memory control: which regions a server knows (v1 §6.5).
+"""Shared-memory control: which regions a server knows (docs/v1-behaviour.md §6.5).
 
 Each call takes the id of the legacy call and raises InferenceServerException, nothing else.
 """
@@ -111,8 +111,8 @@ def _region(handle: object, kind: str | None = None) -> Region:
 
 
 def _check_http_path(name: str, key: str) -> None:
-    # v1 §6.5: name and key were parts of a URL, which had to match; gRPC had no such limit.
-    # Names with a slash work all the same.
+    # docs/v1-behaviour.md §6.5: name and key were parts of a URL, which had to match; gRPC had no
+    # such limit. Names with a slash work all the same.
     if name and key.startswith("/") and "/" not in key[1:]:
         return
     raise InferenceServerException(NO_STATUS) from RegionError(

@@ -1,4 +1,4 @@
-"""What ``InferContext.get_stat`` counts (v1 §4.6)."""
+"""What ``InferContext.get_stat`` counts (docs/v1-behaviour.md §4.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What v1 itself printed when a context was made with ``verbose=True`` (v1 §10.2).
+"""What v1 itself printed when a context was made with ``verbose=True``
+(docs/v1-behaviour.md §10.2).
 
 libcurl's trace of HTTP connections is left out: there is no libcurl.
 """

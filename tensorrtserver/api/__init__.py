@@ -1,8 +1,8 @@
 """The v1 client API: contexts, exceptions and messages, as of 1.15 and every release before.
 
-Supports ``from tensorrtserver.api import *`` with exactly the names that v1 bound (v1 §1.2);
-``tests/unit/test_star_import.py`` holds the ledger. The messages, the exception and text_format
-are imported when they are first asked for, which a star import does.
+Supports ``from tensorrtserver.api import *`` with exactly the names that v1 bound
+(docs/v1-behaviour.md §1.2); ``tests/unit/test_star_import.py`` holds the ledger. The messages, the
+exception and text_format are imported when they are first asked for, which a star import does.
 """
 
 import importlib

@@ -1,4 +1,6 @@
-"""The asynchronous calls of ``InferContext``, of every era of v1 (v1 §2.2, §5)."""
+"""The asynchronous calls of ``InferContext``, of every era of v1
+(docs/v1-behaviour.md §2.2, §5).
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ class AsyncCalls:
         Raises
         ------
         InferenceServerException
-            The request is invalid; the callback is then never called (v1 §5).
+            The request is invalid; the callback is then never called (docs/v1-behaviour.md §5).
         """
         if "callback" in kwargs or (args and (callable(args[0]) or args[0] is None)):
             notice.used("TS052")
@@ -65,7 +67,8 @@ class AsyncCalls:
         return self._async_with_id(*args, **kwargs)
 
     def async_run_with_cb(self, *args: Any, **kwargs: Any) -> None:
-        """Send one inference and call back: the name that 1.4–1.7 had for it (v1 §2.1).
+        """Send one inference and call back: the name that 1.4–1.7 had for it
+        (docs/v1-behaviour.md §2.1).
 
         Deprecated [TS054], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
         client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
@@ -118,7 +121,7 @@ class AsyncCalls:
         wait : bool, optional
             Up to 1.7: wait for the request (True), or return None when it is not ready
             (False). Left out, as from 1.8 on, a request with a callback is known from the
-            moment its callback runs, and one without is waited for (v1 §2.3).
+            moment its callback runs, and one without is waited for (docs/v1-behaviour.md §2.3).
 
         Returns
         -------
@@ -128,7 +131,7 @@ class AsyncCalls:
         Raises
         ------
         InferenceServerException
-            The id is unknown, or the request failed (v1 §5).
+            The id is unknown, or the request failed (docs/v1-behaviour.md §5).
         """
         notice.used("TS055")
         number = arguments.unsigned(request_id, arguments.UINT64, 2)
@@ -153,7 +156,8 @@ class AsyncCalls:
         Returns
         -------
         int or None
-            The lowest such id. The request stays ready until it is fetched (v1 §2.2).
+            The lowest such id. The request stays ready until it is fetched
+            (docs/v1-behaviour.md §2.2).
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The contexts that do no inference, but for shared-memory control (v1 §6)."""
+"""The contexts that do no inference, but for shared-memory control (docs/v1-behaviour.md §6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ServerHealthContext(ServerContext):
-    """Asks whether a server is live and ready (v1 §6.1).
+    """Asks whether a server is live and ready (docs/v1-behaviour.md §6.1).
 
     Deprecated [TS020], see migration_guide.md#health. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -27,9 +27,9 @@ class ServerHealthContext(ServerContext):
     protocol : ProtocolType or int
         How to speak to it.
     verbose : bool
-        Print gRPC answers, as v1 §10.2.
+        Print gRPC answers (docs/v1-behaviour.md §10.2).
     http_headers : sequence of str or bytes
-        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+        ``"Name:Value"`` entries sent with every HTTP request (docs/v1-behaviour.md §6.6).
     """
 
     _notice_id = "TS020"
@@ -52,7 +52,7 @@ class ServerHealthContext(ServerContext):
         Returns
         -------
         bool
-            Over HTTP False also for whatever else answers at the url (v1 §6.1).
+            Over HTTP False also for whatever else answers at the url (docs/v1-behaviour.md §6.1).
 
         Raises
         ------
@@ -70,7 +70,7 @@ class ServerHealthContext(ServerContext):
         Returns
         -------
         bool
-            Over HTTP False also for whatever else answers at the url (v1 §6.1).
+            Over HTTP False also for whatever else answers at the url (docs/v1-behaviour.md §6.1).
 
         Raises
         ------
@@ -82,7 +82,7 @@ class ServerHealthContext(ServerContext):
 
 
 class ServerStatusContext(ServerContext):
-    """Asks for the status of a server and its models (v1 §6.2).
+    """Asks for the status of a server and its models (docs/v1-behaviour.md §6.2).
 
     Deprecated [TS025], see migration_guide.md#server-status. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -97,9 +97,9 @@ class ServerStatusContext(ServerContext):
     model_name : str or bytes, optional
         The one model to ask about; None or '' asks about all.
     verbose : bool
-        Print every status, as v1 §10.2.
+        Print every status (docs/v1-behaviour.md §10.2).
     http_headers : sequence of str or bytes
-        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+        ``"Name:Value"`` entries sent with every HTTP request (docs/v1-behaviour.md §6.6).
     """
 
     _notice_id = "TS025"
@@ -130,11 +130,11 @@ class ServerStatusContext(ServerContext):
         Returns
         -------
         ServerStatus
-            v1's message. Unset in it is what a v2 server does not tell (v1 §6.2): the
-            counters of calls other than inference, and the configuration of a model without
-            a ready version but for its name. ``uptime_ns`` counts from the first status this
-            process asked of the server. Inference counts can miss a request answered
-            some milliseconds ago: Triton counts after it has replied.
+            v1's message. Unset in it is what a v2 server does not tell (docs/v1-behaviour.md §6.2):
+            the counters of calls other than inference, and the configuration of a model without a
+            ready version but for its name. ``uptime_ns`` counts from the first status this process
+            asked of the server. Inference counts can miss a request answered some milliseconds ago:
+            Triton counts after it has replied.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class ServerStatusContext(ServerContext):
 
 
 class ModelRepositoryContext(ServerContext):
-    """Lists the models in a server's repositories (v1 §6.3).
+    """Lists the models in a server's repositories (docs/v1-behaviour.md §6.3).
 
     Deprecated [TS030], see migration_guide.md#repository-index. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -162,9 +162,9 @@ class ModelRepositoryContext(ServerContext):
     protocol : ProtocolType or int
         How to speak to it.
     verbose : bool
-        Print every index, as v1 §10.2.
+        Print every index (docs/v1-behaviour.md §10.2).
     http_headers : sequence of str or bytes
-        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+        ``"Name:Value"`` entries sent with every HTTP request (docs/v1-behaviour.md §6.6).
     """
 
     _notice_id = "TS030"
@@ -188,7 +188,7 @@ class ModelRepositoryContext(ServerContext):
         Returns
         -------
         ModelRepositoryIndex
-            v1's message: every name once, sorted (v1 §6.3).
+            v1's message: every name once, sorted (docs/v1-behaviour.md §6.3).
 
         Raises
         ------
@@ -200,7 +200,7 @@ class ModelRepositoryContext(ServerContext):
 
 
 class ModelControlContext(ServerContext):
-    """Loads and unloads models of a server in explicit control mode (v1 §6.4).
+    """Loads and unloads models of a server in explicit control mode (docs/v1-behaviour.md §6.4).
 
     Deprecated [TS035], see migration_guide.md#loading-and-unloading. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -213,9 +213,9 @@ class ModelControlContext(ServerContext):
     protocol : ProtocolType or int
         How to speak to it.
     verbose : bool
-        Prints nothing (v1 §10.2).
+        Prints nothing (docs/v1-behaviour.md §10.2).
     http_headers : sequence of str or bytes
-        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+        ``"Name:Value"`` entries sent with every HTTP request (docs/v1-behaviour.md §6.6).
     """
 
     _notice_id = "TS035"
@@ -245,7 +245,7 @@ class ModelControlContext(ServerContext):
         ------
         InferenceServerException
             If the server is not in explicit control mode, does not know the model or fails to
-            load it, with v1's texts (v1 §6.4).
+            load it, with v1's texts (docs/v1-behaviour.md §6.4).
         ctypes.ArgumentError
             If `model_name` is no text.
         """
@@ -266,7 +266,8 @@ class ModelControlContext(ServerContext):
         Raises
         ------
         InferenceServerException
-            If the server is not in explicit control mode, or cannot unload it (v1 §6.4).
+            If the server is not in explicit control mode, or cannot unload it
+            (docs/v1-behaviour.md §6.4).
         ctypes.ArgumentError
             If `model_name` is no text.
         """

@@ -1,4 +1,4 @@
-"""InferContext: inference in every calling style of v1."""
+"""InferContext: inference in every calling style of v1 (docs/v1-behaviour.md §3.8)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class InferContext(AsyncCalls):
     Deprecated [TS050], see migration_guide.md#inference. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
     tritonclient.http.InferenceServerClient(url) over HTTP.
+    ``docs/v1-behaviour.md``, cited below, is in the source distribution and the repository.
 
     Parameters
     ----------
@@ -33,20 +34,21 @@ class InferContext(AsyncCalls):
     model_name : str or bytes
         The model.
     model_version : int, optional
-        The version; None, and any negative number over HTTP, is the latest (v1 §3.1).
+        The version; None, and any negative number over HTTP, is the latest
+        (docs/v1-behaviour.md §3.1).
     verbose : bool, optional
-        Print the server's status when the context is made (v1 §10.2).
+        Print the server's status when the context is made (docs/v1-behaviour.md §10.2).
     correlation_id : int, optional
         Sequence of the requests, modulo 2**64; 0 is none.
     streaming : bool, optional
         Send requests over one gRPC stream; GRPC only.
     http_headers : list of str or bytes, optional
-        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+        ``"Name:Value"`` entries sent with every HTTP request (docs/v1-behaviour.md §6.6).
 
     Raises
     ------
     InferenceServerException
-        The server cannot be reached or does not know the model (v1 §3.1).
+        The server cannot be reached or does not know the model (docs/v1-behaviour.md §3.1).
     ctypes.ArgumentError
         `model_version` or `correlation_id` is not an integer.
     ValueError, TypeError
@@ -54,7 +56,7 @@ class InferContext(AsyncCalls):
     """
 
     class ResultFormat:
-        """How an output is to be returned; ``RAW`` is a tuple, ``CLASS`` an int (v1 §3.8)."""
+        """How an output is to be returned; ``RAW`` is a tuple, ``CLASS`` an int."""
 
         RAW = (1,)
         CLASS = 2
@@ -97,7 +99,8 @@ class InferContext(AsyncCalls):
     def __del__(self) -> None:
         # At the interpreter's end threads stop wherever they are, with their locks: hands off.
         # Before that, the garbage collector calls this at any moment, also while its thread
-        # holds a lock of gRPC's: waiting, as v1 did (v1 §5), could wait for this very thread.
+        # holds a lock of gRPC's: waiting, as v1 did (docs/v1-behaviour.md §5), could wait for this
+        # very thread.
         if not sys.is_finalizing():
             self._waits = False
             self.close()
@@ -106,7 +109,8 @@ class InferContext(AsyncCalls):
         """Close the context; a second call does nothing.
 
         Outstanding asynchronous requests are dropped: at once over HTTP, after the next
-        response and its callback over gRPC, after all responses on a stream (v1 §5).
+        response and its callback over gRPC, after all responses on a stream
+        (docs/v1-behaviour.md §5).
         """
         session, self._ctx = self._ctx, None
         if session is not None:
@@ -115,7 +119,8 @@ class InferContext(AsyncCalls):
 
     def _session(self) -> InferSession:
         if self._ctx is None:
-            # v1 ended the process here (v1 §6); known difference ``closed-infer-context``.
+            # v1 ended the process here (docs/v1-behaviour.md §6); known difference
+            # ``closed-infer-context``.
             raise errors.InferenceServerException("InferContext is closed")
         return self._ctx
 
@@ -145,13 +150,13 @@ class InferContext(AsyncCalls):
         ----------
         inputs : dict
             Input name to a list of arrays, one per batch entry and without the batch
-            dimension; or to a shared-memory handle, or ``(handle, shape)`` (v1 §3.3, §3.7).
-            Bytes are sent as they are, never converted; object, ``S`` and ``U`` arrays are
-            strings.
+            dimension; or to a shared-memory handle, or ``(handle, shape)``
+            (docs/v1-behaviour.md §3.3, §3.7). Bytes are sent as they are, never converted; object,
+            ``S`` and ``U`` arrays are strings.
         outputs : dict
-            Output name to ``RAW``, ``(CLASS, k)`` or ``(RAW, handle)`` (v1 §3.8).
+            Output name to ``RAW``, ``(CLASS, k)`` or ``(RAW, handle)`` (docs/v1-behaviour.md §3.8).
         batch_size : int, optional
-            Number of batch entries; 0 runs one and returns empty lists (v1 §3.5).
+            Number of batch entries; 0 runs one and returns empty lists (docs/v1-behaviour.md §3.5).
         flags : int, optional
             ``InferRequestHeader.FLAG_SEQUENCE_START`` (1), ``FLAG_SEQUENCE_END`` (2).
         corr_id : int, optional
@@ -165,7 +170,7 @@ class InferContext(AsyncCalls):
         -------
         dict
             Output name to a list with one entry per batch entry: a private writable array,
-            or a list of ``(index, value, label)`` for CLASS (v1 §4).
+            or a list of ``(index, value, label)`` for CLASS (docs/v1-behaviour.md §4).
 
         Raises
         ------
@@ -188,15 +193,17 @@ class InferContext(AsyncCalls):
         try:
             answer.read_into(results)
         finally:
-            # v1 §4.4: the first result that is there tells name and version, and only where
-            # there are none: after run() always, after a fetch they may be of an older request.
+            # docs/v1-behaviour.md §4.4: the first result that is there tells name and version, and
+            # only where there are none: after run() always, after a fetch they may be of an older
+            # request.
             if answer.has_first and self._last_request_model_name is None:
                 self._last_request_model_name = answer.reply.model_name
                 self._last_request_model_version = answer.reply.model_version
         return results
 
     def correlation_id(self) -> int:
-        """The context's present correlation id; works after :meth:`close` as well (v1 E.13).
+        """The context's present correlation id; works after :meth:`close` as well
+        (docs/v1-behaviour.md §E.13).
 
         Deprecated [TS058], see migration_guide.md#sequences. Instead: the sequence_id that you
         give to infer().
@@ -207,7 +214,8 @@ class InferContext(AsyncCalls):
         return self._ctx.correlation_id
 
     def get_last_request_id(self) -> int | None:
-        """Id of the last answered request, counted by this process; None if none (v1 §4.4).
+        """Id of the last answered request, counted by this process; None if none
+        (docs/v1-behaviour.md §4.4).
 
         Deprecated [TS059], see migration_guide.md#what-the-last-request-was. Instead:
         infer(..., request_id=...): an id of your own; result.get_response() has it.
@@ -219,7 +227,7 @@ class InferContext(AsyncCalls):
         return self._last_request_id
 
     def get_last_request_model_name(self) -> str | None:
-        """Name of the model that answered last, None if none (v1 §4.4).
+        """Name of the model that answered last, None if none (docs/v1-behaviour.md §4.4).
 
         Deprecated [TS060], see migration_guide.md#what-the-last-request-was. Instead:
         result.get_response().model_name on gRPC, result.get_response()["model_name"] over
@@ -229,7 +237,7 @@ class InferContext(AsyncCalls):
         return self._last_request_model_name
 
     def get_last_request_model_version(self) -> int | None:
-        """Version of the model that answered last, None if none (v1 §4.4).
+        """Version of the model that answered last, None if none (docs/v1-behaviour.md §4.4).
 
         It is -1, "the latest", where the server's version is no number, such as ``v2.0``.
 
@@ -241,7 +249,8 @@ class InferContext(AsyncCalls):
         return self._last_request_model_version
 
     def get_stat(self) -> dict[str, int]:
-        """Counters of this context (v1 §4.6): requests, and nanoseconds spent on them.
+        """Counters of this context (docs/v1-behaviour.md §4.6): requests, and nanoseconds spent on
+        them.
 
         Deprecated [TS057], see migration_guide.md#statistics. Instead: time.perf_counter() around
         your calls; client.get_inference_statistics(name) for the server's side.
@@ -269,7 +278,8 @@ def _open(
     streaming: Any,
     http_headers: Any,
 ) -> InferSession:
-    """The constructor's arguments, checked in v1's order (v1 §3.1) → an open session."""
+    """The constructor's arguments, checked in v1's order (docs/v1-behaviour.md §3.1) → an open
+    session."""
     headers.check_kinds(http_headers)
     number = int(protocol)
     address = arguments.text(url, "url", 2, "replace")

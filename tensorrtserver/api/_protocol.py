@@ -1,4 +1,6 @@
-"""``ProtocolType`` and the reading of every constructor's ``protocol`` argument (v1 §1.5)."""
+"""``ProtocolType`` and the reading of every constructor's ``protocol`` argument
+(docs/v1-behaviour.md §1.5).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from tritonclient_shim import notice
 
 
 class ProtocolType(IntEnum):
-    """The protocols a context can speak; equal to the plain ints 0 and 1 (v1 §1.5)."""
+    """The protocols a context can speak; equal to the plain ints 0 and 1
+    (docs/v1-behaviour.md §1.5).
+    """
 
     HTTP = 0
     GRPC = 1
@@ -35,7 +39,7 @@ class ProtocolType(IntEnum):
         Raises
         ------
         Exception
-            If `value` names no protocol; a plain ``Exception``, as in v1 §1.5.
+            If `value` names no protocol; a plain ``Exception`` (docs/v1-behaviour.md §1.5).
         """
         notice.used("TS011")
         protocol = _BY_NAME.get(value.lower())
@@ -57,8 +61,9 @@ def protocol_of(value: Any) -> str:
     """``protocol`` argument → ``model.HTTP`` or ``model.GRPC``.
 
     Whatever ``int()`` reads is taken: 0, 1, True, 1.0, '0'. What it does not read raises its
-    own ValueError or TypeError, any other number InferenceServerException (v1 §1.5). Like every
-    number that v1 handed to its C layer, it counts modulo 2**32.
+    own ValueError or TypeError, any other number InferenceServerException
+    (docs/v1-behaviour.md §1.5). Like every number that v1 handed to its C layer, it counts modulo
+    2**32.
     """
     from tritonclient_shim.model import GRPC, HTTP  # here: see tritonclient_shim.lazy
 

@@ -1,4 +1,4 @@
-"""What the contexts that do no inference share (v1 §6)."""
+"""What the contexts that do no inference share (docs/v1-behaviour.md §6)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ServerContext:
     _last_request_id: int | None = 0
 
     def _open(self, url: Any, protocol: Any, verbose: Any, http_headers: Any) -> None:
-        """Keep how to reach the server; nothing is sent (v1 §6).
+        """Keep how to reach the server; nothing is sent (docs/v1-behaviour.md §6).
 
         The arguments are checked in v1's order.
         """
@@ -45,7 +45,7 @@ class ServerContext:
 
     def _call(self, operation: Callable[[ServerSession, int], _T], keep_id: bool) -> _T:
         """Run one operation. The last request's id is then its id or, for calls that v1 did
-        not number, 0; None after a failure (v1 §6)."""
+        not number, 0; None after a failure (docs/v1-behaviour.md §6)."""
         self._last_request_id = None
         session, request_id = self._session(), next_request_id()
         answer = operation(session, request_id)
@@ -67,7 +67,7 @@ class ServerContext:
         -------
         int or None
             0 before the first call and after calls that have none, None after a failed call
-            (v1 §6).
+            (docs/v1-behaviour.md §6).
         """
         notice.used("TS046")
         return self._last_request_id

@@ -1,4 +1,6 @@
-"""SharedMemoryControlContext: which shared-memory regions a server knows (v1 §6.5)."""
+"""SharedMemoryControlContext: which shared-memory regions a server knows
+(docs/v1-behaviour.md §6.5).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class SharedMemoryControlContext(ServerContext):
-    """Registers shared-memory regions with a server, for use by inference (v1 §6.5).
+    """Registers shared-memory regions with a server, for use by inference
+    (docs/v1-behaviour.md §6.5).
 
     Deprecated [TS040], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -28,9 +31,9 @@ class SharedMemoryControlContext(ServerContext):
     protocol : ProtocolType or int
         How to speak to it.
     verbose : bool
-        Print every status: on stdout over HTTP, on stderr over gRPC (v1 §10.2).
+        Print every status: on stdout over HTTP, on stderr over gRPC (docs/v1-behaviour.md §10.2).
     http_headers : sequence of str or bytes
-        ``"Name:Value"`` entries sent with every HTTP request (v1 §6.6).
+        ``"Name:Value"`` entries sent with every HTTP request (docs/v1-behaviour.md §6.6).
     """
 
     _notice_id = "TS040"
@@ -89,7 +92,7 @@ class SharedMemoryControlContext(ServerContext):
         self._control(shm_control.cuda_register, cuda_shm_handle)
 
     def unregister(self, shm_handle: Handle) -> None:
-        """Unregister a region of either kind; the region itself stays (v1 §6.5).
+        """Unregister a region of either kind; the region itself stays (docs/v1-behaviour.md §6.5).
 
         Deprecated [TS043], see migration_guide.md#system-shared-memory. Instead:
         client.unregister_system_shared_memory(name), unregister_cuda_shared_memory(name).

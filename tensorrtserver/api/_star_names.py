@@ -1,4 +1,4 @@
-"""Names that v1's ``tensorrtserver.api`` bound besides its own (v1 §1.2).
+"""Names that v1's ``tensorrtserver.api`` bound besides its own (docs/v1-behaviour.md §1.2).
 
 Scripts take ``sys``, ``os``, ``np``, ``struct``, all of ``ctypes`` and more from
 ``from tensorrtserver.api import *``. Every name here is one of those; none is ours.

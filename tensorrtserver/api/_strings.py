@@ -1,4 +1,6 @@
-"""``serialize_string_tensor``, for string tensors in shared memory (v1 §3.6, since 1.11)."""
+"""``serialize_string_tensor``, for string tensors in shared memory (docs/v1-behaviour.md §3.6,
+since 1.11).
+"""
 
 from __future__ import annotations
 

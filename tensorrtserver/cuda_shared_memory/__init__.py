@@ -1,4 +1,4 @@
-"""CUDA shared memory for inputs and outputs (v1 §7.2): create, set, destroy.
+"""CUDA shared memory for inputs and outputs (docs/v1-behaviour.md §7.2): create, set, destroy.
 
 The retired client's ``tensorrtserver.cuda_shared_memory``. It imports on any machine; using
 it needs a GPU, its driver and cuda-python (docs/cuda_shared_memory.md), and says so where one
@@ -17,7 +17,8 @@ from tritonclient_shim.shm.arrays import as_buffer
 from tritonclient_shim.shm.region import CUDA, raised_as
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
-globals().update(STAR_NAMES)  # v1 had no __all__: `import *` bound all these too (v1 §7.3)
+# v1 had no __all__: `import *` bound all these too (docs/v1-behaviour.md §7.3)
+globals().update(STAR_NAMES)
 __all__ = [
     "CudaSharedMemoryException",
     "create_shared_memory_region",
@@ -29,7 +30,7 @@ __all__ = [
 
 
 class CudaSharedMemoryException(Exception):
-    """A CUDA shared-memory operation failed (v1 §7.2); ``__cause__`` says why.
+    """A CUDA shared-memory operation failed (docs/v1-behaviour.md §7.2); ``__cause__`` says why.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class CudaSharedMemoryException(Exception):
 def create_shared_memory_region(
     trtis_shm_name: str | bytes, byte_size: int, device_id: int
 ) -> c_void_p:
-    """Allocate a region in a GPU's memory (v1 §7.2).
+    """Allocate a region in a GPU's memory (docs/v1-behaviour.md §7.2).
 
     Deprecated [TS086], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.cuda_shared_memory.create_shared_memory_region(name, byte_size,
@@ -105,7 +106,7 @@ def set_shared_memory_region(
         the region has (nothing is written then), or no handle of this module.
     """
     notice.used("TS087")
-    # These two texts name the wrong type, in every version of v1 (v1 §7.2).
+    # These two texts name the wrong type, in every version of v1 (docs/v1-behaviour.md §7.2).
     if not isinstance(input_values, (list, tuple)):
         raise CudaSharedMemoryException("input_values must be specified as a numpy array")
     if not all(isinstance(value, np.ndarray) for value in input_values):
@@ -118,7 +119,8 @@ def set_shared_memory_region(
 
 
 def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
-    """Free the region's GPU memory (v1 §7.2). The server must not use it any more.
+    """Free the region's GPU memory (docs/v1-behaviour.md §7.2). The server must not use it any
+    more.
 
     Deprecated [TS088], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.cuda_shared_memory.destroy_shared_memory_region(handle).
@@ -144,7 +146,8 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     Deprecated [TS089], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.serialize_byte_tensor(array).
 
-    Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api`` (v1 §3.6).
+    Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api``
+    (docs/v1-behaviour.md §3.6).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""System shared memory for inputs and outputs (v1 §7.1): create, set, destroy.
+"""System shared memory for inputs and outputs (docs/v1-behaviour.md §7.1): create, set, destroy.
 
 The retired client's ``tensorrtserver.shared_memory``: same names, signatures, results and
 exceptions. Handles are ``ctypes.c_void_p``; pass them to ``SharedMemoryControlContext`` and
@@ -17,7 +17,8 @@ from tritonclient_shim.shm.arrays import as_buffer
 from tritonclient_shim.shm.region import SYSTEM, raised_as
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
-globals().update(STAR_NAMES)  # v1 had no __all__: `import *` bound all these too (v1 §7.3)
+# v1 had no __all__: `import *` bound all these too (docs/v1-behaviour.md §7.3)
+globals().update(STAR_NAMES)
 __all__ = [
     "SharedMemoryException",
     "create_shared_memory_region",
@@ -29,7 +30,7 @@ __all__ = [
 
 
 class SharedMemoryException(Exception):
-    """A shared-memory operation failed (v1 §7.1).
+    """A shared-memory operation failed (docs/v1-behaviour.md §7.1).
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def create_shared_memory_region(
     tritonclient.utils.shared_memory.create_shared_memory_region(name, key, byte_size).
 
     The object stays in the system until ``destroy_shared_memory_region``, also beyond the
-    end of the process (v1 §7.1).
+    end of the process (docs/v1-behaviour.md §7.1).
 
     Parameters
     ----------
@@ -119,7 +120,8 @@ def set_shared_memory_region(
 
 
 def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
-    """Remove the region's key from the system; memory in use stays usable (v1 §7.1).
+    """Remove the region's key from the system; memory in use stays usable
+    (docs/v1-behaviour.md §7.1).
 
     Deprecated [TS083], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.shared_memory.destroy_shared_memory_region(handle).
@@ -145,7 +147,8 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     Deprecated [TS084], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.serialize_byte_tensor(array).
 
-    Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api`` (v1 §3.6).
+    Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api``
+    (docs/v1-behaviour.md §3.6).
 
     Parameters
     ----------

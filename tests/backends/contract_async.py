@@ -42,7 +42,8 @@ class AsyncContract:
         assert isinstance(outcome_of(dead_backend, simple()), TransportFault)
 
     def test_async_has_read_the_buffers(self, backend: Backend) -> None:
-        """The caller may overwrite an array as soon as the call returns (v2-mapping §10)."""
+        """The caller may overwrite an array as soon as the call returns."""
+        # docs/v2-mapping.md §10
         value = np.ones((1, 1 << 16), np.float32)
         outcomes: SimpleQueue[Outcome] = SimpleQueue()
         backend.infer_async(single("identity_fp32", tensor("INPUT0", value)), outcomes.put)

@@ -67,7 +67,7 @@ class InferenceContract:
 
     @pytest.mark.parametrize("row", dtypes.TABLE, ids=lambda row: row.v2)
     def test_every_datatype_is_exact(self, backend: Backend, row: dtypes.DataType) -> None:
-        """The bytes of every datatype return as they were sent (v2-mapping §3)."""
+        """The bytes of every datatype return as they were sent (docs/v2-mapping.md §3)."""
         model = "identity_" + ("string" if row is dtypes.STRING else row.v2.lower())
         content = (
             strings(b"", b"\0\xff") if row is dtypes.STRING else bytes(range(row.itemsize * 2))
@@ -81,7 +81,7 @@ class InferenceContract:
 
     @pytest.mark.parametrize("model", ["identity_fp32", "identity_string"])
     def test_empty_tensor(self, backend: Backend, model: str) -> None:
-        """A tensor without elements goes both ways (v2-mapping §3)."""
+        """A tensor without elements goes both ways (docs/v2-mapping.md §3)."""
         datatype = "BYTES" if model.endswith("string") else "FP32"
         value = TensorIn("INPUT0", datatype, (2, 0), (), 0)
         (output,) = backend.infer(single(model, value)).outputs
@@ -105,13 +105,13 @@ class InferenceContract:
             assert array_of(reply.outputs[0]).item() == float(used)
 
     def test_names_with_slash_and_colon(self, backend: Backend) -> None:
-        """Tensor names may have '/' and ':' (v1 Appendix E.14)."""
+        """Tensor names may have '/' and ':' (docs/v1-behaviour.md §E.14)."""
         value = tensor("in/put:0", np.ones((1, 4), np.float32))
         (output,) = backend.infer(single("tensor_names", value, "out/put:1")).outputs
         np.testing.assert_array_equal(array_of(output), np.full((1, 4), 2.0))
 
     def test_classification(self, backend: Backend) -> None:
-        """Classes come as strings 'value:index:label' (v2-mapping §1)."""
+        """Classes come as strings 'value:index:label' (docs/v2-mapping.md §1)."""
         value = tensor("INPUT", np.arange(10, dtype=np.float32).reshape(1, 10))
         call = InferCall("classify", "", (value,), (OutputSpec("OUTPUT", class_count=2),))
         (output,) = backend.infer(call).outputs
@@ -120,7 +120,8 @@ class InferenceContract:
 
     @pytest.mark.parametrize("number", [1, 2**63 - 1, 2**63, 2**64 - 1])
     def test_sequence(self, backend: Backend, number: int) -> None:
-        """Sequence ids have 64 bits, and the flags start and end a sequence (v2-mapping §4)."""
+        """Sequence ids have 64 bits, and the flags start and end a sequence."""
+        # docs/v2-mapping.md §4
         sums = []
         for value, start, end in ((5, True, False), (6, False, False), (7, False, True)):
             number_in = tensor("INPUT", np.array([[value]], np.int32))
@@ -131,7 +132,7 @@ class InferenceContract:
 
     @pytest.mark.parametrize("number", [1, 2**63, 2**64 - 1])
     def test_priority_and_timeout(self, backend: Backend, number: int) -> None:
-        """Both take 64 bits (v2-mapping §5)."""
+        """Both take 64 bits (docs/v2-mapping.md §5)."""
         backend.infer(simple(priority=number, timeout_us=number))
 
     def test_unknown_model(self, backend: Backend) -> None:
@@ -142,7 +143,7 @@ class InferenceContract:
         assert caught.value.message == "Request for unknown model: 'no such model' is not found"
 
     def test_request_id_is_not_in_messages(self, backend: Backend) -> None:
-        """The server's mention of the request id is removed (v1 Appendix E.10)."""
+        """The server's mention of the request id is removed (docs/v1-behaviour.md §E.10)."""
         call = simple(inputs=(tensor("INPUT0", SIXTEEN),), request_id="77")
         with pytest.raises(ServerFault) as caught:
             backend.infer(call)

@@ -95,7 +95,7 @@ class RegionContract:
         assert backend.shm_status() == ()
 
     def test_register_cuda_without_gpu(self, backend: Backend) -> None:
-        """The handle reaches a server without a GPU, which refuses it (v2-mapping §8)."""
+        """The handle reaches a server without a GPU, which refuses it (docs/v2-mapping.md §8)."""
         with pytest.raises(ServerFault) as caught:
             backend.register_cuda("gpu", bytes(64), 0, 1024)
         assert caught.value.code == "INVALID_ARGUMENT"

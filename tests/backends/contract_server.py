@@ -107,7 +107,7 @@ class ServerContract:
         assert {("simple", "1"), ("multi_version", "1"), ("multi_version", "3")} <= found
 
     def test_statistics_of_unknown_model(self, backend: Backend) -> None:
-        """v2 calls an unknown model an invalid argument here (v2-mapping §6)."""
+        """v2 calls an unknown model an invalid argument here (docs/v2-mapping.md §6)."""
         with pytest.raises(ServerFault) as caught:
             backend.statistics("no_such_model")
         assert caught.value.code == "INVALID_ARGUMENT"
@@ -143,7 +143,7 @@ class ServerContract:
         assert caught.value.message == expected
 
     def test_unload_of_unknown_model(self, backend: Backend) -> None:
-        """It succeeds, as in v1 (v1 §6.4)."""
+        """It succeeds, as in v1 (docs/v1-behaviour.md §6.4)."""
         backend.unload("no_such_model")
 
     def test_client(self, backend: Backend) -> None:
@@ -158,7 +158,8 @@ class ServerContract:
         assert backend.client() is client
 
     def test_no_server(self, dead_backend: Backend) -> None:
-        """Where nobody listens every call is a TransportFault with v1's prefix (v1 §3.1)."""
+        """Where nobody listens every call is a TransportFault with v1's prefix."""
+        # docs/v1-behaviour.md §3.1
         calls = (
             dead_backend.live,
             dead_backend.ready,

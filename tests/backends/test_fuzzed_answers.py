@@ -211,7 +211,8 @@ def use(server: Any, client: Client, kind: str, answer: Any) -> None:
 @given(data=st.data())
 @pytest.mark.parametrize("kinds", [INFERENCE, DESCRIPTION, OTHERS], ids=" ".join)
 def test_http(kinds: Any, data: Any, http_side: Any, quiet: Any) -> None:
-    """v1 §1.6: whatever answer comes over HTTP, only InferenceServerException leaves a call."""
+    """Whatever answer comes over HTTP, only InferenceServerException leaves a call."""
+    # docs/v1-behaviour.md §1.6
     kind = data.draw(st.sampled_from(kinds))
     use(*http_side, kind, data.draw(odd_answers.bodies(kind)))
     quiet()
@@ -221,7 +222,8 @@ def test_http(kinds: Any, data: Any, http_side: Any, quiet: Any) -> None:
 @given(data=st.data())
 @pytest.mark.parametrize("kinds", [(*INFERENCE, "stream"), DESCRIPTION, OTHERS], ids=" ".join)
 def test_grpc(kinds: Any, data: Any, grpc_side: Any, quiet: Any) -> None:
-    """v1 §1.6: whatever answer comes over gRPC, only InferenceServerException leaves a call."""
+    """Whatever answer comes over gRPC, only InferenceServerException leaves a call."""
+    # docs/v1-behaviour.md §1.6
     kind = data.draw(st.sampled_from(kinds))
     use(*grpc_side, kind, data.draw(odd_answers.messages(kind)))
     quiet()

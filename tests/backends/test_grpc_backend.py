@@ -52,7 +52,8 @@ def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
 
 
 def test_opening_contacts_nobody() -> None:
-    """Constructing costs no network, whatever the address; v1's contexts did the same (v1 §6)."""
+    """Constructing costs no network, whatever the address; v1's contexts did the same."""
+    # docs/v1-behaviour.md §6
     for address in ("", "localhost", "nobody.invalid:1"):
         assert open_backend(Endpoint(GRPC, address)).endpoint.address == address
 
@@ -83,7 +84,8 @@ def test_buffers_of_any_kind(backend: StreamingBackend, reply_size: int) -> None
 
 
 def test_arrays_may_change_after_an_async_call(backend: StreamingBackend) -> None:
-    """The request is complete when infer_async returns (v1 §5: v1's gRPC serialised at once)."""
+    """The request is complete when infer_async returns (v1's gRPC serialised at once)."""
+    # docs/v1-behaviour.md §5
     data = np.array([0.3], dtype=np.float32)
     tensors = (TensorIn("INPUT0", "FP32", (1,), (data,), 4),)
     outcomes: Queue[Any] = Queue()
@@ -183,7 +185,7 @@ def test_the_empty_region_name_is_not_everything(backend: StreamingBackend, tmp_
 
 @pytest.mark.parametrize("shift", [2**16, 2 * 2**16])
 def test_large_ports_reach_nobody(triton: TritonServer, shift: int) -> None:
-    """A port above 65535 is refused, not reduced to that of a server (v2-mapping §6)."""
+    """A port above 65535 is refused, not reduced to that of a server (docs/v2-mapping.md §6)."""
     host, port = triton.grpc.split(":")
     backend = open_backend(Endpoint(GRPC, f"{host}:{int(port) + shift}"))
     for ask in (backend.live, backend.client, lambda: backend.infer(simple_call())):
@@ -193,7 +195,7 @@ def test_large_ports_reach_nobody(triton: TritonServer, shift: int) -> None:
 
 
 def test_nobody_listens() -> None:
-    """v1's words for a refused connection, chained to gRPC's error (v1 §3.1)."""
+    """v1's words for a refused connection, chained to gRPC's error (docs/v1-behaviour.md §3.1)."""
     backend = open_backend(Endpoint(GRPC, f"127.0.0.1:{free_port()}"))
     with pytest.raises(TransportFault) as caught:
         backend.infer(simple_call())
@@ -204,7 +206,7 @@ def test_nobody_listens() -> None:
 
 
 def test_unknown_hosts() -> None:
-    """v1's words for a host without an address (v1 §3.1)."""
+    """v1's words for a host without an address (docs/v1-behaviour.md §3.1)."""
     backend = open_backend(Endpoint(GRPC, "nobody.invalid:8001"))
     with pytest.raises(TransportFault) as caught:
         backend.server_metadata()
@@ -212,7 +214,7 @@ def test_unknown_hosts() -> None:
 
 
 def test_an_http_port(triton: TritonServer) -> None:
-    """gRPC to an HTTP port says what it said in v1 (v1 §3.1)."""
+    """gRPC to an HTTP port says what it said in v1 (docs/v1-behaviour.md §3.1)."""
     backend = open_backend(Endpoint(GRPC, triton.http))
     with pytest.raises(TransportFault) as caught:
         backend.live()
@@ -220,7 +222,8 @@ def test_an_http_port(triton: TritonServer) -> None:
 
 
 def test_a_server_of_something_else() -> None:
-    """A gRPC server without the v2 service is answered with code 12, as in v1 (v1 §3.1)."""
+    """A gRPC server without the v2 service is answered with code 12, as in v1."""
+    # docs/v1-behaviour.md §3.1
     server = grpc.server(ThreadPoolExecutor(1))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

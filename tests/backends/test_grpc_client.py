@@ -31,7 +31,8 @@ def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
 
 
 def test_contexts_share_one_client(backend: StreamingBackend, triton: TritonServer) -> None:
-    """One tritonclient client per url and process, as v1 had one channel (v1 §9.2)."""
+    """One tritonclient client per url and process, as v1 had one channel."""
+    # docs/v1-behaviour.md §9.2
     other = open_backend(Endpoint(GRPC, triton.grpc))
     client = backend.client()
     assert isinstance(client, tritonclient.grpc.InferenceServerClient)

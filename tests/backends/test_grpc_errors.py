@@ -1,4 +1,4 @@
-"""gRPC statuses in v1's words (v1 §3.1, v2-mapping §6)."""
+"""gRPC statuses in v1's words (docs/v1-behaviour.md §3.1, docs/v2-mapping.md §6)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("code", "details", "text"), TRANSPORT)
 def test_no_usable_answer(code: grpc.StatusCode, details: str, text: str) -> None:
-    """What gRPC says itself becomes v1's text with the numeric code (v1 §3.1)."""
+    """What gRPC says itself becomes v1's text with the numeric code (docs/v1-behaviour.md §3.1)."""
     fault = fault_of(code, details)
     assert isinstance(fault, TransportFault)
     assert fault.message == f"GRPC client failed: {text}"
@@ -99,7 +99,7 @@ def test_no_usable_answer(code: grpc.StatusCode, details: str, text: str) -> Non
 
 @pytest.mark.parametrize(("code", "details", "text"), REFUSALS)
 def test_refusals(code: grpc.StatusCode, details: str, text: str | None) -> None:
-    """What the server says stays its words, without request ids (v2-mapping §5, §6)."""
+    """What the server says stays its words, without request ids (docs/v2-mapping.md §5, §6)."""
     fault = fault_of(code, details)
     assert isinstance(fault, ServerFault)
     assert fault.message == (details if text is None else text)
@@ -149,7 +149,8 @@ def test_addresses(address: str, target: str) -> None:
     ],
 )
 def test_impossible_addresses(address: str) -> None:
-    """Nobody is contacted for an address that names no port; v1's words (v1 §3.1)."""
+    """Nobody is contacted for an address that names no port; v1's words."""
+    # docs/v1-behaviour.md §3.1
     with pytest.raises(TransportFault) as caught:
         target_of(address)
     assert caught.value.message == "GRPC client failed: 14: Name resolution failure"

@@ -126,7 +126,7 @@ def test_length_prefixes(size: int) -> None:
     ("value", "wire"), [(2**63 - 1, 2**63 - 1), (2**63, -(2**63)), (2**64 - 1, -1)]
 )
 def test_unsigned_ids_travel_as_twos_complement(value: int, wire: int) -> None:
-    """Sequence ids and timeouts from 2^63 on keep their bits (v2-mapping §4, §5)."""
+    """Sequence ids and timeouts from 2^63 on keep their bits (docs/v2-mapping.md §4, §5)."""
     call = InferCall("m", "", (), (), sequence_id=value, timeout_us=value, priority=value)
     sent = service_pb2.ModelInferRequest.FromString(framing.encode_request(call)).parameters
     assert sent["sequence_id"].int64_param == wire
@@ -155,7 +155,8 @@ def test_region_names_are_encoded_as_over_http() -> None:
 
 
 def test_two_gib_are_refused_before_sending() -> None:
-    """v1's words for a request above gRPC's limit, found without touching the data (v1 App. A)."""
+    """v1's words for a request above gRPC's limit, found without touching the data."""
+    # docs/v1-behaviour.md §A
     half = memoryview(np.broadcast_to(np.uint8(0), (2**30,)))  # one byte in memory
     call = InferCall("m", "", (TensorIn("i", "UINT8", (2**31,), (half, half), 2**31),), ())
     with pytest.raises(TransportFault) as caught:
@@ -199,7 +200,7 @@ def test_replies_small_and_large_read_the_same(
 
 
 def test_large_tensors_are_views() -> None:
-    """A large tensor is not copied out of the received message (v2-mapping §11)."""
+    """A large tensor is not copied out of the received message (docs/v2-mapping.md §11)."""
     data = _response([("o", "UINT8", (10**6,), bytes(10**6))]).SerializeToString()
     (tensor,) = framing.decode_reply(data).outputs
     assert isinstance(tensor.data, memoryview)
@@ -268,7 +269,8 @@ def test_stream_replies(size: int) -> None:
 
 
 def test_stream_refusals_carry_the_request_id() -> None:
-    """A refusal on a stream is matched by id, and says nothing of ids itself (v2-mapping §4)."""
+    """A refusal on a stream is matched by id, and says nothing of ids itself."""
+    # docs/v2-mapping.md §4
     message = service_pb2.ModelStreamInferResponse(error_message="[request id: 7] no")
     message.infer_response.id = "7"
     request_id, fault = framing.decode_stream_reply(message.SerializeToString(), no_shm, CallForm())

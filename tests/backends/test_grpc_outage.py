@@ -76,7 +76,8 @@ def run_script(body: str, *arguments: str, **variables: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("body", EXITS.values(), ids=EXITS.keys())
 def test_the_interpreter_ends(triton: TritonServer, body: str) -> None:
-    """Calls and streams left open neither hang nor disturb the end of a script (v1 §5)."""
+    """Calls and streams left open neither hang nor disturb the end of a script."""
+    # docs/v1-behaviour.md §5
     assert run_script(body, triton.grpc) == (0, "")
 
 
@@ -140,7 +141,7 @@ def simple_call() -> InferCall:
 def test_the_first_call_after_an_outage_works(start_triton: Any) -> None:
     """No back-off: once the server is back the next call reaches it, whatever failed before.
 
-    v1's channel failed for some seconds (v1 §9.2).
+    v1's channel failed for some seconds (docs/v1-behaviour.md §9.2).
     """
     port = free_port()
     backend = open_backend(Endpoint(GRPC, f"127.0.0.1:{port}"))
@@ -155,7 +156,7 @@ def test_the_first_call_after_an_outage_works(start_triton: Any) -> None:
 
 
 def test_a_call_under_way_learns_of_the_servers_death(start_triton: Any) -> None:
-    """v1's words for a connection lost during a call (v1 §3.1)."""
+    """v1's words for a connection lost during a call (docs/v1-behaviour.md §3.1)."""
     server = start_triton(models=["slow"])
     backend = open_backend(Endpoint(GRPC, server.grpc))
     data = np.array([30.0], dtype=np.float32)

@@ -150,7 +150,7 @@ def ended(request: Any) -> Iterator[Callable[[Answer], Fault]]:
 
 @pytest.mark.parametrize(("answer", "text"), ENDS.values(), ids=ENDS.keys())
 def test_a_status_of_grpcs_own(ended: Callable[[Answer], Fault], answer: Answer, text: str) -> None:
-    """What gRPC makes of an odd answer is no refusal of the server (v1 §3.1)."""
+    """What gRPC makes of an odd answer is no refusal of the server (docs/v1-behaviour.md §3.1)."""
     fault = ended(answer)
     assert isinstance(fault, TransportFault)
     assert re.fullmatch(f"GRPC client failed: {text}", fault.message)
@@ -165,7 +165,8 @@ def test_a_status_of_the_server(ended: Callable[[Answer], Fault], answer: Answer
 
 
 def test_the_error_of_a_context() -> None:
-    """Users meet an error of the client: no server id, and request id 0 (v1 §1.6)."""
+    """Users meet an error of the client: no server id, and request id 0."""
+    # docs/v1-behaviour.md §1.6
     with Http2Server(page(400)) as server, pytest.raises(InferenceServerException) as caught:
         InferContext(server.address, 1, "m")
     assert (

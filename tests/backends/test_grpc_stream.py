@@ -1,4 +1,6 @@
-"""Streams of the gRPC backend on a real server (v1 §5, v2-mapping §4, §10)."""
+"""Streams of the gRPC backend on a real server (docs/v1-behaviour.md §5,
+docs/v2-mapping.md §4, §10).
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,8 @@ def test_close_waits_for_every_answer(triton: TritonServer) -> None:
 
 
 def test_refusals_are_matched_and_leave_the_stream_open(triton: TritonServer) -> None:
-    """A refused request comes back under its own id; the next ones are served (v1 §5)."""
+    """A refused request comes back under its own id; the next ones are served."""
+    # docs/v1-behaviour.md §5
     log = Log()
     stream = log.open(triton.grpc)
     stream.send(call("a", model="nobody"))
@@ -89,7 +92,7 @@ def test_refusals_are_matched_and_leave_the_stream_open(triton: TritonServer) ->
 
 
 def test_refusals_name_regions_as_users_do(triton: TritonServer) -> None:
-    """A refusal on a stream names a region as its user does (v2-mapping §8)."""
+    """A refusal on a stream names a region as its user does (docs/v2-mapping.md §8)."""
     log = Log()
     stream = log.open(triton.grpc)
     region = ShmSlice("no such/region", 4)
@@ -114,7 +117,8 @@ def test_large_answers_come_as_views(triton: TritonServer) -> None:
 
 
 def test_sequences_run_over_a_stream(triton: TritonServer) -> None:
-    """START, middle and END of a 64-bit sequence id above 2^63 arrive in order (v2-mapping §4)."""
+    """START, middle and END of a 64-bit sequence id above 2^63 arrive in order."""
+    # docs/v2-mapping.md §4
     log = Log()
     stream = log.open(triton.grpc)
     for number in range(1, 5):
@@ -131,7 +135,7 @@ def test_sequences_run_over_a_stream(triton: TritonServer) -> None:
 
 
 def test_sending_on_a_closed_stream(triton: TritonServer) -> None:
-    """v1's words for a request after the stream's end (v1 App. A)."""
+    """v1's words for a request after the stream's end (docs/v1-behaviour.md §A)."""
     log = Log()
     stream = log.open(triton.grpc)
     stream.close()
@@ -193,7 +197,8 @@ def test_a_killed_server_ends_the_stream(start_triton: Any) -> None:
 
 
 def test_a_stream_to_nobody() -> None:
-    """A server that cannot be reached shows at on_end, in v1's words (v1 §3.1)."""
+    """A server that cannot be reached shows at on_end, in v1's words."""
+    # docs/v1-behaviour.md §3.1
     log = Log()
     stream = log.open("127.0.0.1:1")
     assert log.end().message == "GRPC client failed: 14: Connect Failed"

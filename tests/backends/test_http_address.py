@@ -27,7 +27,7 @@ from tritonclient_shim.model import Endpoint, InferCall
     ],
 )
 def test_address(address: str, secure: bool, expected: tuple[str, int, str, str]) -> None:
-    """Host, port, Host header and prefix of an address (v2-mapping §9)."""
+    """Host, port, Host header and prefix of an address (docs/v2-mapping.md §9)."""
     location = parse(address, secure)
     assert location[:4] == expected
     assert location.authorization == ""
@@ -39,13 +39,15 @@ def test_user_info() -> None:
 
 
 def test_headers_are_sorted_and_last_wins() -> None:
-    """Headers are a map sorted by name; a later value replaces an earlier one (v1 §6.6)."""
+    """Headers are a map sorted by name; a later value replaces an earlier one."""
+    # docs/v1-behaviour.md §6.6
     given = [("b", "1"), ("X-A", "old"), ("A", "2"), ("X-A", "new:er"), ("B", "3")]
     assert list(usable_headers(given).items()) == [("A", "2"), ("B", "3"), ("X-A", "new:er")]
 
 
 def test_headers_left_out() -> None:
-    """A header without value is not sent (v1 §6.6), nor one that would break the message."""
+    """A header without value is not sent, nor one that would break the message."""
+    # docs/v1-behaviour.md §6.6
     names = ("Content-Length", "transfer-encoding", "Inference-Header-Content-Length")
     assert usable_headers([("X-Empty", ""), *((name, "7") for name in names)]) == {}
 
@@ -60,7 +62,8 @@ def test_impossible_headers(header: tuple[str, str]) -> None:
 
 
 def test_headers_go_with_every_request() -> None:
-    """The user's headers are in every request and replace the built-in ones (v1 §6.6)."""
+    """The user's headers are in every request and replace the built-in ones."""
+    # docs/v1-behaviour.md §6.6
     headers = [("X-Token", "sécret: 1"), ("host", "other"), ("Accept", "text/plain")]
     with ScriptedServer(lambda request: http(200, b'{"model_name": "m"}')) as server:
         backend = open_backend(Endpoint("http", f"user:pw@{server.address}/pre/"), headers)

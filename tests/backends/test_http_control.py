@@ -45,7 +45,8 @@ def answering(answer: bytes) -> Iterator[HttpBackend]:
 
 
 def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> None:
-    """Servers do not decode names: each is in the URL in its once-quoted form (v2-mapping §8)."""
+    """Servers do not decode names: each is in the URL in its once-quoted form."""
+    # docs/v2-mapping.md §8
     calls = (
         lambda: backend.model_config(NAME, "1"),
         lambda: backend.statistics(NAME),
@@ -112,7 +113,8 @@ HTML = "Content-Type: text/html"
 
 @pytest.mark.parametrize("body", [b"<html>hi</html>", b"OK", b"true", b"[]", b'{"error": "no"}'])
 def test_commands_believe_no_foreign_answer(body: bytes) -> None:
-    """A command answered 200 with what no v2 server says has not been carried out (v1 §6.4)."""
+    """A command answered 200 with what no v2 server says has not been carried out."""
+    # docs/v1-behaviour.md §6.4
     with answering(http(200, body)) as backend:
         for command in COMMANDS:
             with pytest.raises(ForeignFault):
@@ -130,7 +132,8 @@ def test_commands_believe_triton_behind_anything(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"{}", b'""', b'{"models": []}', b"null"])
 def test_lists_are_lists(body: bytes) -> None:
-    """Triton's index and its regions are lists; an empty object is somebody else's (v1 §6.3)."""
+    """Triton's index and its regions are lists; an empty object is somebody else's."""
+    # docs/v1-behaviour.md §6.3
     with answering(http(200, body)) as backend:
         for ask in LISTS:
             with pytest.raises(ForeignFault):
@@ -141,7 +144,8 @@ def test_lists_are_lists(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"{}", b'{"model_stats": {}}'])
 def test_other_objects_are_foreign(body: bytes) -> None:
-    """A configuration without a name, and statistics without a list, are no Triton's (v1 §3.1)."""
+    """A configuration without a name, and statistics without a list, are no Triton's."""
+    # docs/v1-behaviour.md §3.1
     with answering(http(200, body)) as backend:
         for ask in (lambda: backend.model_config("m"), lambda: backend.statistics("m")):
             with pytest.raises(ForeignFault):

@@ -40,7 +40,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
     ],
 )
 def test_address(address: str, text: str) -> None:
-    """Bad addresses fail at the first use, with libcurl's texts (v1 §3.1)."""
+    """Bad addresses fail at the first use, with libcurl's texts (docs/v1-behaviour.md §3.1)."""
     backend = open_backend(Endpoint("http", address))
     for call in (backend.live, backend.server_metadata, lambda: backend.infer(CALL)):
         with pytest.raises(TransportFault) as caught:
@@ -66,7 +66,7 @@ def test_address(address: str, text: str) -> None:
     ],
 )
 def test_broken_answer(answer: Answer, text: str) -> None:
-    """What is no complete HTTP answer is worded as libcurl does (v1 §3.1, Appendix A)."""
+    """What is no complete HTTP answer is worded as libcurl does (docs/v1-behaviour.md §3.1, §A)."""
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
         for call in (backend.live, lambda: backend.infer(CALL)):
@@ -97,7 +97,8 @@ def test_broken_answer(answer: Answer, text: str) -> None:
     ],
 )
 def test_foreign_answer(answer: bytes) -> None:
-    """An answer that no v2 server gives is a ForeignFault, from every call (v1 §4.7)."""
+    """An answer that no v2 server gives is a ForeignFault, from every call."""
+    # docs/v1-behaviour.md §4.7
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
         calls = (
@@ -113,7 +114,7 @@ def test_foreign_answer(answer: bytes) -> None:
 
 @pytest.mark.parametrize(("status", "healthy"), [(200, True), (400, False), (404, False)])
 def test_any_answer_counts_for_health(status: int, healthy: bool) -> None:
-    """Health is True iff the status is 200, whoever answers (v1 §6.1)."""
+    """Health is True iff the status is 200, whoever answers (docs/v1-behaviour.md §6.1)."""
     with ScriptedServer(lambda request: http(status, b"<html>")) as server:
         backend = open_backend(Endpoint("http", server.address))
         assert backend.live() is healthy
@@ -122,7 +123,7 @@ def test_any_answer_counts_for_health(status: int, healthy: bool) -> None:
 
 
 def test_truncated_tensor() -> None:
-    """A tensor that is longer than the body is no v2 answer (v1 §4.7)."""
+    """A tensor that is longer than the body is no v2 answer (docs/v1-behaviour.md §4.7)."""
     output = {"name": "o", "datatype": "INT8", "shape": [9], "parameters": {"binary_data_size": 9}}
     header = json.dumps({"model_name": "m", "outputs": [output]}).encode()
     answer = http(200, header + b"12345678", f"Inference-Header-Content-Length: {len(header)}")
@@ -135,7 +136,8 @@ def test_truncated_tensor() -> None:
 
 @pytest.mark.parametrize(("status", "code"), sorted(CODES.items()) + [(418, "UNKNOWN")])
 def test_refusal(status: int, code: str) -> None:
-    """Status and text of a refusal; ids leave the text wherever they stand (v1 Appendix E.10)."""
+    """Status and text of a refusal; ids leave the text wherever they stand."""
+    # docs/v1-behaviour.md §E.10
     text = "[request id: 5] in ensemble 'e', [request id: <id_unknown>] no"
     fault = refusal(status, json.dumps({"error": text}).encode())
     assert isinstance(fault, ServerFault)

@@ -96,7 +96,8 @@ def test_get_is_repeated_on_a_kept_connection(failure: Answer) -> None:
 
 @pytest.mark.parametrize("failure", [CLOSE, RESET])
 def test_get_is_not_repeated_on_a_fresh_connection(failure: Answer) -> None:
-    """The same on a fresh connection is the server's answer: it fails (v1 §3.1)."""
+    """The same on a fresh connection is the server's answer: it fails."""
+    # docs/v1-behaviour.md §3.1
     with failing_on(1, failure) as server:
         backend = backend_on(server)
         with pytest.raises(TransportFault):
@@ -129,7 +130,7 @@ def test_idle_connection_closed_by_the_server(server: ScriptedServer) -> None:
 
 
 def test_server_restart(server: ScriptedServer) -> None:
-    """After a restart the first inference works at once (v1 Appendix E.7)."""
+    """After a restart the first inference works at once (docs/v1-behaviour.md §E.7)."""
     backend = backend_on(server)
     backend.infer(CALL)
     server.stop()

@@ -85,6 +85,8 @@ def test_compressed_answer() -> None:
     ids=lambda answer: repr(answer[:60]),
 )
 def test_sizes_that_cannot_be(answer: bytes) -> None:
-    """RFC 9112 §6.3, §7.1: a size that is no number, or none of this world, ends the exchange."""
+    """RFC 9112 docs/v1-behaviour.md §6.3, §7.1: a size that is no number, or none of this world,
+    ends the exchange.
+    """
     with pytest.raises(TransportFault, match="Failure when receiving data from the peer"):
         read_reply(io.BytesIO(answer))

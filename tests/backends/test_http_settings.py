@@ -123,7 +123,8 @@ def test_compressed_response() -> None:
 
 
 def test_proxy_is_told_the_whole_url(server: ScriptedServer) -> None:
-    """§10.1: without TLS a proxy gets the whole url and the name of the server."""
+    """Without TLS a proxy gets the whole url and the name of the server."""
+    # docs/v1-behaviour.md §10.1
     settings = configure(proxy=f"http://u:p@{server.address}")
     backend = open_backend(Endpoint("http", "triton.test:8000/pre"), (), settings)
     assert backend.live()
@@ -138,7 +139,7 @@ def test_proxy_is_told_the_whole_url(server: ScriptedServer) -> None:
 
 
 def test_proxy_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """§10.1: http_proxy counts for unchanged scripts, as it did in v1."""
+    """http_proxy counts for unchanged scripts, as it did in v1 (docs/v1-behaviour.md §10.1)."""
     monkeypatch.setenv("http_proxy", f"http://{server.address}")
     backend = open_backend(Endpoint("http", "triton.test:8000"))
     assert backend.live()

@@ -54,7 +54,8 @@ CONFIGS = [
 
 @pytest.mark.parametrize("content", [*CONFIGS, DEEP], ids=lambda content: repr(content)[-40:])
 def test_http_configuration(content: Any, http_server: HttpAnswers, opened: Any) -> None:
-    """v1 §3.1, §6.2: a configuration that cannot be read is refused by whoever needs it."""
+    """A configuration that cannot be read is refused by whoever needs it."""
+    # docs/v1-behaviour.md §3.1, §6.2
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     http_server.replaced["config"] = (body, None)
     assert re.match(UNREADABLE, refused(lambda: opened(http_server.address, 0, "m")))
@@ -79,7 +80,8 @@ def test_http_configuration(content: Any, http_server: HttpAnswers, opened: Any)
     ],
 )
 def test_http_control(kind: str, content: Any, ask: Any, http_server: HttpAnswers) -> None:
-    """v1 §6: members of another kind than the protocol's are refused, not passed on."""
+    """Members of another kind than the protocol's are refused, not passed on."""
+    # docs/v1-behaviour.md §6
     http_server.replaced[kind] = (json.dumps(content).encode(), None)
     context = (ask or ServerStatusContext)(http_server.address, 0)
     call = {
@@ -90,7 +92,7 @@ def test_http_control(kind: str, content: Any, ask: Any, http_server: HttpAnswer
 
 
 def test_deep_json_everywhere(http_server: HttpAnswers) -> None:
-    """v1 §6: JSON that is nested too deep to be read is refused."""
+    """JSON that is nested too deep to be read is refused (docs/v1-behaviour.md §6)."""
     deep = (b"[" * 100_000, None)
     http_server.replaced = dict.fromkeys(("metadata", "index", "system", "infer"), deep)
     for call in (
@@ -121,7 +123,8 @@ def side(request: Any, http_server: HttpAnswers, grpc_server: GrpcAnswers) -> An
 
 
 def test_input_of_a_newer_type(side: Any, opened: Any) -> None:
-    """v1 §8.3: the context is made, the server has a status; a request is refused."""
+    """The context is made, the server has a status; a request is refused."""
+    # docs/v1-behaviour.md §8.3
     server, protocol = side
     server.replaced["config"] = newer_config(protocol, inputs=True)
     context = opened(server.address, protocol, "m")
@@ -137,7 +140,8 @@ def test_input_of_a_newer_type(side: Any, opened: Any) -> None:
 
 
 def test_output_of_a_newer_type(side: Any, opened: Any) -> None:
-    """v1 §4.1, §8.3: such an output is refused by the name that the reply gives it."""
+    """Such an output is refused by the name that the reply gives it."""
+    # docs/v1-behaviour.md §4.1, §8.3
     server, protocol = side
     server.replaced["config"] = newer_config(protocol, inputs=False)
     if protocol == 0:

@@ -1,4 +1,6 @@
-"""Replies that make no sense: each call says so, as an InferenceServerException (v1 §1.6)."""
+"""Replies that make no sense: each call says so, as an InferenceServerException
+(docs/v1-behaviour.md §1.6).
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,8 @@ REPLIES = [
 def test_http_reply(
     header: Any, infer: Any, http_server: HttpAnswers, opened: Any, quiet: None
 ) -> None:
-    """v1 §5: in every style the request ends with the error, and the next one is as ever."""
+    """In every style the request ends with the error, and the next one is as ever."""
+    # docs/v1-behaviour.md §5
     context = opened(http_server.address, 0, "m")
     in_json = "data" in str(header)
     http_server.replaced["infer"] = with_data(header, b"" if in_json else SCORES.tobytes())
@@ -94,7 +97,8 @@ def test_http_header_length(length: str, http_server: HttpAnswers, opened: Any) 
 @pytest.mark.parametrize("infer", [run, with_callback, with_id])
 @pytest.mark.parametrize("size", [0, 3, 4, 12])
 def test_grpc_reply(size: int, infer: Any, grpc_server: GrpcAnswers, opened: Any) -> None:
-    """v1 §4.1: data that do not fit are refused, also in a reply that is else like the last."""
+    """Data that do not fit are refused, also in a reply that is else like the last."""
+    # docs/v1-behaviour.md §4.1
     context = opened(grpc_server.address, 1, "m")
     context.run(INPUTS, {"OUT": RAW})
     made = v2.ModelInferResponse()
@@ -127,7 +131,8 @@ BAD_CLASSES = [
 def test_classes(
     data: bytes, model: str, grpc_server: GrpcAnswers, http_server: HttpAnswers, opened: Any
 ) -> None:
-    """v2-mapping §1: class strings that are none are refused, whatever they are asked for."""
+    """Class strings that are none are refused, whatever they are asked for."""
+    # docs/v2-mapping.md §1
     made = v2.ModelInferResponse()
     made.CopyFrom(GRPC_ANSWERS["classes"])
     made.raw_output_contents[0] = data
@@ -146,7 +151,7 @@ def test_classes(
 
 @pytest.mark.parametrize("index", [2, 999_999_999])
 def test_a_class_beyond_all(index: int, http_server: HttpAnswers, opened: Any) -> None:
-    """v2-mapping §1: a label of a class that the tensor does not have takes no memory."""
+    """A label of a class that the tensor does not have takes no memory (docs/v2-mapping.md §1)."""
     data = texts(b"1.000000:%d:far" % index, b"0.5:1:b")
     header = reply(classes=True)
     header["outputs"][0]["parameters"] = {"binary_data_size": len(data)}
@@ -157,7 +162,7 @@ def test_a_class_beyond_all(index: int, http_server: HttpAnswers, opened: Any) -
 
 
 def test_no_labels_at_all(http_server: HttpAnswers, opened: Any) -> None:
-    """v2-mapping §1: an answer without the output whose labels were asked for has none."""
+    """An answer without the output whose labels were asked for has none (docs/v2-mapping.md §1)."""
     http_server.replaced["classes"] = with_data({**reply(), "outputs": []}, b"")
     context = opened(http_server.address, 0, "m")
     found = context.run(INPUTS, {"LABELLED": (CLASS, 1)})["LABELLED"]
@@ -165,7 +170,8 @@ def test_no_labels_at_all(http_server: HttpAnswers, opened: Any) -> None:
 
 
 def test_stub(grpc_server: GrpcAnswers) -> None:
-    """v1 §9.2: a raw stub's call ends as gRPC's own do when an answer cannot be read."""
+    """A raw stub's call ends as gRPC's own do when an answer cannot be read."""
+    # docs/v1-behaviour.md §9.2
     made = v2.ModelInferResponse()
     made.CopyFrom(GRPC_ANSWERS["classes"])
     made.raw_output_contents[0] = texts(b"1")
@@ -187,7 +193,7 @@ def test_stub(grpc_server: GrpcAnswers) -> None:
 
 
 def test_nothing_is_owed_of_what_was_not_sent(http_server: HttpAnswers, opened: Any) -> None:
-    """v1 §5: a request that a plugin kept from being sent is not waited for."""
+    """A request that a plugin kept from being sent is not waited for (docs/v1-behaviour.md §5)."""
 
     def plugin(request: Any) -> None:
         if "Inference-Header-Content-Length" in request.headers:

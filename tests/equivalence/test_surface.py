@@ -1,4 +1,6 @@
-"""Names, signatures and messages against the genuine wheel's, by import (v1 §1, §2, §8.1)."""
+"""Names, signatures and messages against the genuine wheel's, by import
+(docs/v1-behaviour.md §1, §2, §8.1).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ OTHER_RELEASES = {
     "tensorrtserver.api.api_pb2": {"model__config__pb2"},
     "tensorrtserver.api.model_config_pb2": {"ModelQueuePolicy"},
 }
-#: What came with 1.12 and 1.13: message → fields, "message" for all of it (v1 §8.1).
+#: What came with 1.12 and 1.13: message → fields, "message" for all of it
+#: (docs/v1-behaviour.md §8.1).
 LATER_FIELDS = {
     "api.InferRequestHeader": {"priority", "timeout_microseconds"},
     "api.InferResponseHeader.Output": {"data_type"},

@@ -1,4 +1,6 @@
-"""NVIDIA's own retired client through the gateway, on both protocols (v1 §3 to §6)."""
+"""NVIDIA's own retired client through the gateway, on both protocols
+(docs/v1-behaviour.md §3 to §6).
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ from programs import PROGRAMS, Program  # noqa: E402  (the line above makes it i
 TOUR = Path(__file__).with_name("genuine_tour.py")
 SUM = [list(range(1, 17)), list(range(-1, 15))]
 
-#: The genuine client cannot run these: it sends bytes in object arrays as their repr (v1 §3.6),
-#: and release 1.11 no longer has the asynchronous API of 1.7 (v1 §2.2).
+#: The genuine client cannot run these: it sends bytes in object arrays as their repr
+#: (docs/v1-behaviour.md §3.6), and release 1.11 no longer has the asynchronous API of 1.7
+#: (docs/v1-behaviour.md §2.2).
 _WORKS_ONLY_HERE = {"string_client.py", "request_id_client.py"}
 DEMO = [
     pytest.param(program, protocol, id=f"{program.script}{'_'.join(program.options)}-{protocol}")
@@ -44,7 +47,8 @@ def seen(request: pytest.FixtureRequest, oracle: OracleEnvironment) -> Any:
     found = json.loads(done.stdout.splitlines()[-1])
     found["protocol"] = protocol
     found["server"] = "inference:0" if fixture == "gateway" else "triton"
-    # v1's HTTP client prints bodies of health and model control: they are empty (v1 §6.1)
+    # v1's HTTP client prints bodies of health and model control: they are empty
+    # (docs/v1-behaviour.md §6.1)
     assert done.stdout.strip().count("\n") == 0
     return found
 
@@ -55,7 +59,7 @@ def values(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_inference(seen: Any) -> None:
-    """Results, their order, batches and the getters (v1 §4)."""
+    """Results, their order, batches and the getters (docs/v1-behaviour.md §4)."""
     found = seen["inference"]
     assert found["one"]["OUTPUT0"][0][:2] == ["int32", [16]]
     assert values(found["one"]) == {"OUTPUT0": [SUM[0]], "OUTPUT1": [SUM[1]]}
@@ -77,13 +81,14 @@ def test_classes(seen: Any) -> None:
 
 
 def test_strings(seen: Any) -> None:
-    """String tensors, also one of no elements (v1 §3.6)."""
+    """String tensors, also one of no elements (docs/v1-behaviour.md §3.6)."""
     assert values(seen["strings"])["OUTPUT0"] == [[str(n) for n in range(1, 17)]]
     assert seen["zero_size"] == {"OUTPUT0": [["object", [0], []]]}
 
 
 def test_callbacks_and_streams(seen: Any) -> None:
-    """Asynchronous requests, over a stream as well; a refusal leaves the stream usable (v1 §5)."""
+    """Asynchronous requests, over a stream as well; a refusal leaves the stream usable."""
+    # docs/v1-behaviour.md §5
     streams = 2 if seen["protocol"] == "grpc" else 1
     assert seen["callbacks"] == [list(range(1, 9))] * streams
     good, bad, after = seen["refused_in_stream"]
@@ -109,14 +114,14 @@ REFUSALS = {
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusals(seen: Any, name: str) -> None:
-    """v1's texts, the server's id and a positive request id (v1 §1.6, §3.4)."""
+    """v1's texts, the server's id and a positive request id (docs/v1-behaviour.md §1.6, §3.4)."""
     refusal = seen["refusals"][name]
     assert (refusal["message"], refusal["server"]) == (REFUSALS[name], seen["server"])
     assert refusal["id"] > 0
 
 
 def test_status_and_control(seen: Any) -> None:
-    """Health, status, index, load and unload (v1 §6)."""
+    """Health, status, index, load and unload (docs/v1-behaviour.md §6)."""
     assert seen["health"] == [True, True, 0]
     status = seen["status"]
     assert (status["id"], status["ready_state"], status["one"]) == (seen["server"], 2, ["simple"])
@@ -129,7 +134,7 @@ def test_status_and_control(seen: Any) -> None:
 
 
 def test_shared_memory(seen: Any) -> None:
-    """Regions for inputs and outputs, and the list of them (v1 §6.5, §9.2)."""
+    """Regions for inputs and outputs, and the list of them (docs/v1-behaviour.md §6.5, §9.2)."""
     found = seen["shared_memory"]
     assert found["regions"] == [[f"tour_{n}", f"/tour_{n}", 64] for n in ("in0", "in1", "out0")]
     assert values(found["result"]) == {"OUTPUT0": [SUM[0]], "OUTPUT1": [SUM[1]]}

@@ -1,4 +1,4 @@
-"""v1's gRPC service through the gateway (v1 §9.2)."""
+"""v1's gRPC service through the gateway (docs/v1-behaviour.md §9.2)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def failing(number: int, value: float) -> pb.InferRequest:
 
 
 def test_infer(gateway: Gateway) -> None:
-    """One raw_output per output, the id echoed, success in request_status (v1 §9.2)."""
+    """One raw_output per output, the id echoed, success in request_status."""
+    # docs/v1-behaviour.md §9.2
     response = gateway.call("Infer", simple(5))
     assert (code_of(response.request_status), response.request_status.msg) == ("SUCCESS", "")
     assert response.request_status.server_id == "inference:0"
@@ -50,7 +51,8 @@ def test_infer(gateway: Gateway) -> None:
 
 
 def test_refusal(gateway: Gateway) -> None:
-    """gRPC status OK, the error in request_status, of the header only the id (v1 §9.2)."""
+    """gRPC status OK, the error in request_status, of the header only the id."""
+    # docs/v1-behaviour.md §9.2
     request = simple(9)
     request.model_name = "nope"
     response = gateway.call("Infer", request)
@@ -61,7 +63,8 @@ def test_refusal(gateway: Gateway) -> None:
 
 
 def test_stream_keeps_order(gateway: Gateway) -> None:
-    """Responses in request order, refusals among them, then the stream ends (v1 §9.2)."""
+    """Responses in request order, refusals among them, then the stream ends."""
+    # docs/v1-behaviour.md §9.2
     requests = [simple(1), failing(2, 7), failing(3, 0), simple(4)]
     responses = list(gateway.stream(requests))
     assert [response.meta_data.id for response in responses] == [1, 2, 3, 4]
@@ -73,7 +76,7 @@ def test_stream_keeps_order(gateway: Gateway) -> None:
 
 
 def test_stream_is_interactive(gateway: Gateway) -> None:
-    """Each response comes before the next request is sent (v1 §5)."""
+    """Each response comes before the next request is sent (docs/v1-behaviour.md §5)."""
     asked: queue.Queue[Any] = queue.Queue()
     responses = gateway.stream(iter(asked.get, None))
     for number in (1, 2, 3):
@@ -85,7 +88,7 @@ def test_stream_is_interactive(gateway: Gateway) -> None:
 
 
 def test_status_and_server_id(gateway: Gateway) -> None:
-    """Status of one model; the given id everywhere (v1 §6.2)."""
+    """Status of one model; the given id everywhere (docs/v1-behaviour.md §6.2)."""
     response = gateway.call("Status", pb.StatusRequest(model_name="simple"))
     assert list(response.server_status.model_status) == ["simple"]
     assert response.server_status.id == response.request_status.server_id == "inference:0"
@@ -98,7 +101,7 @@ def test_status_and_server_id(gateway: Gateway) -> None:
 
 @pytest.mark.parametrize("mode", ["live", "ready"])
 def test_health(gateway: Gateway, mode: str) -> None:
-    """Health{mode} (v1 §6.1)."""
+    """Health{mode} (docs/v1-behaviour.md §6.1)."""
     response = gateway.call("Health", pb.HealthRequest(mode=mode))
     assert response.health and code_of(response.request_status) == "SUCCESS"
 
@@ -111,13 +114,14 @@ def test_health(gateway: Gateway, mode: str) -> None:
     ],
 )
 def test_odd_requests(gateway: Gateway, rpc: str, request_: Any, message: str) -> None:
-    """What asks for nothing known is UNKNOWN (v1 §9.2)."""
+    """What asks for nothing known is UNKNOWN (docs/v1-behaviour.md §9.2)."""
     found = gateway.call(rpc, request_).request_status
     assert (code_of(found), found.msg) == ("UNKNOWN", message)
 
 
 def test_control_and_repository(gateway: Gateway) -> None:
-    """Load, unload and the index (v1 §6.3, §6.4); Profile of 1.6 is answered as well."""
+    """Load, unload and the index; Profile of 1.6 is answered as well."""
+    # docs/v1-behaviour.md §6.3, §6.4
     for kind in (pb.ModelControlRequest.LOAD, pb.ModelControlRequest.UNLOAD):
         request = pb.ModelControlRequest(model_name="spare", type=kind)
         assert code_of(gateway.call("ModelControl", request).request_status) == "SUCCESS"
@@ -129,7 +133,7 @@ def test_control_and_repository(gateway: Gateway) -> None:
 
 
 def test_ids_are_shared_by_both_protocols(gateway: Gateway) -> None:
-    """One counter for HTTP and gRPC (v1 §4.5)."""
+    """One counter for HTTP and gRPC (docs/v1-behaviour.md §4.5)."""
     first = gateway.get("/api/health/live").status.request_id
     second = gateway.call("Health", pb.HealthRequest(mode="live")).request_status.request_id
     assert second > first

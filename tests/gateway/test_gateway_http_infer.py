@@ -1,4 +1,4 @@
-"""``POST /api/infer`` through the gateway (v1 §3.4, §9.1, Appendix D)."""
+"""``POST /api/infer`` through the gateway (docs/v1-behaviour.md §3.4, §9.1, §D)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def header_of(answer: Answer) -> api_pb2.InferResponseHeader:
 
 
 def test_tensors_then_header(through: Gateway) -> None:
-    """Appendix D: raw outputs in request order, then the serialised header again."""
+    """Raw outputs in request order, then the serialised header again (docs/v1-behaviour.md §D)."""
     answer = through.infer("simple?format=binary", BOTH, BODY)
     assert (answer.code, code_of(answer.status)) == (200, "SUCCESS")
     assert answer.headers["Content-Type"] == "application/octet-stream"
@@ -49,7 +49,7 @@ def test_tensors_then_header(through: Gateway) -> None:
 
 
 def test_text_header(through: Gateway) -> None:
-    """Without format=binary the header behind the tensors is text (v1 §9.1)."""
+    """Without format=binary the header behind the tensors is text (docs/v1-behaviour.md §9.1)."""
     answer = through.infer("simple", BOTH, BODY)
     header = text_format.Parse(answer.body[128:].decode(), api_pb2.InferResponseHeader())
     assert header == header_of(answer)
@@ -63,7 +63,8 @@ def test_no_new_fields_in_text(gateway: Gateway) -> None:
 
 
 def test_order_batch_and_id(through: Gateway) -> None:
-    """Outputs come in the order asked for, a batch back to back; the id is echoed (v1 §4.5)."""
+    """Outputs come in the order asked for, a batch back to back; the id is echoed."""
+    # docs/v1-behaviour.md §4.5
     header = f'id: 7 batch_size: 2 {INPUTS}output {{ name: "OUTPUT1" }}'
     answer = through.infer("simple/1?format=binary", header, A.tobytes() * 2 + B.tobytes() * 2)
     assert answer.body[:128] == (A - B).tobytes() * 2
@@ -71,7 +72,8 @@ def test_order_batch_and_id(through: Gateway) -> None:
 
 
 def test_classes_have_no_bytes(gateway: Gateway) -> None:
-    """A CLASS output is in the header, and contributes nothing to the body (v1 §9.1)."""
+    """A CLASS output is in the header, and contributes nothing to the body."""
+    # docs/v1-behaviour.md §9.1
     header = 'batch_size: 1 input { name: "INPUT" dims: 10 } '
     header += 'output { name: "OUTPUT" cls { count: 2 } }'
     scores = np.arange(10, dtype=np.float32).tobytes()
@@ -92,7 +94,7 @@ def test_long_header_leaves_classes_out(gateway: Gateway) -> None:
 
 
 def test_strings(through: Gateway) -> None:
-    """A string input has the size that batch_byte_size tells (Appendix D)."""
+    """A string input has the size that batch_byte_size tells (docs/v1-behaviour.md §D)."""
     data = b"".join(struct.pack("<I", len(text)) + text for text in (b"a", b"bc", b""))
     header = f'batch_size: 1 input {{ name: "INPUT0" dims: 3 batch_byte_size: {len(data)} }} '
     answer = through.infer("identity_string", header + 'output { name: "OUTPUT0" }', data)
@@ -108,7 +110,8 @@ def test_large_tensors(through: Gateway) -> None:
 
 
 def test_chunked_body_and_keep_alive(gateway: Gateway) -> None:
-    """A body in chunks, twice on one connection, which v1's contexts keep (v1 §9.1)."""
+    """A body in chunks, twice on one connection, which v1's contexts keep."""
+    # docs/v1-behaviour.md §9.1
     connection = HTTPConnection(gateway.http, timeout=60)
 
     def chunks() -> Iterator[bytes]:
@@ -140,7 +143,8 @@ def test_expect_continue(gateway: Gateway) -> None:
 
 
 def test_header_is_missing_or_garbled(gateway: Gateway) -> None:
-    """No NV-InferRequest: 1.15's text; an unreadable one: neither text nor NV-Status (v1 §9.1)."""
+    """No NV-InferRequest: 1.15's text; an unreadable one: neither text nor NV-Status."""
+    # docs/v1-behaviour.md §9.1
     missing = gateway.post("/api/infer/simple", BODY)
     text = b"The request header should contain 'NV-InferRequest'"
     assert (missing.code, missing.status, missing.body) == (400, None, text)
@@ -199,7 +203,8 @@ def test_header_is_missing_or_garbled(gateway: Gateway) -> None:
 def test_refusals(
     gateway: Gateway, path: str, header: str, body: bytes, code: str, message: str
 ) -> None:
-    """§3.4: 400, v1's code and text, an empty body, and a response header with the id alone."""
+    """400, v1's code and text, an empty body, and a response header with the id alone."""
+    # docs/v1-behaviour.md §3.4
     answer = gateway.infer(path, f"id: 3 {header}", body)
     assert (answer.code, answer.body) == (400, b"")
     assert (code_of(answer.status), answer.status.msg) == (code, message)

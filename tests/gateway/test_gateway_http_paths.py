@@ -1,4 +1,4 @@
-"""v1's HTTP endpoints, methods and statuses through the gateway (v1 §9.1)."""
+"""v1's HTTP endpoints, methods and statuses through the gateway (docs/v1-behaviour.md §9.1)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytest_plugins = ["gateway_fixtures"]
     ],
 )
 def test_bad_path(gateway: Gateway, method: str, path: str) -> None:
-    """A path that is no endpoint: 400 without NV-Status (v1 §9.1)."""
+    """A path that is no endpoint: 400 without NV-Status (docs/v1-behaviour.md §9.1)."""
     answer = gateway.ask(method, path)
     assert (answer.code, answer.status, answer.body) == (400, None, b"")
 
@@ -55,21 +55,23 @@ def test_bad_path(gateway: Gateway, method: str, path: str) -> None:
     ],
 )
 def test_wrong_method(gateway: Gateway, method: str, path: str) -> None:
-    """An endpoint asked with another method: 405 without NV-Status (v1 §9.1)."""
+    """An endpoint asked with another method: 405 without NV-Status (docs/v1-behaviour.md §9.1)."""
     answer = gateway.ask(method, path)
     assert (answer.code, answer.status, answer.body) == (405, None, b"")
 
 
 @pytest.mark.parametrize("mode", ["live", "ready"])
 def test_health(gateway: Gateway, mode: str) -> None:
-    """Health: 200 with NV-Status and an empty body, which clients would print (v1 §6.1)."""
+    """Health: 200 with NV-Status and an empty body, which clients would print."""
+    # docs/v1-behaviour.md §6.1
     answer = gateway.get(f"/api/health/{mode}")
     assert (answer.code, answer.body) == (200, b"")
     assert (code_of(answer.status), answer.status.server_id) == ("SUCCESS", "inference:0")
 
 
 def test_status_formats(gateway: Gateway) -> None:
-    """Status of one model as protobuf, text and JSON with the fields' own names (v1 §9.1)."""
+    """Status of one model as protobuf, text and JSON with the fields' own names."""
+    # docs/v1-behaviour.md §9.1
     binary = gateway.get("/api/status/simple?format=binary")
     status = server_status_pb2.ServerStatus.FromString(binary.body)
     assert binary.headers["Content-Type"] == "application/octet-stream"
@@ -86,7 +88,8 @@ def test_status_formats(gateway: Gateway) -> None:
 
 
 def test_accept_header_is_exact(gateway: Gateway) -> None:
-    """Accept asks for JSON only where it says just that, and no format is given (v1 §9.1)."""
+    """Accept asks for JSON only where it says just that, and no format is given."""
+    # docs/v1-behaviour.md §9.1
     wide = gateway.get("/api/status/simple", Accept="application/json, */*")
     given = gateway.get("/api/status/simple?format=text", Accept="application/json")
     assert wide.body.startswith(b"id:") and given.body.startswith(b"id:")
@@ -94,13 +97,13 @@ def test_accept_header_is_exact(gateway: Gateway) -> None:
 
 @pytest.mark.parametrize("path", ["/api/status", "/api/status/"])
 def test_status_of_all_models(gateway: Gateway, path: str) -> None:
-    """Without a name, every tracked model is told (v1 §6.2)."""
+    """Without a name, every tracked model is told (docs/v1-behaviour.md §6.2)."""
     status = server_status_pb2.ServerStatus.FromString(gateway.get(f"{path}?format=binary").body)
     assert {"simple", "classify"} <= set(status.model_status)
 
 
 def test_unknown_model(gateway: Gateway) -> None:
-    """Appendix D: 400, INVALID_ARG, v1's text, and no body."""
+    """Status: 400, INVALID_ARG, v1's text, and no body (docs/v1-behaviour.md §D)."""
     answer = gateway.get("/api/status/nope?format=binary")
     assert (answer.code, answer.body) == (400, b"")
     assert code_of(answer.status) == "INVALID_ARG"
@@ -108,20 +111,21 @@ def test_unknown_model(gateway: Gateway) -> None:
 
 
 def test_names_are_not_decoded(gateway: Gateway) -> None:
-    """v1's clients paste names raw, and the server takes them as they come (v1 §9.1)."""
+    """v1's clients paste names raw, and the server takes them as they come."""
+    # docs/v1-behaviour.md §9.1
     answer = gateway.get("/api/status/sim%70le")
     assert answer.status.msg == "no status available for unknown model 'sim%70le'"
 
 
 def test_request_ids_grow(gateway: Gateway) -> None:
-    """Every call takes the next request id, whichever kind it is (v1 §4.5)."""
+    """Every call takes the next request id, whichever kind it is (docs/v1-behaviour.md §4.5)."""
     paths = ("/api/health/live", "/api/status/simple", "/api/health/ready", "/api/status/nope")
     ids = [gateway.get(path).status.request_id for path in paths]
     assert ids == sorted(set(ids)) and ids[0] > 0
 
 
 def test_repository_index(gateway: Gateway) -> None:
-    """GET /api/repository/index, as protobuf and as text (v1 §6.3)."""
+    """GET /api/repository/index, as protobuf and as text (docs/v1-behaviour.md §6.3)."""
     binary = gateway.get("/api/repository/index?format=binary")
     index = server_status_pb2.ModelRepositoryIndex.FromString(binary.body)
     names = [model.name for model in index.models]
@@ -130,7 +134,8 @@ def test_repository_index(gateway: Gateway) -> None:
 
 
 def test_model_control(gateway: Gateway) -> None:
-    """Load and unload answer with empty bodies; an unknown model fails as in v1 (v1 §6.4)."""
+    """Load and unload answer with empty bodies; an unknown model fails as in v1."""
+    # docs/v1-behaviour.md §6.4
     for action in ("load", "unload"):
         answer = gateway.post(f"/api/modelcontrol/{action}/spare")
         assert (answer.code, answer.body, code_of(answer.status)) == (200, b"", "SUCCESS")

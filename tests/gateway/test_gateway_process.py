@@ -32,7 +32,7 @@ def seconds(count: float) -> bytes:
 
 
 def test_ids_start_at_one(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """The first call to a gateway has request id 1 (v1 §4.5)."""
+    """The first call to a gateway has request id 1 (docs/v1-behaviour.md §4.5)."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
     ids = [gateway.get("/api/health/live").status.request_id for _ in range(3)]
     assert ids == [1, 2, 3]
@@ -225,7 +225,7 @@ def test_passwords_stay_here(start_gateway: StartGateway) -> None:
 def test_triton_dies_and_comes_back(start_triton: Any, start_gateway: StartGateway) -> None:
     """A stream outlives the server behind it: unanswered requests fail, later ones work.
 
-    v1's clients wait for ever for what a broken stream owes them (v1 §5).
+    v1's clients wait for ever for what a broken stream owes them (docs/v1-behaviour.md §5).
     """
     first = start_triton(models=["simple", "slow"])
     gateway = start_gateway("--triton-grpc", first.grpc)

@@ -1,4 +1,4 @@
-"""Shared-memory control through the gateway, on both protocols (v1 §6.5, §9)."""
+"""Shared-memory control through the gateway, on both protocols (docs/v1-behaviour.md §6.5, §9)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def regions_for_clients(response: pb.SharedMemoryControlResponse) -> list[str]:
 
 
 def test_over_http(gateway: Gateway, key: str) -> None:
-    """Register with the key's own slash, infer, list, unregister; bodies are empty (v1 §9.1)."""
+    """Register with the key's own slash, infer, list, unregister; bodies are empty."""
+    # docs/v1-behaviour.md §9.1
     path = f"{CONTROL}/register/all/{key}/0/192?format=binary"
     assert (gateway.post(path).code, gateway.post(path).code) == (200, 400)
     header = " ".join(
@@ -61,7 +62,8 @@ def test_over_http(gateway: Gateway, key: str) -> None:
 
 
 def test_over_grpc(gateway: Gateway, key: str) -> None:
-    """§9.2's trap: the list is where the .proto says, and where genuine clients look."""
+    """The trap of the status: the list is where the .proto says, and where genuine clients look."""
+    # docs/v1-behaviour.md §9.2
     request = pb.SharedMemoryControlRequest()
     request.register.name, request.register.byte_size = "all", 192
     request.register.system_shared_memory.shared_memory_key = key
@@ -79,7 +81,7 @@ def test_over_grpc(gateway: Gateway, key: str) -> None:
 
 
 def test_no_such_object(gateway: Gateway) -> None:
-    """A key without object is refused with NV-Status (v1 §6.5)."""
+    """A key without object is refused with NV-Status (docs/v1-behaviour.md §6.5)."""
     answer = gateway.post(f"{CONTROL}/register/r//gateway_no_such_key/0/64")
     assert answer.code == 400
     assert answer.status.msg.startswith("Unable to open shared memory region")
@@ -94,7 +96,8 @@ def test_cuda_register(gateway: Gateway) -> None:
 
 
 def test_odd_requests(gateway: Gateway) -> None:
-    """Requests that ask for nothing known: UNKNOWN; a region without kind is refused (v1 §9.2)."""
+    """Requests that ask for nothing known: UNKNOWN; a region without kind is refused."""
+    # docs/v1-behaviour.md §9.2
     empty = gateway.call("SharedMemoryControl", pb.SharedMemoryControlRequest()).request_status
     assert (code_of(empty), empty.msg) == ("UNKNOWN", "unknown sharedmemorycontrol request type")
     request = pb.SharedMemoryControlRequest()

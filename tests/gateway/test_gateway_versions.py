@@ -34,7 +34,8 @@ def statuses(gateway: Gateway) -> dict[str, Any]:
 
 
 def test_reason_is_set(gateway: Gateway) -> None:
-    """§6.2 ready_state_reason: set in every form, though there is no reason."""
+    """ready_state_reason: set in every form, though there is no reason."""
+    # docs/v1-behaviour.md §6.2
     for form, versions in statuses(gateway).items():
         assert versions[1].HasField("ready_state_reason"), form
         assert versions[1].ready_state_reason.message == ""

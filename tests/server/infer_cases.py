@@ -46,7 +46,8 @@ def number(results: Any, output: str = "OUTPUT0") -> float:
 
 @contextmanager
 def client_error(message: str) -> Iterator[None]:
-    """The block raises a client error with exactly this message (v1 §0.1, §1.6)."""
+    """The block raises a client error with exactly this message."""
+    # docs/v1-behaviour.md §0.1, §1.6
     with pytest.raises(InferenceServerException) as caught:
         yield
     assert str(caught.value) == f"[ 0] {message}"
@@ -56,7 +57,8 @@ def client_error(message: str) -> Iterator[None]:
 
 @contextmanager
 def server_error(beginning: str) -> Iterator[None]:
-    """The block raises an error of the session's server whose message begins so (v1 §1.6)."""
+    """The block raises an error of the session's server whose message begins so."""
+    # docs/v1-behaviour.md §1.6
     with pytest.raises(InferenceServerException) as caught:
         yield
     message = caught.value.message()

@@ -1,4 +1,5 @@
-"""What the contexts that do no inference have in common (v1 §6)."""
+"""What the contexts that do no inference have in common (docs/v1-behaviour.md §6, §2.3, §3.1, §6.3,
+§6.4, §6.6, §E.11)."""
 
 from __future__ import annotations
 
@@ -47,14 +48,14 @@ def unused_port() -> int:
 
 
 def test_construction_sends_nothing(context_class: Any, protocol: int) -> None:
-    """§6 constructor: no network, last request id 0, ``_ctx`` set."""
+    """Constructor: no network, last request id 0, ``_ctx`` set (docs/v1-behaviour.md §6)."""
     context = context_class("127.0.0.1:1", protocol)
     assert context.get_last_request_id() == 0
     assert context._ctx is not None
 
 
 def test_last_request_id(context_class: Any, url: str, protocol: int) -> None:
-    """§6 table, last id on success: a positive number for status and index, 0 for the others."""
+    """Last id on success: a positive number for status and index, 0 for the others."""
     with context_class(url, protocol) as context:
         CALLS[context_class](context)
         assert (context.get_last_request_id() > 0) is (context_class in NUMBERED)
@@ -62,7 +63,7 @@ def test_last_request_id(context_class: Any, url: str, protocol: int) -> None:
 
 
 def test_server_down(context_class: Any, protocol: int) -> None:
-    """§6, §3.1 server down: a client error in libcurl's or gRPC's words, and no last id."""
+    """Server down: a client error in libcurl's or gRPC's words, and no last id."""
     texts = {
         0: "HTTP client failed: Couldn't connect to server",
         1: "GRPC client failed: 14: Connect Failed",
@@ -77,7 +78,7 @@ def test_server_down(context_class: Any, protocol: int) -> None:
 
 
 def test_closed(context_class: Any, url: str, protocol: int) -> None:
-    """§6 use after close: ``<ClassName> is closed``, also the second time; last id None."""
+    """Use after close: ``<ClassName> is closed``, also the second time; last id None."""
     context = context_class(url, protocol)
     CALLS[context_class](context)
     assert context.close() is None
@@ -91,7 +92,7 @@ def test_closed(context_class: Any, url: str, protocol: int) -> None:
 
 
 def test_close_keeps_the_last_id(url: str, protocol: int) -> None:
-    """§6 close: the last request id can still be read."""
+    """close: the last request id can still be read (docs/v1-behaviour.md §6)."""
     context = ServerStatusContext(url, protocol)
     context.get_server_status()
     last = context.get_last_request_id()
@@ -100,7 +101,7 @@ def test_close_keeps_the_last_id(url: str, protocol: int) -> None:
 
 
 def test_with(context_class: Any, url: str, protocol: int) -> None:
-    """§6 with: gives the context itself, closes it on exit, lets exceptions pass."""
+    """with: gives the context itself, closes it on exit, lets exceptions pass."""
     context = context_class(url, protocol)
     with pytest.raises(KeyError, match="mine"), context as entered:
         assert entered is context
@@ -110,7 +111,7 @@ def test_with(context_class: Any, url: str, protocol: int) -> None:
 
 
 def test_deletion_closes(context_class: Any, url: str, protocol: int) -> None:
-    """§6 __del__: closes, through the user's own ``close`` in a subclass."""
+    """__del__: closes, through the user's own ``close`` in a subclass (docs/v1-behaviour.md §6)."""
     closed: list[str] = []
 
     class Mine(context_class):  # type: ignore[misc]
@@ -128,7 +129,7 @@ def test_deletion_closes(context_class: Any, url: str, protocol: int) -> None:
 
 
 def test_failed_construction_is_quiet(context_class: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """§6 __del__: a constructor that failed leaves nothing to complain about."""
+    """__del__: a constructor that failed leaves nothing to complain about."""
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
     with pytest.raises(TypeError):
@@ -140,7 +141,7 @@ def test_failed_construction_is_quiet(context_class: Any, monkeypatch: pytest.Mo
 
 
 def test_subclass_keeps_the_text(url: str, protocol: int) -> None:
-    """§6: the closed text names v1's class, whatever a subclass is called."""
+    """The closed text names v1's class, whatever a subclass is called (docs/v1-behaviour.md §6)."""
 
     class Mine(ServerHealthContext):
         pass
@@ -169,7 +170,7 @@ def test_subclass_keeps_the_text(url: str, protocol: int) -> None:
     ],
 )
 def test_signatures(target: Any, signature: str) -> None:
-    """§2.1: names, order and defaults as in 1.15."""
+    """Names, order and defaults as in 1.15 (docs/v1-behaviour.md §2.1)."""
     bare = inspect.signature(target)
     parameters = [p.replace(annotation=inspect.Parameter.empty) for p in bare.parameters.values()]
     shown = bare.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
@@ -177,14 +178,14 @@ def test_signatures(target: Any, signature: str) -> None:
 
 
 def test_shown_module(context_class: Any) -> None:
-    """§1.2: everything shows ``tensorrtserver.api`` as its module."""
+    """Everything shows ``tensorrtserver.api`` as its module (docs/v1-behaviour.md §1.2)."""
     assert context_class.__module__ == "tensorrtserver.api"
     assert all(method.__doc__ for method in (context_class, context_class.close))
 
 
 @pytest.mark.parametrize("form", ["{0}", "http://{0}", "{0}/", "grpc://{0}", "bytes"])
 def test_url_forms(context_class: Any, url: str, protocol: int, form: str) -> None:
-    """§3.1 url: str or bytes, a scheme of either protocol and a trailing slash accepted."""
+    """url: str or bytes, a scheme of either protocol and a trailing slash accepted."""
     given = url.encode() if form == "bytes" else form.format(url)
     with context_class(given, protocol) as context:
         CALLS[context_class](context)
@@ -192,14 +193,14 @@ def test_url_forms(context_class: Any, url: str, protocol: int, form: str) -> No
 
 @pytest.mark.parametrize("convert", [int, float, str, ProtocolType, bool])
 def test_protocol_forms(triton: Any, convert: Any, protocol: int) -> None:
-    """§1.5 protocol: anything that int() reads."""
+    """Protocol: anything that int() reads (docs/v1-behaviour.md §1.5)."""
     given = str(protocol) if convert is str else convert(protocol)
     with ServerHealthContext(triton.url(protocol), given) as context:
         assert context.is_live() is True
 
 
 def test_request_ids_increase(triton: Any) -> None:
-    """E.11: ids of consecutive calls differ by one, over all contexts and both protocols."""
+    """Ids of consecutive calls differ by one, over all contexts and both protocols."""
     contexts = [ServerStatusContext(triton.url(p), p) for p in (0, 1, 0)]
     ids = []
     for context in contexts * 2:
@@ -210,14 +211,14 @@ def test_request_ids_increase(triton: Any) -> None:
 
 
 def test_http_to_a_grpc_port(triton: Any) -> None:
-    """§3.1: an answer that is no HTTP is a client error, not a wrong result."""
+    """An answer that is no HTTP is a client error, not a wrong result."""
     expected = pytest.raises(InferenceServerException, match=r"^\[ 0\] HTTP client failed: ")
     with ServerStatusContext(triton.grpc, 0) as context, expected:
         context.get_server_status()
 
 
 def test_grpc_to_an_http_port(triton: Any) -> None:
-    """§3.1 gRPC to an HTTP port."""
+    """gRPC to an HTTP port (docs/v1-behaviour.md §3.1)."""
     refused = pytest.raises(InferenceServerException)
     with ServerStatusContext(triton.http, 1) as context, refused as caught:
         context.get_server_status()
@@ -235,7 +236,7 @@ def test_grpc_to_an_http_port(triton: Any) -> None:
 )
 @pytest.mark.parametrize("status", [404, 500])
 def test_foreign_server(target: Any, text: str, status: int) -> None:
-    """§6.3, §6.4, §3.1 HTTP answer without a status: v1's text for each kind of request."""
+    """HTTP answer without a status: v1's text for each kind of request."""
     with foreign_server(status) as foreign, target(foreign.url, 0) as context:
         with pytest.raises(InferenceServerException) as caught:
             CALLS[target](context)
@@ -246,14 +247,14 @@ def test_foreign_server(target: Any, text: str, status: int) -> None:
 @pytest.mark.parametrize("target", [ServerStatusContext, ModelRepositoryContext])
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[5]", b"null"])
 def test_foreign_content(target: Any, body: bytes) -> None:
-    """§3.1: an answer of status 200 that is no inference server's is not taken for one."""
+    """An answer of status 200 that is no inference server's is not taken for one."""
     refused = pytest.raises(InferenceServerException, match="status request did not return status")
     with foreign_server(200, body) as foreign, target(foreign.url, 0) as context, refused:
         CALLS[target](context)
 
 
 def test_headers_are_sent(context_class: Any) -> None:
-    """§6.6: sent with every request, sorted, the last of a name, str and bytes alike."""
+    """Sent with every request, sorted, the last of a name, str and bytes alike."""
     given = ["X-B:2", b"X-A: with:colon", "X-C:", "X-B:3"]
     with foreign_server(404) as foreign:
         context = context_class(foreign.url, 0, http_headers=given)
@@ -268,13 +269,13 @@ def test_headers_are_sent(context_class: Any) -> None:
 
 @pytest.mark.parametrize("nothing", [None, [], (), ""])
 def test_no_headers(context_class: Any, url: str, protocol: int, nothing: Any) -> None:
-    """§2.3: None, [], () and "" are no headers, as keyword and as last positional."""
+    """None, [], () and "" are no headers, as keyword and as last positional."""
     with context_class(url, protocol, http_headers=nothing) as context:
         CALLS[context_class](context)
 
 
 def test_bad_headers(context_class: Any, url: str) -> None:
-    """§6.6: an entry without a colon is refused over HTTP, and ignored over gRPC."""
+    """An entry without a colon is refused over HTTP, and ignored over gRPC."""
     with pytest.raises(InferenceServerException, match="has no colon"):
         context_class(url, 0, http_headers=["X-A"])
     context_class(url, 1, http_headers=["X-A"])

@@ -1,4 +1,4 @@
-"""ModelControlContext (v1 §6.4)."""
+"""ModelControlContext (docs/v1-behaviour.md §6.4)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def test_load_and_unload(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """§6.4: load returns when the model is ready, unload when it takes no more requests."""
+    """load returns when the model is ready, unload when it takes no more requests."""
+    # docs/v1-behaviour.md §6.4
     assert control.load("spare") is None
     assert control.get_last_request_id() == 0
     assert states(server, protocol, "spare") == {1: server_status_pb2.MODEL_READY}
@@ -68,7 +69,7 @@ def test_load_and_unload(server: Any, control: ModelControlContext, protocol: in
 
 
 def test_load_again(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """§6.4: loading a loaded, unmodified model succeeds without a reload."""
+    """Loading a loaded, unmodified model succeeds without a reload (docs/v1-behaviour.md §6.4)."""
     control.load("slow")  # starting it changed its folder: __pycache__, a reload
     before = count(server, protocol)
     infer(server, protocol, 0.0)
@@ -91,13 +92,14 @@ def infer(server: Any, protocol: int, seconds: float) -> None:
 
 
 def test_load_bytes(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """§3.1: model names may be bytes."""
+    """Model names may be bytes (docs/v1-behaviour.md §3.1)."""
     control.load(b"slow")  # type: ignore[arg-type]
     assert states(server, protocol, "slow") == {1: server_status_pb2.MODEL_READY}
 
 
 def test_load_unknown(control: ModelControlContext) -> None:
-    """§6.4, E.10: ``no version is available``, from the server, and no last id."""
+    """``no version is available``, from the server, and no last id."""
+    # docs/v1-behaviour.md §6.4, §E.10
     error = refusal(control.load, "unknown_model")
     assert error.message() == "failed to load 'unknown_model', no version is available"
     assert error.server_id() == "inference:0"
@@ -107,7 +109,8 @@ def test_load_unknown(control: ModelControlContext) -> None:
 
 
 def test_load_failing(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """§6.4 some versions failed: v1's text; the reason is behind it and in the status."""
+    """Some versions failed: v1's text; the reason is behind it and in the status."""
+    # docs/v1-behaviour.md §6.4
     error = refusal(control.load, "broken")
     assert error.message() == "failed to load 'broken', versions that are not available: 1"
     assert "always fails to load" in error.debug_details()
@@ -121,7 +124,7 @@ def test_load_failing(server: Any, control: ModelControlContext, protocol: int) 
 def test_versions_that_failed(
     start_triton: Callable[..., Any], tmp_path: Any, protocol: int
 ) -> None:
-    """§6.4: all versions that are not available are named."""
+    """All versions that are not available are named (docs/v1-behaviour.md §6.4)."""
     repository.write(tmp_path, ["multi_version", "broken"])
     shutil.copy(tmp_path / "broken" / "1" / "model.py", tmp_path / "multi_version" / "2")
     server = start_triton([], tmp_path)
@@ -134,14 +137,15 @@ def test_versions_that_failed(
 
 @pytest.mark.parametrize("name", ["unknown_model", "simple", "broken"])
 def test_unload_what_is_not_loaded(control: ModelControlContext, name: str) -> None:
-    """§6.4: unloading an unknown or unloaded model succeeds, twice as well."""
+    """Unloading an unknown or unloaded model succeeds, twice as well."""
+    # docs/v1-behaviour.md §6.4
     control.unload(name)
     control.unload(name)
     assert control.get_last_request_id() == 0
 
 
 def test_unload_all_versions(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """§6.4: every version goes, and comes back."""
+    """Every version goes, and comes back (docs/v1-behaviour.md §6.4)."""
     control.unload("multi_version")
     gone = dict.fromkeys((1, 2, 3), server_status_pb2.MODEL_UNAVAILABLE)
     wait_for(lambda: states(server, protocol, "multi_version") == gone)
@@ -151,7 +155,8 @@ def test_unload_all_versions(server: Any, control: ModelControlContext, protocol
 
 
 def test_unload_does_not_wait(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """§6.4: unload returns while requests are still being finished, which end well."""
+    """unload returns while requests are still being finished, which end well."""
+    # docs/v1-behaviour.md §6.4
     answered: list[bool] = []
 
     def request() -> None:
@@ -173,7 +178,7 @@ def test_unload_does_not_wait(server: Any, control: ModelControlContext, protoco
 
 @pytest.mark.parametrize("mode", ["none", "poll"])
 def test_not_explicit(start_triton: Callable[..., Any], mode: str) -> None:
-    """§6.4 polling and none mode: v1's sentence, from the server."""
+    """Polling and none mode: v1's sentence, from the server (docs/v1-behaviour.md §6.4)."""
     server = start_triton(["spare"], model_control_mode=mode, server_id="inference:0")
     for protocol in (0, 1):
         with ModelControlContext(server.url(protocol), protocol) as control:
@@ -188,7 +193,8 @@ def test_not_explicit(start_triton: Callable[..., Any], mode: str) -> None:
 
 @pytest.mark.parametrize("method", ["load", "unload"])
 def test_foreign_success(method: str) -> None:
-    """§6.4 HTTP without a status: 200 of somebody else's is no success, v1's text."""
+    """HTTP without a status: 200 of somebody else's is no success, v1's text."""
+    # docs/v1-behaviour.md §6.4
     with foreign_server(200, b"<html>hi</html>") as foreign:
         context = ModelControlContext(foreign.url, 0)
         error = refusal(getattr(context, method), "simple")
@@ -198,7 +204,8 @@ def test_foreign_success(method: str) -> None:
 
 @pytest.mark.parametrize("name", [5, 1.5, ["spare"], object()])
 def test_name_of_the_wrong_type(control: ModelControlContext, name: Any) -> None:
-    """§6.4 non-str name: ctypes.ArgumentError for argument 2, about ``encode``."""
+    """Non-str name: ctypes.ArgumentError for argument 2, about ``encode``."""
+    # docs/v1-behaviour.md §6.4
     for call in (control.load, control.unload):
         with pytest.raises(ctypes.ArgumentError, match="^argument 2: .*no attribute 'encode'"):
             call(name)
@@ -206,14 +213,15 @@ def test_name_of_the_wrong_type(control: ModelControlContext, name: Any) -> None
 
 
 def test_name_none(control: ModelControlContext) -> None:
-    """§6.4 name None ended the process: a clear client error instead."""
+    """Name None ended the process: a clear client error instead (docs/v1-behaviour.md §6.4)."""
     error = refusal(control.load, None)
     assert error.message() == "model_name must be text, got None"
     assert error.server_id() == ""
 
 
 def test_odd_names(server: Any) -> None:
-    """§6.4: a name that no url path can carry is an unknown model like any other."""
+    """A name that no url path can carry is an unknown model like any other."""
+    # docs/v1-behaviour.md §6.4
     with ModelControlContext(server.grpc, 1) as control:
         error = refusal(control.load, "a/b c")
     assert error.message().startswith("failed to load 'a/b c', ")
@@ -222,7 +230,7 @@ def test_odd_names(server: Any) -> None:
 def test_verbose_prints_nothing(
     server: Any, protocol: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """§10.2 ModelControl: nothing on stdout."""
+    """ModelControl: nothing on stdout (docs/v1-behaviour.md §10.2)."""
     with ModelControlContext(server.url(protocol), protocol, verbose=True) as control:
         control.unload("unknown_model")
     assert capfd.readouterr().out == ""

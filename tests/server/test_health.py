@@ -1,4 +1,4 @@
-"""ServerHealthContext (v1 §6.1)."""
+"""ServerHealthContext (docs/v1-behaviour.md §6.1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def failed() -> Iterator[Any]:
 
 
 def test_healthy(url: str, protocol: int) -> None:
-    """§6.1: live and ready are True as bool, the last request id stays 0."""
+    """Live and ready are True as bool, the last request id stays 0 (docs/v1-behaviour.md §6.1)."""
     with ServerHealthContext(url, protocol) as context:
         assert context.is_live() is True
         assert context.is_ready() is True
@@ -38,7 +38,8 @@ def wait_until_unloaded(url: str, protocol: int, name: str) -> None:
 
 
 def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: int) -> None:
-    """§6.1, E.2: not ready after a failed load; still ready after a deliberate unload."""
+    """Not ready after a failed load; still ready after a deliberate unload."""
+    # docs/v1-behaviour.md §6.1, §E.2
     server = start_triton(["spare"])
     url = server.url(protocol)
     with ServerHealthContext(url, protocol) as health, ModelControlContext(
@@ -55,7 +56,8 @@ def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: i
 
 
 def test_failed_server(failed: Any, protocol: int) -> None:
-    """E.12: a server that failed to start is neither live nor ready, and no error."""
+    """A server that failed to start is neither live nor ready, and no error."""
+    # docs/v1-behaviour.md §E.12
     with ServerHealthContext(failed.url(protocol), protocol) as context:
         assert context.is_live() is False
         assert context.is_ready() is False
@@ -64,7 +66,7 @@ def test_failed_server(failed: Any, protocol: int) -> None:
 
 @pytest.mark.parametrize(("status", "answer"), [(200, True), (404, False), (503, False)])
 def test_any_http_answer_counts(status: int, answer: bool) -> None:
-    """§6.1 HTTP: True iff status 200, whoever answers; never an error."""
+    """HTTP: True iff status 200, whoever answers; never an error (docs/v1-behaviour.md §6.1)."""
     with foreign_server(status) as foreign, ServerHealthContext(foreign.url, 0) as context:
         assert context.is_live() is answer
         assert context.is_ready() is answer
@@ -72,7 +74,8 @@ def test_any_http_answer_counts(status: int, answer: bool) -> None:
 
 
 def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """§10.2: gRPC prints ``live: 1`` and ``ready: 1`` on stdout, HTTP nothing."""
+    """gRPC prints ``live: 1`` and ``ready: 1`` on stdout, HTTP nothing."""
+    # docs/v1-behaviour.md §10.2
     with ServerHealthContext(url, protocol, True) as context:
         context.is_live()
         context.is_ready()
@@ -82,7 +85,7 @@ def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> 
 
 
 def test_quiet(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """§10.2: nothing is printed without verbose."""
+    """Nothing is printed without verbose (docs/v1-behaviour.md §10.2)."""
     with ServerHealthContext(url, protocol) as context:
         context.is_ready()
     assert capfd.readouterr().out == ""

@@ -1,4 +1,6 @@
-"""What the arrays of ``inputs`` become on the wire: bytes, shapes, layouts (v1 §3.3)."""
+"""What the arrays of ``inputs`` become on the wire: bytes, shapes, layouts
+(docs/v1-behaviour.md §3.3).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ pytest_plugins = ["infer_fixtures"]
 
 
 def test_shape_of_the_first_array_counts(connect: Any) -> None:
-    """v1 §3.3: further arrays of a batch may have another shape of the same size."""
+    """Further arrays of a batch may have another shape of the same size."""
+    # docs/v1-behaviour.md §3.3
     arrays = [RAMP, RAMP.reshape(4, 4)]
     results = connect("simple").run({"INPUT0": arrays, "INPUT1": [RAMP] * 2}, BOTH, 2)
     assert [entry.shape for entry in results["OUTPUT0"]] == [(16,), (16,)]
@@ -23,7 +26,8 @@ def test_shape_of_the_first_array_counts(connect: Any) -> None:
 
 @pytest.mark.parametrize("shape", [(1, 16), (4, 4), (16, 1)])
 def test_shape_is_the_servers_business(connect: Any, shape: tuple[int, ...]) -> None:
-    """v1 §3.3, §3.4 shape: arrays come without batch dimension; else refused with v1's shapes."""
+    """Shape: arrays come without batch dimension; else refused with v1's shapes."""
+    # docs/v1-behaviour.md §3.3, §3.4
     text = ",".join(map(str, shape))
     message = f"unexpected shape for input 'INPUT0' for model 'simple'. Expected [16], got [{text}]"
     with server_error(message):
@@ -32,13 +36,14 @@ def test_shape_is_the_servers_business(connect: Any, shape: tuple[int, ...]) -> 
 
 @pytest.mark.parametrize("model", ["simple", "identity_fp32"])
 def test_zero_dimensions(connect: Any, model: str) -> None:
-    """v1 §3.3 0-d arrays: a shape without dimensions has no elements, so 4 bytes are too many."""
+    """0-d arrays: a shape without dimensions has no elements, so 4 bytes are too many."""
+    # docs/v1-behaviour.md §3.3
     with client_error("invalid size 4 bytes for input 'INPUT0', expects 0 bytes"):
         connect(model).run({"INPUT0": [np.array(1, np.int32)]}, {"OUTPUT0": (1,)})
 
 
 def test_reinterpreted(connect: Any) -> None:
-    """v1 §3.3, usage "Inputs": data of another dtype and equal size passes bit for bit."""
+    """Data of another dtype and equal size passes bit for bit (docs/v1-behaviour.md §3.3, §F.3)."""
     for dtype in ("f4", "u4", ">i4", ">f4"):
         array = np.arange(16).astype(dtype)
         got = connect("simple").run({"INPUT0": [array], "INPUT1": [RAMP * 0]}, BOTH)
@@ -46,14 +51,15 @@ def test_reinterpreted(connect: Any) -> None:
 
 
 def test_text_into_int32(connect: Any) -> None:
-    """v1 §3.3, §3.6: S and object arrays are serialised whatever the tensor's type."""
+    """S and object arrays are serialised whatever the tensor's type."""
+    # docs/v1-behaviour.md §3.3, §3.6
     for array in (np.full(16, b"abcd"), np.full(16, "abcd", object)):
         with client_error("invalid size 128 bytes for input 'INPUT0', expects 64 bytes"):
             connect("simple").run({"INPUT0": [array], "INPUT1": [RAMP]}, BOTH)
 
 
 def test_float64_into_int64(connect: Any) -> None:
-    """usage "Inputs": float64 data for an INT64 tensor."""
+    """float64 data for an INT64 tensor (docs/v1-behaviour.md §F.3)."""
     array = np.array([1.5, -2.25])
     (got,) = connect("identity_int64").run({"INPUT0": [array]}, ONE)["OUTPUT0"]
     assert got.dtype == np.int64
@@ -61,7 +67,8 @@ def test_float64_into_int64(connect: Any) -> None:
 
 
 def test_dates_as_int64(connect: Any) -> None:
-    """v1 §3.3: no check of the dtype, so dates and time spans go as their eight bytes."""
+    """No check of the dtype, so dates and time spans go as their eight bytes."""
+    # docs/v1-behaviour.md §3.3
     for dtype in ("M8[s]", "m8[ns]"):
         array = np.array([5, 6], "i8").view(dtype)
         (got,) = connect("identity_int64").run({"INPUT0": [array]}, ONE)["OUTPUT0"]
@@ -69,7 +76,7 @@ def test_dates_as_int64(connect: Any) -> None:
 
 
 def test_structured_and_void_arrays(connect: Any) -> None:
-    """v1 §3.3: structured data of the right size passes as bytes."""
+    """Structured data of the right size passes as bytes (docs/v1-behaviour.md §3.3)."""
     for dtype in ([("a", "<i2"), ("b", "<i2")], "V4"):
         array = RAMP.view(dtype)
         got = connect("simple").run({"INPUT0": [array], "INPUT1": [RAMP]}, BOTH)
@@ -102,7 +109,8 @@ def layouts() -> dict[str, Any]:
 
 @pytest.mark.parametrize("layout", layouts())
 def test_layouts(connect: Any, layout: str) -> None:
-    """v1 §3.3: arrays of any layout are sent in C order; masks are ignored; nothing is changed."""
+    """Arrays of any layout are sent in C order; masks are ignored; nothing is changed."""
+    # docs/v1-behaviour.md §3.3
     array = layouts()[layout]
     before = np.asarray(array).copy()
     results = connect("identity_2d").run({"INPUT0": [array, array]}, ONE, 2)
@@ -113,7 +121,8 @@ def test_layouts(connect: Any, layout: str) -> None:
 
 
 def test_broadcast_scalar(connect: Any) -> None:
-    """v1 §3.3 non-contiguous: an array of stride 0 is sent as what it looks like."""
+    """Non-contiguous: an array of stride 0 is sent as what it looks like."""
+    # docs/v1-behaviour.md §3.3
     array = np.broadcast_to(np.float32(7), (3, 2))
     assert (
         connect("identity_2d").run({"INPUT0": [array]}, ONE)["OUTPUT0"][0].tolist() == [[7, 7]] * 3
@@ -121,19 +130,22 @@ def test_broadcast_scalar(connect: Any) -> None:
 
 
 def test_same_array_in_every_place(connect: Any) -> None:
-    """usage "Inputs": the same array object for every entry of a batch and both inputs."""
+    """The same array object for every entry of a batch and both inputs."""
+    # docs/v1-behaviour.md §F.3
     results = connect("simple").run({"INPUT0": [RAMP] * 8, "INPUT1": [RAMP] * 8}, BOTH, 8)
     assert [entry.tolist() for entry in results["OUTPUT0"]] == [SUM] * 8
 
 
 def test_order_of_inputs_is_free(connect: Any) -> None:
-    """v1 §3.3: inputs are told by name; data goes to the right one whatever the dict's order."""
+    """Inputs are told by name; data goes to the right one whatever the dict's order."""
+    # docs/v1-behaviour.md §3.3
     inputs = {"INPUT1": [RAMP], "INPUT0": [RAMP * 3]}
     assert connect("simple").run(inputs, BOTH)["OUTPUT1"][0].tolist() == SUM
 
 
 def test_variable_dimensions(connect: Any) -> None:
-    """v1 §3.3 variable dims: the shape comes from the array, anew for each run."""
+    """Variable dims: the shape comes from the array, anew for each run."""
+    # docs/v1-behaviour.md §3.3
     context = connect("identity_2d")
     for shape in ((1, 1), (3, 2), (2, 7), (1, 1)):
         array = np.random.default_rng(1).random(shape, np.float32)
@@ -142,14 +154,14 @@ def test_variable_dimensions(connect: Any) -> None:
 
 
 def test_inputs_of_different_shape(connect: Any) -> None:
-    """v1 §3.3 variable dims: each input has its own shape."""
+    """Variable dims: each input has its own shape (docs/v1-behaviour.md §3.3)."""
     inputs = {"INPUT0": [np.ones(3, np.float32)] * 2, "INPUT1": [np.zeros(5, np.float32)] * 2}
     results = connect("two_inputs_variable").run(inputs, BOTH, 2)
     assert [[e.shape for e in results[name]] for name in BOTH] == [[(3,)] * 2, [(5,)] * 2]
 
 
 def test_reshape_is_invisible(connect: Any) -> None:
-    """v1 §3.3 reshape: the client uses ``dims``, both ways."""
+    """Reshape: the client uses ``dims``, both ways (docs/v1-behaviour.md §3.3)."""
     array = np.arange(4, dtype=np.float32)
     results = connect("identity_reshape").run({"INPUT0": [array] * 2}, ONE, 2)
     assert [entry.tolist() for entry in results["OUTPUT0"]] == [array.tolist()] * 2
@@ -158,7 +170,7 @@ def test_reshape_is_invisible(connect: Any) -> None:
 
 
 def test_odd_tensor_names(connect: Any) -> None:
-    """usage "Inputs": tensor names with ``/`` and ``:``."""
+    """Tensor names with ``/`` and ``:`` (docs/v1-behaviour.md §F.3)."""
     array = np.arange(4, dtype=np.float32)
     results = connect("tensor_names").run(
         {"in/put:0": [array]}, {"out/put:1": (1,), "out/put:0": (1,)}
@@ -168,7 +180,7 @@ def test_odd_tensor_names(connect: Any) -> None:
 
 
 def test_large_input(connect: Any) -> None:
-    """v1 §3.3: tensors of several megabytes arrive whole."""
+    """Tensors of several megabytes arrive whole (docs/v1-behaviour.md §3.3)."""
     array = np.random.default_rng(3).random((600, 2000), np.float32)
     (got,) = connect("identity_2d").run({"INPUT0": [array]}, ONE)["OUTPUT0"]
     assert np.array_equal(got, array)

@@ -1,4 +1,4 @@
-"""async_run with a callback, 1.8 and later (v1 §5)."""
+"""async_run with a callback, 1.8 and later (docs/v1-behaviour.md §5)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 
 
 def test_results_after_the_callback(connect: Any) -> None:
-    """v1 §5: async_run returns None; the callback gets the very context and a native int."""
+    """async_run returns None; the callback gets the very context and a native int."""
+    # docs/v1-behaviour.md §5
     context, done = connect("simple"), Completions()
     assert context.async_run(done, add_sub(), BOTH) is None
     assert done.wait() == [1]
@@ -41,7 +42,7 @@ def test_results_after_the_callback(connect: Any) -> None:
 
 
 def test_results_inside_the_callback(connect: Any) -> None:
-    """v1 §5: results can be fetched inside the callback."""
+    """Results can be fetched inside the callback (docs/v1-behaviour.md §5)."""
     context, done, fetched = connect("simple"), Completions(), []
 
     def callback(given: InferContext, request_id: int) -> None:
@@ -54,7 +55,7 @@ def test_results_inside_the_callback(connect: Any) -> None:
 
 
 def test_results_on_another_thread(connect: Any) -> None:
-    """v1 §5: results can be fetched later from any thread."""
+    """Results can be fetched later from any thread (docs/v1-behaviour.md §5)."""
     context, done, fetched = connect("simple"), Completions(), []
     context.async_run(done, add_sub(), BOTH)
     (request_id,) = done.wait()
@@ -76,7 +77,8 @@ def test_results_on_another_thread(connect: Any) -> None:
     ],
 )
 def test_call_shapes(connect: Any, arguments: Any) -> None:
-    """v1 §2.1 async_run: positional and keyword, with the callback in either way."""
+    """async_run: positional and keyword, with the callback in either way."""
+    # docs/v1-behaviour.md §2.1
     positional, keywords = arguments
     context, done = connect("simple"), Completions()
     if positional:
@@ -88,7 +90,7 @@ def test_call_shapes(connect: Any, arguments: Any) -> None:
 
 
 def test_partial_and_method(connect: Any) -> None:
-    """usage "Call shapes": partial(cb, …), bound methods and lambdas are callbacks."""
+    """partial(cb, …), bound methods and lambdas are callbacks (docs/v1-behaviour.md §F.2)."""
     context, done = connect("simple"), Completions()
 
     def with_data(data: list[Any], given: InferContext, request_id: int) -> None:
@@ -108,13 +110,14 @@ def test_partial_and_method(connect: Any) -> None:
     [((), TypeError), ((print,), TypeError), ((print, add_sub()), TypeError)],
 )
 def test_missing_arguments(connect: Any, arguments: Any, error: type[Exception]) -> None:
-    """v1 §2.1: callback, inputs and outputs are required."""
+    """Callback, inputs and outputs are required (docs/v1-behaviour.md §2.1)."""
     with pytest.raises(error, match="required positional argument"):
         connect("simple").async_run(*arguments)
 
 
 def test_refused_calls_are_raised(connect: Any) -> None:
-    """v1 §5: validation errors are raised by async_run, no callback, no id consumed."""
+    """Validation errors are raised by async_run, no callback, no id consumed."""
+    # docs/v1-behaviour.md §5
     context, done = connect("simple"), Completions()
     with client_error("unknown output 'NOPE' for 'simple'"):
         context.async_run(done, add_sub(), {"NOPE": RAW})
@@ -130,7 +133,8 @@ def test_refused_calls_are_raised(connect: Any) -> None:
 
 
 def test_failures_reach_the_fetch(connect: Any) -> None:
-    """v1 §5: the callback fires for failures too; the error comes from the fetch, once."""
+    """The callback fires for failures too; the error comes from the fetch, once."""
+    # docs/v1-behaviour.md §5
     context, done = connect("failing"), Completions()
     context.async_run(done, fp32(3), ONE)
     (request_id,) = done.wait()
@@ -144,14 +148,14 @@ def test_failures_reach_the_fetch(connect: Any) -> None:
 
 @pytest.mark.parametrize("request_id", [0, -1, 1, 99, 2**64 + 7, True, np.int64(5)])
 def test_unknown_ids(connect: Any, request_id: Any) -> None:
-    """v1 §5 unknown id, 0, -1: v1's text."""
+    """Unknown id, 0, -1: v1's text (docs/v1-behaviour.md §5)."""
     with client_error(UNKNOWN):
         connect("simple").get_async_run_results(request_id)
 
 
 @pytest.mark.parametrize("request_id", ["1", None, 1.0, [1]])
 def test_id_of_a_wrong_type(connect: Any, request_id: Any) -> None:
-    """v1 §5 id of a wrong type: ctypes' error for argument 2."""
+    """Id of a wrong type: ctypes' error for argument 2 (docs/v1-behaviour.md §5)."""
     with pytest.raises(ctypes.ArgumentError) as caught:
         connect("simple").get_async_run_results(request_id)
     assert str(caught.value) == "argument 2: <class 'TypeError'>: wrong type"
@@ -159,14 +163,14 @@ def test_id_of_a_wrong_type(connect: Any, request_id: Any) -> None:
 
 @pytest.mark.parametrize("spelling", [int, np.int64, np.uint32, lambda i: i + 2**64])
 def test_ids_are_integers(connect: Any, spelling: Any) -> None:
-    """v1 §5 id: any integer, 64 bits."""
+    """Id: any integer, 64 bits (docs/v1-behaviour.md §5)."""
     context, done = connect("simple"), Completions()
     context.async_run(done, add_sub(), BOTH)
     assert len(context.get_async_run_results(spelling(done.wait()[0]))) == 2
 
 
 def test_fetched_once(connect: Any) -> None:
-    """v1 §5: results can be fetched once."""
+    """Results can be fetched once (docs/v1-behaviour.md §5)."""
     context, done = connect("simple"), Completions()
     context.async_run(done, add_sub(), BOTH)
     (request_id,) = done.wait()
@@ -176,7 +180,8 @@ def test_fetched_once(connect: Any) -> None:
 
 
 def test_id_in_flight_is_unknown(connect: Any) -> None:
-    """v1 §5, trap 17: the fetch of 1.8 never waits for a request with a callback."""
+    """The fetch of 1.8 never waits for a request with a callback."""
+    # docs/v1-behaviour.md §5, §10.5.17
     context, done = connect("slow"), Completions()
     context.async_run(done, fp32(0.3), ONE)
     with client_error(UNKNOWN):

@@ -1,4 +1,4 @@
-"""The asynchronous calls of 1.0 to 1.7 (v1 §2.2, §2.3)."""
+"""The asynchronous calls of 1.0 to 1.7 (docs/v1-behaviour.md §2.2, §2.3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONLY_CALLBACKS = (
 
 
 def test_ids(connect: Any) -> None:
-    """v1 §2.2: async_run(inputs, outputs, …) returns the request id, from 1."""
+    """async_run(inputs, outputs, …) returns the request id, from 1 (docs/v1-behaviour.md §2.2)."""
     context = connect("simple")
     ids = [context.async_run(add_sub(), BOTH, 1, 0) for _ in range(3)]
     assert ids == [1, 2, 3]
@@ -42,7 +42,7 @@ def test_ids(connect: Any) -> None:
     ],
 )
 def test_call_shapes(connect: Any, arguments: Any) -> None:
-    """v1 §2.3: the first argument tells the style, a mapping is the old one."""
+    """The first argument tells the style, a mapping is the old one (docs/v1-behaviour.md §2.3)."""
     positional, keywords = arguments
     context = connect("simple")
     request_id = context.async_run(*positional, **keywords)
@@ -52,21 +52,22 @@ def test_call_shapes(connect: Any, arguments: Any) -> None:
 
 @pytest.mark.parametrize("wait", [True, 1, "yes"])
 def test_waiting(connect: Any, wait: Any) -> None:
-    """v1 §2.2 wait True: blocks until done; any truth value."""
+    """wait True: blocks until done; any truth value (docs/v1-behaviour.md §2.2)."""
     context = connect("slow")
     request_id = context.async_run(fp32(0.2), ONE)
     assert number(context.get_async_run_results(request_id, wait)) == pytest.approx(0.2)
 
 
 def test_waiting_without_wait(connect: Any) -> None:
-    """v1 §2.3 wait left out: a request without callback is waited for."""
+    """wait left out: a request without callback is waited for (docs/v1-behaviour.md §2.3)."""
     context = connect("slow")
     assert number(context.get_async_run_results(context.async_run(fp32(0.2), ONE)))
 
 
 @pytest.mark.parametrize("wait", [False, 0, None, ""])
 def test_not_waiting(connect: Any, wait: Any) -> None:
-    """v1 §2.2 wait False and not ready: None, the last request id is set to 0, nothing is lost."""
+    """wait False and not ready: None, the last request id is set to 0, nothing is lost."""
+    # docs/v1-behaviour.md §2.2
     context = connect("slow")
     request_id = context.async_run(fp32(0.3), ONE)
     assert context.get_async_run_results(request_id, wait) is None
@@ -79,7 +80,7 @@ def test_not_waiting(connect: Any, wait: Any) -> None:
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_unknown_id(connect: Any, wait: bool) -> None:
-    """v1 §2.2: an unknown or already fetched id; never a hang."""
+    """An unknown or already fetched id; never a hang (docs/v1-behaviour.md §2.2)."""
     context = connect("simple")
     with client_error(UNKNOWN):
         context.get_async_run_results(1, wait)
@@ -89,7 +90,8 @@ def test_unknown_id(connect: Any, wait: bool) -> None:
 
 
 def test_failure(connect: Any) -> None:
-    """v1 §2.2: the error of a request is raised by the fetch; the id is forgotten."""
+    """The error of a request is raised by the fetch; the id is forgotten."""
+    # docs/v1-behaviour.md §2.2
     context = connect("failing")
     request_id = context.async_run(fp32(3), ONE)
     with pytest.raises(InferenceServerException, match="the model refused value 3"):
@@ -99,7 +101,7 @@ def test_failure(connect: Any) -> None:
 
 
 def test_fetched_in_any_order(connect: Any) -> None:
-    """v1 §2.2: in-order waiting, and any other order."""
+    """In-order waiting, and any other order (docs/v1-behaviour.md §2.2)."""
     context = connect("slow")
     ids = [context.async_run(fp32(seconds), ONE) for seconds in (0.3, 0.2, 0.1)]
     for request_id, seconds in zip(ids, (0.3, 0.2, 0.1)):
@@ -107,7 +109,8 @@ def test_fetched_in_any_order(connect: Any) -> None:
 
 
 def test_ready(connect: Any) -> None:
-    """v1 §2.2 get_ready_async_request: a finished id, the same until it is fetched."""
+    """get_ready_async_request: a finished id, the same until it is fetched."""
+    # docs/v1-behaviour.md §2.2
     context = connect("slow")
     slow, quick = context.async_run(fp32(0.5), ONE), context.async_run(fp32(0), ONE)
     assert context.get_ready_async_request(True) == quick
@@ -121,7 +124,7 @@ def test_ready(connect: Any) -> None:
 
 
 def test_lowest_ready(connect: Any) -> None:
-    """v1 §2.2: of several finished requests the lowest id."""
+    """Of several finished requests the lowest id (docs/v1-behaviour.md §2.2)."""
     context, done = connect("slow"), Completions()
     first, second = (context.async_run(fp32(seconds), ONE) for seconds in (0.1, 0))
     context.async_run(done, fp32(0.3), ONE)
@@ -132,7 +135,8 @@ def test_lowest_ready(connect: Any) -> None:
 
 
 def test_polling(connect: Any) -> None:
-    """v1 §2.2 seen in the wild: polling get_ready_async_request(False) until all are there."""
+    """Seen in the wild: polling get_ready_async_request(False) until all are there."""
+    # docs/v1-behaviour.md §2.2
     context, values = connect("slow"), {}
     sent = {context.async_run(fp32(seconds), ONE): seconds for seconds in (0.2, 0.1, 0.0)}
     while len(values) < 3:
@@ -144,7 +148,8 @@ def test_polling(connect: Any) -> None:
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_nothing_to_be_ready(connect: Any, wait: bool) -> None:
-    """v1 §2.2: none outstanding, and only callback-style ones outstanding; never a hang."""
+    """None outstanding, and only callback-style ones outstanding; never a hang."""
+    # docs/v1-behaviour.md §2.2
     context, done = connect("simple"), Completions()
     with client_error(NONE_SENT):
         context.get_ready_async_request(wait)
@@ -155,7 +160,8 @@ def test_nothing_to_be_ready(connect: Any, wait: bool) -> None:
 
 
 def test_async_run_with_cb(connect: Any) -> None:
-    """v1 §2.2, §2.3 async_run_with_cb: 1.4 to 1.7's name; returns None, one counter of ids."""
+    """async_run_with_cb: 1.4 to 1.7's name; returns None, one counter of ids."""
+    # docs/v1-behaviour.md §2.2, §2.3
     context, done = connect("simple"), Completions()
     assert context.async_run_with_cb(done, add_sub(), BOTH, 1, 0) is None
     assert context.async_run(add_sub(), BOTH) == 2
@@ -167,7 +173,8 @@ def test_async_run_with_cb(connect: Any) -> None:
 
 
 def test_fetch_inside_a_callback(connect: Any) -> None:
-    """v1 §2.2: scripts of 1.4 to 1.7 fetch with True inside the callback, other requests too."""
+    """Scripts of 1.4 to 1.7 fetch with True inside the callback, other requests too."""
+    # docs/v1-behaviour.md §2.2
     context, done, fetched = connect("slow"), Completions(), []
 
     def callback(given: InferContext, request_id: int) -> None:
@@ -182,7 +189,8 @@ def test_fetch_inside_a_callback(connect: Any) -> None:
 
 
 def test_wait_for_a_callback_request(connect: Any) -> None:
-    """v1 §2.2: with ``wait`` given, a callback-style request in flight is known."""
+    """With ``wait`` given, a callback-style request in flight is known."""
+    # docs/v1-behaviour.md §2.2
     context, done = connect("slow"), Completions()
     context.async_run_with_cb(done, fp32(0.3), ONE)
     assert context.get_async_run_results(1, False) is None
@@ -191,7 +199,7 @@ def test_wait_for_a_callback_request(connect: Any) -> None:
 
 
 def test_refused_calls(connect: Any) -> None:
-    """v1 §5: validation errors are raised by async_run and take no id."""
+    """Validation errors are raised by async_run and take no id (docs/v1-behaviour.md §5)."""
     context = connect("simple")
     with client_error("unknown output 'NOPE' for 'simple'"):
         context.async_run(add_sub(), {"NOPE": (1,)})

@@ -1,4 +1,4 @@
-"""Callbacks: their thread, their order, what they may do (v1 §5)."""
+"""Callbacks: their thread, their order, what they may do (docs/v1-behaviour.md §5)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ pytest_plugins = ["infer_fixtures"]
 
 
 def test_order_of_completion(connect: Any) -> None:
-    """v1 §5 order: completion order, not send order; so requests really run at once."""
+    """Order: completion order, not send order; so requests really run at once."""
+    # docs/v1-behaviour.md §5
     context, done = connect("slow"), Completions()
     for seconds in (0.7, 0.4, 0.1):
         context.async_run(done, fp32(seconds), ONE)
@@ -35,7 +36,8 @@ def test_order_of_completion(connect: Any) -> None:
 
 
 def test_one_thread_per_context(connect: Any) -> None:
-    """v1 §5 callback thread: all callbacks of a context on one thread of its own."""
+    """Callback thread: all callbacks of a context on one thread of its own."""
+    # docs/v1-behaviour.md §5
     contexts = [connect("simple"), connect("simple")]
     dones = [Completions(), Completions()]
     for context, done in zip(contexts, dones):
@@ -48,7 +50,8 @@ def test_one_thread_per_context(connect: Any) -> None:
 
 
 def test_callbacks_do_not_overlap(connect: Any) -> None:
-    """v1 §5: a slow callback delays later ones; the requests are in flight meanwhile."""
+    """A slow callback delays later ones; the requests are in flight meanwhile."""
+    # docs/v1-behaviour.md §5
     context, done, gate = connect("simple"), Completions(), threading.Event()
     running: list[int] = []
     most: list[int] = []
@@ -70,7 +73,8 @@ def test_callbacks_do_not_overlap(connect: Any) -> None:
 
 
 def test_daemon_thread(connect: Any) -> None:
-    """v1 §5: the callback thread is a daemon; no thread before the first async_run."""
+    """The callback thread is a daemon; no thread before the first async_run."""
+    # docs/v1-behaviour.md §5
     found: list[threading.Thread] = []
     done = Completions()
     context = connect("simple")
@@ -90,7 +94,8 @@ def test_daemon_thread(connect: Any) -> None:
 def test_exception_in_a_callback(
     connect: Any, capfd: pytest.CaptureFixture[str], kind: type[BaseException]
 ) -> None:
-    """v1 §5: printed to stderr and swallowed; the results stay, the context goes on."""
+    """Printed to stderr and swallowed; the results stay, the context goes on."""
+    # docs/v1-behaviour.md §5
     context, done = connect("simple"), Completions()
 
     def callback(given: InferContext, request_id: int) -> None:
@@ -108,7 +113,8 @@ def test_exception_in_a_callback(
 
 
 def test_callback_of_wrong_arity(connect: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """v1 §5: a callback that cannot be called so is printed, too; its result stays fetchable."""
+    """A callback that cannot be called so is printed, too; its result stays fetchable."""
+    # docs/v1-behaviour.md §5
     context, done = connect("simple"), Completions()
     context.async_run(lambda: None, add_sub(), BOTH)  # type: ignore[misc]
     assert len(context.get_async_run_results(1, True)) == 2
@@ -118,7 +124,8 @@ def test_callback_of_wrong_arity(connect: Any, capfd: pytest.CaptureFixture[str]
 
 
 def test_callback_none(connect: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """v1 §2.3 async_run(None, …): sent, and a TypeError printed from the callback thread."""
+    """async_run(None, …): sent, and a TypeError printed from the callback thread."""
+    # docs/v1-behaviour.md §2.3
     context, done = connect("simple"), Completions()
     assert context.async_run(None, add_sub(), BOTH) is None
     assert len(context.get_async_run_results(1, True)) == 2
@@ -128,7 +135,8 @@ def test_callback_none(connect: Any, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_calls_inside_a_callback(connect: Any) -> None:
-    """v1 §5: run() on the same and another context, and async_run(), work inside a callback."""
+    """run() on the same and another context, and async_run(), work inside a callback."""
+    # docs/v1-behaviour.md §5
     context, other, done = connect("simple"), connect("simple_nobatch"), Completions()
     sums: list[Any] = []
 
@@ -143,7 +151,8 @@ def test_calls_inside_a_callback(connect: Any) -> None:
 
 
 def test_chain_of_callbacks(connect: Any) -> None:
-    """E.4: async_run inside a callback while the main thread is inside async_run loses nothing."""
+    """async_run inside a callback while the main thread is inside async_run loses nothing."""
+    # docs/v1-behaviour.md §E.4
     context, done, total = connect("simple"), Completions(), 40
 
     def again(given: InferContext, request_id: int) -> None:
@@ -158,7 +167,8 @@ def test_chain_of_callbacks(connect: Any) -> None:
 
 
 def test_formats_belong_to_requests(connect: Any) -> None:
-    """App. A note, E.4: two requests with different formats on one context, each its own."""
+    """Two requests with different formats on one context, each its own."""
+    # docs/v1-behaviour.md §A, §E.4
     context, done = connect("simple"), Completions()
     formats = [{"OUTPUT0": RAW}, {"OUTPUT0": (CLASS, 1)}, {"OUTPUT1": RAW}]
     for outputs in formats:
@@ -170,7 +180,8 @@ def test_formats_belong_to_requests(connect: Any) -> None:
 
 
 def test_inputs_are_read_at_once(connect: Any) -> None:
-    """v1 §5 input memory: arrays changed after async_run do not change the request."""
+    """Input memory: arrays changed after async_run do not change the request."""
+    # docs/v1-behaviour.md §5
     context, done = connect("slow"), Completions()
     inputs = fp32(0.2)
     small = np.arange(16, dtype=np.int32)
@@ -197,7 +208,8 @@ def test_thousand_requests(connect: Any) -> None:
 
 
 def test_labels_of_async_classes(connect: Any) -> None:
-    """v1 §4.2, §5: labels are there for asynchronous requests, fetched inside the callback too."""
+    """Labels are there for asynchronous requests, fetched inside the callback too."""
+    # docs/v1-behaviour.md §4.2, §5
     context, done, found = connect("classify"), Completions(), []
 
     def callback(given: InferContext, request_id: int) -> None:

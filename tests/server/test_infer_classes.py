@@ -1,4 +1,4 @@
-"""CLASS results (v1 §4.2)."""
+"""CLASS results (docs/v1-behaviour.md §4.2)."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ def inferences(triton: Any, model: str) -> int:
     "model", ["classify", "classify_nobatch", "classify_variable", "ensemble_classify"]
 )
 def test_values_and_labels(connect: Any, model: str) -> None:
-    """v1 §4.2: sorted by value, exact float32 values, labels from the file, also an ensemble's."""
+    """Sorted by value, exact float32 values, labels from the file, also an ensemble's."""
+    # docs/v1-behaviour.md §4.2
     expected = [(i, single(SCORES[i]), LABELS[i]) for i in ORDER]
     assert classify(connect(model), SCORES) == expected
 
 
 def test_native_types(connect: Any) -> None:
-    """v1 §4.2, usage "Results": lists of tuples of native int, float, str; json takes them."""
+    """Lists of tuples of native int, float, str; json takes them."""
+    # docs/v1-behaviour.md §4.2, §F.4
     results = connect("classify").run({"INPUT": [SCORES] * 2}, {"OUTPUT": (CLASS, 2)}, 2)
     assert type(results["OUTPUT"]) is list
     for entry in results["OUTPUT"]:
@@ -60,7 +62,7 @@ def test_native_types(connect: Any) -> None:
 
 @pytest.mark.parametrize("model", ["classify_nolabels", "identity_fp32"])
 def test_no_labels(connect: Any, model: str) -> None:
-    """v1 §4.2 label: '' when the model has no label file, never None."""
+    """Label: '' when the model has no label file, never None (docs/v1-behaviour.md §4.2)."""
     name = "INPUT0" if model == "identity_fp32" else "INPUT"
     out = name.replace("IN", "OUT")
     results = connect(model).run({name: [SCORES]}, {out: (CLASS, 2)})
@@ -68,13 +70,13 @@ def test_no_labels(connect: Any, model: str) -> None:
 
 
 def test_odd_labels(connect: Any) -> None:
-    """v1 §4.2 label: colons and spaces are kept, a blank line is ''."""
+    """Label: colons and spaces are kept, a blank line is '' (docs/v1-behaviour.md §4.2)."""
     found = {index: label for index, _, label in classify(connect("classify"), SCORES)}
     assert (found[3], found[7]) == ("a:b c", "")
 
 
 def test_label_index_past_the_file(connect: Any) -> None:
-    """v1 §4.2 label: '' for an index beyond the label file."""
+    """Label: '' for an index beyond the label file (docs/v1-behaviour.md §4.2)."""
     scores = np.arange(12, dtype=np.float32)
     assert [label for _, _, label in classify(connect("classify_variable"), scores, 4)] == [
         *("", "", "l9", "l8")
@@ -82,7 +84,8 @@ def test_label_index_past_the_file(connect: Any) -> None:
 
 
 def test_labels_of_ever_longer_outputs(connect: Any) -> None:
-    """v1 §4.2 label: a variable output that grows shows labels it has not shown before."""
+    """Label: a variable output that grows shows labels it has not shown before."""
+    # docs/v1-behaviour.md §4.2
     context = connect("classify_variable")
     for size in (2, 5, 9, 3):
         scores = np.arange(size, dtype=np.float32)
@@ -92,7 +95,8 @@ def test_labels_of_ever_longer_outputs(connect: Any) -> None:
 
 @pytest.mark.parametrize("model", ["classify_fp64", "classify_int32"])
 def test_other_types(connect: Any, model: str) -> None:
-    """v1 §4.2 value: the double that holds the float32 of the score, whatever the type."""
+    """Value: the double that holds the float32 of the score, whatever the type."""
+    # docs/v1-behaviour.md §4.2
     values = {
         "classify_fp64": [1e300, 1e308, 0.1, -0.1, 1e-300, 3.0, 16777217.0, -1e300, 5.5, 7.25],
         "classify_int32": [2**31 - 1, -(2**31), 16777217, 0, 1, 2, 3, 4, 5, 6],
@@ -106,7 +110,8 @@ def test_other_types(connect: Any, model: str) -> None:
 
 @pytest.mark.parametrize("name", ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int64"])
 def test_integer_types(connect: Any, name: str) -> None:
-    """v1 §3.4, §4.2: every integer type can be classified; order by the exact integers."""
+    """Every integer type can be classified; order by the exact integers."""
+    # docs/v1-behaviour.md §3.4, §4.2
     top = int(np.iinfo(name).max)
     array = np.array([1, top, 0, top - 1], name)
     (found,) = connect(f"identity_{name}").run({"INPUT0": [array]}, {"OUTPUT0": (CLASS, 9)})[
@@ -118,7 +123,8 @@ def test_integer_types(connect: Any, name: str) -> None:
 
 @pytest.mark.parametrize(("name", "dtype"), [("bool", "?"), ("fp16", "f2"), ("string", "S1")])
 def test_types_without_classes(connect: Any, name: str, dtype: str) -> None:
-    """v1 §3.4, E.1 CLASS on BOOL, FP16, STRING: a server error, and the server lives."""
+    """CLASS on BOOL, FP16, STRING: a server error, and the server lives."""
+    # docs/v1-behaviour.md §3.4, §E.1
     array = np.ones(2, dtype)
     context = connect(f"identity_{name}")
     message = (
@@ -133,7 +139,8 @@ def test_types_without_classes(connect: Any, name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("model", ["identity_fp32", "classify_variable"])
 def test_empty_output(connect: Any, model: str) -> None:
-    """v1 E.1 classification of an empty output: refused as by v1's server; v2's would end."""
+    """Classification of an empty output: refused as by v1's server; v2's would end."""
+    # docs/v1-behaviour.md §E.1
     name = "INPUT0" if model == "identity_fp32" else "INPUT"
     out = name.replace("IN", "OUT")
     context = connect(model)
@@ -144,7 +151,8 @@ def test_empty_output(connect: Any, model: str) -> None:
 
 
 def test_extra_dimensions(connect: Any) -> None:
-    """v1 §4.2 k: counted over the elements of one entry, its dimensions flattened."""
+    """k: counted over the elements of one entry, its dimensions flattened."""
+    # docs/v1-behaviour.md §4.2
     array = np.array([[1, 5, 2], [9, 0, 3]], np.float32)
     expected = [(3, 9.0, ""), (1, 5.0, ""), (5, 3.0, ""), (2, 2.0, ""), (0, 1.0, ""), (4, 0.0, "")]
     for model, rows in (("identity_2d", 2), ("identity_nobatch", 1)):
@@ -153,7 +161,8 @@ def test_extra_dimensions(connect: Any) -> None:
 
 
 def test_infinities_and_nan(connect: Any) -> None:
-    """v1 §4.2 order: infinities at the ends; NaNs where the server's own sort leaves them."""
+    """Order: infinities at the ends; NaNs where the server's own sort leaves them."""
+    # docs/v1-behaviour.md §4.2
     scores = np.array([1, np.inf, -np.inf, 0, 2, 3, 4, 5, 6, 7], np.float32)
     found = classify(connect("classify"), scores)
     assert (found[0][:2], found[-1][:2]) == ((1, np.inf), (2, -np.inf))
@@ -171,7 +180,8 @@ def server_order(connect: Any, scores: Any) -> list[int]:
 
 
 def test_negative_zero(connect: Any) -> None:
-    """v1 §4.2 value: -0.0 is 0.0, because v1's messages dropped it as the default."""
+    """Value: -0.0 is 0.0, because v1's messages dropped it as the default."""
+    # docs/v1-behaviour.md §4.2
     scores = np.full(10, -0.0, np.float32)
     for context in (connect("classify"), connect("classify", correlation_id=1)):
         assert {str(value) for _, value, _ in classify(context, scores)} == {"0.0"}
@@ -179,7 +189,8 @@ def test_negative_zero(connect: Any) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_ties(connect: Any, seed: int) -> None:
-    """v1 §4.2 equal values: the order of the server's sort, for a thousand classes as well."""
+    """Equal values: the order of the server's sort, for a thousand classes as well."""
+    # docs/v1-behaviour.md §4.2
     scores = np.random.default_rng(seed).integers(0, 2 + 3**seed, 1000).astype(np.float32)
     inputs = {"INPUT": [scores]}
     found = connect("classify_1000").run(inputs, {"OUTPUT": (CLASS, 50)})["OUTPUT"][0]
@@ -188,7 +199,7 @@ def test_ties(connect: Any, seed: int) -> None:
 
 
 def test_labels_cost_one_request(connect: Any, triton: Any) -> None:
-    """v2-mapping §1: a context asks once more for its model's labels, then never again."""
+    """A context asks once more for its model's labels, then never again (docs/v2-mapping.md §1)."""
     before = inferences(triton, "classify")
     context = connect("classify")
     for count in (1, 10, 3):
@@ -197,7 +208,8 @@ def test_labels_cost_one_request(connect: Any, triton: Any) -> None:
 
 
 def test_labels_in_a_sequence(connect: Any) -> None:
-    """v1 §4.2, §3.2: labels come with every result, also when the correlation id comes and goes."""
+    """Labels come with every result, also when the correlation id comes and goes."""
+    # docs/v1-behaviour.md §4.2, §3.2
     context = connect("classify")
     for given in ({}, {}, {"corr_id": 5}, {}, {"flags": START}, {"corr_id": 6, "flags": END}, {}):
         (found,) = context.run({"INPUT": [SCORES]}, {"OUTPUT": (CLASS, 1)}, **given)["OUTPUT"]
@@ -205,7 +217,7 @@ def test_labels_in_a_sequence(connect: Any) -> None:
 
 
 def test_no_labels_cost_nothing(connect: Any, triton: Any) -> None:
-    """v2-mapping §1: a model without label file is asked once per call."""
+    """A model without label file is asked once per call (docs/v2-mapping.md §1)."""
     before = inferences(triton, "classify_nolabels")
     context = connect("classify_nolabels")
     for count in (1, 10):
@@ -235,7 +247,8 @@ def test_stateful_model(connect: Any, triton: Any, protocol: int) -> None:
 
 
 def test_images(connect: Any) -> None:
-    """usage "Results": the image client's request; thousand labels, batch of two, top three."""
+    """The image client's request; thousand labels, batch of two, top three."""
+    # docs/v1-behaviour.md §F.4
     images = [np.zeros((3, 224, 224), np.float32) for _ in range(2)]
     for row, (image, best) in enumerate(zip(images, (17, 999))):
         image.flat[150 * best] = 0.9 + row

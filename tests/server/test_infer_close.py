@@ -1,4 +1,4 @@
-"""close(), with and the closed context (v1 §5, §6, E.13)."""
+"""close(), with and the closed context (docs/v1-behaviour.md §5, §6, §E.13)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ CALLS: dict[str, Callable[[InferContext], Any]] = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_use_after_close(connect: Any, call: str) -> None:
-    """v1 §6, trap 2: v1 ended the process; ``InferContext is closed``, each time."""
+    """v1 ended the process; ``InferContext is closed``, each time."""
+    # docs/v1-behaviour.md §6, §10.5.2
     context = connect("simple")
     context.close()
     for _ in range(2):
@@ -49,7 +50,8 @@ def test_use_after_close(connect: Any, call: str) -> None:
 
 
 def test_close_twice(connect: Any) -> None:
-    """v1 §6, E.13: close() returns None, is idempotent; the getters keep what they had."""
+    """close() returns None, is idempotent; the getters keep what they had."""
+    # docs/v1-behaviour.md §6, §E.13
     context = connect("simple", correlation_id=7)
     context.run(add_sub(), BOTH)
     before = context.get_last_request_id()
@@ -62,7 +64,8 @@ def test_close_twice(connect: Any) -> None:
 
 
 def test_correlation_id_after_close(connect: Any) -> None:
-    """E.13, usage "Contexts": correlation_id() works after close(), with the sticky value."""
+    """correlation_id() works after close(), with the sticky value."""
+    # docs/v1-behaviour.md §E.13, §F.5
     context = connect("simple", correlation_id=7)
     context.run(add_sub(), BOTH, corr_id=9)
     context.close()
@@ -71,7 +74,8 @@ def test_correlation_id_after_close(connect: Any) -> None:
 
 
 def test_getters_after_failing_run(connect: Any) -> None:
-    """v1 §4.4: run() on a closed context resets the getters like any failing run()."""
+    """run() on a closed context resets the getters like any failing run()."""
+    # docs/v1-behaviour.md §4.4
     context = connect("simple")
     context.run(add_sub(), BOTH)
     context.close()
@@ -81,7 +85,8 @@ def test_getters_after_failing_run(connect: Any) -> None:
 
 
 def test_with(url: str, protocol: int) -> None:
-    """v1 §6 ``with``: returns the context, closes on exit, lets exceptions pass."""
+    """``with``: returns the context, closes on exit, lets exceptions pass."""
+    # docs/v1-behaviour.md §6
     with pytest.raises(KeyError), InferContext(url, protocol, "simple") as context:
         assert type(context) is InferContext
         raise KeyError("mine")
@@ -91,7 +96,7 @@ def test_with(url: str, protocol: int) -> None:
 
 
 def test_results_survive_close(connect: Any) -> None:
-    """v1 §4.1: results are independent of the context."""
+    """Results are independent of the context (docs/v1-behaviour.md §4.1)."""
     context = connect("simple")
     results = context.run(add_sub(), BOTH)
     context.close()
@@ -116,7 +121,8 @@ class Subclass(InferContext):
 
 
 def test_subclass(url: str, protocol: int) -> None:
-    """usage "Contexts": subclasses with their own close(), that read _ctx and the id after."""
+    """Subclasses with their own close(), that read _ctx and the id after."""
+    # docs/v1-behaviour.md §F.5
     with Subclass(url, protocol) as context:
         done = Completions()
         context.async_run(done, add_sub(), BOTH)
@@ -137,7 +143,7 @@ class Overriding(InferContext):
 
 
 def test_overriding_methods(url: str, protocol: int) -> None:
-    """usage "Contexts": overridden getters do not confuse the context."""
+    """Overridden getters do not confuse the context (docs/v1-behaviour.md §F.5)."""
     with Overriding(url, protocol, "simple", correlation_id=5) as context:
         assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
         assert (context.get_last_request_id(), context.correlation_id()) == (-7, -8)
@@ -145,7 +151,8 @@ def test_overriding_methods(url: str, protocol: int) -> None:
 
 
 def test_close_http_in_flight(triton: Any) -> None:
-    """v1 §5 close, HTTP: returns at once, pending requests are dropped, no callbacks."""
+    """close, HTTP: returns at once, pending requests are dropped, no callbacks."""
+    # docs/v1-behaviour.md §5
     context, done = InferContext(triton.http, 0, "slow"), Completions()
     for _ in range(2):
         context.async_run(done, fp32(1.0), ONE)
@@ -158,7 +165,8 @@ def test_close_http_in_flight(triton: Any) -> None:
 
 
 def test_close_grpc_in_flight(triton: Any) -> None:
-    """v1 §5 close, gRPC: waits for the next response and its callback, drops the others."""
+    """close, gRPC: waits for the next response and its callback, drops the others."""
+    # docs/v1-behaviour.md §5
     context, done = InferContext(triton.grpc, 1, "slow"), Completions()
     for seconds in (0.9, 0.3):
         context.async_run(done, fp32(seconds), ONE)
@@ -172,7 +180,8 @@ def test_close_grpc_in_flight(triton: Any) -> None:
 
 
 def test_close_stream_in_flight(triton: Any) -> None:
-    """v1 §5 close, streaming: waits until everything is answered; no callbacks."""
+    """close, streaming: waits until everything is answered; no callbacks."""
+    # docs/v1-behaviour.md §5
     context = InferContext(triton.grpc, 1, "slow", streaming=True)
     done = Completions()
     for _ in range(2):
@@ -185,7 +194,8 @@ def test_close_stream_in_flight(triton: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["HTTP", "GRPC", "stream"])
 def test_close_inside_a_callback(triton: Any, kind: str) -> None:
-    """v1 §5, trap 19: close() in the own callback ended the process; here it just closes."""
+    """close() in the own callback ended the process; here it just closes."""
+    # docs/v1-behaviour.md §5, §10.5.19
     protocol = 0 if kind == "HTTP" else 1
     url = triton.url(protocol)
     context = InferContext(url, protocol, "simple", streaming=kind == "stream")

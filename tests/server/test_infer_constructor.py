@@ -1,4 +1,4 @@
-"""InferContext's constructor (v1 §3.1)."""
+"""InferContext's constructor (docs/v1-behaviour.md §3.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ pytest_plugins = ["infer_fixtures"]
 
 
 def test_signature() -> None:
-    """v1 §2.1 InferContext: names, order and defaults of the constructor and of run."""
+    """InferContext: names, order and defaults of the constructor and of run."""
+    # docs/v1-behaviour.md §2.1
     parameters = inspect.signature(InferContext).parameters
     assert {name: one.default for name, one in parameters.items()} == {
         "url": inspect.Parameter.empty,
@@ -51,12 +52,13 @@ def test_signature() -> None:
     ],
 )
 def test_positional(connect: Any, arguments: tuple[Any, ...]) -> None:
-    """v1 §2.1, usage "Call shapes": three to eight positionals, with junk in their slots."""
+    """Three to eight positionals, with junk in their slots (docs/v1-behaviour.md §2.1, §F.2)."""
     assert set(connect("simple", *arguments).run(add_sub(), BOTH)) == set(BOTH)
 
 
 def test_keywords(url: str, protocol: int) -> None:
-    """v1 §3.1: everything by keyword; bytes for the url and for the model's name."""
+    """Everything by keyword; bytes for the url and for the model's name."""
+    # docs/v1-behaviour.md §3.1
     context = InferContext(
         url=url.encode(),
         protocol=ProtocolType(protocol),
@@ -73,21 +75,22 @@ def test_keywords(url: str, protocol: int) -> None:
 
 @pytest.mark.parametrize("spelling", [int, ProtocolType, float, str, np.int64])
 def test_protocol(url: str, protocol: int, spelling: Any) -> None:
-    """v1 §1.5: ``protocol`` goes through int()."""
+    """``protocol`` goes through int() (docs/v1-behaviour.md §1.5)."""
     with InferContext(url, spelling(protocol), "simple") as context:
         assert len(context.run(add_sub(), ONE)) == 1
 
 
 @pytest.mark.parametrize("scheme", ["", "http://", "HTTP://", "grpc://"])
 def test_scheme(url: str, protocol: int, scheme: str) -> None:
-    """v1 §3.1 url: a scheme is accepted, and a slash at the end."""
+    """url: a scheme is accepted, and a slash at the end (docs/v1-behaviour.md §3.1)."""
     end = "" if protocol else "/"
     with InferContext(f"{scheme}{url}{end}", protocol, "simple") as context:
         assert len(context.run(add_sub(), ONE)) == 1
 
 
 def test_fresh_context(connect: Any) -> None:
-    """v1 §3.1, §4.4 after construction: the getters are None, all counters zero."""
+    """After construction: the getters are None, all counters zero."""
+    # docs/v1-behaviour.md §3.1, §4.4
     context = connect("simple", correlation_id=5)
     assert context.get_last_request_id() is None
     assert context.get_last_request_model_name() is None
@@ -97,7 +100,7 @@ def test_fresh_context(connect: Any) -> None:
 
 
 def test_headers_are_sent() -> None:
-    """v1 §6.6: http_headers go with the constructor's request."""
+    """http_headers go with the constructor's request (docs/v1-behaviour.md §6.6)."""
     with foreign_server() as foreign:
         with pytest.raises(InferenceServerException):
             InferContext(foreign.url, 0, "m", http_headers=["X-A:b:c", b"X-B:2"])
@@ -110,7 +113,8 @@ def test_headers_are_sent() -> None:
     [(0, 0), (True, 1), (-1, 2**64 - 1), (2**64, 0), (2**64 + 3, 3), (np.uint64(2**63), 2**63)],
 )
 def test_correlation_id_wraps(connect: Any, given: Any, kept: int) -> None:
-    """v1 §3.1 correlation_id: taken modulo 2**64; ``_correlation_id`` keeps what was given."""
+    """correlation_id: taken modulo 2**64; ``_correlation_id`` keeps what was given."""
+    # docs/v1-behaviour.md §3.1
     context = connect("simple", correlation_id=given)
     assert context.correlation_id() == kept
     assert context._correlation_id == given
@@ -118,14 +122,16 @@ def test_correlation_id_wraps(connect: Any, given: Any, kept: int) -> None:
 
 @pytest.mark.parametrize(("version", "used"), [(None, 3), (-1, 3), (1, 1), (2, 2), (2**64 + 2, 2)])
 def test_versions(connect: Any, version: Any, used: int) -> None:
-    """v1 §3.1 model_version: None and -1 are the latest; the getter tells the one used."""
+    """model_version: None and -1 are the latest; the getter tells the one used."""
+    # docs/v1-behaviour.md §3.1
     context = connect("multi_version", version)
     assert number(context.run(fp32(0), ONE)) == used
     assert context.get_last_request_model_version() == used
 
 
 def test_negative_version(connect: Any, protocol: int) -> None:
-    """v1 §3.1: over HTTP any negative version is the latest, over gRPC only -1."""
+    """Over HTTP any negative version is the latest, over gRPC only -1."""
+    # docs/v1-behaviour.md §3.1
     context = connect("multi_version", -2)
     if protocol == 0:
         assert number(context.run(fp32(0), ONE)) == 3
@@ -135,7 +141,8 @@ def test_negative_version(connect: Any, protocol: int) -> None:
 
 
 def test_verbose(connect: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """v1 §10.2 verbose: the constructor prints the model's status to stdout, run() nothing."""
+    """Verbose: the constructor prints the model's status to stdout, run() nothing."""
+    # docs/v1-behaviour.md §10.2
     context = connect("simple", verbose=True)
     printed = capsys.readouterr().out
     assert 'key: "simple"' in printed

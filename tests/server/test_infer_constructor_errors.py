@@ -1,4 +1,4 @@
-"""What InferContext's constructor refuses, and in which words (v1 §3.1)."""
+"""What InferContext's constructor refuses, and in which words (docs/v1-behaviour.md §3.1)."""
 
 from __future__ import annotations
 
@@ -36,26 +36,28 @@ def unused_port() -> int:
     ],
 )
 def test_impossible_protocol(protocol: Any, error: type[Exception], text: str) -> None:
-    """v1 §1.5: what int() refuses raises its own error, another number v1's; no network."""
+    """What int() refuses raises its own error, another number v1's; no network."""
+    # docs/v1-behaviour.md §1.5
     with pytest.raises(error) as caught:
         InferContext("nowhere:1", protocol, "simple", streaming=True)
     assert text in str(caught.value)
 
 
 def test_unknown_model(connect: Any) -> None:
-    """v1 §3.1 unknown model: a server error in the constructor."""
+    """Unknown model: a server error in the constructor (docs/v1-behaviour.md §3.1)."""
     with server_error("no status available for unknown model 'nope'"):
         connect("nope")
 
 
 def test_empty_model_name(connect: Any) -> None:
-    """v1 §3.1 model_name '': the status has no such model."""
+    """model_name '': the status has no such model (docs/v1-behaviour.md §3.1)."""
     with client_error('unable to find status information for ""'):
         connect("")
 
 
 def test_no_names(url: str, protocol: int) -> None:
-    """v1 §3.1 url or model_name None: v1 ended the process; the error says what was expected."""
+    """url or model_name None: v1 ended the process; the error says what was expected."""
+    # docs/v1-behaviour.md §3.1
     with client_error("model_name must be str or bytes, got None"):
         InferContext(url, protocol, None)
     with pytest.raises(InferenceServerException, match="url must be str or bytes"):
@@ -64,7 +66,8 @@ def test_no_names(url: str, protocol: int) -> None:
 
 @pytest.mark.parametrize("name", [5, ["simple"], 1.5])
 def test_type_of_model_name(url: str, protocol: int, name: Any) -> None:
-    """v1 §1.6 other exceptions: a name that is no text is ctypes' error for argument 6."""
+    """Other exceptions: a name that is no text is ctypes' error for argument 6."""
+    # docs/v1-behaviour.md §1.6
     kind = type(name).__name__
     with pytest.raises(ctypes.ArgumentError) as caught:
         InferContext(url, protocol, name)
@@ -100,7 +103,8 @@ def test_type_of_model_name(url: str, protocol: int, name: Any) -> None:
     ],
 )
 def test_unreachable_hosts(protocol: int, host: str, texts: set[str]) -> None:
-    """v1 §3.1 host unknown, url empty or garbage: client errors in v1's words."""
+    """Host unknown, url empty or garbage: client errors in v1's words."""
+    # docs/v1-behaviour.md §3.1
     with pytest.raises(InferenceServerException) as caught:
         InferContext(host, protocol, "simple")
     assert caught.value.message() in texts
@@ -110,7 +114,8 @@ def test_unreachable_hosts(protocol: int, host: str, texts: set[str]) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_server_down(protocol: int, streaming: bool) -> None:
-    """v1 §3.1 server down: a client error, on each attempt, with a stream as well."""
+    """Server down: a client error, on each attempt, with a stream as well."""
+    # docs/v1-behaviour.md §3.1
     url = f"127.0.0.1:{unused_port()}"
     texts = ["HTTP client failed: Couldn't connect to server", "GRPC client failed: 14: "]
     message = HTTP_ONLY if streaming and not protocol else texts[protocol]
@@ -125,7 +130,8 @@ def test_server_down(protocol: int, streaming: bool) -> None:
     [(200, b"<html>hi</html>"), (200, b"{}"), (500, b""), (404, b"{}")],
 )
 def test_not_an_inference_server(status: int, body: bytes) -> None:
-    """v1 §3.1 an answer of somebody else: ``status request did not return status``."""
+    """An answer of somebody else: ``status request did not return status``."""
+    # docs/v1-behaviour.md §3.1
     with foreign_server(status, body) as foreign, client_error(
         "status request did not return status"
     ):
@@ -133,7 +139,8 @@ def test_not_an_inference_server(status: int, body: bytes) -> None:
 
 
 def test_wrong_port(triton: Any) -> None:
-    """v1 §3.1 gRPC to an HTTP port: ``Stream removed``; HTTP to a gRPC port: a client error."""
+    """gRPC to an HTTP port: ``Stream removed``; HTTP to a gRPC port: a client error."""
+    # docs/v1-behaviour.md §3.1
     with client_error("GRPC client failed: 2: Stream removed"):
         InferContext(triton.http, 1, "simple")
     with pytest.raises(InferenceServerException, match=r"^\[ 0\] HTTP client failed: "):
@@ -141,13 +148,14 @@ def test_wrong_port(triton: Any) -> None:
 
 
 def test_streaming_over_http() -> None:
-    """v1 §3.1 streaming=True with HTTP: refused before any network."""
+    """streaming=True with HTTP: refused before any network (docs/v1-behaviour.md §3.1)."""
     with client_error(HTTP_ONLY):
         InferContext("nowhere.invalid:1", 0, "simple", streaming=True)
 
 
 def test_reserved_header(connect: Any, protocol: int) -> None:
-    """v1 §3.1 header NV-InferRequest: refused over HTTP in exactly this case."""
+    """Header NV-InferRequest: refused over HTTP in exactly this case."""
+    # docs/v1-behaviour.md §3.1
     connect("simple", http_headers=["nv-inferrequest:x"])
     if protocol:
         connect("simple", http_headers=["NV-InferRequest:x"])
@@ -158,7 +166,8 @@ def test_reserved_header(connect: Any, protocol: int) -> None:
 
 @pytest.mark.parametrize("version", ["1", 1.0, [1], b"1", np.float32(1)])
 def test_type_of_model_version(version: Any) -> None:
-    """v1 §3.1 model_version of a wrong type: ctypes' error for argument 7, before any network."""
+    """model_version of a wrong type: ctypes' error for argument 7, before any network."""
+    # docs/v1-behaviour.md §3.1
     with pytest.raises(ctypes.ArgumentError) as caught:
         InferContext("nowhere.invalid:1", 0, "simple", version)
     assert str(caught.value) == "argument 7: <class 'TypeError'>: wrong type"
@@ -166,7 +175,7 @@ def test_type_of_model_version(version: Any) -> None:
 
 @pytest.mark.parametrize("correlation_id", ["5", None, 1.5])
 def test_type_of_correlation_id(correlation_id: Any) -> None:
-    """v1 §3.1 correlation_id of a wrong type: ctypes' error for argument 8."""
+    """correlation_id of a wrong type: ctypes' error for argument 8 (docs/v1-behaviour.md §3.1)."""
     with pytest.raises(ctypes.ArgumentError) as caught:
         InferContext("nowhere.invalid:1", 1, "simple", correlation_id=correlation_id)
     assert str(caught.value) == "argument 8: <class 'TypeError'>: wrong type"
@@ -174,7 +183,8 @@ def test_type_of_correlation_id(correlation_id: Any) -> None:
 
 @pytest.mark.parametrize("version", [0, 99, 2**63 - 1])
 def test_version_is_not_checked(connect: Any, version: int) -> None:
-    """v1 §3.1: a missing version constructs fine and fails at run; 0 is a real version."""
+    """A missing version constructs fine and fails at run; 0 is a real version."""
+    # docs/v1-behaviour.md §3.1
     context = connect("multi_version", version)
     message = f"Request for unknown model: 'multi_version' version {version} is not found"
     for _ in range(2):
@@ -183,7 +193,8 @@ def test_version_is_not_checked(connect: Any, version: int) -> None:
 
 
 def test_failed_constructor_leaves_a_closable_object(url: str, protocol: int) -> None:
-    """v1 §3.1: an object whose constructor failed can be closed; it is closed."""
+    """An object whose constructor failed can be closed; it is closed."""
+    # docs/v1-behaviour.md §3.1
     context = InferContext.__new__(InferContext)
     with pytest.raises(InferenceServerException):
         context.__init__(url, protocol, "nope")  # type: ignore[misc]

@@ -1,4 +1,6 @@
-"""RAW results: all thirteen datatypes both ways, and what the arrays are like (v1 §4.1, §3.3)."""
+"""RAW results: all thirteen datatypes both ways, and what the arrays are like
+(docs/v1-behaviour.md §4.1, §3.3).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def extremes(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_every_number_type(connect: Any, name: str) -> None:
-    """v1 §4.1 dtype: as configured; every bit arrives, NaN, -0.0 and denormals included."""
+    """dtype: as configured; every bit arrives, NaN, -0.0 and denormals included."""
+    # docs/v1-behaviour.md §4.1
     array = extremes(NUMBERS[name])
     results = connect(f"identity_{name}").run({"INPUT0": [array, array[::-1]]}, ONE, 2)
     first, second = results["OUTPUT0"]
@@ -48,7 +51,8 @@ def test_every_number_type(connect: Any, name: str) -> None:
 @pytest.mark.parametrize("name", [*NUMBERS, "string"])
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_zero_size(connect: Any, name: str, batch_size: int) -> None:
-    """v1 §3.3, §4.1 empty tensors: no data, one empty array of the right type per entry."""
+    """Empty tensors: no data, one empty array of the right type per entry."""
+    # docs/v1-behaviour.md §3.3, §4.1
     dtype = NUMBERS.get(name, np.dtype(object))
     empty = np.empty(0, dtype)
     results = connect(f"identity_{name}").run({"INPUT0": [empty] * batch_size}, ONE, batch_size)
@@ -59,13 +63,14 @@ def test_zero_size(connect: Any, name: str, batch_size: int) -> None:
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
 @pytest.mark.parametrize("model", ["identity_2d", "identity_nobatch"])
 def test_zero_size_shapes(connect: Any, model: str, shape: tuple[int, int]) -> None:
-    """v1 §4.1 empty tensors: the shape comes back, with and without batching."""
+    """Empty tensors: the shape comes back, with and without batching."""
+    # docs/v1-behaviour.md §4.1
     (got,) = connect(model).run({"INPUT0": [np.empty(shape, np.float32)]}, ONE)["OUTPUT0"]
     assert (got.shape, got.dtype) == (shape, np.float32)
 
 
 def test_empty_of_another_type(connect: Any) -> None:
-    """v1 §3.3: no check of the dtype, so any empty array will do."""
+    """No check of the dtype, so any empty array will do (docs/v1-behaviour.md §3.3)."""
     for dtype in ("f8", "O", "S3", "U2", "?"):
         (got,) = connect("identity_int32").run({"INPUT0": [np.empty(0, dtype)]}, ONE)["OUTPUT0"]
         assert (got.shape, got.dtype) == ((0,), np.int32)
@@ -73,7 +78,8 @@ def test_empty_of_another_type(connect: Any) -> None:
 
 @pytest.mark.parametrize("model", ["identity_int64", "identity_string", "identity_nobatch"])
 def test_arrays_are_private(connect: Any, model: str) -> None:
-    """v1 §4.1: entries are writable, C-contiguous, independent of each other and the context."""
+    """Entries are writable, C-contiguous, independent of each other and the context."""
+    # docs/v1-behaviour.md §4.1
     arrays = {
         "identity_int64": np.arange(3),
         "identity_string": np.array(["a", "b"], object),
@@ -94,7 +100,7 @@ def test_arrays_are_private(connect: Any, model: str) -> None:
 
 
 def test_results_of_two_runs_are_apart(connect: Any) -> None:
-    """v1 §4.1: a later run does not touch the arrays of an earlier one."""
+    """A later run does not touch the arrays of an earlier one (docs/v1-behaviour.md §4.1)."""
     context = connect("simple")
     first = context.run(add_sub(), BOTH)
     context.run(add_sub(1, RAMP * 5, RAMP), BOTH)
@@ -102,7 +108,7 @@ def test_results_of_two_runs_are_apart(connect: Any) -> None:
 
 
 def test_lists_per_batch_entry(connect: Any) -> None:
-    """v1 §4.1, usage "Results": a list per output, arrays without the batch dimension."""
+    """A list per output, arrays without the batch dimension (docs/v1-behaviour.md §4.1, §F.4)."""
     results = connect("simple").run(add_sub(3), BOTH, 3)
     for entries in results.values():
         assert type(entries) is list
@@ -111,28 +117,31 @@ def test_lists_per_batch_entry(connect: Any) -> None:
 
 
 def test_order_of_results(connect: Any) -> None:
-    """v1 §3.8: the order of ``outputs`` is the order of the results, not the model's."""
+    """The order of ``outputs`` is the order of the results, not the model's."""
+    # docs/v1-behaviour.md §3.8
     results = connect("simple").run(add_sub(), {"OUTPUT1": (1,), "OUTPUT0": (1,)})
     assert list(results) == ["OUTPUT1", "OUTPUT0"]
     assert results["OUTPUT0"][0].tolist() == SUM
 
 
 def test_one_output_of_two(connect: Any) -> None:
-    """v1 §4.1: only what was asked for is returned."""
+    """Only what was asked for is returned (docs/v1-behaviour.md §4.1)."""
     results = connect("simple").run(add_sub(), {"OUTPUT1": (1,)})
     assert {name: entries[0].tolist() for name, entries in results.items()} == {"OUTPUT1": [0] * 16}
 
 
 @pytest.mark.parametrize("outputs", [{"OUTPUT1": (1,)}, BOTH, {"OUTPUT1": (2, 1)}])
 def test_omitted_output(connect: Any, outputs: Any) -> None:
-    """v1 §4.1 the server omitted a requested output: a client error that names it."""
+    """The server omitted a requested output: a client error that names it."""
+    # docs/v1-behaviour.md §4.1
     with client_error("unable to find result for output 'OUTPUT1'"):
         connect("omits_output").run(fp32(1), outputs)
 
 
 @pytest.mark.parametrize("batch_size", [1, 2])
 def test_wrong_number_of_rows(connect: Any, batch_size: int) -> None:
-    """v1 §3.4 model output shape ≠ config: v2 does not look, v1's server error all the same."""
+    """Model output shape ≠ config: v2 does not look, v1's server error all the same."""
+    # docs/v1-behaviour.md §3.4
     message = (
         f"output 'OUTPUT0' for model 'wrong_rows' has shape [{batch_size + 1},1] but model "
         f"configuration specifies shape [{batch_size},1]"
@@ -142,7 +151,8 @@ def test_wrong_number_of_rows(connect: Any, batch_size: int) -> None:
 
 
 def test_type_unknown_to_v1(connect: Any) -> None:
-    """v1 §4.1 unknown datatype: BF16 is newer than v1; the error says what can be had."""
+    """Unknown datatype: BF16 is newer than v1; the error says what can be had."""
+    # docs/v1-behaviour.md §4.1
     context = connect("identity_bf16")
     with pytest.raises(InferenceServerException, match="unknown result datatype 14: expected"):
         context.run({"INPUT0": [np.zeros(2, np.uint16)]}, ONE)
@@ -150,7 +160,7 @@ def test_type_unknown_to_v1(connect: Any) -> None:
 
 
 def test_ensemble(connect: Any) -> None:
-    """v1 §4.1: an ensemble is a model like any other."""
+    """An ensemble is a model like any other (docs/v1-behaviour.md §4.1)."""
     context = connect("ensemble_simple")
     results = context.run(add_sub(2), ONE, 2)
     assert [entry.tolist() for entry in results["OUTPUT0"]] == [SUM, SUM]
@@ -158,7 +168,7 @@ def test_ensemble(connect: Any) -> None:
 
 
 def test_large_result(connect: Any) -> None:
-    """v1 §4.1: a batch of several megabytes comes back whole, entry by entry."""
+    """A batch of several megabytes comes back whole, entry by entry (docs/v1-behaviour.md §4.1)."""
     arrays = [np.random.default_rng(seed).random((300, 700), np.float32) for seed in range(4)]
     results = connect("identity_2d").run({"INPUT0": arrays}, ONE, 4)
     for sent, got in zip(arrays, results["OUTPUT0"]):

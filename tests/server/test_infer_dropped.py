@@ -1,4 +1,4 @@
-"""Contexts that nobody holds any more: ``__del__`` (v1 §5, §6)."""
+"""Contexts that nobody holds any more: ``__del__`` (docs/v1-behaviour.md §5, §6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytest_plugins = ["infer_fixtures"]
 
 
 def test_context_that_was_never_made() -> None:
-    """v1 §6 __del__: an object without constructor goes without a sound."""
+    """__del__: an object without constructor goes without a sound (docs/v1-behaviour.md §6)."""
     context = InferContext.__new__(InferContext)
     context.__del__()
     assert context.close() is None
@@ -33,7 +33,8 @@ class Announcing(InferContext):
 
 
 def test_garbage_collection_through_close(url: str, protocol: int) -> None:
-    """v1 §6 __del__: it calls close(), also a subclass's, and also after a close()."""
+    """__del__: it calls close(), also a subclass's, and also after a close()."""
+    # docs/v1-behaviour.md §6
     context = Announcing(url, protocol, "simple")
     Announcing.said.clear()
     session = weakref.ref(context._ctx)
@@ -45,7 +46,8 @@ def test_garbage_collection_through_close(url: str, protocol: int) -> None:
 
 
 def test_garbage_collection(url: str, protocol: int) -> None:
-    """v1 §6 __del__: a context that nobody holds is closed; many, made and dropped."""
+    """__del__: a context that nobody holds is closed; many, made and dropped."""
+    # docs/v1-behaviour.md §6
     contexts = [InferContext(url, protocol, "simple") for _ in range(20)]
     for context in contexts:
         context.run(add_sub(), BOTH)
@@ -65,7 +67,8 @@ def collected(gone: Any) -> bool:
 
 
 def test_garbage_collection_with_callbacks(url: str, protocol: int) -> None:
-    """v1 §6 __del__: used asynchronously, fetched or not, a context can still go."""
+    """__del__: used asynchronously, fetched or not, a context can still go."""
+    # docs/v1-behaviour.md §6
     context, done = InferContext(url, protocol, "simple"), Completions()
     for _ in range(3):
         context.async_run(lambda given, request_id: done(None, request_id), add_sub(), BOTH)
@@ -77,7 +80,8 @@ def test_garbage_collection_with_callbacks(url: str, protocol: int) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_garbage_collection_in_flight(triton: Any, protocol: int, streaming: bool) -> None:
-    """v1 §5 __del__ with requests in flight: no hang, no noise, others are not disturbed."""
+    """__del__ with requests in flight: no hang, no noise, others are not disturbed."""
+    # docs/v1-behaviour.md §5
     if streaming and protocol == 0:
         return  # v1 has no streams over HTTP
     context = InferContext(triton.url(protocol), protocol, "slow", streaming=streaming)
@@ -97,8 +101,9 @@ def executed(triton: Any, model: str) -> int:
 
 
 def test_garbage_collection_of_a_stream_in_flight(triton: Any) -> None:
-    """v1 §5 __del__, streaming: the server gets what was sent; nobody waits for the answers,
-    for the collector may run in the midst of gRPC, in the thread that would bring them."""
+    """__del__, streaming: the server gets what was sent; nobody waits for the answers,
+    for the collector may run in the midst of gRPC, in the thread that would bring them
+    (docs/v1-behaviour.md §5)."""
     before = executed(triton, "slow")
     context = InferContext(triton.grpc, 1, "slow", streaming=True)
     for seconds in (5.0, 0.0, 0.0):

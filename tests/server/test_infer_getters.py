@@ -1,4 +1,4 @@
-"""get_last_request_*, request ids, get_stat (v1 §4.4, §4.5, §4.6)."""
+"""get_last_request_*, request ids, get_stat (docs/v1-behaviour.md §4.4, §4.5, §4.6)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def completed(context: InferContext) -> int:
 
 
 def test_after_run(connect: Any) -> None:
-    """v1 §4.4 run() ok: an id, the name, the version really used; native types."""
+    """run() ok: an id, the name, the version really used; native types."""
+    # docs/v1-behaviour.md §4.4
     context = connect("multi_version")
     for _ in range(2):
         context.run(fp32(0), ONE)
@@ -59,7 +60,7 @@ FAILING: dict[str, Callable[[InferContext], Any]] = {
 
 @pytest.mark.parametrize("call", FAILING)
 def test_after_failing_run(connect: Any, call: str) -> None:
-    """v1 §4.4 run() failing before or at the server: all three are None."""
+    """run() failing before or at the server: all three are None (docs/v1-behaviour.md §4.4)."""
     context = connect("failing")
     context.run(fp32(0), ONE)
     assert None not in last(context)
@@ -73,7 +74,8 @@ def test_after_failing_run(connect: Any, call: str) -> None:
     [({"OUTPUT1": RAW}, None), ({"OUTPUT0": RAW, "OUTPUT1": RAW}, "omits_output")],
 )
 def test_after_failing_to_read(connect: Any, outputs: Any, name: Any) -> None:
-    """v1 §4.4 run() failing while reading results: the id; the name if a result was read."""
+    """run() failing while reading results: the id; the name if a result was read."""
+    # docs/v1-behaviour.md §4.4
     context = connect("omits_output")
     with pytest.raises(InferenceServerException, match="unable to find result"):
         context.run(fp32(1), outputs)
@@ -82,7 +84,7 @@ def test_after_failing_to_read(connect: Any, outputs: Any, name: Any) -> None:
 
 
 def test_after_async_run(connect: Any) -> None:
-    """v1 §4.4 async_run(): nothing changes, whether it is sent or refused."""
+    """async_run(): nothing changes, whether it is sent or refused (docs/v1-behaviour.md §4.4)."""
     context, done = connect("failing"), Completions()
     context.async_run(done, fp32(0), ONE)
     assert last(context) == NONE
@@ -96,7 +98,8 @@ def test_after_async_run(connect: Any) -> None:
 
 
 def test_after_fetch(connect: Any) -> None:
-    """v1 §4.4 fetch ok: the server-side id; name and version where there were none."""
+    """Fetch ok: the server-side id; name and version where there were none."""
+    # docs/v1-behaviour.md §4.4
     context, done = connect("multi_version", 2), Completions()
     context.async_run(done, fp32(0), ONE)
     (request_id,) = done.wait()
@@ -106,7 +109,8 @@ def test_after_fetch(connect: Any) -> None:
 
 
 def test_stale_name(connect: Any) -> None:
-    """v1 §4.4, trap 4: after a fetch name and version are those of an earlier request."""
+    """After a fetch name and version are those of an earlier request."""
+    # docs/v1-behaviour.md §4.4, §10.5.4
     context, done = connect("multi_version"), Completions()
     context.run(fp32(0), ONE)
     before = last(context)
@@ -119,7 +123,7 @@ def test_stale_name(connect: Any) -> None:
 
 @pytest.mark.parametrize("request_id", [7, 0, -1, "7"])
 def test_after_failing_fetch(connect: Any, request_id: Any) -> None:
-    """v1 §4.4 fetch failing: unchanged from before."""
+    """Fetch failing: unchanged from before (docs/v1-behaviour.md §4.4)."""
     context = connect("failing")
     context.run(fp32(0), ONE)
     before = last(context)
@@ -129,7 +133,7 @@ def test_after_failing_fetch(connect: Any, request_id: Any) -> None:
 
 
 def test_after_fetch_of_a_failure(connect: Any) -> None:
-    """v1 §4.4 fetch failing: the error of a request changes nothing either."""
+    """Fetch failing: the error of a request changes nothing either (docs/v1-behaviour.md §4.4)."""
     context, done = connect("failing"), Completions()
     context.run(fp32(0), ONE)
     before = last(context)
@@ -141,7 +145,8 @@ def test_after_fetch_of_a_failure(connect: Any) -> None:
 
 
 def test_ids_increase(connect: Any, triton: Any) -> None:
-    """v1 §4.5, E.11: ids never repeat in a process, across contexts and protocols."""
+    """Ids never repeat in a process, across contexts and protocols."""
+    # docs/v1-behaviour.md §4.5, §E.11
     ids = []
     with InferContext(triton.http, 0, "simple") as other:
         for context in (connect("simple"), other, connect("simple_nobatch"), other):
@@ -151,7 +156,8 @@ def test_ids_increase(connect: Any, triton: Any) -> None:
 
 
 def test_client_ids(connect: Any) -> None:
-    """v1 §4.5 client id: per context from 1; refused calls and run() take none."""
+    """Client id: per context from 1; refused calls and run() take none."""
+    # docs/v1-behaviour.md §4.5
     first, second = connect("simple"), connect("simple")
     done = Completions()
     for context in (first, second):
@@ -165,7 +171,7 @@ def test_client_ids(connect: Any) -> None:
 
 
 def test_stat_keys(connect: Any) -> None:
-    """v1 §4.6: a dict of exactly four native ints, all growing with each run."""
+    """A dict of exactly four native ints, all growing with each run (docs/v1-behaviour.md §4.6)."""
     context = connect("simple")
     earlier = context.get_stat()
     assert earlier == dict.fromkeys(KEYS, 0)
@@ -180,7 +186,8 @@ def test_stat_keys(connect: Any) -> None:
 
 
 def test_stat_of_failures(connect: Any, protocol: int) -> None:
-    """v1 §4.6: over gRPC refused requests count, over HTTP they do not; validation never does."""
+    """Over gRPC refused requests count, over HTTP they do not; validation never does."""
+    # docs/v1-behaviour.md §4.6
     context = connect("failing")
     for name in ("model", "server", "input", "batch", "output", "scalar"):
         with pytest.raises((InferenceServerException, ctypes.ArgumentError)):
@@ -189,7 +196,8 @@ def test_stat_of_failures(connect: Any, protocol: int) -> None:
 
 
 def test_stat_of_async(connect: Any, protocol: int) -> None:
-    """v1 §4.6 async: HTTP counts at completion, gRPC when the results are fetched."""
+    """Async: HTTP counts at completion, gRPC when the results are fetched."""
+    # docs/v1-behaviour.md §4.6
     context, done = connect("simple"), Completions()
     context.async_run(done, add_sub(), BOTH)
     (request_id,) = done.wait()
@@ -199,7 +207,7 @@ def test_stat_of_async(connect: Any, protocol: int) -> None:
 
 
 def test_stat_of_async_failure(connect: Any, protocol: int) -> None:
-    """v1 §4.6 async: a refusal counts over gRPC, when it is fetched."""
+    """Async: a refusal counts over gRPC, when it is fetched (docs/v1-behaviour.md §4.6)."""
     context, done = connect("failing"), Completions()
     context.async_run(done, fp32(3), ONE)
     (request_id,) = done.wait()
@@ -210,7 +218,7 @@ def test_stat_of_async_failure(connect: Any, protocol: int) -> None:
 
 
 def test_stat_is_a_copy(connect: Any) -> None:
-    """v1 §4.6: each call returns a dict of its own, of this context alone."""
+    """Each call returns a dict of its own, of this context alone (docs/v1-behaviour.md §4.6)."""
     context, other = connect("simple"), connect("simple")
     context.get_stat()["completed_request_count"] = 99
     context.run(add_sub(), BOTH)
@@ -218,7 +226,8 @@ def test_stat_is_a_copy(connect: Any) -> None:
 
 
 def test_time_spent_waiting_is_counted(connect: Any) -> None:
-    """v1 §4.6 total time: nanoseconds, the server's included; send and receive without it."""
+    """Total time: nanoseconds, the server's included; send and receive without it."""
+    # docs/v1-behaviour.md §4.6
     context = connect("slow")
     context.run(fp32(0.2), ONE)
     stat = context.get_stat()

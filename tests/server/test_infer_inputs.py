@@ -1,4 +1,4 @@
-"""The ``inputs`` argument: what is accepted and how it is sent (v1 §3.3)."""
+"""The ``inputs`` argument: what is accepted and how it is sent (docs/v1-behaviour.md §3.3)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Unindexed(Items):
 
 @pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType, Items, Unindexed])
 def test_dict_like(connect: Any, kind: Any) -> None:
-    """v1 §3.3, §3.8: anything with ``items`` will do, for inputs and for outputs, every time."""
+    """Anything with ``items`` will do, for inputs and for outputs, every time."""
+    # docs/v1-behaviour.md §3.3, §3.8
     context = connect("simple")
     for inputs, outputs in ([add_sub(), BOTH],) * 2:
         if issubclass(kind, Items):
@@ -54,7 +55,8 @@ def test_dict_like(connect: Any, kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["list", "NoneType", "str", "tuple"])
 def test_not_dict_like(connect: Any, kind: str) -> None:
-    """v1 §3.3, §3.8: no ``items`` is an AttributeError, for inputs before outputs."""
+    """No ``items`` is an AttributeError, for inputs before outputs."""
+    # docs/v1-behaviour.md §3.3, §3.8
     value = {"list": [], "NoneType": None, "str": "INPUT0", "tuple": ()}[kind]
     context = connect("simple")
     for inputs, outputs in ((value, BOTH), (value, value), (add_sub(), value)):
@@ -64,7 +66,8 @@ def test_not_dict_like(connect: Any, kind: str) -> None:
 
 
 def test_bytes_keys(connect: Any) -> None:
-    """v1 §3.3 keys: str or bytes; v1 §4.1: the result has the very key that was passed."""
+    """Keys: str or bytes; the result has the very key that was passed."""
+    # docs/v1-behaviour.md §3.3, §4.1
     results = connect("simple").run(
         {b"INPUT0": [RAMP], "INPUT1": [RAMP]}, {b"OUTPUT1": (1,), "OUTPUT0": (1,)}
     )
@@ -73,21 +76,22 @@ def test_bytes_keys(connect: Any) -> None:
 
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_list_or_tuple(connect: Any, kind: Any) -> None:
-    """v1 §3.3 value: a list or a tuple of arrays, one per batch entry."""
+    """Value: a list or a tuple of arrays, one per batch entry (docs/v1-behaviour.md §3.3)."""
     arrays = kind([RAMP, RAMP + 1])
     results = connect("simple").run({"INPUT0": arrays, "INPUT1": arrays}, BOTH, 2)
     assert [entry.tolist() for entry in results["OUTPUT0"]] == [SUM, (2 * (RAMP + 1)).tolist()]
 
 
 def test_tuple_after_an_array(connect: Any) -> None:
-    """v1 §3.3 value: a tuple passed the check of types, and failed when asked for its size."""
+    """Value: a tuple passed the check of types, and failed when asked for its size."""
+    # docs/v1-behaviour.md §3.3
     context = connect("simple")
     with pytest.raises(AttributeError, match="^'tuple' object has no attribute 'size'$"):
         context.run({"INPUT0": [RAMP, ()], "INPUT1": [RAMP] * 2}, BOTH, 2)
 
 
 def test_subclass_of_list(connect: Any) -> None:
-    """v1 §3.3 value: subclasses of list are lists."""
+    """Value: subclasses of list are lists (docs/v1-behaviour.md §3.3)."""
 
     class Arrays(list):  # type: ignore[type-arg]
         pass
@@ -114,7 +118,8 @@ class SubHandle(ctypes.c_void_p):
     ids=lambda value: type(value).__name__,
 )
 def test_wrong_type(connect: Any, value: Any) -> None:
-    """v1 §3.3 anything else: one long sentence, before outputs and batch size are looked at."""
+    """Anything else: one long sentence, before outputs and batch size are looked at."""
+    # docs/v1-behaviour.md §3.3
     context = connect("simple")
     with client_error(f"input 'INPUT0' {WANTED}"):
         context.run({"INPUT0": value, "INPUT1": [RAMP]}, {"NOPE": 7}, 99)
@@ -123,7 +128,8 @@ def test_wrong_type(connect: Any, value: Any) -> None:
 
 
 def test_wrong_type_under_bytes_key(connect: Any) -> None:
-    """v1 §3.3: the sentence names an unknown input just as well; bytes did not fit into it."""
+    """The sentence names an unknown input just as well; bytes did not fit into it."""
+    # docs/v1-behaviour.md §3.3
     with client_error(f"input 'nope' {WANTED}"):
         connect("simple").run({"nope": RAMP}, BOTH)
     with pytest.raises(TypeError, match="can only concatenate str"):
@@ -134,7 +140,8 @@ def test_wrong_type_under_bytes_key(connect: Any) -> None:
     ("value", "kind"), [([], "list"), ((), "tuple"), ([(RAMP,)], "list"), (((),), "tuple")]
 )
 def test_index_errors(connect: Any, value: Any, kind: str) -> None:
-    """v1 §3.3: an empty list and a list of tuples pass as far as an IndexError."""
+    """An empty list and a list of tuples pass as far as an IndexError."""
+    # docs/v1-behaviour.md §3.3
     with pytest.raises(IndexError) as caught:
         connect("simple").run({"INPUT0": value, "INPUT1": [RAMP]}, BOTH, 2)
     assert str(caught.value) == f"{kind} index out of range"
@@ -144,7 +151,7 @@ def test_index_errors(connect: Any, value: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("outputs", [BOTH, {}])
 def test_unknown_input(connect: Any, outputs: Any) -> None:
-    """v1 §3.3 unknown input name: a client error that names the model."""
+    """Unknown input name: a client error that names the model (docs/v1-behaviour.md §3.3)."""
     context = connect("simple")
     with client_error("unknown input 'NOPE' for 'simple'"):
         context.run({"NOPE": [RAMP], **add_sub()}, outputs)
@@ -154,7 +161,8 @@ def test_unknown_input(connect: Any, outputs: Any) -> None:
 
 @pytest.mark.parametrize("key", [5, ("INPUT0",), 1.5])
 def test_type_of_keys(connect: Any, key: Any) -> None:
-    """v1 §1.6 other exceptions: a key that is no text is ctypes' error for argument 3."""
+    """Other exceptions: a key that is no text is ctypes' error for argument 3."""
+    # docs/v1-behaviour.md §1.6
     text = f"argument 3: <class 'AttributeError'>: '{type(key).__name__}' object has no attribute"
     for arguments in (({key: [RAMP]}, BOTH), (add_sub(), {key: (1,)})):
         with pytest.raises(ctypes.ArgumentError) as caught:
@@ -163,7 +171,8 @@ def test_type_of_keys(connect: Any, key: Any) -> None:
 
 
 def test_unencodable_keys(connect: Any) -> None:
-    """v1 §1.6 other exceptions: half a surrogate pair, and bytes that are no UTF-8."""
+    """Other exceptions: half a surrogate pair, and bytes that are no UTF-8."""
+    # docs/v1-behaviour.md §1.6
     with pytest.raises(ctypes.ArgumentError, match="argument 3: <class 'UnicodeEncodeError'>"):
         connect("simple").run({"\udc80": [RAMP]}, BOTH)
     with pytest.raises(UnicodeDecodeError):
@@ -171,7 +180,8 @@ def test_unencodable_keys(connect: Any) -> None:
 
 
 def test_none_as_key(connect: Any) -> None:
-    """v1 E.6 ``{None: RAW}``: ended v1's process; the error says what was expected."""
+    """``{None: RAW}``: ended v1's process; the error says what was expected."""
+    # docs/v1-behaviour.md §E.6
     with client_error("an input name must be str or bytes, got None"):
         connect("simple").run({None: [RAMP]}, BOTH)
     with client_error("an output name must be str or bytes, got None"):
@@ -179,7 +189,7 @@ def test_none_as_key(connect: Any) -> None:
 
 
 def test_no_arguments(connect: Any) -> None:
-    """v1 §2.1: inputs and outputs are required."""
+    """Inputs and outputs are required (docs/v1-behaviour.md §2.1)."""
     for arguments in ((), (add_sub(),)):
         with pytest.raises(TypeError, match="outputs"):
             connect("simple").run(*arguments)
@@ -190,7 +200,8 @@ def test_no_arguments(connect: Any) -> None:
 @pytest.mark.parametrize("missing", ["INPUT0", "INPUT1"])
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_missing_input(connect: Any, missing: str, batch_size: int) -> None:
-    """v1 §3.3 missing input: v1 sent its memory; refused, also after a successful run."""
+    """Missing input: v1 sent its memory; refused, also after a successful run."""
+    # docs/v1-behaviour.md §3.3
     context = connect("simple")
     context.run(add_sub(), BOTH)
     given = add_sub(batch_size)
@@ -202,20 +213,22 @@ def test_missing_input(connect: Any, missing: str, batch_size: int) -> None:
 
 
 def test_no_inputs(connect: Any) -> None:
-    """v1 §3.3 missing inputs: the first of the model's is named."""
+    """Missing inputs: the first of the model's is named (docs/v1-behaviour.md §3.3)."""
     with client_error("expecting 1 invocations of SetRaw for input 'INPUT0', have 0"):
         connect("simple").run({}, BOTH)
 
 
 def test_too_few_arrays(connect: Any) -> None:
-    """v1 §3.3 fewer arrays than the batch size: refused, where v1 read out of bounds."""
+    """Fewer arrays than the batch size: refused, where v1 read out of bounds."""
+    # docs/v1-behaviour.md §3.3
     with client_error("expecting 3 invocations of SetRaw for input 'INPUT1', have 2"):
         connect("simple").run({"INPUT0": [RAMP] * 3, "INPUT1": [RAMP] * 2}, BOTH, 3)
 
 
 @pytest.mark.parametrize("batch_size", [0, 1, 2])
 def test_too_many_arrays(connect: Any, batch_size: int) -> None:
-    """v1 §3.3 more arrays than the batch size: v1's text with the effective batch size."""
+    """More arrays than the batch size: v1's text with the effective batch size."""
+    # docs/v1-behaviour.md §3.3
     size = max(1, batch_size)
     message = f"expecting {size} invocations of SetRaw for input 'INPUT0', one per batch entry"
     with client_error(message):
@@ -224,7 +237,8 @@ def test_too_many_arrays(connect: Any, batch_size: int) -> None:
 
 @pytest.mark.parametrize(("length", "dtype"), [(15, "i4"), (17, "i4"), (0, "i4"), (8, "i4")])
 def test_size(connect: Any, length: int, dtype: str) -> None:
-    """v1 §3.3: the shape decides how many bytes, the server whether the shape fits."""
+    """The shape decides how many bytes, the server whether the shape fits."""
+    # docs/v1-behaviour.md §3.3
     array = np.zeros(length, dtype)
     expected = (
         f"unexpected shape for input 'INPUT0' for model 'simple'. Expected [16], got [{length}]"
@@ -235,14 +249,16 @@ def test_size(connect: Any, length: int, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i8", "f8", "?", "c16", "M8[s]"])
 def test_byte_size(connect: Any, dtype: str) -> None:
-    """v1 §3.3 fixed-size types: bytes per array = elements of the first shape × the item size."""
+    """Fixed-size types: bytes per array = elements of the first shape × the item size."""
+    # docs/v1-behaviour.md §3.3
     array = np.zeros(16, dtype)
     with client_error(f"invalid size {array.nbytes} bytes for input 'INPUT0', expects 64 bytes"):
         connect("simple").run({"INPUT0": [array], "INPUT1": [RAMP]}, BOTH)
 
 
 def test_size_before_number(connect: Any) -> None:
-    """v1 §3.3: of a surplus array of a wrong size, the size is told, as arrays are set in turn."""
+    """Of a surplus array of a wrong size, the size is told, as arrays are set in turn."""
+    # docs/v1-behaviour.md §3.3
     arrays = [RAMP, RAMP[:3]]
     with client_error("invalid size 12 bytes for input 'INPUT0', expects 64 bytes"):
         connect("simple").run({"INPUT0": arrays, "INPUT1": [RAMP]}, BOTH)

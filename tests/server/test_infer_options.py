@@ -1,4 +1,4 @@
-"""flags, corr_id, priority and timeout_us (v1 §3.9)."""
+"""flags, corr_id, priority and timeout_us (docs/v1-behaviour.md §3.9)."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ def sequence(request: pytest.FixtureRequest) -> str:
 
 
 def test_flag_numbers() -> None:
-    """v1 §1.4: the flags are class attributes of InferRequestHeader."""
+    """The flags are class attributes of InferRequestHeader (docs/v1-behaviour.md §1.4)."""
     assert InferRequestHeader.FLAG_NONE == 0
     assert InferRequestHeader.FLAG_SEQUENCE_START == START
     assert InferRequestHeader.FLAG_SEQUENCE_END == END
 
 
 def test_sequence(connect: Any, sequence: str, protocol: int) -> None:
-    """v1 §3.9: START on the first request, END on the last, one corr_id from the constructor."""
+    """START on the first request, END on the last, one corr_id from the constructor."""
+    # docs/v1-behaviour.md §3.9
     context = connect(sequence, correlation_id=1000 + protocol)
     flags = [START, 0, END]
     sums = [context.run(int32(n), SUM_AND_ID, 1, flag) for n, flag in zip((5, 6, 7), flags)]
@@ -54,7 +55,7 @@ def test_sequence(connect: Any, sequence: str, protocol: int) -> None:
 
 
 def test_interleaved_sequences(connect: Any, sequence: str, protocol: int) -> None:
-    """v1 §3.9: one context serves several sequences by corr_id."""
+    """One context serves several sequences by corr_id (docs/v1-behaviour.md §3.9)."""
     context = connect(sequence)
     first, second = 2000 + protocol, 2010 + protocol
     steps = [(first, 1, START), (second, 10, START), (first, 2, END), (second, 20, END)]
@@ -64,7 +65,7 @@ def test_interleaved_sequences(connect: Any, sequence: str, protocol: int) -> No
 
 @pytest.mark.parametrize("flags", [START | END, 2**32 + 3, np.uint8(3), -(2**32) + 3])
 def test_one_request_sequence(connect: Any, flags: Any) -> None:
-    """v1 §3.9 flags: START and END in one request; 32 bits, modulo 2**32."""
+    """Flags: START and END in one request; 32 bits, modulo 2**32 (docs/v1-behaviour.md §3.9)."""
     context = connect("sequence_sum", correlation_id=3000)
     for value in (4, 9):
         assert number(context.run(int32(value), {"OUTPUT": RAW}, 1, flags), "OUTPUT") == value
@@ -72,7 +73,8 @@ def test_one_request_sequence(connect: Any, flags: Any) -> None:
 
 @pytest.mark.parametrize("given", [1, 2**31, 2**32 + 5, 2**63 - 1, 2**63, 2**64 - 1, -1, -7])
 def test_every_bit_of_the_correlation_id(connect: Any, given: int) -> None:
-    """v1 §3.1, §3.9 correlation id: full uint64 on both protocols; negative ids wrap."""
+    """Correlation id: full uint64 on both protocols; negative ids wrap."""
+    # docs/v1-behaviour.md §3.1, §3.9
     for context in (connect("sequence_sum", correlation_id=given), connect("sequence_sum")):
         results = context.run(int32(1), SUM_AND_ID, 1, START | END, given)
         assert results["CORRID"][0].dtype == np.uint64
@@ -81,7 +83,8 @@ def test_every_bit_of_the_correlation_id(connect: Any, given: int) -> None:
 
 
 def test_correlation_id_is_sticky(connect: Any) -> None:
-    """v1 §3.9: corr_id replaces the context's for good, 0 keeps it; ``_correlation_id`` stays."""
+    """corr_id replaces the context's for good, 0 keeps it; ``_correlation_id`` stays."""
+    # docs/v1-behaviour.md §3.9
     context = connect("simple", correlation_id=5)
     for given, kept in ((0, 5), (6, 6), (0, 6), (True, 1), (2**64 + 9, 9), (2**64, 9)):
         context.run(add_sub(), ONE, 1, 0, given)
@@ -90,7 +93,7 @@ def test_correlation_id_is_sticky(connect: Any) -> None:
 
 
 def test_sticky_reaches_the_server(connect: Any, protocol: int) -> None:
-    """v1 §3.9: a request without corr_id goes on with the last one given."""
+    """A request without corr_id goes on with the last one given (docs/v1-behaviour.md §3.9)."""
     context = connect("sequence_sum")
     given = 4000 + protocol
     context.run(int32(1), SUM_AND_ID, 1, START, given)
@@ -112,7 +115,8 @@ def test_sticky_reaches_the_server(connect: Any, protocol: int) -> None:
 )
 @pytest.mark.parametrize("style", ["run", "async_run"])
 def test_when_it_sticks(connect: Any, arguments: Any, kept: int, style: str) -> None:
-    """v1 §3.9 stickiness: errors up to the batch size leave it, input errors come too late."""
+    """Stickiness: errors up to the batch size leave it, input errors come too late."""
+    # docs/v1-behaviour.md §3.9
     context = connect("simple", correlation_id=7)
     with pytest.raises((InferenceServerException, ctypes.ArgumentError)):
         getattr(context, style)(*arguments)
@@ -120,7 +124,7 @@ def test_when_it_sticks(connect: Any, arguments: Any, kept: int, style: str) -> 
 
 
 def test_async_correlation_id(connect: Any) -> None:
-    """v1 §3.9: async_run's corr_id sticks as well, when it is sent."""
+    """async_run's corr_id sticks as well, when it is sent (docs/v1-behaviour.md §3.9)."""
     context, done = connect("simple"), Completions()
     context.async_run(done, add_sub(), ONE, 1, 0, 77)
     assert context.correlation_id() == 77
@@ -129,14 +133,15 @@ def test_async_correlation_id(connect: Any) -> None:
 
 @pytest.mark.parametrize(("flags", "given"), [(START, 0), (0, 0)])
 def test_sequence_without_id(connect: Any, sequence: str, flags: int, given: int) -> None:
-    """v1 §3.4 sequence, no id: v1's words, without v2's "or non-empty"."""
+    """Sequence, no id: v1's words, without v2's "or non-empty" (docs/v1-behaviour.md §3.4)."""
     message = f"inference request to model '{sequence}' must specify a non-zero correlation ID"
     with server_error(message):
         connect(sequence).run(int32(1), {"OUTPUT": RAW}, 1, flags, given)
 
 
 def test_sequence_without_start(connect: Any, sequence: str, protocol: int) -> None:
-    """v1 §3.4 sequence, no start: the sentence that NVIDIA's scripts test for."""
+    """Sequence, no start: the sentence that NVIDIA's scripts test for."""
+    # docs/v1-behaviour.md §3.4
     given = 5000 + protocol
     with server_error(
         f"inference request for sequence {given} to model '{sequence}' must specify the START "
@@ -146,7 +151,7 @@ def test_sequence_without_start(connect: Any, sequence: str, protocol: int) -> N
 
 
 def test_sequence_batch(connect: Any, sequence: str) -> None:
-    """v1 §3.4 sequence, batch ≠ 1: refused by the server."""
+    """Sequence, batch ≠ 1: refused by the server (docs/v1-behaviour.md §3.4)."""
     arrays = {"INPUT": [np.array([1], np.int32)] * 2}
     with server_error(
         f"inference request to model '{sequence}' must specify batch-size 1 due to requirements "
@@ -156,7 +161,8 @@ def test_sequence_batch(connect: Any, sequence: str) -> None:
 
 
 def test_flags_on_other_models(connect: Any) -> None:
-    """v1 §3.9: flags are passed through; a model without sequences ignores them."""
+    """Flags are passed through; a model without sequences ignores them."""
+    # docs/v1-behaviour.md §3.9
     context = connect("simple", correlation_id=3)
     for flags in (START, END, 3, 0xFFFFFFFF, -1):
         assert set(context.run(add_sub(), BOTH, flags=flags)) == set(BOTH)
@@ -164,18 +170,21 @@ def test_flags_on_other_models(connect: Any) -> None:
 
 @pytest.mark.parametrize("priority", [1, 2**32 - 1, 2**32 + 1, -1])
 def test_priority(connect: Any, priority: int) -> None:
-    """v1 §3.9 priority: 32 bits, modulo 2**32; a model without levels ignores it."""
+    """Priority: 32 bits, modulo 2**32; a model without levels ignores it."""
+    # docs/v1-behaviour.md §3.9
     assert set(connect("simple").run(add_sub(), BOTH, priority=priority)) == set(BOTH)
 
 
 @pytest.mark.parametrize("timeout_us", [1, 2**63, 2**64 - 1, -1])
 def test_timeout_on_other_models(connect: Any, timeout_us: int) -> None:
-    """v1 §3.9 timeout_us: full uint64; a model without a queue policy ignores it."""
+    """timeout_us: full uint64; a model without a queue policy ignores it."""
+    # docs/v1-behaviour.md §3.9
     assert set(connect("simple").run(add_sub(), BOTH, timeout_us=timeout_us)) == set(BOTH)
 
 
 def test_timeout_in_the_queue(connect: Any) -> None:
-    """v1 §3.9, §3.4 timeout_us: ``Request timeout expired``; it holds for that request alone."""
+    """timeout_us: ``Request timeout expired``; it holds for that request alone."""
+    # docs/v1-behaviour.md §3.9, §3.4
     context = connect("queue_policy")
     # the server may have taken all of them at once
     assert any(expired(context) for _ in range(5))
@@ -198,7 +207,8 @@ def expired(context: Any) -> int:
 
 
 def test_message_of_a_model(connect: Any) -> None:
-    """v1 §3.4: what the model answers against a request, word for word, no prefix of v2's."""
+    """What the model answers against a request, word for word, no prefix of v2's."""
+    # docs/v1-behaviour.md §3.4
     with pytest.raises(InferenceServerException) as caught:
         connect("failing").run(fp32(3), ONE)
     assert caught.value.message() == "the model refused value 3"
@@ -206,7 +216,8 @@ def test_message_of_a_model(connect: Any) -> None:
 
 
 def test_client_and_server_family(connect: Any) -> None:
-    """v1 §1.6: request ids of server errors are positive and increase, client errors have 0."""
+    """Request ids of server errors are positive and increase, client errors have 0."""
+    # docs/v1-behaviour.md §1.6
     context, ids = connect("failing"), []
     for _ in range(3):
         with pytest.raises(InferenceServerException) as caught:

@@ -1,4 +1,6 @@
-"""The order in which run() checks its arguments (v1 §3.2), and the texts of each check."""
+"""The order in which run() checks its arguments (docs/v1-behaviour.md §3.2), and the texts of each
+check.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ NAMES = list(FAULTS)
 
 
 def styles() -> dict[str, Callable[..., Any]]:
-    """The ways to send a request; all check alike (v1 §5)."""
+    """The ways to send a request; all check alike (docs/v1-behaviour.md §5)."""
     return {
         "run": lambda context, **given: context.run(**given),
         "callback": lambda context, **given: context.async_run(callback=print, **given),
@@ -39,7 +41,8 @@ def styles() -> dict[str, Callable[..., Any]]:
 @pytest.mark.parametrize("style", styles())
 @pytest.mark.parametrize("first", range(len(NAMES)))
 def test_first_fault_wins(connect: Any, first: int, style: str) -> None:
-    """v1 §3.2 order of checks: of two faults the earlier one in the list is reported."""
+    """Order of checks: of two faults the earlier one in the list is reported."""
+    # docs/v1-behaviour.md §3.2
     context = connect("simple")
     for second in NAMES[first:]:
         given = {"inputs": add_sub(), "outputs": BOTH}
@@ -53,7 +56,8 @@ def test_first_fault_wins(connect: Any, first: int, style: str) -> None:
 @pytest.mark.parametrize("name", ["flags", "batch_size", "corr_id", "priority", "timeout_us"])
 @pytest.mark.parametrize("value", [None, 1.0, "1", b"1", [1], np.float64(1)], ids=repr)
 def test_wrong_scalars(connect: Any, name: str, value: Any) -> None:
-    """v1 §3.5, §3.9 wrong type: ctypes' ArgumentError; nothing is sent or counted."""
+    """Wrong type: ctypes' ArgumentError; nothing is sent or counted."""
+    # docs/v1-behaviour.md §3.5, §3.9
     context = connect("simple")
     with pytest.raises(ctypes.ArgumentError, match="wrong type"):
         context.run(add_sub(), BOTH, **{name: value})
@@ -62,13 +66,13 @@ def test_wrong_scalars(connect: Any, name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("value", [1, True, np.int8(1), np.uint64(1), np.array(1)], ids=repr)
 def test_integer_like_scalars(connect: Any, value: Any) -> None:
-    """v1 §3.5, §3.9: bools and NumPy integers are integers."""
+    """Bools and NumPy integers are integers (docs/v1-behaviour.md §3.5, §3.9)."""
     results = connect("simple").run(add_sub(), BOTH, value, 0, value, value, value)
     assert len(results["OUTPUT0"]) == 1
 
 
 def test_outputs_are_checked_in_their_order(connect: Any) -> None:
-    """v1 §3.2: outputs are checked one after the other, format before name."""
+    """Outputs are checked one after the other, format before name (docs/v1-behaviour.md §3.2)."""
     with client_error("unknown output 'A' for 'simple'"):
         connect("simple").run(add_sub(), {"OUTPUT0": (1,), "A": (1,), "B": (9, 9)})
     with client_error("unrecognized output format"):
@@ -76,7 +80,7 @@ def test_outputs_are_checked_in_their_order(connect: Any) -> None:
 
 
 def test_inputs_are_checked_in_their_order(connect: Any) -> None:
-    """v1 §3.2: inputs are set one after the other, in iteration order."""
+    """Inputs are set one after the other, in iteration order (docs/v1-behaviour.md §3.2)."""
     small = RAMP[:4].view("i2")
     with client_error("unknown input 'A' for 'simple'"):
         connect("simple").run({"A": [RAMP], "INPUT0": [small]}, BOTH)
@@ -85,13 +89,13 @@ def test_inputs_are_checked_in_their_order(connect: Any) -> None:
 
 
 def test_missing_input_comes_last(connect: Any) -> None:
-    """v1 §3.2, §3.3: what is given is checked before what is missing."""
+    """What is given is checked before what is missing (docs/v1-behaviour.md §3.2, §3.3)."""
     with client_error("unknown input 'A' for 'simple'"):
         connect("simple").run({"INPUT0": [RAMP], "A": [RAMP]}, BOTH)
 
 
 def test_context_survives_refusals(connect: Any) -> None:
-    """v1 §3.2: a refused call leaves the context usable."""
+    """A refused call leaves the context usable (docs/v1-behaviour.md §3.2)."""
     context = connect("multi_version")
     for given in FAULTS.values():
         with pytest.raises(Exception):  # noqa: B017, PT011 - any of the refusals above

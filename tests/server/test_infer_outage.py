@@ -1,4 +1,6 @@
-"""Servers that end, connections that break, and what comes after (v1 §3.1, §5, E.7)."""
+"""Servers that end, connections that break, and what comes after
+(docs/v1-behaviour.md §3.1, §5, §E.7).
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def cut_soon(door: Door) -> threading.Timer:
 
 
 def test_lost_during_run(door: Door, protocol: int) -> None:
-    """v1 §3.1 connection lost during a call: a client error, at once; getters are reset."""
+    """Connection lost during a call: a client error, at once; getters are reset."""
+    # docs/v1-behaviour.md §3.1
     with InferContext(door.url, protocol, "slow") as context:
         context.run(fp32(0), ONE)
         timer = cut_soon(door)
@@ -56,7 +59,8 @@ def test_lost_during_run(door: Door, protocol: int) -> None:
 
 
 def test_lost_during_async_run(door: Door, protocol: int) -> None:
-    """v1 §5: the callback fires, the fetch tells; for requests of the old style as well."""
+    """The callback fires, the fetch tells; for requests of the old style as well."""
+    # docs/v1-behaviour.md §5
     done = Completions()
     with InferContext(door.url, protocol, "slow") as context:
         context.async_run(done, fp32(1), ONE)
@@ -69,7 +73,8 @@ def test_lost_during_async_run(door: Door, protocol: int) -> None:
 
 
 def test_refused_async_run(door: Door, protocol: int) -> None:
-    """v1 §5: a request that cannot even be sent is told by async_run or by its fetch."""
+    """A request that cannot even be sent is told by async_run or by its fetch."""
+    # docs/v1-behaviour.md §5
     done = Completions()
     with InferContext(door.url, protocol, "simple") as context:
         door.shut()
@@ -80,7 +85,8 @@ def test_refused_async_run(door: Door, protocol: int) -> None:
 
 
 def test_server_is_back(triton: Any) -> None:
-    """E.7 HTTP server restart: an old context works at once, without a failing call first."""
+    """HTTP server restart: an old context works at once, without a failing call first."""
+    # docs/v1-behaviour.md §E.7
     done = Completions()
     with Door(triton.http) as door, InferContext(door.url, 0, "simple") as context:
         for _ in range(3):
@@ -92,7 +98,8 @@ def test_server_is_back(triton: Any) -> None:
 
 
 def test_server_is_back_after_failures(door: Door, protocol: int) -> None:
-    """v1 §9.2, E.7: calls that failed meanwhile do not keep a context from recovering."""
+    """Calls that failed meanwhile do not keep a context from recovering."""
+    # docs/v1-behaviour.md §9.2, §E.7
     with InferContext(door.url, protocol, "simple") as context:
         context.run(add_sub(), BOTH)
         door.shut()
@@ -116,7 +123,7 @@ def eventually(context: InferContext) -> Any:
 
 
 def test_connections_are_kept(door: Door, protocol: int) -> None:
-    """v1 §9.1: runs of one context reuse one connection."""
+    """Runs of one context reuse one connection (docs/v1-behaviour.md §9.1)."""
     with InferContext(door.url, protocol, "simple") as context:
         for _ in range(10):
             context.run(add_sub(), BOTH)
@@ -132,7 +139,7 @@ def broken_stream(triton: Any) -> Iterator[tuple[Door, InferContext]]:
 
 
 def test_stream_breaks_during_run(broken_stream: Any) -> None:
-    """v1 §5, trap 20: v1's run() hung for ever; here it raises."""
+    """v1's run() hung for ever; here it raises (docs/v1-behaviour.md §5, §10.5.20)."""
     door, context = broken_stream
     cut_soon(door)
     with pytest.raises(InferenceServerException) as caught:
@@ -141,7 +148,8 @@ def test_stream_breaks_during_run(broken_stream: Any) -> None:
 
 
 def test_stream_breaks_during_async_run(broken_stream: Any) -> None:
-    """v1 §5: outstanding callbacks never fired in v1; here each fires, the fetch tells."""
+    """Outstanding callbacks never fired in v1; here each fires, the fetch tells."""
+    # docs/v1-behaviour.md §5
     door, context = broken_stream
     done = Completions()
     for _ in range(3):
@@ -155,7 +163,8 @@ def test_stream_breaks_during_async_run(broken_stream: Any) -> None:
 
 
 def test_stream_breaks_while_idle(broken_stream: Any) -> None:
-    """v1 §5: while the server is gone, each call tells so; the context can be closed."""
+    """While the server is gone, each call tells so; the context can be closed."""
+    # docs/v1-behaviour.md §5
     door, context = broken_stream
     door.shut()
     for _ in range(3):
@@ -166,7 +175,8 @@ def test_stream_breaks_while_idle(broken_stream: Any) -> None:
 
 
 def test_killed_server(start_triton: Any) -> None:
-    """v1 §3.1, §5: a server that is killed in the midst of requests of every kind."""
+    """A server that is killed in the midst of requests of every kind."""
+    # docs/v1-behaviour.md §3.1, §5
     server = start_triton(["slow"])
     contexts = [
         InferContext(server.http, 0, "slow"),
@@ -187,7 +197,8 @@ def test_killed_server(start_triton: Any) -> None:
 
 
 def test_slow_answer(connect: Any) -> None:
-    """v1 §10.4: no time limit of the client's own ends a request that takes long."""
+    """No time limit of the client's own ends a request that takes long."""
+    # docs/v1-behaviour.md §10.4
     with connect("slow") as context:
         ids = [context.async_run(fp32(seconds), ONE) for seconds in (1.0, 1.1)]
         values = [number(context.get_async_run_results(i, True)) for i in ids]

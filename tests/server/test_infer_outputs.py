@@ -1,4 +1,4 @@
-"""The ``outputs`` argument (v1 §3.8)."""
+"""The ``outputs`` argument (docs/v1-behaviour.md §3.8)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Pair(tuple):  # type: ignore[type-arg]
 
 
 def test_result_format() -> None:
-    """v1 §3.8 ResultFormat: a plain class; RAW is the tuple (1,), CLASS the int 2."""
+    """ResultFormat: a plain class; RAW is the tuple (1,), CLASS the int 2."""
+    # docs/v1-behaviour.md §3.8
     assert (RAW, CLASS) == ((1,), 2)
     assert type(CLASS) is int
     assert type(InferContext.ResultFormat) is type
@@ -28,7 +29,7 @@ def test_result_format() -> None:
 
 @pytest.mark.parametrize("value", [RAW, (1,), (True,), (1.0,), Pair((1,))])
 def test_raw(connect: Any, value: Any) -> None:
-    """v1 §3.8 RAW: whatever equals the tuple (1,)."""
+    """RAW: whatever equals the tuple (1,) (docs/v1-behaviour.md §3.8)."""
     results = connect("simple").run(add_sub(), {"OUTPUT0": value})
     assert results["OUTPUT0"][0].tolist() == SUM
 
@@ -43,13 +44,15 @@ def test_raw(connect: Any, value: Any) -> None:
     ids=repr,
 )
 def test_classes(connect: Any, value: Any) -> None:
-    """v1 §3.8 (CLASS, k): tuple or list, further elements ignored, k any integer, 32 bits."""
+    """(CLASS, k): tuple or list, further elements ignored, k any integer, 32 bits."""
+    # docs/v1-behaviour.md §3.8
     assert connect("simple").run(add_sub(), {"OUTPUT0": value}) == {"OUTPUT0": [BEST]}
 
 
 @pytest.mark.parametrize("count", [-1, 16, 17, 1000, 2**31, 2**32 - 1, True])
 def test_count_beyond_the_elements(connect: Any, count: int) -> None:
-    """v1 §3.8, §4.2 k: -1 and whatever exceeds the element count is every class."""
+    """k: -1 and whatever exceeds the element count is every class."""
+    # docs/v1-behaviour.md §3.8, §4.2
     (classes,) = connect("simple").run(add_sub(), {"OUTPUT0": (CLASS, count)})["OUTPUT0"]
     assert len(classes) == (1 if count is True else 16)
     assert classes[:1] == BEST[:1]
@@ -58,7 +61,8 @@ def test_count_beyond_the_elements(connect: Any, count: int) -> None:
 @pytest.mark.parametrize("batch_size", [1, 3])
 @pytest.mark.parametrize("count", [0, False, np.int32(0), 2**32])
 def test_no_classes(connect: Any, batch_size: int, count: Any) -> None:
-    """v1 §3.8 (CLASS, 0): the model runs, then reading the result is a client error."""
+    """(CLASS, 0): the model runs, then reading the result is a client error."""
+    # docs/v1-behaviour.md §3.8
     context = connect("simple")
     with client_error(
         f"unexpected batch entry 0 requested for output 'OUTPUT0', batch size is {batch_size}"
@@ -84,7 +88,8 @@ def test_no_classes(connect: Any, batch_size: int, count: Any) -> None:
     ids=repr,
 )
 def test_type_errors(connect: Any, value: Any, text: str) -> None:
-    """v1 §3.8 k of a wrong type, and values without a length: TypeError, before the name."""
+    """k of a wrong type, and values without a length: TypeError, before the name."""
+    # docs/v1-behaviour.md §3.8
     for name in ("OUTPUT0", "NOPE"):
         with pytest.raises(TypeError) as caught:
             connect("simple").run(add_sub(), {name: value})
@@ -93,7 +98,8 @@ def test_type_errors(connect: Any, value: Any, text: str) -> None:
 
 @pytest.mark.parametrize("value", [(2,), [2], (), []], ids=repr)
 def test_index_errors(connect: Any, value: Any) -> None:
-    """v1 §3.8 ``(2,)``: IndexError, as for other sequences that are too short."""
+    """``(2,)``: IndexError, as for other sequences that are too short."""
+    # docs/v1-behaviour.md §3.8
     with pytest.raises(IndexError, match=f"{type(value).__name__} index out of range"):
         connect("simple").run(add_sub(), {"OUTPUT0": value})
 
@@ -107,14 +113,14 @@ def test_index_errors(connect: Any, value: Any) -> None:
     ids=repr,
 )
 def test_unrecognized(connect: Any, value: Any) -> None:
-    """v1 §3.8 anything else with a length: ``unrecognized output format``."""
+    """Anything else with a length: ``unrecognized output format`` (docs/v1-behaviour.md §3.8)."""
     with client_error("unrecognized output format"):
         connect("simple").run(add_sub(), {"OUTPUT0": value})
 
 
 @pytest.mark.parametrize("value", [(RAW, 1), [RAW, None], (RAW, RAW), (RAW, "name"), (RAW, b"")])
 def test_raw_with_something_else(connect: Any, value: Any) -> None:
-    """v1 §3.8 (RAW, non-handle): shared memory is what v1 understood."""
+    """(RAW, non-handle): shared memory is what v1 understood (docs/v1-behaviour.md §3.8)."""
     with client_error(
         "shared memory requires tuple of size 2 - output_format(RAW), "
         "shared_memory_handle(c_void_p)"
@@ -124,7 +130,7 @@ def test_raw_with_something_else(connect: Any, value: Any) -> None:
 
 @pytest.mark.parametrize("key", ["NOPE", b"NOPE", "output0", "INPUT0", "", "OUTPUT0 "])
 def test_unknown_output(connect: Any, key: Any) -> None:
-    """v1 §3.8 unknown output name: a client error, exact to the letter."""
+    """Unknown output name: a client error, exact to the letter (docs/v1-behaviour.md §3.8)."""
     name = key.decode() if isinstance(key, bytes) else key
     for value in (RAW, (CLASS, 1)):
         with client_error(f"unknown output '{name}' for 'simple'"):
@@ -132,7 +138,8 @@ def test_unknown_output(connect: Any, key: Any) -> None:
 
 
 def test_no_outputs(connect: Any) -> None:
-    """v1 §3.8 ``{}``: the model runs, the result is ``{}``, no model name is told."""
+    """``{}``: the model runs, the result is ``{}``, no model name is told."""
+    # docs/v1-behaviour.md §3.8
     context = connect("simple")
     assert context.run(add_sub(), {}) == {}
     assert context.get_stat()["completed_request_count"] == 1
@@ -141,20 +148,20 @@ def test_no_outputs(connect: Any) -> None:
 
 
 def test_no_outputs_still_runs_the_model(connect: Any) -> None:
-    """v1 §3.8 ``{}``: what the model says against the input is told."""
+    """``{}``: what the model says against the input is told (docs/v1-behaviour.md §3.8)."""
     with pytest.raises(Exception, match="the model refused value 4"):
         connect("failing").run({"INPUT0": [np.array([4], np.float32)]}, {})
 
 
 def test_formats_mixed(connect: Any) -> None:
-    """v1 §3.8: each output has its own format."""
+    """Each output has its own format (docs/v1-behaviour.md §3.8)."""
     results = connect("simple").run(add_sub(), {"OUTPUT1": RAW, "OUTPUT0": (CLASS, 3)})
     assert results["OUTPUT0"] == [BEST]
     assert results["OUTPUT1"][0].tolist() == [0] * 16
 
 
 def test_arguments_are_left_alone(connect: Any) -> None:
-    """v1 §3.8: neither dict is changed, so scripts use the same ones again."""
+    """Neither dict is changed, so scripts use the same ones again (docs/v1-behaviour.md §3.8)."""
     inputs, outputs = add_sub(), dict(BOTH)
     context = connect("simple")
     for _ in range(2):
@@ -164,7 +171,8 @@ def test_arguments_are_left_alone(connect: Any) -> None:
 
 
 def test_one_output_under_two_keys(connect: Any) -> None:
-    """v1 §3.8: the last format holds for both keys, and the first key takes the result."""
+    """The last format holds for both keys, and the first key takes the result."""
+    # docs/v1-behaviour.md §3.8
     with client_error("unable to find result for output 'OUTPUT0'"):
         connect("simple").run(add_sub(), {"OUTPUT0": RAW, b"OUTPUT0": RAW})
     with client_error("raw shape not available for non-RAW output 'OUTPUT0'"):

@@ -1,4 +1,4 @@
-"""Contexts in forked children, and at the end of the interpreter (v1 §5)."""
+"""Contexts in forked children, and at the end of the interpreter (docs/v1-behaviour.md §5)."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def in_child(work: Callable[[], bool]) -> int:
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 class TestFork:
-    """usage "Contexts": contexts in forked children."""
+    """Contexts in forked children (docs/v1-behaviour.md §F.5)."""
 
     def test_child_makes_its_own(self, triton: Any) -> None:
-        """usage "Contexts": a child of a process that has used contexts makes its own."""
+        """A child of a process that has used contexts makes its own (docs/v1-behaviour.md §F.5)."""
         with InferContext(triton.http, 0, "simple") as context:
             context.run(add_sub(), BOTH)
 
@@ -63,7 +63,7 @@ class TestFork:
             assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
 
     def test_child_uses_its_parents(self, triton: Any) -> None:
-        """usage "Contexts": a context made before the fork works on both sides of it."""
+        """A context made before the fork works on both sides of it (docs/v1-behaviour.md §F.5)."""
         done = Completions()
         with InferContext(triton.http, 0, "simple") as context:
             context.async_run(done, add_sub(), BOTH)
@@ -79,7 +79,8 @@ class TestFork:
             assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
 
     def test_child_closes_its_parents(self, triton: Any) -> None:
-        """v1 §5 close: a child does not wait for what its parent has in flight."""
+        """close: a child does not wait for what its parent has in flight."""
+        # docs/v1-behaviour.md §5
         done = Completions()
         with InferContext(triton.http, 0, "slow") as context:
             context.async_run(done, fp32(0.5), ONE)
@@ -142,10 +143,12 @@ def script(text: str, triton: Any, *arguments: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize("left", LEFT)
 @pytest.mark.parametrize("kind", ["http", "grpc", "stream"])
 def test_interpreter_exit(triton: Any, kind: str, left: str) -> None:
-    """v1 §5 interpreter exit with requests in flight: clean, quick, without a word."""
+    """Interpreter exit with requests in flight: clean, quick, without a word."""
+    # docs/v1-behaviour.md §5
     assert script(EXIT + LEFT[left], triton, kind) == (0, "", "")
 
 
 def test_grpc_in_a_forked_child(triton: Any) -> None:
-    """usage "Contexts": gRPC in a child, and then in the parent that forked before using it."""
+    """gRPC in a child, and then in the parent that forked before using it."""
+    # docs/v1-behaviour.md §F.5
     assert script(FORK, triton) == (0, "", "")

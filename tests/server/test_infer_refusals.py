@@ -1,4 +1,6 @@
-"""What the server, or somebody in its place, answers instead of a result (v1 §3.4, §4.7, §1.6)."""
+"""What the server, or somebody in its place, answers instead of a result
+(docs/v1-behaviour.md §3.4, §4.7, §1.6).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def spare(triton: Any) -> Iterator[Any]:
 
 
 def test_shape(connect: Any) -> None:
-    """v1 §3.4 shape: v1's sentence, without batch dimension and v2's NOTE."""
+    """Shape: v1's sentence, without batch dimension and v2's NOTE (docs/v1-behaviour.md §3.4)."""
     message = "unexpected shape for input 'INPUT0' for model 'identity_nobatch'. Expected "
     with pytest.raises(InferenceServerException) as caught:
         connect("identity_nobatch").run({"INPUT0": [np.zeros(3, np.float32)]}, ONE)
@@ -41,7 +43,8 @@ def test_shape(connect: Any) -> None:
 
 
 def test_model_unloaded_after_construction(connect: Any, spare: Any) -> None:
-    """v1 §3.4 model not loaded: Triton's own sentence, the wording of 1.13 to 1.15."""
+    """Model not loaded: Triton's own sentence, the wording of 1.13 to 1.15."""
+    # docs/v1-behaviour.md §3.4
     context = connect("spare")
     assert len(context.run(fp32(1), ONE)) == 1
     spare.unload("spare")
@@ -52,7 +55,8 @@ def test_model_unloaded_after_construction(connect: Any, spare: Any) -> None:
 
 
 def test_context_on_an_unloaded_model(connect: Any, spare: Any) -> None:
-    """v1 §3.4 model not loaded: the context can be made, the request fails, until it is loaded."""
+    """Model not loaded: the context can be made, the request fails, until it is loaded."""
+    # docs/v1-behaviour.md §3.4
     spare.unload("spare")
     context = connect("spare")
     assert context.get_last_request_id() is None
@@ -64,7 +68,8 @@ def test_context_on_an_unloaded_model(connect: Any, spare: Any) -> None:
 
 
 def test_async_refusal(connect: Any) -> None:
-    """v1 §3.4, §5: the server's refusal of an asynchronous request is told by the fetch."""
+    """The server's refusal of an asynchronous request is told by the fetch."""
+    # docs/v1-behaviour.md §3.4, §5
     context, done = connect("multi_version", 99), Completions()
     context.async_run(done, fp32(1), ONE)
     (request_id,) = done.wait()
@@ -73,7 +78,7 @@ def test_async_refusal(connect: Any) -> None:
 
 
 def test_exception_class(connect: Any) -> None:
-    """v1 §1.6: module, traceback, and a subclass of tritonclient's exception."""
+    """Module, traceback, and a subclass of tritonclient's exception (docs/v1-behaviour.md §1.6)."""
     assert issubclass(InferenceServerException, tritonclient.utils.InferenceServerException)
     with pytest.raises(tritonclient.utils.InferenceServerException) as caught:
         connect("failing").run(fp32(3), ONE)
@@ -105,7 +110,8 @@ CONFIG = (
 )
 @pytest.mark.parametrize("style", ["run", "async_run"])
 def test_http_answer_of_somebody_else(status: int, body: bytes, style: str) -> None:
-    """v1 §4.7 no status in the answer, 500 pages: ``infer request did not return status``."""
+    """No status in the answer, 500 pages: ``infer request did not return status``."""
+    # docs/v1-behaviour.md §4.7
     with foreign_server(200, CONFIG) as foreign, InferContext(foreign.url, 0, "m") as context:
         foreign.status, foreign.body = status, body
         with client_error("infer request did not return status"):
@@ -116,7 +122,7 @@ def test_http_answer_of_somebody_else(status: int, body: bytes, style: str) -> N
 
 
 def test_http_answer_without_results() -> None:
-    """v1 §4.7, §4.1: an answer that lacks the output is no result."""
+    """An answer that lacks the output is no result (docs/v1-behaviour.md §4.7, §4.1)."""
     with foreign_server(200, CONFIG) as foreign, InferContext(foreign.url, 0, "m") as context:
         foreign.body = b'{"model_name":"m","model_version":"1","outputs":[]}'
         with client_error("unable to find result for output 'OUTPUT0'"):
@@ -125,7 +131,8 @@ def test_http_answer_without_results() -> None:
 
 
 def test_labels_of_a_server_without_classification() -> None:
-    """v1 §4.2: a v2 server that tells no classes has no labels; the classes are found here."""
+    """A v2 server that tells no classes has no labels; the classes are found here."""
+    # docs/v1-behaviour.md §4.2
     labelled = CONFIG.replace(b'"dims":[1]}]}', b'"dims":[3],"label_filename":"labels.txt"}]}')
     reply = b'{"model_name":"m","model_version":"v2.0","outputs":[%s]}'
     scores = b'{"name":"OUTPUT0","datatype":"FP32","shape":[1,3],"data":[1,3,2]}'
@@ -137,7 +144,7 @@ def test_labels_of_a_server_without_classification() -> None:
 
 
 def test_headers_go_with_every_request() -> None:
-    """v1 §6.6: http_headers go with inference requests, synchronous or not."""
+    """http_headers go with inference requests, synchronous or not (docs/v1-behaviour.md §6.6)."""
     with foreign_server(200, CONFIG) as foreign:
         context = InferContext(foreign.url, 0, "m", http_headers=[b"X-A: 1", "X-B:2"])
         with context:
@@ -153,7 +160,8 @@ def test_headers_go_with_every_request() -> None:
 
 
 def test_ensemble_refusal(connect: Any) -> None:
-    """v1 E.10, App. B: ids of v2's requests are taken out of ensembles' messages, too."""
+    """Ids of v2's requests are taken out of ensembles' messages, too."""
+    # docs/v1-behaviour.md §E.10, §B
     small = np.zeros(4, np.int32)
     with pytest.raises(InferenceServerException) as caught:
         connect("ensemble_simple").run({"INPUT0": [small], "INPUT1": [small]}, ONE)
@@ -161,7 +169,7 @@ def test_ensemble_refusal(connect: Any) -> None:
 
 
 def test_context_lives_on(connect: Any) -> None:
-    """v1 §3.4: after each refusal the next good request is answered."""
+    """After each refusal the next good request is answered (docs/v1-behaviour.md §3.4)."""
     context = connect("failing")
     for _ in range(3):
         with server_error("the model refused value 3"):
@@ -170,6 +178,6 @@ def test_context_lives_on(connect: Any) -> None:
 
 
 def test_other_rows_of_a_batch(connect: Any) -> None:
-    """v1 §3.4: a batch is refused as a whole."""
+    """A batch is refused as a whole (docs/v1-behaviour.md §3.4)."""
     with server_error("the model refused value 5"):
         connect("failing").run(fp32(0, 5, 0), {"OUTPUT0": RAW}, 3)

@@ -1,4 +1,4 @@
-"""Streaming contexts (v1 §5): run and async_run on one gRPC stream."""
+"""Streaming contexts (docs/v1-behaviour.md §5): run and async_run on one gRPC stream."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 
 @pytest.mark.parametrize("streaming", [True, 1, "yes", [0]])
 def test_run(triton: Any, streaming: Any) -> None:
-    """v1 §3.1, §5 streaming: any truth value; run() is sent over the stream and waited for."""
+    """Streaming: any truth value; run() is sent over the stream and waited for."""
+    # docs/v1-behaviour.md §3.1, §5
     with InferContext(triton.grpc, 1, "simple", None, False, 0, streaming) as context:
         for batch_size in (1, 4, 0):
             results = context.run(add_sub(batch_size or 1), BOTH, batch_size)
@@ -46,7 +47,8 @@ def test_run(triton: Any, streaming: Any) -> None:
 
 @pytest.mark.parametrize("model", ["sequence_sum", "sequence_oldest"])
 def test_sequence(stream: Any, model: str) -> None:
-    """v1 §5 sequence use: START on the first, END on the last, run() in between."""
+    """Sequence use: START on the first, END on the last, run() in between."""
+    # docs/v1-behaviour.md §5
     context = stream(model, 8000)
     flags = [START, 0, 0, END]
     sums = [number(context.run(int32(1), OUTPUT, 1, flag), "OUTPUT") for flag in flags]
@@ -55,7 +57,8 @@ def test_sequence(stream: Any, model: str) -> None:
 
 @pytest.mark.parametrize("model", ["sequence_sum", "sequence_oldest"])
 def test_sequence_without_waiting(stream: Any, model: str) -> None:
-    """v1 §5 sequence use: several async_runs without waiting, in order by the stream."""
+    """Sequence use: several async_runs without waiting, in order by the stream."""
+    # docs/v1-behaviour.md §5
     context, done = stream(model, 8100), Completions()
     for n in range(20):
         flag = START if n == 0 else END if n == 19 else 0
@@ -67,7 +70,8 @@ def test_sequence_without_waiting(stream: Any, model: str) -> None:
 
 
 def test_two_sequences_on_one_stream(stream: Any) -> None:
-    """v1 §5: sequences of different corr_ids on one stream; corr_id is sticky here as well."""
+    """Sequences of different corr_ids on one stream; corr_id is sticky here as well."""
+    # docs/v1-behaviour.md §5
     context = stream("sequence_sum")
     steps = [(8200, 1, START), (8201, 10, START), (0, 20, END), (8200, 2, END)]
     sums = [number(context.run(int32(n), OUTPUT, 1, f, c), "OUTPUT") for c, n, f in steps]
@@ -84,7 +88,8 @@ def test_every_bit_of_the_correlation_id(stream: Any, given: int) -> None:
 
 
 def test_order_of_requests(stream: Any) -> None:
-    """v1 §5 order: responses come in request order, a slow one before a quick one."""
+    """Order: responses come in request order, a slow one before a quick one."""
+    # docs/v1-behaviour.md §5
     context, done = stream("slow"), Completions()
     for seconds in (0.3, 0.0, 0.1):
         context.async_run(done, fp32(seconds), ONE)
@@ -94,7 +99,8 @@ def test_order_of_requests(stream: Any) -> None:
 
 
 def test_ids_are_shared_with_run(stream: Any) -> None:
-    """v1 §4.5: on a streaming context run() takes a client id from the same counter."""
+    """On a streaming context run() takes a client id from the same counter."""
+    # docs/v1-behaviour.md §4.5
     context, done = stream("simple"), Completions()
     context.run(add_sub(), BOTH)
     context.async_run(done, add_sub(), BOTH)
@@ -104,7 +110,8 @@ def test_ids_are_shared_with_run(stream: Any) -> None:
 
 
 def test_errors_reach_their_request(stream: Any) -> None:
-    """v1 §5: server errors come back per request, among good ones; the stream stays usable."""
+    """Server errors come back per request, among good ones; the stream stays usable."""
+    # docs/v1-behaviour.md §5
     context, done = stream("failing"), Completions()
     values = [0, 3, 0, 4, 0, 5]
     for value in values:
@@ -122,7 +129,8 @@ def test_errors_reach_their_request(stream: Any) -> None:
 
 
 def test_refusals_reach_their_request(stream: Any) -> None:
-    """v1 §3.4, §5: what the server refuses before the model sees it, by either call."""
+    """What the server refuses before the model sees it, by either call."""
+    # docs/v1-behaviour.md §3.4, §5
     context, done = stream("sequence_sum", 8300), Completions()
     message = "inference request for sequence 8300 to model 'sequence_sum' must specify the START"
     for _ in range(3):
@@ -135,7 +143,7 @@ def test_refusals_reach_their_request(stream: Any) -> None:
 
 
 def test_unknown_version(stream: Any) -> None:
-    """v1 §3.1, §5: a missing version fails at the request, not at the stream."""
+    """A missing version fails at the request, not at the stream (docs/v1-behaviour.md §3.1, §5)."""
     context = stream("multi_version", model_version=99)
     for _ in range(2):
         with server_error("Request for unknown model: 'multi_version' version 99 is not found"):
@@ -143,7 +151,8 @@ def test_unknown_version(stream: Any) -> None:
 
 
 def test_validation(stream: Any) -> None:
-    """v1 §5: validation errors are raised at once and do not touch the stream."""
+    """Validation errors are raised at once and do not touch the stream."""
+    # docs/v1-behaviour.md §5
     context = stream("simple")
     for call in (context.run, context.async_run):
         with client_error("unknown output 'NOPE' for 'simple'"):
@@ -154,13 +163,14 @@ def test_validation(stream: Any) -> None:
 
 
 def test_unknown_model(triton: Any) -> None:
-    """v1 §3.1: the stream is opened before the status call; an unknown model is told as ever."""
+    """The stream is opened before the status call; an unknown model is told as ever."""
+    # docs/v1-behaviour.md §3.1
     with server_error("no status available for unknown model 'nope'"):
         InferContext(triton.grpc, 1, "nope", streaming=True)
 
 
 def test_old_style(stream: Any) -> None:
-    """v1 §2.2 on a stream: ids, wait, get_ready_async_request."""
+    """On a stream: ids, wait, get_ready_async_request (docs/v1-behaviour.md §2.2)."""
     context = stream("slow")
     ids = [context.async_run(fp32(seconds), ONE) for seconds in (0.2, 0.0)]
     assert context.get_async_run_results(ids[1], False) is None
@@ -170,7 +180,8 @@ def test_old_style(stream: Any) -> None:
 
 
 def test_classes_on_a_stream(stream: Any) -> None:
-    """v1 §4.2: classes with labels, also of a stateful model, in the midst of a sequence."""
+    """Classes with labels, also of a stateful model, in the midst of a sequence."""
+    # docs/v1-behaviour.md §4.2
     scores = np.eye(10, dtype=np.float32)[4] * 32
     expected = [[(4, 32.0, "l4")]]
     context = stream("classify")
@@ -182,7 +193,7 @@ def test_classes_on_a_stream(stream: Any) -> None:
 
 
 def test_stat(stream: Any) -> None:
-    """v1 §4.6 streaming: counted when the results are read, errors too."""
+    """Streaming: counted when the results are read, errors too (docs/v1-behaviour.md §4.6)."""
     context, done = stream("failing"), Completions()
     context.run(fp32(0), ONE)
     with pytest.raises(InferenceServerException):
@@ -195,7 +206,8 @@ def test_stat(stream: Any) -> None:
 
 
 def test_run_inside_a_callback(stream: Any) -> None:
-    """v1 §5: run() and async_run() on the same streaming context work inside a callback."""
+    """run() and async_run() on the same streaming context work inside a callback."""
+    # docs/v1-behaviour.md §5
     context, done, sums = stream("simple"), Completions(), []
 
     def callback(given: InferContext, request_id: int) -> None:
@@ -218,7 +230,7 @@ def test_many_requests(stream: Any) -> None:
 
 
 def test_large_tensors(stream: Any) -> None:
-    """v1 §5: megabytes in both directions on a stream, several at once."""
+    """Megabytes in both directions on a stream, several at once (docs/v1-behaviour.md §5)."""
     context, done = stream("identity_2d"), Completions()
     arrays = [np.full((500, 1000), value, np.float32) for value in range(8)]
     for array in arrays:

@@ -1,4 +1,4 @@
-"""STRING tensors as inputs and results (v1 §3.6, §4.1)."""
+"""STRING tensors as inputs and results (docs/v1-behaviour.md §3.6, §4.1)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ ARRAYS: dict[str, tuple[np.ndarray[Any, Any], list[bytes]]] = {
 @pytest.mark.parametrize("case", ARRAYS)
 @pytest.mark.parametrize("model", ["identity_string", "identity_string_nobatch"])
 def test_elements(connect: Any, model: str, case: str) -> None:
-    """v1 §3.6 table: what each kind of array sends; §4.1: object arrays of bytes come back."""
+    """What each kind of array sends; object arrays of bytes come back."""
+    # docs/v1-behaviour.md §3.6, §4.1
     array, expected = ARRAYS[case]
     (got,) = connect(model).run({"INPUT0": [array]}, ONE)["OUTPUT0"]
     assert got.dtype == object
@@ -55,7 +56,8 @@ def test_elements(connect: Any, model: str, case: str) -> None:
 
 
 def test_batch(connect: Any) -> None:
-    """v1 §3.6: the elements of one entry, then those of the next; kinds may be mixed."""
+    """The elements of one entry, then those of the next; kinds may be mixed."""
+    # docs/v1-behaviour.md §3.6
     arrays = [objects("a", 1), np.array([b"bb", b""]), np.array(["c", "é"])]
     results = connect("identity_string").run({"INPUT0": arrays}, ONE, 3)
     expected = [[b"a", b"1"], [b"bb", b""], [b"c", "é".encode()]]
@@ -63,7 +65,8 @@ def test_batch(connect: Any) -> None:
 
 
 def test_layouts(connect: Any) -> None:
-    """v1 §3.6 C order: sixteen strings from a transposed, a strided and a reversed array."""
+    """C order: sixteen strings from a transposed, a strided and a reversed array."""
+    # docs/v1-behaviour.md §3.6
     square = np.array([[f"{i}{j}" for j in range(4)] for i in range(4)], object)
     flat = [f"{j}{i}" for i in range(4) for j in range(4)]
     arrays = [square.T.reshape(16), np.repeat(objects(*flat), 2)[::2], objects(*flat[::-1])[::-1]]
@@ -73,20 +76,22 @@ def test_layouts(connect: Any) -> None:
 
 
 def test_first_shape_counts(connect: Any) -> None:
-    """v1 §3.3 shape of the first array: other entries may be of another shape, same count."""
+    """Shape of the first array: other entries may be of another shape, same count."""
+    # docs/v1-behaviour.md §3.3
     arrays = [objects("a", "b"), objects("c", "d").reshape(2, 1)]
     results = connect("identity_string").run({"INPUT0": arrays}, ONE, 2)
     assert [entry.tolist() for entry in results["OUTPUT0"]] == [[b"a", b"b"], [b"c", b"d"]]
 
 
 def test_uneven_batch(connect: Any) -> None:
-    """v1 §3.3: the client does not check the size of strings; the server refuses a wrong count."""
+    """The client does not check the size of strings; the server refuses a wrong count."""
+    # docs/v1-behaviour.md §3.3
     with server_error(""):
         connect("identity_string").run({"INPUT0": [objects("a", "b"), objects("c")]}, ONE, 2)
 
 
 def test_wrong_shape(connect: Any) -> None:
-    """v1 §3.4 shape: string tensors are refused like others."""
+    """Shape: string tensors are refused like others (docs/v1-behaviour.md §3.4)."""
     square, flat = np.full((4, 4), b"1"), np.full(16, b"1")
     message = "unexpected shape for input 'INPUT0' for model 'simple_string'. Expected [16], got"
     with server_error(f"{message} [4,4]"):
@@ -94,7 +99,8 @@ def test_wrong_shape(connect: Any) -> None:
 
 
 def test_unpaired_surrogate(connect: Any) -> None:
-    """v1 §3.6: half a surrogate pair has no UTF-8; UnicodeEncodeError, and the context lives."""
+    """Half a surrogate pair has no UTF-8; UnicodeEncodeError, and the context lives."""
+    # docs/v1-behaviour.md §3.6
     context = connect("identity_string")
     with pytest.raises(UnicodeEncodeError):
         context.run({"INPUT0": [objects("ok", "\ud800")]}, ONE)
@@ -102,7 +108,8 @@ def test_unpaired_surrogate(connect: Any) -> None:
 
 
 def test_numbers_for_strings(connect: Any) -> None:
-    """v1 §3.6 numeric array into STRING: its memory is sent as it is, here one element ``ab``."""
+    """Numeric array into STRING: its memory is sent as it is, here one element ``ab``."""
+    # docs/v1-behaviour.md §3.6
     array = np.array([2, 0x6261], np.int32).view(np.int64)[:1]
     raw = np.frombuffer(b"\x02\x00\x00\x00ab", np.uint8)
     with server_error(""):
@@ -113,7 +120,8 @@ def test_numbers_for_strings(connect: Any) -> None:
 
 
 def test_decimal_strings(connect: Any) -> None:
-    """usage "Results": the string model of NVIDIA's examples; elements are decoded by users."""
+    """The string model of NVIDIA's examples; elements are decoded by users."""
+    # docs/v1-behaviour.md §F.4
     numbers = objects(*(str(n) for n in range(16)))
     ones = np.full(16, b"1")
     results = connect("simple_string").run({"INPUT0": [numbers], "INPUT1": [ones]}, BOTH)
@@ -123,13 +131,14 @@ def test_decimal_strings(connect: Any) -> None:
 
 
 def test_strings_for_numbers(connect: Any) -> None:
-    """v1 §3.6: object and S arrays are serialised whatever the tensor's type: 4 + n bytes each."""
+    """Object and S arrays are serialised whatever the tensor's type: 4 + n bytes each."""
+    # docs/v1-behaviour.md §3.6
     with client_error("invalid size 10 bytes for input 'INPUT0', expects 8 bytes"):
         connect("identity_int32").run({"INPUT0": [objects("a", "b")]}, ONE)
 
 
 def test_thousand_strings(connect: Any) -> None:
-    """v1 §3.6: many strings of many lengths."""
+    """Many strings of many lengths (docs/v1-behaviour.md §3.6)."""
     texts = ["x" * (n % 97) + str(n) for n in range(1000)]
     (got,) = connect("identity_string").run({"INPUT0": [objects(*texts)]}, ONE)["OUTPUT0"]
     assert got.tolist() == [text.encode() for text in texts]

@@ -1,4 +1,4 @@
-"""Contexts used from several threads (v1 §10.3)."""
+"""Contexts used from several threads (docs/v1-behaviour.md §10.3)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def integers(*values: int) -> dict[str, Any]:
 
 
 def test_run_from_several_threads(connect: Any) -> None:
-    """v1 §10.3: v1 crashed; every thread gets its own answers, all are counted."""
+    """v1 crashed; every thread gets its own answers, all are counted."""
+    # docs/v1-behaviour.md §10.3
     context = connect("identity_int32")
 
     def work(worker: int) -> bool:
@@ -60,7 +61,8 @@ def test_run_from_several_threads(connect: Any) -> None:
 
 
 def test_async_run_from_several_threads(connect: Any) -> None:
-    """v1 §10.3: async_run from several threads; ids are unique, callbacks on one thread."""
+    """async_run from several threads; ids are unique, callbacks on one thread."""
+    # docs/v1-behaviour.md §10.3
     context, done = connect("identity_int32"), Completions()
 
     def work(worker: int) -> None:
@@ -76,7 +78,8 @@ def test_async_run_from_several_threads(connect: Any) -> None:
 
 
 def test_one_result_for_one_thread(connect: Any) -> None:
-    """v1 §5 fetched once: of several threads that fetch an id, one gets the results."""
+    """Fetched once: of several threads that fetch an id, one gets the results."""
+    # docs/v1-behaviour.md §5
     context = connect("slow")
     request_id = context.async_run(fp32(0.2), ONE)
 
@@ -95,7 +98,7 @@ def test_one_result_for_one_thread(connect: Any) -> None:
 
 
 def test_labels_from_several_threads(connect: Any) -> None:
-    """v1 §4.2: threads that need labels at the same time all get them."""
+    """Threads that need labels at the same time all get them (docs/v1-behaviour.md §4.2)."""
     context = connect("classify")
     scores = np.eye(10, dtype=np.float32)
 
@@ -122,7 +125,8 @@ def test_close_while_others_run(connect: Any) -> None:
 
 
 def test_contexts_made_on_several_threads(url: str, protocol: int) -> None:
-    """v1 §10.3: constructors are thread-safe; contexts made and dropped by many threads."""
+    """Constructors are thread-safe; contexts made and dropped by many threads."""
+    # docs/v1-behaviour.md §10.3
 
     def work(worker: int) -> int:
         for _ in range(5):
@@ -134,7 +138,7 @@ def test_contexts_made_on_several_threads(url: str, protocol: int) -> None:
 
 
 def test_many_contexts_at_once(url: str, protocol: int) -> None:
-    """usage "Contexts": many contexts open at once, one per call and never closed."""
+    """Many contexts open at once, one per call and never closed (docs/v1-behaviour.md §F.5)."""
     contexts = [InferContext(url, protocol, "simple") for _ in range(100)]
     for context in contexts:
         assert context.run(add_sub(), ONE)["OUTPUT0"][0].tolist() == SUM
@@ -151,7 +155,7 @@ def test_requests_run_at_once(connect: Any) -> None:
 
 
 def test_closed_in_time(connect: Any) -> None:
-    """v1 §6: what a closed context says is the same on every thread."""
+    """What a closed context says is the same on every thread (docs/v1-behaviour.md §6)."""
     context = connect("simple")
     context.close()
 

@@ -1,4 +1,4 @@
-"""ModelRepositoryContext (v1 §6.3)."""
+"""ModelRepositoryContext (docs/v1-behaviour.md §6.3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def names_of(index: ModelRepositoryIndex) -> list[str]:
 
 
 def test_index(url: str, protocol: int) -> None:
-    """§6.3: every model of the repository once, sorted, loaded or not, in v1's message."""
+    """Every model of the repository once, sorted, loaded or not, in v1's message."""
+    # docs/v1-behaviour.md §6.3
     with ModelRepositoryContext(url, protocol) as context:
         index = context.get_model_repository_index()
         assert context.get_last_request_id() > 0
@@ -33,7 +34,7 @@ def test_index(url: str, protocol: int) -> None:
 def test_duplicates_across_repositories(
     start_triton: Callable[..., Any], tmp_path: Any, protocol: int
 ) -> None:
-    """§6.3: a name in two repositories is there once."""
+    """A name in two repositories is there once (docs/v1-behaviour.md §6.3)."""
     for folder, models in (("one", ["spare", "simple"]), ("two", ["spare", "slow"])):
         repository.write(tmp_path / folder, models)
     server = start_triton(
@@ -44,7 +45,8 @@ def test_duplicates_across_repositories(
 
 
 def test_refused(start_triton: Callable[..., Any]) -> None:
-    """§1.6: a server that refuses is a server error: its id, a positive request id."""
+    """A server that refuses is a server error: its id, a positive request id."""
+    # docs/v1-behaviour.md §1.6
     secret = ["--http-restricted-api=model-repository:secret=yes"]
     server = start_triton([], extra_args=secret, server_id="inference:0")
     with ModelRepositoryContext(server.http, 0) as context:
@@ -58,7 +60,8 @@ def test_refused(start_triton: Callable[..., Any]) -> None:
 
 
 def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """§10.2: the index's text and a blank line on stdout, on both protocols."""
+    """The index's text and a blank line on stdout, on both protocols."""
+    # docs/v1-behaviour.md §10.2
     with ModelRepositoryContext(url, protocol, verbose=True) as context:
         index = context.get_model_repository_index()
     assert capfd.readouterr().out == f"{index}\n"

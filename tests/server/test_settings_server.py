@@ -38,7 +38,8 @@ def live(url: str, protocol: int) -> bool:
 
 
 def test_hard_coded_addresses(triton: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """§1.5: a script's localhost:8000 and :8001 lead to the server that a variable names."""
+    """A script's localhost:8000 and :8001 lead to the server that a variable names."""
+    # docs/v1-behaviour.md §1.5
     rules = f"localhost:8000={triton.http}, localhost:8001={triton.grpc}"
     monkeypatch.setenv("TRITON_SHIM_REWRITE_ADDRESSES", rules)
     for protocol, port in ((0, 8000), (1, 8001)):
@@ -176,7 +177,8 @@ def test_grpc_metadata_and_plugin() -> None:
 
 
 def test_grpc_without_settings() -> None:
-    """By default a call has neither a deadline nor metadata of ours (v1 §10.4, §6.6)."""
+    """By default a call has neither a deadline nor metadata of ours."""
+    # docs/v1-behaviour.md §10.4, §6.6
     with Listener() as server, ServerHealthContext(server.address, 1) as context:
         assert context.is_live()
         configure(network_timeout=50)

@@ -1,4 +1,6 @@
-"""SharedMemoryControlContext (v1 §6.5); what all contexts share is in test_contexts.py."""
+"""SharedMemoryControlContext (docs/v1-behaviour.md §6.5); what all contexts share is in
+test_contexts.py.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def double(url: str, protocol: int, handle: Any) -> list[int]:
 
 
 def test_register_and_unregister(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """§6 table: both return None, leave last id 0, and show in the status."""
+    """register and unregister both return None, leave last id 0, and show in the status."""
+    # docs/v1-behaviour.md §6
     handle = regions.create(64, "plain")
     assert control.register(handle) is None
     assert control.get_last_request_id() == 0
@@ -58,7 +61,8 @@ def test_register_and_unregister(regions: Regions, control: SharedMemoryControlC
 
 
 def test_foreign_success(regions: Regions) -> None:
-    """§6.5 HTTP without a status: 200 of somebody else's is no success, v1's text."""
+    """HTTP without a status: 200 of somebody else's is no success, v1's text."""
+    # docs/v1-behaviour.md §6.5
     handle = regions.create(64, "foreign")
     with foreign_server(200) as foreign:
         control = SharedMemoryControlContext(foreign.url, 0)
@@ -69,7 +73,8 @@ def test_foreign_success(regions: Regions) -> None:
 
 
 def test_register_twice(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """§6.5 register twice, same name: the server's refusal, for the same key and for another."""
+    """register twice, same name: the server's refusal, for the same key and for another."""
+    # docs/v1-behaviour.md §6.5
     handle = regions.empty(64, "twice")
     for again in (handle, regions.create(64, "twice")):
         with refused("shared memory region 'twice' already in manager"):
@@ -78,7 +83,8 @@ def test_register_twice(regions: Regions, control: SharedMemoryControlContext) -
 
 
 def test_register_without_key(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """§6.5 register, no such key: the server cannot open a destroyed region."""
+    """register, no such key: the server cannot open a destroyed region."""
+    # docs/v1-behaviour.md §6.5
     key = regions.new_key()
     handle = regions.create(64, "gone", key)
     shm.destroy_shared_memory_region(handle)
@@ -88,7 +94,8 @@ def test_register_without_key(regions: Regions, control: SharedMemoryControlCont
 
 
 def test_unregister_unknown(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """§6.5 unregister unknown: success, twice as well, and nothing else is unregistered."""
+    """unregister unknown: success, twice as well, and nothing else is unregistered."""
+    # docs/v1-behaviour.md §6.5
     kept = regions.empty(64)
     handle = regions.create(64, "never registered")
     control.unregister(handle)
@@ -98,7 +105,8 @@ def test_unregister_unknown(regions: Regions, control: SharedMemoryControlContex
 
 
 def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """§6 unregister_all: nothing is left, last id 0; no region at all is no error."""
+    """unregister_all: nothing is left, last id 0; no region at all is no error."""
+    # docs/v1-behaviour.md §6
     for name in ("one", "two"):
         regions.empty(64, name)
     for _ in range(2):
@@ -111,7 +119,8 @@ def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -
 def test_http_wants_one_leading_slash(
     regions: Regions, control: SharedMemoryControlContext, protocol: int, key_form: str
 ) -> None:
-    """§6.5 HTTP register: other keys than ``/key`` are a client error; gRPC takes them."""
+    """HTTP register: other keys than ``/key`` are a client error; gRPC takes them."""
+    # docs/v1-behaviour.md §6.5
     handle = regions.create(64, "bare", key_form.format(regions.new_key()[1:]))
     if protocol == 1:
         control.register(handle)
@@ -123,7 +132,8 @@ def test_http_wants_one_leading_slash(
 
 
 def test_handles_are_checked(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """§6.5 None or a null handle crashed v1: an error, as for whatever else is no handle."""
+    """None or a null handle crashed v1: an error, as for whatever else is no handle."""
+    # docs/v1-behaviour.md §6.5
     block = ctypes.create_string_buffer(64)
     foreign = ctypes.c_void_p(ctypes.addressof(block))
     for call in (control.register, control.cuda_register, control.unregister):
@@ -138,7 +148,8 @@ def test_handles_are_checked(regions: Regions, control: SharedMemoryControlConte
 
 
 def test_status(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """§6.5 SharedMemoryStatus: name, size, key and offset of each region, sorted by name."""
+    """SharedMemoryStatus: name, size, key and offset of each region, sorted by name."""
+    # docs/v1-behaviour.md §6.5
     keys = {name: regions.new_key() for name in ("b", "a")}
     for name, key in keys.items():
         control.register(regions.create(len(name) * 128, name, key))
@@ -154,7 +165,8 @@ def test_status(regions: Regions, control: SharedMemoryControlContext) -> None:
 
 
 def test_status_of_cuda_regions() -> None:
-    """§6.5 SharedMemoryStatus: a CUDA region tells its device instead, device 0 included."""
+    """SharedMemoryStatus: a CUDA region tells its device instead, device 0 included."""
+    # docs/v1-behaviour.md §6.5
     found = (RegisteredRegion("g", 8, device_id=0, kind="cuda"), RegisteredRegion("f", 4, "/k", 2))
     system, cuda = to_status(found).shared_memory_region
     assert (system.name, system.byte_size, system.system_shared_memory.offset) == ("f", 4, 2)
@@ -163,7 +175,8 @@ def test_status_of_cuda_regions() -> None:
 
 
 def test_verbose_status(regions: Regions, url: str, protocol: int, capfd: Any) -> None:
-    """§10.2 verbose: the status on stdout over HTTP, on stderr over gRPC; nothing else."""
+    """Verbose: the status on stdout over HTTP, on stderr over gRPC; nothing else."""
+    # docs/v1-behaviour.md §10.2
     with SharedMemoryControlContext(url, protocol, True) as control:
         handle = regions.create(64)
         control.register(handle)
@@ -200,7 +213,8 @@ def cuda_handle() -> ctypes.c_void_p:
 
 
 def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_handle: Any) -> None:
-    """§6.5 cuda_register: the request reaches the server, which has no such memory."""
+    """cuda_register: the request reaches the server, which has no such memory."""
+    # docs/v1-behaviour.md §6.5
     with refused("failed to register shared memory region: invalid args"):
         control.cuda_register(cuda_handle)
     assert control.get_last_request_id() is None
@@ -210,7 +224,8 @@ def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_hand
 def test_each_kind_has_its_call(
     regions: Regions, control: SharedMemoryControlContext, cuda_handle: Any
 ) -> None:
-    """§6.5 cuda_register with a system handle, and the reverse: said by the client."""
+    """cuda_register with a system handle, and the reverse: said by the client."""
+    # docs/v1-behaviour.md §6.5
     handle = regions.create(64, "system one")
     with refused(
         "the handle is of system shared memory region 'system one', but a cuda region is needed; "
@@ -245,7 +260,8 @@ def test_any_name(triton: Any, regions: Regions, protocol: int, name: str) -> No
 
 
 def test_empty_name(regions: Regions, protocol: int) -> None:
-    """§6.5: over HTTP the name was a part of the URL that could not be empty."""
+    """Over HTTP the name was a part of the URL that could not be empty."""
+    # docs/v1-behaviour.md §6.5
     handle = regions.create(64)
     nameless = shm.create_shared_memory_region("", registry.lookup(handle).key, 64)
     if protocol == 0:

@@ -1,4 +1,4 @@
-"""Unregistering shared-memory regions that a request uses (v1 §6.5)."""
+"""Unregistering shared-memory regions that a request uses (docs/v1-behaviour.md §6.5)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def keep_in_use(context: InferContext, regions: Regions, handle: Any, seconds: f
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_unregister_in_use(regions: Regions, url: str, protocol: int, everything: bool) -> None:
-    """§6.5: v1 unregistered regions in use as well; a v2 server's refusal is waited out."""
+    """v1 unregistered regions in use as well; a v2 server's refusal is waited out."""
+    # docs/v1-behaviour.md §6.5
     handle = regions.empty(4)
     with InferContext(url, protocol, "slow") as context:
         request_id = keep_in_use(context, regions, handle, 0.5)
@@ -55,7 +56,7 @@ def test_unregister_in_use(regions: Regions, url: str, protocol: int, everything
 def test_unregister_does_not_wait_for_ever(
     regions: Regions, url: str, protocol: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A region that stays in use is refused in the server's words (v2-mapping §8)."""
+    """A region that stays in use is refused in the server's words (docs/v2-mapping.md §8)."""
     handle = regions.empty(4)
     with InferContext(url, protocol, "slow") as context:
         request_id = keep_in_use(context, regions, handle, 1.5)

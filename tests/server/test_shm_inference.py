@@ -1,4 +1,6 @@
-"""Inputs in shared memory (v1 §3.7), synchronous over HTTP and gRPC and on a stream."""
+"""Inputs in shared memory (docs/v1-behaviour.md §3.7), synchronous over HTTP and gRPC and on a
+stream.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def texts(*elements: str) -> np.ndarray[Any, Any]:
 
 
 def test_bare_handle(open_context: Connect, memory: Regions) -> None:
-    """§3.7 bare handle: the whole region is the input."""
+    """Bare handle: the whole region is the input (docs/v1-behaviour.md §3.7)."""
     left, right = memory.holding(RAMP), memory.holding(RAMP * 10)
     results = open_context("simple").run({"INPUT0": left, "INPUT1": right}, BOTH)
     assert values(results) == [(RAMP * 11).tolist()]
@@ -40,7 +42,8 @@ def test_bare_handle(open_context: Connect, memory: Regions) -> None:
 
 
 def test_mixed_with_arrays(open_context: Connect, memory: Regions) -> None:
-    """§3.7: shared-memory and array inputs in one request, either way round."""
+    """Shared-memory and array inputs in one request, either way round."""
+    # docs/v1-behaviour.md §3.7
     context, handle = open_context("simple"), memory.holding(RAMP)
     first = context.run({"INPUT0": handle, "INPUT1": [RAMP * 2]}, BOTH)
     second = context.run({"INPUT0": [RAMP * 2], "INPUT1": handle}, BOTH)
@@ -49,7 +52,8 @@ def test_mixed_with_arrays(open_context: Connect, memory: Regions) -> None:
 
 
 def test_batch(open_context: Connect, memory: Regions) -> None:
-    """§3.7: one handle for the whole batch, entries back to back; arrays beside it."""
+    """One handle for the whole batch, entries back to back; arrays beside it."""
+    # docs/v1-behaviour.md §3.7
     handle = memory.holding(RAMP, RAMP + 100, RAMP + 200)
     inputs = {"INPUT0": handle, "INPUT1": [RAMP * 0, RAMP * 0 + 1, RAMP * 0 + 2]}
     results = open_context("simple").run(inputs, ONE, 3)
@@ -58,7 +62,8 @@ def test_batch(open_context: Connect, memory: Regions) -> None:
 
 @pytest.mark.parametrize("model", ["simple_nobatch", "identity_reshape"])
 def test_other_shapes(open_context: Connect, memory: Regions, model: str) -> None:
-    """§3.7: models without batching, and with reshape, take regions as well."""
+    """Models without batching, and with reshape, take regions as well."""
+    # docs/v1-behaviour.md §3.7
     array = RAMP if model == "simple_nobatch" else FLOATS[:4]
     handle = memory.holding(array)
     inputs = {"INPUT0": handle}
@@ -70,7 +75,8 @@ def test_other_shapes(open_context: Connect, memory: Regions, model: str) -> Non
 
 @pytest.mark.parametrize(("size", "batch"), [(60, 1), (68, 1), (64, 2)])
 def test_size_check(open_context: Connect, memory: Regions, size: int, batch: int) -> None:
-    """§3.7 region byte size: it must be the tensor's, or the client refuses."""
+    """Region byte size: it must be the tensor's, or the client refuses."""
+    # docs/v1-behaviour.md §3.7
     handle = memory.empty(size)
     with client_error(
         f"The input 'INPUT0' has shared memory of size {size} bytes while the expected size is "
@@ -81,14 +87,14 @@ def test_size_check(open_context: Connect, memory: Regions, size: int, batch: in
 
 @pytest.mark.parametrize("name", ["plain", "a b/c%d:é"])
 def test_unregistered_region(open_context: Connect, memory: Regions, name: str) -> None:
-    """§3.7 unregistered region: a server error with the user's name."""
+    """Unregistered region: a server error with the user's name (docs/v1-behaviour.md §3.7)."""
     handle = memory.create(64, name)
     with server_error(f"Unable to find shared memory region: '{name}'"):
         open_context("simple").run({"INPUT0": handle, "INPUT1": [RAMP]}, ONE)
 
 
 def test_handles_are_checked(open_context: Connect) -> None:
-    """§7.4: a null handle crashed v1; it is a client error here."""
+    """A null handle crashed v1; it is a client error here (docs/v1-behaviour.md §7.4)."""
     import ctypes
 
     with client_error(
@@ -99,7 +105,8 @@ def test_handles_are_checked(open_context: Connect) -> None:
 
 
 def test_after_destroy(open_context: Connect, memory: Regions) -> None:
-    """§7.1 destroy only unlinks: a registered region goes on working, both ways."""
+    """destroy only unlinks: a registered region goes on working, both ways."""
+    # docs/v1-behaviour.md §7.1
     source, target = memory.holding(RAMP), memory.empty(64)
     for handle in (source, target):
         shm.destroy_shared_memory_region(handle)
@@ -119,13 +126,13 @@ def test_after_destroy(open_context: Connect, memory: Regions) -> None:
 @pytest.mark.parametrize("shape", [[6], (6,), [6.0], [np.int64(6)]])
 @pytest.mark.parametrize("pair", [tuple, list])
 def test_shape(open_context: Connect, memory: Regions, shape: Any, pair: Any) -> None:
-    """§3.7 (handle, shape): variable dims; floats are cast."""
+    """(handle, shape): variable dims; floats are cast (docs/v1-behaviour.md §3.7)."""
     value = pair([memory.holding(FLOATS), shape])
     assert values(open_context("identity_fp32").run({"INPUT0": value}, ONE)) == [FLOATS.tolist()]
 
 
 def test_shape_of_a_batch(open_context: Connect, memory: Regions) -> None:
-    """§3.7 (handle, shape): the shape of one entry; several dims."""
+    """(handle, shape): the shape of one entry; several dims (docs/v1-behaviour.md §3.7)."""
     handle = memory.holding(FLOATS, FLOATS + 6)
     results = open_context("identity_2d").run({"INPUT0": (handle, [2, 3])}, ONE, 2)
     whole = np.arange(12, dtype=np.float32).reshape(2, 2, 3)
@@ -133,7 +140,7 @@ def test_shape_of_a_batch(open_context: Connect, memory: Regions) -> None:
 
 
 def test_shape_and_size(open_context: Connect, memory: Regions) -> None:
-    """§3.7 (handle, shape): the same size check."""
+    """(handle, shape): the same size check (docs/v1-behaviour.md §3.7)."""
     with client_error(
         "The input 'INPUT0' has shared memory of size 24 bytes while the expected size is "
         "1 * 20 = 20 bytes"
@@ -142,7 +149,7 @@ def test_shape_and_size(open_context: Connect, memory: Regions) -> None:
 
 
 def test_negative_shape(open_context: Connect, memory: Regions) -> None:
-    """§3.7 negative: v1's text, whose closing quote really is missing."""
+    """Negative: v1's text, whose closing quote really is missing (docs/v1-behaviour.md §3.7)."""
     with client_error(
         "attempt to set invalid shape dimension -1, shape dimensions must be >= 0 for input 'INPUT0"
     ):
@@ -150,7 +157,8 @@ def test_negative_shape(open_context: Connect, memory: Regions) -> None:
 
 
 def test_no_shape_ever_set(open_context: Connect, memory: Regions) -> None:
-    """§3.7 variable dims with a bare handle and no shape: v1's server error."""
+    """Variable dims with a bare handle and no shape: v1's server error."""
+    # docs/v1-behaviour.md §3.7
     with server_error(
         "model supports variable-size for input 'INPUT0', request must specify input shape for "
         "model 'identity_fp32'"
@@ -160,7 +168,7 @@ def test_no_shape_ever_set(open_context: Connect, memory: Regions) -> None:
 
 @pytest.mark.parametrize("by", ["array", "shape"])
 def test_shape_sticks(open_context: Connect, memory: Regions, by: str) -> None:
-    """§3.7: a shape set once is sent with later bare handles."""
+    """A shape set once is sent with later bare handles (docs/v1-behaviour.md §3.7)."""
     context, handle = open_context("identity_fp32"), memory.holding(FLOATS)
     context.run({"INPUT0": [FLOATS] if by == "array" else (handle, [6])}, ONE)
     shm.set_shared_memory_region(handle, [FLOATS * 3])
@@ -168,7 +176,7 @@ def test_shape_sticks(open_context: Connect, memory: Regions, by: str) -> None:
 
 
 def test_wrong_shape_sticks(open_context: Connect, memory: Regions) -> None:
-    """§3.7: also the wrong shape of a failed call."""
+    """Also the wrong shape of a failed call (docs/v1-behaviour.md §3.7)."""
     context, handle = open_context("identity_fp32"), memory.holding(FLOATS)
     message = (
         "The input 'INPUT0' has shared memory of size 24 bytes while the expected size is "
@@ -185,7 +193,8 @@ def test_wrong_shape_sticks(open_context: Connect, memory: Regions) -> None:
 
 @pytest.mark.parametrize("spare", [0, 1, 40])
 def test_strings(open_context: Connect, memory: Regions, spare: int) -> None:
-    """§3.7 strings: fixed dims, a batch of two; the region may be larger than they are."""
+    """Strings: fixed dims, a batch of two; the region may be larger than they are."""
+    # docs/v1-behaviour.md §3.7
     left = texts(*map(str, range(32)))
     handle = memory.holding(left, spare=spare)
     inputs = {"INPUT0": handle, "INPUT1": [np.array(["1"] * 16, dtype=object)] * 2}
@@ -195,7 +204,8 @@ def test_strings(open_context: Connect, memory: Regions, spare: int) -> None:
 
 
 def test_strings_of_variable_dims(open_context: Connect, memory: Regions) -> None:
-    """§3.7 strings with a shape: empty, long and non-ASCII elements, exactly as they are."""
+    """Strings with a shape: empty, long and non-ASCII elements, exactly as they are."""
+    # docs/v1-behaviour.md §3.7
     elements = ["", "é" * 300, "\0x\0", "last"]
     handle = memory.holding(texts(*elements), spare=8)
     results = open_context("identity_string").run({"INPUT0": (handle, [4])}, ONE)
@@ -203,14 +213,15 @@ def test_strings_of_variable_dims(open_context: Connect, memory: Regions) -> Non
 
 
 def test_strings_without_batching(open_context: Connect, memory: Regions) -> None:
-    """§3.7 strings, a model that does not batch."""
+    """Strings, a model that does not batch (docs/v1-behaviour.md §3.7)."""
     handle = memory.holding(texts("a", "bc"))
     results = open_context("identity_string_nobatch").run({"INPUT0": (handle, [2])}, ONE)
     assert values(results) == [[b"a", b"bc"]]
 
 
 def test_too_few_strings(open_context: Connect, memory: Regions) -> None:
-    """§3.7: the size of strings is not checked by the client; the server refuses them."""
+    """The size of strings is not checked by the client; the server refuses them."""
+    # docs/v1-behaviour.md §3.7
     handle = memory.holding(texts("a", "b"))
     with server_error(""):
         open_context("identity_string").run({"INPUT0": (handle, [3])}, ONE)

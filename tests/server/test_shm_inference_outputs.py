@@ -1,4 +1,6 @@
-"""Outputs in shared memory (v1 §4.3): what is in the region, and what the call returns."""
+"""Outputs in shared memory (docs/v1-behaviour.md §4.3): what is in the region, and what the call
+returns.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ NUMERIC = ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int3
 
 @pytest.mark.parametrize("pair", [tuple, list])
 def test_region_and_result(open_context: Connect, memory: Regions, pair: Any) -> None:
-    """§4.3: the result lies in the region and is returned as an ordinary array."""
+    """The result lies in the region and is returned as an ordinary array."""
+    # docs/v1-behaviour.md §4.3
     handle = memory.empty(64)
     outputs = {"OUTPUT0": pair([RAW, handle]), "OUTPUT1": RAW}
     results = open_context("simple").run(PAIR, outputs)
@@ -35,7 +38,8 @@ def test_region_and_result(open_context: Connect, memory: Regions, pair: Any) ->
 
 
 def test_private_copies(open_context: Connect, memory: Regions) -> None:
-    """§4.3: writable copies; neither writing to them nor the next result shows in the other."""
+    """Writable copies; neither writing to them nor the next result shows in the other."""
+    # docs/v1-behaviour.md §4.3
     context, handle = open_context("simple"), memory.empty(64)
     (first,) = context.run(PAIR, {"OUTPUT0": (RAW, handle)})["OUTPUT0"]
     assert first.flags.writeable and first.flags.c_contiguous
@@ -47,7 +51,8 @@ def test_private_copies(open_context: Connect, memory: Regions) -> None:
 
 
 def test_both_outputs_and_inputs(open_context: Connect, memory: Regions) -> None:
-    """§3.7, §4.3: everything in regions; one region as input and output at once."""
+    """Everything in regions; one region as input and output at once."""
+    # docs/v1-behaviour.md §3.7, §4.3
     left, right = memory.holding(RAMP * 5), memory.holding(RAMP)
     outputs = {"OUTPUT1": (RAW, left), "OUTPUT0": (RAW, right)}
     results = open_context("simple").run({"INPUT0": left, "INPUT1": right}, outputs)
@@ -57,7 +62,8 @@ def test_both_outputs_and_inputs(open_context: Connect, memory: Regions) -> None
 
 
 def test_batch_in_a_larger_region(open_context: Connect, memory: Regions) -> None:
-    """§4.3: the region may be larger than needed; the rest of it stays as it was."""
+    """The region may be larger than needed; the rest of it stays as it was."""
+    # docs/v1-behaviour.md §4.3
     handle = memory.holding(spare=512)
     inputs = {"INPUT0": [RAMP, RAMP + 1, RAMP + 2], "INPUT1": [RAMP] * 3}
     results = open_context("simple").run(inputs, {"OUTPUT0": (RAW, handle)}, 3)
@@ -69,7 +75,8 @@ def test_batch_in_a_larger_region(open_context: Connect, memory: Regions) -> Non
 
 @pytest.mark.parametrize("kind", [*NUMERIC, "fp16", "fp32", "fp64"])
 def test_every_type(open_context: Connect, memory: Regions, kind: str) -> None:
-    """§4.1, §4.3: dtype and shape of every numeric type, variable dims, both ways."""
+    """dtype and shape of every numeric type, variable dims, both ways."""
+    # docs/v1-behaviour.md §4.1, §4.3
     dtype = np.dtype({"bool": "?"}.get(kind, kind.replace("fp", "float")))
     array = np.array([0, 1, 1, 0, 1], dtype)
     source, target = memory.holding(array), memory.empty(64)
@@ -79,7 +86,8 @@ def test_every_type(open_context: Connect, memory: Regions, kind: str) -> None:
 
 
 def test_strings(open_context: Connect, memory: Regions) -> None:
-    """§4.3: strings are parsed one after another, whatever follows them in the region."""
+    """Strings are parsed one after another, whatever follows them in the region."""
+    # docs/v1-behaviour.md §4.3
     handle = memory.holding(spare=300)
     rows = [np.array(row, dtype=object) for row in (["a", "", "é"], ["bb", "c" * 200, "d"])]
     outputs = {"OUTPUT0": (RAW, handle)}
@@ -92,7 +100,7 @@ def test_strings(open_context: Connect, memory: Regions) -> None:
 
 @pytest.mark.parametrize("model", ["identity_nobatch", "identity_2d"])
 def test_two_dims(open_context: Connect, memory: Regions, model: str) -> None:
-    """§4.3: results of several dims, with and without batching."""
+    """Results of several dims, with and without batching (docs/v1-behaviour.md §4.3)."""
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     outputs = {"OUTPUT0": (RAW, memory.empty(64))}
     (result,) = open_context(model).run({"INPUT0": [array]}, outputs)["OUTPUT0"]
@@ -104,7 +112,7 @@ def test_two_dims(open_context: Connect, memory: Regions, model: str) -> None:
 
 
 def test_too_small(open_context: Connect, memory: Regions) -> None:
-    """§4.3 region too small: the server error of 1.13 and later."""
+    """Region too small: the server error of 1.13 and later (docs/v1-behaviour.md §4.3)."""
     with server_error(
         "shared memory size specified with the request for output 'OUTPUT0' (60 bytes) should "
         "be at least 64 bytes to hold the results"
@@ -114,13 +122,15 @@ def test_too_small(open_context: Connect, memory: Regions) -> None:
 
 @pytest.mark.parametrize("name", ["plain", "a b/c%d:é"])
 def test_unregistered_region(open_context: Connect, memory: Regions, name: str) -> None:
-    """§3.7, §4.3 unregistered region: a server error with the user's name."""
+    """Unregistered region: a server error with the user's name."""
+    # docs/v1-behaviour.md §3.7, §4.3
     with server_error(f"Unable to find shared memory region: '{name}'"):
         open_context("simple").run(PAIR, {"OUTPUT0": (RAW, memory.create(64, name))})
 
 
 def test_unregistered_later(open_context: Connect, memory: Regions) -> None:
-    """§6.5: what was unregistered cannot be used any more, until it is registered again."""
+    """What was unregistered cannot be used any more, until it is registered again."""
+    # docs/v1-behaviour.md §6.5
     context, handle = open_context("simple"), memory.empty(64)
     memory.control.unregister(handle)
     with server_error(f"Unable to find shared memory region: '{name_of(handle)}'"):
@@ -133,7 +143,7 @@ def test_unregistered_later(open_context: Connect, memory: Regions) -> None:
 
 @pytest.mark.parametrize("handle", [None, 5, "r"])
 def test_no_handle(open_context: Connect, handle: Any) -> None:
-    """§3.8 (RAW, non-handle): v1's text."""
+    """(RAW, non-handle): v1's text (docs/v1-behaviour.md §3.8)."""
     with client_error(
         "shared memory requires tuple of size 2 - output_format(RAW), "
         "shared_memory_handle(c_void_p)"
@@ -144,7 +154,8 @@ def test_no_handle(open_context: Connect, handle: Any) -> None:
 def test_unreadable_region(
     open_context: Connect, memory: Regions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """§4.3 CUDA: a region that cannot be read back is a client error with the reason."""
+    """CUDA: a region that cannot be read back is a client error with the reason."""
+    # docs/v1-behaviour.md §4.3
     text = "failed to read GPU shared memory results: simulated"
 
     def read(_: Any, offset: int, count: int) -> bytes:
@@ -162,7 +173,7 @@ def test_unreadable_region(
 
 @pytest.mark.parametrize("batch", [1, 2])
 def test_empty_result(open_context: Connect, memory: Regions, batch: int) -> None:
-    """§4.3 quirk: an empty numeric result stands twice in the list."""
+    """Quirk: an empty numeric result stands twice in the list (docs/v1-behaviour.md §4.3)."""
     empty = np.empty(0, np.float32)
     outputs = {"OUTPUT0": (RAW, memory.empty(16))}
     results = open_context("identity_fp32").run({"INPUT0": [empty] * batch}, outputs, batch)
@@ -171,14 +182,15 @@ def test_empty_result(open_context: Connect, memory: Regions, batch: int) -> Non
 
 
 def test_empty_strings_result(open_context: Connect, memory: Regions) -> None:
-    """§4.3 quirk: an empty string result is NumPy's error."""
+    """Quirk: an empty string result is NumPy's error (docs/v1-behaviour.md §4.3)."""
     outputs = {"OUTPUT0": (RAW, memory.empty(16))}
     with pytest.raises(ValueError, match=r"cannot reshape array of size 1 into shape \(0,\)"):
         open_context("identity_string").run({"INPUT0": [np.empty(0, object)]}, outputs)
 
 
 def test_batch_size_zero(open_context: Connect, memory: Regions) -> None:
-    """§3.5 batch size 0 with a shared-memory output: ZeroDivisionError, after the model ran."""
+    """Batch size 0 with a shared-memory output: ZeroDivisionError, after the model ran."""
+    # docs/v1-behaviour.md §3.5
     handle = memory.empty(64)
     with pytest.raises(ZeroDivisionError):
         open_context("simple").run(PAIR, {"OUTPUT0": (RAW, handle)}, 0)
@@ -189,7 +201,8 @@ def test_batch_size_zero(open_context: Connect, memory: Regions) -> None:
 
 
 def test_async(open_context: Connect, memory: Regions) -> None:
-    """§4.3 with async_run: the region is read when the results are fetched."""
+    """With async_run: the region is read when the results are fetched."""
+    # docs/v1-behaviour.md §4.3
     context, done = open_context("simple"), Completions()
     source, target = memory.holding(RAMP), memory.empty(64)
     inputs = {"INPUT0": source, "INPUT1": [RAMP]}
@@ -201,7 +214,7 @@ def test_async(open_context: Connect, memory: Regions) -> None:
 
 
 def test_many_async(open_context: Connect, memory: Regions) -> None:
-    """§5: several requests in flight, each with regions of its own."""
+    """Several requests in flight, each with regions of its own (docs/v1-behaviour.md §5)."""
     context = open_context("simple")
     ids = []
     for number in range(6):
@@ -213,7 +226,8 @@ def test_many_async(open_context: Connect, memory: Regions) -> None:
 
 
 def test_async_unregistered(open_context: Connect, memory: Regions) -> None:
-    """§5: the server's refusal comes with the fetch, under the user's name of the region."""
+    """The server's refusal comes with the fetch, under the user's name of the region."""
+    # docs/v1-behaviour.md §5
     context, done = open_context("simple"), Completions()
     name = "not registered/%"
     context.async_run(done, PAIR, {"OUTPUT0": (RAW, memory.create(64, name))})
@@ -223,7 +237,8 @@ def test_async_unregistered(open_context: Connect, memory: Regions) -> None:
 
 
 def test_destroyed_before_the_fetch(open_context: Connect, memory: Regions) -> None:
-    """§7.1: the memory of a destroyed region can still be read, its handle dropped or not."""
+    """The memory of a destroyed region can still be read, its handle dropped or not."""
+    # docs/v1-behaviour.md §7.1
     context, handle = (
         open_context("simple"),
         shm.create_shared_memory_region("d", memory.new_key(), 64),

@@ -1,4 +1,6 @@
-"""Several names on one shared-memory key, which a v2 server alone gets wrong (v1 §6.5)."""
+"""Several names on one shared-memory key, which a v2 server alone gets wrong
+(docs/v1-behaviour.md §6.5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ServerStatusContext (v1 §6.2)."""
+"""ServerStatusContext (docs/v1-behaviour.md §6.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ READY = server_status_pb2.MODEL_READY
 
 
 def test_all_models(triton: Any, protocol: int) -> None:
-    """§6.2 model_name None: v1's message with every model that was loaded, and no other."""
+    """model_name None: v1's message with every model that was loaded, and no other."""
+    # docs/v1-behaviour.md §6.2
     status = status_of(triton, protocol)
     assert isinstance(status, ServerStatus)
     assert (status.id, status.version.split(".")[0]) == ("triton", "2")
@@ -37,13 +38,14 @@ def test_all_models(triton: Any, protocol: int) -> None:
 
 @pytest.mark.parametrize("name", [None, "", b""])
 def test_no_name_is_all(triton: Any, protocol: int, name: Any) -> None:
-    """§6.2 model_name None or '': all models."""
+    """model_name None or '': all models (docs/v1-behaviour.md §6.2)."""
     assert len(status_of(triton, protocol, name).model_status) >= len(repository.LOADED_AT_START)
 
 
 @pytest.mark.parametrize("name", ["simple", b"simple"])
 def test_one_model(triton: Any, protocol: int, name: Any) -> None:
-    """§6.2 model_name: only that model, of the server as much as with all."""
+    """model_name: only that model, of the server as much as with all."""
+    # docs/v1-behaviour.md §6.2
     status = status_of(triton, protocol, name)
     assert list(status.model_status) == ["simple"]
     assert status.ready_state == server_status_pb2.SERVER_READY
@@ -52,7 +54,8 @@ def test_one_model(triton: Any, protocol: int, name: Any) -> None:
 
 @pytest.mark.parametrize("name", ["no_such_model", "spare"])
 def test_unknown_model(start_triton: Callable[..., Any], name: str) -> None:
-    """§6.2 unknown model: v1's server error; a model never loaded was not tracked either."""
+    """Unknown model: v1's server error; a model never loaded was not tracked either."""
+    # docs/v1-behaviour.md §6.2
     server = start_triton([], server_id="inference:0")
     for protocol in (0, 1):
         context = ServerStatusContext(server.url(protocol), protocol, name)
@@ -68,20 +71,22 @@ def test_unknown_model(start_triton: Callable[..., Any], name: str) -> None:
 
 
 def test_unset_counters(triton: Any, protocol: int) -> None:
-    """§6.2: what v2 does not count is unset, not invented."""
+    """What v2 does not count is unset, not invented (docs/v1-behaviour.md §6.2)."""
     set_fields = {field.name for field, _ in status_of(triton, protocol).ListFields()}
     assert set_fields == {"id", "version", "uptime_ns", "model_status", "ready_state"}
 
 
 def test_uptime_grows(triton: Any, protocol: int) -> None:
-    """E.11 uptime_ns: positive, and grows from call to call and over contexts."""
+    """uptime_ns: positive, and grows from call to call and over contexts."""
+    # docs/v1-behaviour.md §E.11
     uptimes = [status_of(triton, protocol, "simple").uptime_ns for _ in range(4)]
     assert uptimes[0] > 0
     assert sorted(set(uptimes)) == uptimes
 
 
 def test_text(triton: Any, protocol: int) -> None:
-    """§6.2: printing a status looks like text-format protobuf, and reads back."""
+    """Printing a status looks like text-format protobuf, and reads back."""
+    # docs/v1-behaviour.md §6.2
     status = status_of(triton, protocol, "simple")
     assert str(status).startswith('id: "triton"\nversion: "')
     assert 'model_status {\n  key: "simple"\n' in str(status)
@@ -89,7 +94,7 @@ def test_text(triton: Any, protocol: int) -> None:
 
 
 def test_missing_key_creates_an_entry(triton: Any, protocol: int) -> None:
-    """legacy-usage: reading a missing model makes an empty entry of state UNKNOWN."""
+    """Reading a missing model makes an empty entry of state UNKNOWN (docs/v1-behaviour.md §F.6)."""
     status = status_of(triton, protocol, "simple")
     version = status.model_status["other"].version_status[1]
     assert version.ready_state == server_status_pb2.MODEL_UNKNOWN
@@ -97,7 +102,7 @@ def test_missing_key_creates_an_entry(triton: Any, protocol: int) -> None:
 
 
 def test_verbose(triton: Any, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """§10.2: the status's text and a blank line on stdout."""
+    """The status's text and a blank line on stdout (docs/v1-behaviour.md §10.2)."""
     with ServerStatusContext(triton.url(protocol), protocol, "simple", True) as context:
         status = context.get_server_status()
     printed = capfd.readouterr()
@@ -110,7 +115,7 @@ def test_verbose(triton: Any, protocol: int, capfd: pytest.CaptureFixture[str]) 
 
 
 def test_config_of_a_classifier(triton: Any, protocol: int) -> None:
-    """§8.3: what image clients read of a configuration."""
+    """What image clients read of a configuration (docs/v1-behaviour.md §8.3)."""
     config = status_of(triton, protocol, "image_classifier").model_status["image_classifier"].config
     (image,), (scores,) = config.input, config.output
     assert (image.name, list(image.dims)) == ("input", [3, 224, 224])
@@ -120,7 +125,8 @@ def test_config_of_a_classifier(triton: Any, protocol: int) -> None:
 
 
 def test_platform_is_never_empty(triton: Any, protocol: int) -> None:
-    """§8.3 platform: the backend's name where v2 leaves it empty, ensembles keep theirs."""
+    """Platform: the backend's name where v2 leaves it empty, ensembles keep theirs."""
+    # docs/v1-behaviour.md §8.3
     models = status_of(triton, protocol).model_status
     assert models["simple"].config.platform == "python"
     assert models["ensemble_simple"].config.platform == "ensemble"
@@ -129,7 +135,8 @@ def test_platform_is_never_empty(triton: Any, protocol: int) -> None:
 
 
 def test_datatypes(triton: Any, protocol: int) -> None:
-    """§8.1 DataType: v1's numbers; BF16, which v1 lacks, keeps its number 14."""
+    """DataType: v1's numbers; BF16, which v1 lacks, keeps its number 14."""
+    # docs/v1-behaviour.md §8.1
     models = status_of(triton, protocol).model_status
     numbers = [
         models[f"identity_{name}"].config.input[0].data_type for name in repository.DATATYPES
@@ -138,14 +145,14 @@ def test_datatypes(triton: Any, protocol: int) -> None:
 
 
 def test_both_protocols_agree(triton: Any) -> None:
-    """§8.3: every configuration is the same over HTTP and gRPC."""
+    """Every configuration is the same over HTTP and gRPC (docs/v1-behaviour.md §8.3)."""
     first, second = (status_of(triton, protocol).model_status for protocol in (0, 1))
     for name in repository.LOADED_AT_START:
         assert first[name].config == second[name].config, name
 
 
 def test_schedulers(triton: Any, protocol: int) -> None:
-    """§8.3: sequence and dynamic batchers with what v1 knew of them."""
+    """Sequence and dynamic batchers with what v1 knew of them (docs/v1-behaviour.md §8.3)."""
     models = status_of(triton, protocol).model_status
     batching = models["sequence_sum"].config.sequence_batching
     kinds = [one.control[0].kind for one in batching.control_input]

@@ -1,4 +1,4 @@
-"""ServerStatusContext: versions, states and counts (v1 §6.2)."""
+"""ServerStatusContext: versions, states and counts (docs/v1-behaviour.md §6.2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ READY = server_status_pb2.MODEL_READY
 
 
 def test_versions(triton: Any, protocol: int) -> None:
-    """§6.2 version_status: every version by its number."""
+    """version_status: every version by its number (docs/v1-behaviour.md §6.2)."""
     versions = status_of(triton, protocol, "multi_version").model_status["multi_version"]
     assert {n: v.ready_state for n, v in versions.version_status.items()} == dict.fromkeys(
         (1, 2, 3), READY
@@ -54,7 +54,8 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]
 
 
 def test_unloaded_model(changing: Any, protocol: int) -> None:
-    """§6.2: an unloaded model stays, UNAVAILABLE, reason `unloaded`; its config is its name."""
+    """An unloaded model stays, UNAVAILABLE, reason `unloaded`; its config is its name."""
+    # docs/v1-behaviour.md §6.2
     for name in (None, "spare"):
         model = status_of(changing, protocol, name).model_status["spare"]
         version = model.version_status[1]
@@ -64,7 +65,8 @@ def test_unloaded_model(changing: Any, protocol: int) -> None:
 
 
 def test_failed_model(changing: Any, protocol: int) -> None:
-    """§6.2 ready_state_reason: the status text of a failed load; the server stays READY."""
+    """ready_state_reason: the status text of a failed load; the server stays READY."""
+    # docs/v1-behaviour.md §6.2
     status = status_of(changing, protocol)
     version = status.model_status["broken"].version_status[1]
     assert version.ready_state == server_status_pb2.MODEL_UNAVAILABLE
@@ -73,7 +75,8 @@ def test_failed_model(changing: Any, protocol: int) -> None:
 
 
 def test_model_deleted_on_disk(changing: Any, protocol: int) -> None:
-    """E.12: a model deleted on disk is still loaded, with configuration and all versions."""
+    """A model deleted on disk is still loaded, with configuration and all versions."""
+    # docs/v1-behaviour.md §E.12
     for name in (None, "multi_version"):
         model = status_of(changing, protocol, name).model_status["multi_version"]
         assert model.config.max_batch_size == 8
@@ -83,7 +86,8 @@ def test_model_deleted_on_disk(changing: Any, protocol: int) -> None:
 
 
 def test_model_in_two_repositories(changing: Any, protocol: int) -> None:
-    """E.12: a model in two repositories has no version; nothing breaks over it."""
+    """A model in two repositories has no version; nothing breaks over it."""
+    # docs/v1-behaviour.md §E.12
     for name in (None, "slow"):
         model = status_of(changing, protocol, name).model_status["slow"]
         assert model.config.name == "slow"
@@ -91,7 +95,8 @@ def test_model_in_two_repositories(changing: Any, protocol: int) -> None:
 
 
 def test_loading_model(start_triton: Callable[..., Any], protocol: int) -> None:
-    """§6.2 ready_state: a reloaded model is READY again, its counts from zero."""
+    """ready_state: a reloaded model is READY again, its counts from zero."""
+    # docs/v1-behaviour.md §6.2
     server = start_triton(["spare"])
     run(server, protocol, "spare", np.array([1], dtype=np.float32), 1)
     counted_status(server, protocol, "spare", 1)
@@ -105,14 +110,16 @@ def test_loading_model(start_triton: Callable[..., Any], protocol: int) -> None:
 
 
 def test_none_mode(start_triton: Callable[..., Any]) -> None:
-    """§6.2 model_status: without model control every model of the repository is tracked."""
+    """model_status: without model control every model of the repository is tracked."""
+    # docs/v1-behaviour.md §6.2
     server = start_triton(["spare", "simple"], model_control_mode="none")
     for protocol in (0, 1):
         assert sorted(status_of(server, protocol).model_status) == ["simple", "spare"]
 
 
 def test_failed_server(protocol: int) -> None:
-    """E.12: a server that failed to start: FAILED_TO_INITIALIZE, no models, its id, uptime > 0."""
+    """A server that failed to start: FAILED_TO_INITIALIZE, no models, its id, uptime > 0."""
+    # docs/v1-behaviour.md §E.12
     server = start_failed_server()
     try:
         status = status_of(server, protocol)
@@ -130,7 +137,8 @@ def test_failed_server(protocol: int) -> None:
 
 
 def test_inference_counts(start_triton: Callable[..., Any], protocol: int) -> None:
-    """§6.2 infer_stats: by request batch size, with the times of queue and compute."""
+    """infer_stats: by request batch size, with the times of queue and compute."""
+    # docs/v1-behaviour.md §6.2
     server = start_triton(["spare"])
     before = int(time.time() * 1000)
     for batch in (1, 4, 4):
@@ -149,7 +157,7 @@ def test_inference_counts(start_triton: Callable[..., Any], protocol: int) -> No
 
 
 def test_all_models_have_counts(start_triton: Callable[..., Any], protocol: int) -> None:
-    """§6.2: the status of all models has the same counts as that of one."""
+    """The status of all models has the same counts as that of one (docs/v1-behaviour.md §6.2)."""
     server = start_triton(["spare", "simple"])
     run(server, protocol, "spare", np.array([1], dtype=np.float32), 2)
     models = counted_status(server, protocol, "spare", 2).model_status
@@ -160,7 +168,8 @@ def test_all_models_have_counts(start_triton: Callable[..., Any], protocol: int)
 def test_failures_are_counted_with_the_others(
     start_triton: Callable[..., Any], protocol: int
 ) -> None:
-    """§6.2 failed: under 1, where v2's other counts are: no batch size more than there were."""
+    """Failed: under 1, where v2's other counts are: no batch size more than there were."""
+    # docs/v1-behaviour.md §6.2
     server = start_triton(["slow"])
     run(server, protocol, "slow", np.array([0], dtype=np.float32), 1)
     for _ in range(2):
@@ -181,7 +190,8 @@ def test_failures_are_counted_with_the_others(
 
 
 def test_functions_of_pytriton(pytriton: PyTritonServer, protocol: int) -> None:
-    """v2-mapping §13: a bound function is in no index, and has a full status all the same."""
+    """A bound function is in no index, and has a full status all the same."""
+    # docs/v2-mapping.md §13
     status = status_of(pytriton, protocol, "simple")
     every = status_of(pytriton, protocol)
     assert status.model_status["simple"].config.max_batch_size == 8

@@ -1,4 +1,6 @@
-"""Status, Health, control, repository, shared memory and Profile of the raw stub (v1 §6, §9.2)."""
+"""Status, Health, control, repository, shared memory and Profile of the raw stub
+(docs/v1-behaviour.md §6, §9.2).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def outcome(response: Any) -> tuple[Any, str]:
 
 
 def test_status_of_one_model(stub: Any) -> None:
-    """v1 §6.2: configuration and state of the model asked for, and of no other."""
+    """Configuration and state of the model asked for, and of no other."""
+    # docs/v1-behaviour.md §6.2
     response = stub.Status(pb.StatusRequest(model_name="image_classifier"), SECONDS)
     assert outcome(response) == (codes.SUCCESS, "")
     status = response.server_status
@@ -53,14 +56,14 @@ def test_status_of_one_model(stub: Any) -> None:
 
 
 def test_status_of_all_models(stub: Any) -> None:
-    """v1 §6.2: no name asks for every tracked model; time since start grows."""
+    """No name asks for every tracked model; time since start grows (docs/v1-behaviour.md §6.2)."""
     first, second = (stub.Status(pb.StatusRequest()).server_status for _ in range(2))
     assert {"simple", "classify", "sequence_sum"} <= set(first.model_status)
     assert 0 < first.uptime_ns < second.uptime_ns
 
 
 def test_status_counts_requests(stub: Any) -> None:
-    """v1 §6.2: an inference is counted in the statistics of its model."""
+    """An inference is counted in the statistics of its model (docs/v1-behaviour.md §6.2)."""
 
     def count() -> int:
         status = stub.Status(pb.StatusRequest(model_name="simple")).server_status
@@ -72,7 +75,7 @@ def test_status_counts_requests(stub: Any) -> None:
 
 
 def test_status_of_an_unknown_model(stub: Any) -> None:
-    """v1 §9.3: INVALID_ARG, and an empty status."""
+    """INVALID_ARG, and an empty status (docs/v1-behaviour.md §9.3)."""
     response = stub.Status(pb.StatusRequest(model_name="nope"))
     refusal = (codes.INVALID_ARG, "no status available for unknown model 'nope'")
     assert outcome(response) == refusal
@@ -80,7 +83,7 @@ def test_status_of_an_unknown_model(stub: Any) -> None:
 
 
 def test_health(stub: Any) -> None:
-    """v1 §6.1, §9.2: live and ready; another mode is UNKNOWN."""
+    """Live and ready; another mode is UNKNOWN (docs/v1-behaviour.md §6.1, §9.2)."""
     for mode in ("live", "ready"):
         response = stub.Health(pb.HealthRequest(mode=mode), SECONDS)
         assert (outcome(response), response.health) == ((SUCCESS, ""), True)
@@ -93,7 +96,8 @@ def test_health(stub: Any) -> None:
 
 
 def test_repository(stub: Any) -> None:
-    """v1 §6.3, §9.2: all names, sorted, loaded or not; no request type is UNKNOWN."""
+    """All names, sorted, loaded or not; no request type is UNKNOWN."""
+    # docs/v1-behaviour.md §6.3, §9.2
     response = stub.Repository(pb.RepositoryRequest(index=True))
     names = [model.name for model in response.index.models]
     assert outcome(response) == (SUCCESS, "")
@@ -104,7 +108,8 @@ def test_repository(stub: Any) -> None:
 
 
 def test_load_and_unload(start_triton: Any) -> None:
-    """v1 §6.4: a load ends when the model answers; failures are INTERNAL with v1's text."""
+    """A load ends when the model answers; failures are INTERNAL with v1's text."""
+    # docs/v1-behaviour.md §6.4
     server = start_triton(models=["simple"])
     load, unload = pb.ModelControlRequest.LOAD, pb.ModelControlRequest.UNLOAD
 
@@ -130,7 +135,8 @@ def test_load_and_unload(start_triton: Any) -> None:
 
 
 def test_control_that_is_not_allowed(start_triton: Any) -> None:
-    """v1 §9.3: load and unload at a server without explicit control are UNAVAILABLE."""
+    """load and unload at a server without explicit control are UNAVAILABLE."""
+    # docs/v1-behaviour.md §9.3
     server = start_triton(models=["simple"], model_control_mode="none")
     with stub_at(server.grpc) as stub:
         response = stub.ModelControl(pb.ModelControlRequest(model_name="simple", type=1))
@@ -140,7 +146,8 @@ def test_control_that_is_not_allowed(start_triton: Any) -> None:
 
 @pytest.mark.parametrize("command", ["start", "stop"])
 def test_retired_profile(stub: Any, command: str) -> None:
-    """v1 §8.2: dropped with 1.7; it succeeds, and says that nothing is profiled."""
+    """Dropped with 1.7; it succeeds, and says that nothing is profiled."""
+    # docs/v1-behaviour.md §8.2
     response = stub.Profile(pb.ProfileRequest(cmd=command), SECONDS)
     code, message = outcome(response)
     assert code == SUCCESS
@@ -183,7 +190,8 @@ def listed(stub: Any) -> dict[str, Any]:
 
 
 def test_regions(stub: Any, region: Any) -> None:
-    """v1 §6.5: register, list and unregister by name; two names on one key; unknown ones."""
+    """register, list and unregister by name; two names on one key; unknown ones."""
+    # docs/v1-behaviour.md §6.5
     assert register(stub, "in put") == (SUCCESS, "")
     again = "shared memory region 'in put' already in manager"
     assert register(stub, "in put") == (codes.ALREADY_EXISTS, again)
@@ -201,7 +209,8 @@ def test_regions(stub: Any, region: Any) -> None:
 
 @pytest.mark.parametrize("way", ["call", "stream"])
 def test_inference_in_shared_memory(stub: Any, region: Any, way: str) -> None:
-    """v1 §9.2: tensors in regions have no ``raw_input`` and an empty ``raw_output``."""
+    """Tensors in regions have no ``raw_input`` and an empty ``raw_output``."""
+    # docs/v1-behaviour.md §9.2
     shm.set_shared_memory_region(region, [np.arange(16, dtype=np.int32)])
     assert register(stub, "in put") == (SUCCESS, "")
     request = simple_request(1)
@@ -222,7 +231,7 @@ def test_inference_in_shared_memory(stub: Any, region: Any, way: str) -> None:
 
 
 def test_region_that_is_not_registered(stub: Any) -> None:
-    """v1 §9.3: an unknown region is NOT_FOUND, on a stream as well."""
+    """An unknown region is NOT_FOUND, on a stream as well (docs/v1-behaviour.md §9.3)."""
     request = simple_request(1)
     del request.raw_input[0]
     request.meta_data.input[0].shared_memory.name = "no where"
@@ -236,7 +245,8 @@ def test_region_that_is_not_registered(stub: Any) -> None:
 
 
 def test_odd_shared_memory_requests(stub: Any) -> None:
-    """v1 §9.2: nothing asked for is UNKNOWN; a register without identifier is refused."""
+    """Nothing asked for is UNKNOWN; a register without identifier is refused."""
+    # docs/v1-behaviour.md §9.2
     unknown = "unknown sharedmemorycontrol request type"
     assert outcome(control(stub)) == (codes.UNKNOWN, unknown)
     improper = "failed to register shared memory region: 'x', improperly formed request."
@@ -244,7 +254,7 @@ def test_odd_shared_memory_requests(stub: Any) -> None:
 
 
 def test_cuda_region_without_gpu(stub: Any) -> None:
-    """v1 §6.5: a CUDA handle reaches the server, which refuses it here."""
+    """A CUDA handle reaches the server, which refuses it here (docs/v1-behaviour.md §6.5)."""
     cuda = {"raw_handle": bytes(64), "device_id": 0}
     wanted = {"name": "gpu", "cuda_shared_memory": cuda, "byte_size": 64}
     code, message = outcome(control(stub, register=wanted))
@@ -254,7 +264,8 @@ def test_cuda_region_without_gpu(stub: Any) -> None:
 
 
 def test_regions_for_genuine_clients(stub: Any, region: Any) -> None:
-    """v1 §9.2: genuine clients parse the status as SharedMemoryStatus, regions as field 2."""
+    """Genuine clients parse the status as SharedMemoryStatus, regions as field 2."""
+    # docs/v1-behaviour.md §9.2
     assert register(stub, "in put") == (SUCCESS, "")
     sent = with_regions_for_v1_clients(control(stub, status={}))
     received = pb.SharedMemoryControlResponse.FromString(sent.SerializeToString())

@@ -1,4 +1,4 @@
-"""The interpreter's end with a stream of the raw stub left open (v1 §9.2)."""
+"""The interpreter's end with a stream of the raw stub left open (docs/v1-behaviour.md §9.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Infer through the raw stub on a real server: request forms, results, refusals (v1 §9.2)."""
+"""Infer through the raw stub on a real server: request forms, results, refusals
+(docs/v1-behaviour.md §9.2).
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def outputs_of(response: Any) -> list[Any]:
 @pytest.mark.parametrize("dims", [(), (16,), (3, 16)], ids=["none", "entry", "batch"])
 @pytest.mark.parametrize("sized", [False, True], ids=["unsized", "sized"])
 def test_dims_may_be_omitted_or_have_the_batch(stub: Any, dims: Any, sized: bool) -> None:
-    """legacy-usage: inputs come without dims, with dims or with the batch size in them."""
+    """Inputs come without dims, with dims or with the batch size in them."""
+    # docs/v1-behaviour.md §F.7
     request = simple_request(5, batch=3)
     for item in request.meta_data.input:
         item.dims.extend(dims)
@@ -67,7 +70,7 @@ def test_variable_dims(stub: Any, dims: tuple[int, ...]) -> None:
 
 
 def test_request_may_be_changed_and_sent_again(stub: Any) -> None:
-    """legacy-usage: ``del raw_input[:]`` and ``dims[0] = n`` between two calls."""
+    """``del raw_input[:]`` and ``dims[0] = n`` between two calls (docs/v1-behaviour.md §F.7)."""
     request = infer_request("identity_fp32", {"INPUT0": FP32_4}, ["OUTPUT0"])
     request.meta_data.input[0].dims.append(4)
     assert stub.Infer(request).raw_output == [FP32_4.tobytes()]
@@ -78,7 +81,7 @@ def test_request_may_be_changed_and_sent_again(stub: Any) -> None:
 
 
 def test_strings_without_batch_byte_size(stub: Any) -> None:
-    """v1 §3.6: strings are length-prefixed; their total size may be left out."""
+    """Strings are length-prefixed; their total size may be left out (docs/v1-behaviour.md §3.6)."""
     raw = b"".join(struct.pack("<I", len(text)) + text for text in [b"7"] * 16)
     request = infer_request("simple_string", {"INPUT0": raw, "INPUT1": raw}, ["OUTPUT0"])
     fourteen = struct.pack("<I", 2) + b"14"
@@ -112,7 +115,8 @@ def test_requests_of_the_users_own_classes(stub: Any) -> None:
 
 
 def test_outputs_in_the_order_asked_for(stub: Any) -> None:
-    """v1 §9.2: ``raw_output`` has an entry per output of the request, in its order."""
+    """``raw_output`` has an entry per output of the request, in its order."""
+    # docs/v1-behaviour.md §9.2
     request = simple_request(3)
     del request.meta_data.output[:]
     for name in ("OUTPUT1", "OUTPUT0"):
@@ -125,7 +129,7 @@ def test_outputs_in_the_order_asked_for(stub: Any) -> None:
 
 
 def test_one_output_asked_for_twice(stub: Any) -> None:
-    """legacy-usage: the same output twice is answered twice."""
+    """The same output twice is answered twice (docs/v1-behaviour.md §F.7)."""
     request = simple_request(3)
     request.meta_data.output.add(name="OUTPUT0")
     response = stub.Infer(request)
@@ -134,7 +138,8 @@ def test_one_output_asked_for_twice(stub: Any) -> None:
 
 
 def test_one_output_raw_and_as_classes(stub: Any) -> None:
-    """v1 §9.2: a class output has an empty entry in ``raw_output``, a raw one its bytes."""
+    """A class output has an empty entry in ``raw_output``, a raw one its bytes."""
+    # docs/v1-behaviour.md §9.2
     response = stub.Infer(classify_request(("OUTPUT", 2), ("OUTPUT", 0), ("OUTPUT", 1)))
     two, raw, one = outputs_of(response)
     assert [len(entry) for entry in response.raw_output] == [0, 40, 0]
@@ -157,7 +162,8 @@ def test_class_values_are_exact(stub: Any) -> None:
 
 
 def test_model_version_used(stub: Any) -> None:
-    """v1 §9.1: the response names the version that answered; -1 asks for the latest."""
+    """The response names the version that answered; -1 asks for the latest."""
+    # docs/v1-behaviour.md §9.1
     request = infer_request("multi_version", {"INPUT0": FP32_4[:1]}, ["OUTPUT0"])
     assert stub.Infer(request).meta_data.model_version == 3
     request.model_version = 2
@@ -170,7 +176,8 @@ def test_model_version_used(stub: Any) -> None:
 
 
 def test_sequence(stub: Any) -> None:
-    """v1 §3.9: flags and a 64-bit correlation id of the header reach a sequence model."""
+    """Flags and a 64-bit correlation id of the header reach a sequence model."""
+    # docs/v1-behaviour.md §3.9
     sums = []
     for flags, value in ((1, 10), (0, 5), (2, 1)):
         request = infer_request("sequence_sum", {"INPUT": np.array([value], np.int32)}, ["OUTPUT"])
@@ -181,7 +188,8 @@ def test_sequence(stub: Any) -> None:
 
 
 def test_status_of_a_success(stub: Any) -> None:
-    """v1 §9.2: SUCCESS with the server's id and request ids that grow; no message."""
+    """SUCCESS with the server's id and request ids that grow; no message."""
+    # docs/v1-behaviour.md §9.2
     first, second = (stub.Infer(simple_request()).request_status for _ in range(2))
     assert first.server_id
     assert (first.msg, second.server_id) == ("", first.server_id)
@@ -224,7 +232,8 @@ REFUSED = [
 @pytest.mark.parametrize("way", ["call", "future", "stream"])
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[2][:30])
 def test_refusals_are_in_the_status(stub: Any, case: Any, way: str) -> None:
-    """v1 §3.4, §9.3: v1's code and words, the id echoed, everything else empty, no RpcError."""
+    """v1's code and words, the id echoed, everything else empty, no RpcError."""
+    # docs/v1-behaviour.md §3.4, §9.3
     request, code, text = case
     request.meta_data.id = 2**63 + 5
     answer = {
@@ -242,7 +251,8 @@ def test_refusals_are_in_the_status(stub: Any, case: Any, way: str) -> None:
 
 
 def test_version_that_does_not_exist(stub: Any) -> None:
-    """v1 §9.3: an unknown version was UNAVAILABLE to an inference, as was a negative one."""
+    """An unknown version was UNAVAILABLE to an inference, as was a negative one."""
+    # docs/v1-behaviour.md §9.3
     for version in (99, -2):
         request = simple_request()
         request.model_version = version
@@ -252,7 +262,8 @@ def test_version_that_does_not_exist(stub: Any) -> None:
 
 
 def test_class_of_strings(stub: Any) -> None:
-    """v1 §3.4: classes of a STRING output are refused as UNSUPPORTED, and the server lives."""
+    """Classes of a STRING output are refused as UNSUPPORTED, and the server lives."""
+    # docs/v1-behaviour.md §3.4
     raw = (struct.pack("<I", 1) + b"7") * 16
     request = infer_request("simple_string", {"INPUT0": raw, "INPUT1": raw})
     request.meta_data.output.add(name="OUTPUT0").cls.count = 1

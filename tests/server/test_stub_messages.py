@@ -1,4 +1,6 @@
-"""What a stub takes for a request: any message, by its bytes, as generated stubs did (v1 §9.2)."""
+"""What a stub takes for a request: any message, by its bytes, as generated stubs did
+(docs/v1-behaviour.md §9.2).
+"""
 
 from __future__ import annotations
 

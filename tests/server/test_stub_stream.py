@@ -1,4 +1,6 @@
-"""StreamInfer through the raw stub on a real server: order, refusals, ends (v1 §9.2)."""
+"""StreamInfer through the raw stub on a real server: order, refusals, ends
+(docs/v1-behaviour.md §9.2).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def ids(responses: Any) -> list[int]:
 
 
 def test_answers_in_the_order_of_the_requests(stub: Any) -> None:
-    """v1 §9.2: whatever is ready first, and with ids that repeat or are 0."""
+    """Whatever is ready first, and with ids that repeat or are 0 (docs/v1-behaviour.md §9.2)."""
     requests = [slow_request(0.6, 7), slow_request(0, 7), slow_request(0.3), slow_request(0, 1)]
     answers = list(stub.StreamInfer(iter(requests), SECONDS))
     assert ids(answers) == [7, 7, 0, 1]
@@ -52,7 +54,8 @@ def test_answers_in_the_order_of_the_requests(stub: Any) -> None:
 
 
 def test_refusals_are_answers_in_their_place(stub: Any) -> None:
-    """v1 §9.2: a refused request, here or at the server, does not end the stream."""
+    """A refused request, here or at the server, does not end the stream."""
+    # docs/v1-behaviour.md §9.2
     refused = infer_request("failing", {"INPUT0": np.ones(1, np.float32)}, ["OUTPUT0"], number=3)
     requests = [
         simple_request(1),
@@ -76,7 +79,8 @@ def test_refusals_are_answers_in_their_place(stub: Any) -> None:
 
 
 def test_request_changed_between_two_yields(stub: Any) -> None:
-    """legacy-usage: one request object, filled anew for every turn of the generator."""
+    """One request object, filled anew for every turn of the generator."""
+    # docs/v1-behaviour.md §F.7
 
     def requests() -> Iterator[Any]:
         request = simple_request()
@@ -146,7 +150,7 @@ def test_no_requests(stub: Any) -> None:
 
 
 def test_sequence_on_a_stream(stub: Any) -> None:
-    """v1 §3.9: the requests of a sequence arrive in order."""
+    """The requests of a sequence arrive in order (docs/v1-behaviour.md §3.9)."""
 
     def requests() -> Iterator[Any]:
         for value in range(1, 11):
@@ -162,7 +166,8 @@ def test_sequence_on_a_stream(stub: Any) -> None:
 
 
 def test_classes_on_a_stream(stub: Any) -> None:
-    """v1 §9.2: class outputs have an empty entry in ``raw_output``, labels included."""
+    """Class outputs have an empty entry in ``raw_output``, labels included."""
+    # docs/v1-behaviour.md §9.2
     request = classify_request(("OUTPUT", 2), ("OUTPUT", 0))
     answer = next(stub.StreamInfer(iter([request]), SECONDS))
     classes, raw = answer.meta_data.output

@@ -152,7 +152,8 @@ def test_sequence_on_a_stream(secure: Url, authority: Authority) -> None:
 
 
 def test_unknown_authority(secure: Url, protocol: int, stranger: Authority) -> None:
-    """Certificates of an unknown authority are refused with v1's texts (v1 §3.1)."""
+    """Certificates of an unknown authority are refused with v1's texts."""
+    # docs/v1-behaviour.md §3.1
     assert refusal(f"https://{secure(protocol)}", protocol) == REFUSED[protocol]
     configure(root_certificates=stranger.roots)
     assert refusal(f"https://{secure(protocol)}", protocol) == REFUSED[protocol]
@@ -245,7 +246,7 @@ def test_unwrapped_client(secure: Url, protocol: int, authority: Authority) -> N
 
 
 def test_through_a_proxy(secure: Url, authority: Authority) -> None:
-    """Over HTTP, TLS goes through a proxy's tunnel (v1 §10.1)."""
+    """Over HTTP, TLS goes through a proxy's tunnel (docs/v1-behaviour.md §10.1)."""
     with Relay("", is_proxy=True) as proxy:
         configure(root_certificates=authority.roots, tls="on", proxy=f"http://me@{proxy.address}")
         assert live(secure(0), 0)

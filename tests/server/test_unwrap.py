@@ -72,7 +72,8 @@ def test_only_of_contexts(value: Any) -> None:
 
 
 def test_address_that_is_none() -> None:
-    """A url that cannot be one is v1's error, as for the context's own calls (v1 §3.1)."""
+    """A url that cannot be one is v1's error, as for the context's own calls."""
+    # docs/v1-behaviour.md §3.1
     for protocol in (0, 1):
         with v1.ServerHealthContext("not a host", protocol) as context, pytest.raises(
             v1.InferenceServerException, match="client failed: "

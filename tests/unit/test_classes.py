@@ -1,4 +1,6 @@
-"""Classification in pure functions: order, values, labels, texts (v1 §4.2, v2-mapping §1)."""
+"""Classification in pure functions: order, values, labels, texts (docs/v1-behaviour.md §4.2,
+docs/v2-mapping.md §1).
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,8 @@ def digest(order: list[int]) -> int:
 
 @pytest.mark.parametrize("case", TIES)
 def test_ties(case: tuple[int, int, int]) -> None:
-    """v1 §4.2 equal values: the order of the server's sort, for every number of the best."""
+    """Equal values: the order of the server's sort, for every number of the best."""
+    # docs/v1-behaviour.md §4.2
     scores = values(*case)
     expected = numbers(TIES[case])
     assert introsort.descending(scores) == expected
@@ -111,7 +114,8 @@ def test_ties(case: tuple[int, int, int]) -> None:
 
 
 def test_all_equal() -> None:
-    """v1 §4.2: nothing but ties; up to 16 of them stay in the order of their indices."""
+    """Nothing but ties; up to 16 of them stay in the order of their indices."""
+    # docs/v1-behaviour.md §4.2
     assert introsort.descending([1.0] * 40) == numbers(ALL_EQUAL)
     for size in range(17):
         assert introsort.descending([2.5] * size) == list(range(size))
@@ -119,7 +123,8 @@ def test_all_equal() -> None:
 
 @pytest.mark.parametrize("length", NANS)
 def test_nans(length: int) -> None:
-    """v1 §4.2 NaN: compares as nothing; the sort's own order again, whichever are the best."""
+    """NaN: compares as nothing; the sort's own order again, whichever are the best."""
+    # docs/v1-behaviour.md §4.2
     drawn = values(length, 6, length)
     scores = [math.nan if draw == 5 else float(draw) for draw in drawn]
     expected = numbers(NANS[length])
@@ -130,19 +135,21 @@ def test_nans(length: int) -> None:
 
 @pytest.mark.parametrize("case", LONG)
 def test_long(case: tuple[int, int]) -> None:
-    """v1 §4.2: a thousand classes and more."""
+    """A thousand classes and more (docs/v1-behaviour.md §4.2)."""
     length, different = case
     assert digest(introsort.descending(values(length, different, sum(case)))) == LONG[case]
 
 
 def test_adverse() -> None:
-    """v1 §4.2: values on which quicksort degenerates; the sort then turns to a heap."""
+    """Values on which quicksort degenerates; the sort then turns to a heap."""
+    # docs/v1-behaviour.md §4.2
     assert introsort.descending(numbers(ADVERSE)) == numbers(ADVERSE_ORDER)
 
 
 @given(st.lists(st.sampled_from([math.nan, 0.0, 1.0, -1.0, math.inf]), max_size=120))
 def test_any_list_is_sorted(scores: list[float]) -> None:
-    """v1 §4.2: every index once, for any mixture with NaNs; without them, descending."""
+    """Every index once, for any mixture with NaNs; without them, descending."""
+    # docs/v1-behaviour.md §4.2
     order = introsort.descending(scores)
     assert sorted(order) == list(range(len(scores)))
     if not any(math.isnan(score) for score in scores):
@@ -158,7 +165,8 @@ SCORES = st.one_of(
 
 @given(SCORES, st.integers(1, 50))
 def test_best_is_the_sort(rows: Any, count: int) -> None:
-    """v1 §4.2: the quick way for some classes is the beginning of the whole sort, row by row."""
+    """The quick way for some classes is the beginning of the whole sort, row by row."""
+    # docs/v1-behaviour.md §4.2
     expected = [introsort.descending(row)[:count] for row in rows.tolist()]
     before = rows.copy()
     assert classes.best(rows, count).tolist() == expected
@@ -179,8 +187,8 @@ def lowest_first(dtype: str) -> list[Any]:
 
 @given(st.data(), st.sampled_from(DTYPES))
 def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
-    """v1 §4.2: the same with -inf, NaN and the lowest integer among the best, at either way's
-    counts and at the length of the row."""
+    """The same with -inf, NaN and the lowest integer among the best, at either way's
+    counts and at the length of the row (docs/v1-behaviour.md §4.2)."""
     length = data.draw(st.sampled_from([1, 2, 5, classes.FEW - 1, classes.FEW, 40]))
     few = data.draw(st.lists(st.sampled_from(lowest_first(dtype)), min_size=1, max_size=4))
     ordinary = np.random.default_rng(data.draw(st.integers(0, 9))).permutation(length) + 1
@@ -196,7 +204,8 @@ def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_the_lowest_of_all_numbers(dtype: str, count: int) -> None:
-    """v1 §4.2: entries of which several have the lowest score there is are found once each."""
+    """Entries of which several have the lowest score there is are found once each."""
+    # docs/v1-behaviour.md §4.2
     lowest = lowest_first(dtype)[0]
     rows = np.array([[lowest, 3, lowest, lowest], [lowest] * 4, [1, lowest, 2, 3]], dtype)
     expected = [introsort.descending(row)[:count] for row in rows.tolist()]
@@ -205,13 +214,15 @@ def test_the_lowest_of_all_numbers(dtype: str, count: int) -> None:
 
 
 def test_read_only_scores() -> None:
-    """v1 §4.2: scores are views on a received message; they are not written to."""
+    """Scores are views on a received message; they are not written to."""
+    # docs/v1-behaviour.md §4.2
     rows = np.frombuffer(np.arange(20, dtype="f4").tobytes(), "f4").reshape(2, 10)
     assert classes.best(rows, 2).tolist() == [[9, 8], [9, 8]]
 
 
 def test_values_are_float32() -> None:
-    """v1 §4.2 value: float32, widened; beyond its range infinite, -0.0 is 0.0."""
+    """Value: float32, widened; beyond its range infinite, -0.0 is 0.0."""
+    # docs/v1-behaviour.md §4.2
     rows = np.array([[0.1, 1e300, -1e300, 1e-320, -0.0]])
     (found,) = classes.from_scores(rows, 9, [])
     assert [tuple(one) for one in found] == [
@@ -223,7 +234,7 @@ def test_values_are_float32() -> None:
 
 @pytest.mark.parametrize("labels", [[], ["a"], ["a", "b", "c"], ["a", "b", "c", "d", "e"]])
 def test_labels(labels: list[str]) -> None:
-    """v1 §4.2 label: by index, '' where there is none."""
+    """Label: by index, '' where there is none (docs/v1-behaviour.md §4.2)."""
     (found,) = classes.from_scores(np.array([[1, 2, 3]], "i4"), 3, labels)
     given_labels = [*labels, "", "", ""]
     assert [label for _, _, label in found] == [given_labels[i] for i in (2, 1, 0)]
@@ -245,7 +256,7 @@ def test_labels(labels: list[str]) -> None:
     ],
 )
 def test_texts_of_a_server(text: bytes, expected: tuple[int, float, str]) -> None:
-    """v2-mapping §1: ``value:index[:label]``, labels with colons, values as float32."""
+    """``value:index[:label]``, labels with colons, values as float32 (docs/v2-mapping.md §1)."""
     found = tuple(classes.from_text(text))
     assert found == expected
     assert str(found[1]) == str(expected[1])
@@ -263,7 +274,8 @@ def test_texts_that_are_no_classes(text: bytes) -> None:
 
 
 def test_texts_of_a_batch() -> None:
-    """v2-mapping §1: the strings of a batch, split evenly; labels by index from any order."""
+    """The strings of a batch, split evenly; labels by index from any order."""
+    # docs/v2-mapping.md §1
     data = b"".join(
         len(text).to_bytes(4, "little") + text for text in (b"2:1:b", b"1:0:a", b"9:3:d", b"8:0:a")
     )

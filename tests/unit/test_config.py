@@ -1,4 +1,6 @@
-"""A v2 model configuration as v1's message and as a context's profile (v1 §8.3)."""
+"""A v2 model configuration as v1's message and as a context's profile
+(docs/v1-behaviour.md §8.3).
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ def document(content: Any = None, **more: Any) -> ModelConfigDocument:
 
 
 def test_json_keeps_what_v1_knows() -> None:
-    """§8.3: every field that v1 knows arrives by name; what is newer is dropped."""
+    """Every field that v1 knows arrives by name; what is newer is dropped."""
+    # docs/v1-behaviour.md §8.3
     config = to_v1(document())
     assert (config.name, config.max_batch_size) == ("m", 8)
     assert config.version_policy.latest.num_versions == 1
@@ -69,7 +72,7 @@ def test_json_keeps_what_v1_knows() -> None:
 
 
 def test_bf16_keeps_its_number() -> None:
-    """§8.3 DataType: BF16 is the bare number 14, on the wire as in JSON."""
+    """DataType: BF16 is the bare number 14, on the wire as in JSON (docs/v1-behaviour.md §8.3)."""
     wire = pb.ModelConfig(name="m")
     wire.input.add(name="B").data_type = 14  # type: ignore[assignment]
     for config in (to_v1(document()), to_v1(document(wire.SerializeToString()))):
@@ -78,14 +81,15 @@ def test_bf16_keeps_its_number() -> None:
 
 
 def test_users_own_texts_stay() -> None:
-    """§8.3: parameters and tags are the user's, whatever words they hold."""
+    """Parameters and tags are the user's, whatever words they hold (docs/v1-behaviour.md §8.3)."""
     config = to_v1(document())
     assert config.parameters["data_type"].string_value == "TYPE_BF16"
     assert config.metric_tags["data_type"] == "TYPE_BF16"
 
 
 def test_64_bit_priorities_are_cut() -> None:
-    """§8.3: v2's 64-bit priorities keep their low 32 bits, as v1's parser leaves them."""
+    """v2's 64-bit priorities keep their low 32 bits, as v1's parser leaves them."""
+    # docs/v1-behaviour.md §8.3
     batching = {
         "priority_levels": 2**32 + 7,
         "default_priority_level": str(2**32 + 3),
@@ -98,7 +102,8 @@ def test_64_bit_priorities_are_cut() -> None:
 
 
 def test_wire_bytes_without_newer_fields() -> None:
-    """§8.3: v2's bytes are v1's; fields that v1 has not do not come back out."""
+    """v2's bytes are v1's; fields that v1 has not do not come back out."""
+    # docs/v1-behaviour.md §8.3
     wire = pb.ModelConfig(name="m", max_batch_size=3).SerializeToString()
     assert to_v1(document(wire + RUNTIME)).SerializeToString() == wire
 
@@ -108,7 +113,8 @@ def test_wire_bytes_without_newer_fields() -> None:
     [("", "python", "python"), ("ensemble", "", "ensemble"), ("", "", "")],
 )
 def test_platform(platform: str, backend: str, expected: str) -> None:
-    """§8.3 platform: v1's was never empty; a model with a backend shows the backend's name."""
+    """Platform: v1's was never empty; a model with a backend shows the backend's name."""
+    # docs/v1-behaviour.md §8.3
     content = {"name": "m", "platform": platform}
     assert to_v1(document(content, backend=backend)).platform == expected
     wire = pb.ModelConfig(name="m", platform=platform).SerializeToString()
@@ -116,7 +122,8 @@ def test_platform(platform: str, backend: str, expected: str) -> None:
 
 
 def test_profile() -> None:
-    """§3.1: a context keeps names, types, dims, batching and whether there is a sequence."""
+    """A context keeps names, types, dims, batching and whether there is a sequence."""
+    # docs/v1-behaviour.md §3.1
     profile = to_profile("asked", document(decoupled=True))
     assert (profile.name, profile.max_batch_size, profile.batching) == ("asked", 8, True)
     assert (profile.stateful, profile.ensemble, profile.decoupled) == (True, False, True)
@@ -128,7 +135,8 @@ def test_profile() -> None:
 
 
 def test_profile_of_others() -> None:
-    """§3.1: ensembles, models without batching, shape tensors, tensors without a type."""
+    """Ensembles, models without batching, shape tensors, tensors without a type."""
+    # docs/v1-behaviour.md §3.1
     content = {
         "name": "e",
         "max_batch_size": 0,
@@ -141,7 +149,8 @@ def test_profile_of_others() -> None:
 
 
 def test_enums_that_are_newer_than_v1() -> None:
-    """§8.3: a value that v1's enum does not have is left out, whatever protobuf is installed."""
+    """A value that v1's enum does not have is left out, whatever protobuf is installed."""
+    # docs/v1-behaviour.md §8.3
     content = {
         "name": "m",
         "input": [{"name": "I", "data_type": "TYPE_FP8", "dims": [2]}],

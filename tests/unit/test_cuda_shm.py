@@ -1,4 +1,5 @@
-"""CUDA shared memory over the real tritonclient module and a simulated CUDA runtime: v1 §7.2.
+"""CUDA shared memory over the real tritonclient module and a simulated CUDA runtime
+(docs/v1-behaviour.md §7.2).
 
 No GPU is involved: ``FakeCuda`` stands in for cuda-python and keeps "device" memory in
 ordinary buffers. What it cannot show is listed in docs/cuda_shared_memory.md.
@@ -165,7 +166,8 @@ def code_of(error: Exception) -> int:
 
 
 def test_create_gives_a_handle_with_the_ipc_bytes(install: Callable[..., FakeCuda]) -> None:
-    """v1 §7.2 create → c_void_p; the region has size, device and 64 raw bytes for cuda_register."""
+    """create → c_void_p; the region has size, device and 64 raw bytes for cuda_register."""
+    # docs/v1-behaviour.md §7.2
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 24, 1)
     region = registry.lookup(handle)
@@ -183,7 +185,7 @@ def test_ipc_handle_without_reserved(install: Callable[..., FakeCuda]) -> None:
 
 
 def test_the_current_device_is_restored(install: Callable[..., FakeCuda]) -> None:
-    """v1 §7.2: the current device is the same afterwards."""
+    """The current device is the same afterwards (docs/v1-behaviour.md §7.2)."""
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 8, 1)
     cudashm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
@@ -192,7 +194,8 @@ def test_the_current_device_is_restored(install: Callable[..., FakeCuda]) -> Non
 
 
 def test_set_and_read_back(install: Callable[..., FakeCuda]) -> None:
-    """v1 §7.2 set: one after another in C order; results are read device to host, as copies."""
+    """set: one after another in C order; results are read device to host, as copies."""
+    # docs/v1-behaviour.md §7.2
     install()
     handle = cudashm.create_shared_memory_region("r", 16, 0)
     strings = cudashm.serialize_string_tensor(np.array(["a"], dtype=object))
@@ -204,7 +207,8 @@ def test_set_and_read_back(install: Callable[..., FakeCuda]) -> None:
 
 
 def test_destroy_frees_once(install: Callable[..., FakeCuda]) -> None:
-    """v1 §7.2 destroy is cudaFree; a second one is -4, a later set -3, a later read an error."""
+    """destroy is cudaFree; a second one is -4, a later set -3, a later read an error."""
+    # docs/v1-behaviour.md §7.2
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 8, 0)
     assert cudashm.destroy_shared_memory_region(handle) is None
@@ -221,7 +225,8 @@ def test_destroy_frees_once(install: Callable[..., FakeCuda]) -> None:
 
 @pytest.mark.parametrize("devices, device", [(0, 0), (2, 2), (2, -1)])
 def test_no_such_device(install: Callable[..., FakeCuda], devices: int, device: int) -> None:
-    """v1 §7.2 code -1: unable to set device; the cause says that a GPU is needed."""
+    """Code -1: unable to set device; the cause says that a GPU is needed."""
+    # docs/v1-behaviour.md §7.2
     install(devices=devices)
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
         cudashm.create_shared_memory_region("r", 8, device)
@@ -231,7 +236,8 @@ def test_no_such_device(install: Callable[..., FakeCuda], devices: int, device: 
 
 
 def test_refused_allocation(install: Callable[..., FakeCuda]) -> None:
-    """v1 §7.2 code -2: unable to create cuda shared memory handle (-1 bytes: 2**64 - 1)."""
+    """Code -2: unable to create cuda shared memory handle (-1 bytes: 2**64 - 1)."""
+    # docs/v1-behaviour.md §7.2
     install()
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
         cudashm.create_shared_memory_region("r", -1, 0)
@@ -240,7 +246,8 @@ def test_refused_allocation(install: Callable[..., FakeCuda]) -> None:
 
 
 def test_refused_copies(install: Callable[..., FakeCuda]) -> None:
-    """v1 §7.2 code -3 for set; v1 §4.3's text for results that cannot be read."""
+    """Code -3 for set; v1's text for results that cannot be read."""
+    # docs/v1-behaviour.md §7.2, §4.3
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 8, 0)
     fake.failing.add("cudaMemcpyAsync")
@@ -263,7 +270,7 @@ def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) ->
 
 @pytest.mark.parametrize("values", [None, 5, np.zeros(2), "abc"])
 def test_values_that_are_no_list(values: Any) -> None:
-    """v1 §7.2 set error: not list/tuple → 'as a numpy array' (all versions)."""
+    """set error: not list/tuple → 'as a numpy array' (all versions) (docs/v1-behaviour.md §7.2)."""
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
         cudashm.set_shared_memory_region(ctypes.c_void_p(1), values)
     assert str(caught.value) == "input_values must be specified as a numpy array"
@@ -271,7 +278,8 @@ def test_values_that_are_no_list(values: Any) -> None:
 
 @pytest.mark.parametrize("values", [[1], (np.zeros(2), 3)])
 def test_values_that_are_no_arrays(values: Any) -> None:
-    """v1 §7.2 set error: element → 'as a list/tuple of numpy arrays' (all versions)."""
+    """set error: element → 'as a list/tuple of numpy arrays' (all versions)."""
+    # docs/v1-behaviour.md §7.2
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
         cudashm.set_shared_memory_region(ctypes.c_void_p(1), values)
     assert str(caught.value) == "input_values must be specified as a list/tuple of numpy arrays"

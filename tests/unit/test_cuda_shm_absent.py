@@ -1,4 +1,4 @@
-"""CUDA shared memory where something is missing, and its exception: v1 §7.2."""
+"""CUDA shared memory where something is missing, and its exception (docs/v1-behaviour.md §7.2)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def create_and_fail() -> Exception:
 
 
 def test_without_cuda_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """v1 §7.2 code -1 is what a machine without a GPU gave; the cause says what to install."""
+    """Code -1 is what a machine without a GPU gave; the cause says what to install."""
+    # docs/v1-behaviour.md §7.2
     for name in ("cuda", "cuda.bindings", "cuda.bindings.runtime"):
         monkeypatch.setitem(sys.modules, name, None)
     cause = str(create_and_fail().__cause__)
@@ -52,7 +53,7 @@ def test_without_cuda_python(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_missing_part_is_named(
     monkeypatch: pytest.MonkeyPatch, error: Exception, advice: str
 ) -> None:
-    """v2-mapping §8: what the older and newer tritonclients miss, and what helps."""
+    """What the older and newer tritonclients miss, and what helps (docs/v2-mapping.md §8)."""
 
     def refuse(name: str) -> Any:
         raise error
@@ -103,7 +104,8 @@ def test_what_is_no_handle_is_refused(handle: Any) -> None:
     ],
 )
 def test_exception_from_a_code(code: int, text: str) -> None:
-    """v1 §7.2 CudaSharedMemoryException: err_code_map, _msg, args; unknown codes show the c_int."""
+    """CudaSharedMemoryException: err_code_map, _msg, args; unknown codes show the c_int."""
+    # docs/v1-behaviour.md §7.2
     error = cudashm.CudaSharedMemoryException(ctypes.c_int(code))
     assert str(error) == text and error.args[0].value == code
     assert sorted(error.err_code_map) == [-4, -3, -2, -1]
@@ -111,14 +113,15 @@ def test_exception_from_a_code(code: int, text: str) -> None:
 
 
 def test_exception_from_a_text() -> None:
-    """v1 §7.2: the same shape as SharedMemoryException."""
+    """The same shape as SharedMemoryException (docs/v1-behaviour.md §7.2)."""
     error = cudashm.CudaSharedMemoryException("text")
     assert (str(error), error.args, error._msg) == ("text", ("text",), "text")
     assert str(pickle.loads(pickle.dumps(error))) == "text"
 
 
 def test_serialize_string_tensor_errors() -> None:
-    """v1 §3.6 (1.9–1.10): its errors are CudaSharedMemoryExceptions in this module."""
+    """In 1.9 and 1.10 its errors are CudaSharedMemoryExceptions in this module."""
+    # docs/v1-behaviour.md §3.6
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
         cudashm.serialize_string_tensor(np.array([1]))
     assert str(caught.value) == "cannot serialize string tensor: invalid datatype"

@@ -1,4 +1,4 @@
-"""url and protocol arguments (v1 §1.5, §3.1)."""
+"""url and protocol arguments (docs/v1-behaviour.md §1.5, §3.1)."""
 
 from __future__ import annotations
 
@@ -28,23 +28,27 @@ from tritonclient_shim.translate.endpoint import parse_url
     ],
 )
 def test_scheme(url: str | bytes, secure: bool, protocol: str) -> None:
-    """§3.1 url: str or bytes, with or without a scheme; those with an s mean TLS."""
+    """url: str or bytes, with or without a scheme; those with an s mean TLS."""
+    # docs/v1-behaviour.md §3.1
     assert parse_url(url, protocol) == Endpoint(protocol, "host:8000", secure)
 
 
 def test_path_prefix() -> None:
-    """§3.1 url: an HTTP url may carry a path prefix, and a trailing slash means nothing."""
+    """url: an HTTP url may carry a path prefix, and a trailing slash means nothing."""
+    # docs/v1-behaviour.md §3.1
     assert parse_url("http://host:80/triton/a/", HTTP).address == "host:80/triton/a"
 
 
 @pytest.mark.parametrize("url", ["", " ", "not a host", "http://", "[::1]:8000", "ünï:1", b"\xff"])
 def test_text_is_never_refused(url: str | bytes) -> None:
-    """§3.1 url empty or garbage: reported by the first call, not when the url is read."""
+    """url empty or garbage: reported by the first call, not when the url is read."""
+    # docs/v1-behaviour.md §3.1
     assert isinstance(parse_url(url, HTTP).address, str)
 
 
 def test_none() -> None:
-    """§3.1 url None aborted the process: a client error says what was expected."""
+    """url None aborted the process: a client error says what was expected."""
+    # docs/v1-behaviour.md §3.1
     with pytest.raises(InferenceServerException, match="url must be str or bytes") as caught:
         parse_url(None, HTTP)
     assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)
@@ -52,7 +56,7 @@ def test_none() -> None:
 
 @pytest.mark.parametrize("url", [8000, ["host:8000"]])
 def test_no_text(url: object) -> None:
-    """§1.6: what is no text was refused by ctypes, as the second argument."""
+    """What is no text was refused by ctypes, as the second argument (docs/v1-behaviour.md §1.6)."""
     with pytest.raises(ArgumentError, match="^argument 2: .*has no attribute 'encode'"):
         parse_url(url, HTTP)
 
@@ -70,13 +74,13 @@ def test_no_text(url: object) -> None:
     ],
 )
 def test_protocol_goes_through_int(value: object, protocol: str) -> None:
-    """§1.5 protocol: whatever int() reads as 0 or 1."""
+    """Protocol: whatever int() reads as 0 or 1 (docs/v1-behaviour.md §1.5)."""
     assert protocol_of(value) == protocol
 
 
 @pytest.mark.parametrize("value", [2, -1, "7"])
 def test_other_protocol_numbers(value: object) -> None:
-    """§1.5 protocol: any other int is a client error with v1's text."""
+    """Protocol: any other int is a client error with v1's text (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(InferenceServerException) as caught:
         protocol_of(value)
     assert str(caught.value) == (
@@ -85,7 +89,7 @@ def test_other_protocol_numbers(value: object) -> None:
 
 
 def test_protocol_no_int() -> None:
-    """§1.5 protocol: what int() does not read raises its own errors."""
+    """Protocol: what int() does not read raises its own errors (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(ValueError, match=r"invalid literal for int\(\) with base 10: 'http'"):
         protocol_of("http")
     with pytest.raises(TypeError):
@@ -93,14 +97,16 @@ def test_protocol_no_int() -> None:
 
 
 def test_protocol_type() -> None:
-    """§1.5: an IntEnum equal to ints, shown with its class on every Python."""
+    """An IntEnum equal to ints, shown with its class on every Python."""
+    # docs/v1-behaviour.md §1.5
     assert (ProtocolType.HTTP, ProtocolType.GRPC) == (0, 1)
     assert str(ProtocolType.GRPC) == "ProtocolType.GRPC"
     assert ProtocolType.__module__ == "tensorrtserver.api"
 
 
 def test_from_str() -> None:
-    """§1.5 from_str: any case; a plain Exception for other names, AttributeError for None."""
+    """from_str: any case; a plain Exception for other names, AttributeError for None."""
+    # docs/v1-behaviour.md §1.5
     assert ProtocolType.from_str("hTTp") is ProtocolType.HTTP
     assert ProtocolType.from_str("gRPC") is ProtocolType.GRPC
     with pytest.raises(Exception, match="^unexpected protocol: x, expecting HTTP or gRPC$") as e:

@@ -1,4 +1,4 @@
-"""InferenceServerException and ProtocolType (v1 §1.6, §1.5)."""
+"""InferenceServerException and ProtocolType (docs/v1-behaviour.md §1.6, §1.5)."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from tensorrtserver.api import InferenceServerException, ProtocolType
 
 
 def test_none() -> None:
-    """v1 §1.6 ``ISE(None)``: str 'None', message and server id None, request id 0."""
+    """``ISE(None)``: str 'None', message and server id None, request id 0."""
+    # docs/v1-behaviour.md §1.6
     error = InferenceServerException(None)
     assert str(error) == "None"
     assert (error.message(), error.server_id(), error.request_id()) == (None, None, 0)
 
 
 def test_text() -> None:
-    """v1 §1.6: a facade may accept a str; it is an error of the client, prefix included."""
+    """A facade may accept a str; it is an error of the client, prefix included."""
+    # docs/v1-behaviour.md §1.6
     error = InferenceServerException("what")
     assert str(error) == "[ 0] what"
     assert (error.message(), error.server_id(), error.request_id()) == ("what", "", 0)
 
 
 def test_no_argument() -> None:
-    """v1 §1.6: one positional argument is required."""
+    """One positional argument is required (docs/v1-behaviour.md §1.6)."""
     with pytest.raises(TypeError):
         InferenceServerException()  # type: ignore[call-arg]
 
 
 def test_server_error() -> None:
-    """v1 §1.6 str: ``[<server id> <request id>] <message>``."""
+    """str: ``[<server id> <request id>] <message>`` (docs/v1-behaviour.md §1.6)."""
     error = InferenceServerException("no", "inference:0", 7, "404")
     assert str(error) == "[inference:0 7] no"
     assert (error.message(), error.server_id(), error.request_id()) == ("no", "inference:0", 7)
@@ -43,13 +45,14 @@ def test_server_error() -> None:
 
 
 def test_private_names() -> None:
-    """v1 §1.6 private attributes: ``_msg``, ``_server_id``, ``_request_id``."""
+    """Private attributes: ``_msg``, ``_server_id``, ``_request_id`` (docs/v1-behaviour.md §1.6)."""
     error = InferenceServerException("no", "inference:0", 7)
     assert (error._msg, error._server_id, error._request_id) == ("no", "inference:0", 7)
 
 
 def test_family() -> None:
-    """v1 §1.6: an Exception, and tritonclient's; shown as tensorrtserver.api's."""
+    """An Exception, and tritonclient's; shown as tensorrtserver.api's."""
+    # docs/v1-behaviour.md §1.6
     assert issubclass(InferenceServerException, TritonException)
     assert InferenceServerException.__module__ == "tensorrtserver.api"
     line = traceback.format_exception_only(InferenceServerException, InferenceServerException("x"))
@@ -61,7 +64,8 @@ def test_family() -> None:
 )
 @pytest.mark.parametrize("arguments", [(None,), ("m",), ("m", "s", 3), ("m", "s", 3, "400", "d")])
 def test_copies(again: Any, arguments: tuple[Any, ...]) -> None:
-    """v1 §1.6: v1's could not be copied or sent to another process; these can."""
+    """v1's could not be copied or sent to another process; these can."""
+    # docs/v1-behaviour.md §1.6
     error = InferenceServerException(*arguments)
     twin = again(error)
     assert type(twin) is InferenceServerException
@@ -73,7 +77,8 @@ def test_copies(again: Any, arguments: tuple[Any, ...]) -> None:
 
 
 def test_protocol_type() -> None:
-    """v1 §1.5: an IntEnum of two, equal to ints, shown by name on every Python."""
+    """An IntEnum of two, equal to ints, shown by name on every Python."""
+    # docs/v1-behaviour.md §1.5
     assert issubclass(ProtocolType, IntEnum)
     assert [(one.name, one.value) for one in ProtocolType] == [("HTTP", 0), ("GRPC", 1)]
     assert (str(ProtocolType.HTTP), str(ProtocolType.GRPC)) == (
@@ -89,13 +94,13 @@ def test_protocol_type() -> None:
     [("http", 0), ("HTTP", 0), ("HtTp", 0), ("grpc", 1), ("gRPC", 1), ("GRPC", 1)],
 )
 def test_from_str(text: str, protocol: int) -> None:
-    """v1 §1.5 from_str: in any case."""
+    """from_str: in any case (docs/v1-behaviour.md §1.5)."""
     assert ProtocolType.from_str(text) is ProtocolType(protocol)
 
 
 @pytest.mark.parametrize("text", ["", "http ", "https", "1"])
 def test_from_other_str(text: str) -> None:
-    """v1 §1.5 from_str: else a plain Exception."""
+    """from_str: else a plain Exception (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(Exception, match="unexpected protocol: ") as caught:
         ProtocolType.from_str(text)
     assert type(caught.value) is Exception
@@ -104,6 +109,6 @@ def test_from_other_str(text: str) -> None:
 
 @pytest.mark.parametrize("value", [None, 5])
 def test_from_no_str(value: Any) -> None:
-    """v1 §1.5 from_str(None): AttributeError."""
+    """from_str(None): AttributeError (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(AttributeError):
         ProtocolType.from_str(value)

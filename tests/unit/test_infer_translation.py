@@ -1,4 +1,6 @@
-"""Requests and results that no model of the standard repository can show (v1 §3.3, §4.1)."""
+"""Requests and results that no model of the standard repository can show
+(docs/v1-behaviour.md §3.3, §4.1).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def _no_region(handle: object) -> Any:
 
 
 def test_shape_tensor() -> None:
-    """v1 §3.3 shape tensors: one array for the whole batch, sent without batch dimension."""
+    """Shape tensors: one array for the whole batch, sent without batch dimension."""
+    # docs/v1-behaviour.md §3.3
     options, bound = bind(2, DATA=[ROW, ROW], SHAPE=[TWO])
     call = lower.lower(PROFILE, request.build(options, bound, -1, 0, 0), HTTP)
     assert [(one.name, one.shape) for one in call.inputs] == [("DATA", (2, 3)), ("SHAPE", (2,))]
@@ -43,7 +46,7 @@ def test_shape_tensor() -> None:
 
 
 def test_second_shape_tensor() -> None:
-    """v1 §3.3 shape tensors: a second array is refused in v1's words."""
+    """Shape tensors: a second array is refused in v1's words (docs/v1-behaviour.md §3.3)."""
     with pytest.raises(InferenceServerException) as caught:
         bind(2, DATA=[ROW, ROW], SHAPE=[TWO, TWO])
     assert caught.value.message() == (
@@ -65,7 +68,8 @@ def raised(name: str, shape: tuple[int, ...]) -> Any:
 
 
 def test_sixteen_dimensions() -> None:
-    """v1 §3.3 result dims: sixteen are the most that v1 could take, one more is an error."""
+    """Result dims: sixteen are the most that v1 could take, one more is an error."""
+    # docs/v1-behaviour.md §3.3
     assert raised("DATA", (1,) * 17)["DATA"][0].shape == (1,) * 16
     with pytest.raises(InferenceServerException) as caught:
         raised("DEEP", (1,) * 18)
@@ -74,20 +78,22 @@ def test_sixteen_dimensions() -> None:
 
 @pytest.mark.parametrize("shape", [(), (2, 3), (0, 3)])
 def test_rows(shape: tuple[int, ...]) -> None:
-    """v1 §3.4: an output without a row per batch entry, which v2 lets pass, is refused."""
+    """An output without a row per batch entry, which v2 lets pass, is refused."""
+    # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerFault, match="but model configuration specifies shape"):
         raised("DATA", shape)
 
 
 def test_data_that_does_not_fit() -> None:
-    """v1 §4.1 raw bytes: not fitting type or shape is NumPy's ValueError."""
+    """Raw bytes: not fitting type or shape is NumPy's ValueError (docs/v1-behaviour.md §4.1)."""
     for size in (3, 8):
         with pytest.raises(ValueError, match="buffer size|cannot reshape"):
             result.arrays("FP32", (1,), bytes(size), 1)
 
 
 def test_received_bytes_are_not_shared() -> None:
-    """v1 §4.1 private arrays: a view on a message is copied, an unaligned one too."""
+    """Private arrays: a view on a message is copied, an unaligned one too."""
+    # docs/v1-behaviour.md §4.1
     message = bytes(9)
     for data in (memoryview(message)[:8], memoryview(bytearray(message))[1:]):
         (array,) = result.arrays("FP64", (1,), data, 1)

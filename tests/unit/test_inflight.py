@@ -1,4 +1,6 @@
-"""The table of asynchronous requests, where the real server cannot provoke it (v1 §2.2, §5)."""
+"""The table of asynchronous requests, where the real server cannot provoke it
+(docs/v1-behaviour.md §2.2, §5).
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,14 @@ def refused(table: InFlight[str], request_id: int, wait: bool | None) -> str | N
 
 
 def test_ids(table: InFlight[str]) -> None:
-    """v1 §4.5: ids from 1, one counter per context."""
+    """Ids from 1, one counter per context (docs/v1-behaviour.md §4.5)."""
     assert [table.next_id() for _ in range(3)] == [1, 2, 3]
     assert InFlight().next_id() == 1
 
 
 def test_known_from_the_callback_on(table: InFlight[str]) -> None:
-    """v1 §5: answered but not called back yet, a request is unknown to 1.8's fetch."""
+    """Answered but not called back yet, a request is unknown to 1.8's fetch."""
+    # docs/v1-behaviour.md §5
     first, second = Called(table), Called(table)
     table.add(1, "one", first)
     table.add(2, "two", second)
@@ -67,7 +70,8 @@ def test_known_from_the_callback_on(table: InFlight[str]) -> None:
 
 
 def test_known_at_once_when_waiting_is_spelt_out(table: InFlight[str]) -> None:
-    """v1 §2.2: the fetch of 1.4 to 1.7 knows an answered request before its callback."""
+    """The fetch of 1.4 to 1.7 knows an answered request before its callback."""
+    # docs/v1-behaviour.md §2.2
     first, second = Called(table), Called(table)
     table.add(1, "one", first)
     table.add(2, "two", second)
@@ -85,7 +89,8 @@ def test_known_at_once_when_waiting_is_spelt_out(table: InFlight[str]) -> None:
 
 
 def test_forgotten(table: InFlight[str]) -> None:
-    """v1 §5: a request that could not be sent is unknown; a late report of it is dropped."""
+    """A request that could not be sent is unknown; a late report of it is dropped."""
+    # docs/v1-behaviour.md §5
     called = Called(table)
     table.add(1, "one", called)
     table.forget(1)
@@ -95,7 +100,8 @@ def test_forgotten(table: InFlight[str]) -> None:
 
 
 def test_reports_after_close(table: InFlight[str]) -> None:
-    """v1 §5 close: pending requests are dropped; what is reported later calls nobody back."""
+    """close: pending requests are dropped; what is reported later calls nobody back."""
+    # docs/v1-behaviour.md §5
     called = Called(table)
     table.add(1, "one", called)
     table.close()
@@ -105,7 +111,8 @@ def test_reports_after_close(table: InFlight[str]) -> None:
 
 
 def test_queued_callbacks_are_dropped_at_close(table: InFlight[str]) -> None:
-    """v1 §5 close: answered requests whose callback has not begun are dropped as well."""
+    """close: answered requests whose callback has not begun are dropped as well."""
+    # docs/v1-behaviour.md §5
     first, second = Called(table), Called(table)
     table.add(1, "one", first)
     table.add(2, "two", second)
@@ -120,7 +127,8 @@ def test_queued_callbacks_are_dropped_at_close(table: InFlight[str]) -> None:
 
 
 def test_close_that_waits(table: InFlight[str]) -> None:
-    """v1 §5 close, gRPC: waits for the next completion and the end of its callback."""
+    """close, gRPC: waits for the next completion and the end of its callback."""
+    # docs/v1-behaviour.md §5
     called = [Called(table), Called(table)]
     for request_id, callback in enumerate(called, start=1):
         callback.leave.set()
@@ -136,13 +144,13 @@ def test_close_that_waits(table: InFlight[str]) -> None:
 
 
 def test_close_that_need_not_wait(table: InFlight[str]) -> None:
-    """v1 §5 close, gRPC: with no callback outstanding it returns at once."""
+    """close, gRPC: with no callback outstanding it returns at once (docs/v1-behaviour.md §5)."""
     table.add(1, "old style", None)
     table.close(wait_for_next=True)
 
 
 def test_thread_ends_with_the_context(table: InFlight[str]) -> None:
-    """v1 §5 callback thread: one per context, started late, ended by close."""
+    """Callback thread: one per context, started late, ended by close (docs/v1-behaviour.md §5)."""
     threads: list[Any] = []
     done = threading.Event()
 
@@ -159,7 +167,8 @@ def test_thread_ends_with_the_context(table: InFlight[str]) -> None:
 
 
 def test_no_thread_for_a_callback(table: InFlight[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """v1 §5: when no thread can be had for callbacks, the request is refused before it is sent."""
+    """When no thread can be had for callbacks, the request is refused before it is sent."""
+    # docs/v1-behaviour.md §5
 
     def start(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -1,4 +1,4 @@
-"""v1's wording of what a v2 server says (v1 Appendix E.8, E.10, §3.4, §6.4)."""
+"""v1's wording of what a v2 server says (docs/v1-behaviour.md §E.8, §E.10, §3.4, §6.4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOTE = " NOTE: Setting a non-zero max_batch_size in the model config requires a 
 
 
 def test_correlation_id() -> None:
-    """E.8: v1 spoke of a non-zero correlation ID only."""
+    """v1 spoke of a non-zero correlation ID only (docs/v1-behaviour.md §E.8)."""
     message = "inference request to model 'm' must specify a non-zero or non-empty correlation ID"
     expected = "inference request to model 'm' must specify a non-zero correlation ID"
     assert v1_text(message) == expected
@@ -29,26 +29,29 @@ def test_correlation_id() -> None:
     ],
 )
 def test_shape(expected: str, got: str, batching: bool, sentence: str) -> None:
-    """E.8 shape: v1's shapes have no batch dimension, no spaces, and no note after them."""
+    """Shape: v1's shapes have no batch dimension, no spaces, and no note after them."""
+    # docs/v1-behaviour.md §E.8
     message = f"{SHAPE}Expected [{expected}], got [{got}].{NOTE if batching else ''}"
     assert v1_text(message, Asked("m", batching=batching)) == SHAPE + sentence
 
 
 def test_class_type() -> None:
-    """§3.4 CLASS on an unsupported type: v1's name of the output and of the type."""
+    """CLASS on an unsupported type: v1's name of the output and of the type."""
+    # docs/v1-behaviour.md §3.4
     assert class_not_available("OUTPUT0", "BYTES") == (
         "class result not available for output 'OUTPUT0' due to unsupported type 'TYPE_STRING'"
     )
 
 
 def test_load_unknown() -> None:
-    """E.10: loading an unknown model says that no version is available."""
+    """Loading an unknown model says that no version is available (docs/v1-behaviour.md §E.10)."""
     message = "failed to load 'it's', failed to poll from model repository"
     assert v1_text(message) == "failed to load 'it's', no version is available"
 
 
 def test_load_failed() -> None:
-    """§6.4 some versions failed: v1 named them all, without their reasons."""
+    """Some versions failed: v1 named them all, without their reasons."""
+    # docs/v1-behaviour.md §6.4
     message = (
         "load failed for model 'm': version 1 is at UNAVAILABLE state: Internal: Error: a\n\nAt:\n"
         "  model.py(6): initialize: in version 9 is at UNAVAILABLE state\n;\n"
@@ -65,7 +68,7 @@ def test_load_failed() -> None:
     ],
 )
 def test_version(message: str) -> None:
-    """E.8 negative version: an unknown version like any other."""
+    """Negative version: an unknown version like any other (docs/v1-behaviour.md §E.8)."""
     expected = "Request for unknown model: 'm' version -5 is not found"
     assert v1_text(message, Asked("m", "-5")) == expected
 
@@ -82,5 +85,5 @@ def test_version(message: str) -> None:
     ],
 )
 def test_the_rest_is_the_servers(message: str) -> None:
-    """E.10: the wording of 1.13 to 1.15 is mostly Triton's own and stays."""
+    """The wording of 1.13 to 1.15 is mostly Triton's own and stays (docs/v1-behaviour.md §E.10)."""
     assert v1_text(message, Asked("m", "1", True)) == message

@@ -17,7 +17,7 @@ import pytest
 from tritonclient_shim import __version__, installation
 
 ROOT = Path(__file__).resolve().parents[2]
-# The files by which NVIDIA's wheel is known, besides its modules (v1 §1.1).
+# The files by which NVIDIA's wheel is known, besides its modules (docs/v1-behaviour.md §1.1).
 NVIDIA = {
     "tensorrtserver/__init__.py": "",
     "tensorrtserver/api/__init__.py": "NVIDIA = True\n",

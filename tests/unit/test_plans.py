@@ -167,7 +167,8 @@ def test_many_kinds_of_requests() -> None:
 
 @pytest.mark.parametrize("before", [(0, 0), (0, 7), (1, 0)])
 def test_a_sequence_in_between(before: tuple[int, int]) -> None:
-    """v1 §4.2: a plan for classes does not outlive who classifies: the server in a sequence."""
+    """A plan for classes does not outlive who classifies: the server in a sequence."""
+    # docs/v1-behaviour.md §4.2
     inputs, scalars = {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, (1, *before, 0, 0)
     for form, always in (((2, 1), False), ((1,), True)):
         made = long_way(inputs, {"LABELLED": form}, scalars)
@@ -179,7 +180,8 @@ def test_a_sequence_in_between(before: tuple[int, int]) -> None:
 
 
 def test_classes_keep_the_data() -> None:
-    """A request for classes keeps its inputs: labels may have to be asked for with them (§4.2)."""
+    """A request for classes keeps its inputs: labels may have to be asked for with them."""
+    # docs/v1-behaviour.md §4.2
     inputs = {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}
     for outputs, kept in (({"ANY": (1,)}, 0), ({"ANY": (2, 1)}, 2)):
         plan = planned(inputs, outputs)

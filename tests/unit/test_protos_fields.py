@@ -92,7 +92,8 @@ def rpc_line(service: Any, rpc: Any) -> str:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_message_enum_and_rpc_is_as_listed(name: str) -> None:
-    """v1 §8.1: numbers, names, types, labels, map keys, oneofs, enums, rpcs; no more, no less."""
+    """Numbers, names, types, labels, map keys, oneofs, enums, rpcs; no more, no less."""
+    # docs/v1-behaviour.md §8.1
     file = descriptor(name)
     ours = {f"enum {enum.name}": enum_values(enum) for enum in file.enum_type}
     for message in file.message_type:
@@ -104,7 +105,8 @@ def test_every_message_enum_and_rpc_is_as_listed(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_file_name_package_and_imports(name: str) -> None:
-    """v1 §8.4: files sit under tensorrtserver/api/, import each other there, one proto3 package."""
+    """Files sit under tensorrtserver/api/, import each other there, one proto3 package."""
+    # docs/v1-behaviour.md §8.4
     file = descriptor(name)
     assert (file.name, file.package) == (f"tensorrtserver/api/{name}.proto", PACKAGE.strip("."))
     assert file.syntax == "proto3"
@@ -113,7 +115,8 @@ def test_file_name_package_and_imports(name: str) -> None:
 
 
 def test_the_listing_is_whole() -> None:
-    """v1 §8.1: the listing that the other tests trust has all five files and 7 rpcs."""
+    """The listing that the other tests trust has all five files and 7 rpcs."""
+    # docs/v1-behaviour.md §8.1
     listing = read_listing()
     assert tuple(listing) == MODULES
     assert sum(len(content) for _, content in listing.values()) == 92

@@ -62,7 +62,8 @@ def run(lines: list[str], implementation: str) -> str:
 @pytest.mark.parametrize("implementation", implementations())
 @pytest.mark.parametrize("order", [[OURS, TRITON], [TRITON, OURS]], ids=["before", "after"])
 def test_beside_tritonclient(order: list[str], implementation: str) -> None:
-    """v1 §8.4: one process holds both sets of messages, whichever is imported first."""
+    """One process holds both sets of messages, whichever is imported first."""
+    # docs/v1-behaviour.md §8.4
     assert run([*order, USE, USE_TRITON], implementation) == "inference:0"
 
 
@@ -70,7 +71,8 @@ def test_beside_tritonclient(order: list[str], implementation: str) -> None:
 @pytest.mark.parametrize("prefix", ["", "src/core/", "mine/"])
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_beside_a_programs_own_copy(first: str, prefix: str, implementation: str) -> None:
-    """v1 §8.4: a program's own copy of the v1 protos loads before or after ours."""
+    """A program's own copy of the v1 protos loads before or after ours."""
+    # docs/v1-behaviour.md §8.4
     steps = [OURS, f"register({prefix!r}, {ALL!r})"]
     order = steps if first == "ours" else steps[::-1]
     assert run([COPY, *order, USE], implementation) == "inference:0"
@@ -85,7 +87,8 @@ def test_beside_a_proto_that_embeds_the_programs_copy(first: str) -> None:
 
 
 def test_the_default_pool_stays_as_it_was() -> None:
-    """v1 §8.4: importing the messages adds no name to protobuf's default pool."""
+    """Importing the messages adds no name to protobuf's default pool."""
+    # docs/v1-behaviour.md §8.4
     check = """
 from google.protobuf import descriptor_pool
 try:

@@ -76,14 +76,16 @@ def sample_status() -> Any:
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_public_names(name: str) -> None:
-    """v1 §1.4: exactly the public names of release 1.15, and the modules a module imports."""
+    """Exactly the public names of release 1.15, and the modules a module imports."""
+    # docs/v1-behaviour.md §1.4
     names = filter(str.isidentifier, dir(facade(name)))  # pytest puts some others into modules
     public = {key for key in names if not key.startswith("_")}
     assert public == set(PUBLIC[name].split()) | {"DESCRIPTOR", "sys"}
 
 
 def test_constants_flags_and_enum_wrappers() -> None:
-    """v1 §1.4: constants and flags are ints, wrappers translate both ways, at both levels."""
+    """Constants and flags are ints, wrappers translate both ways, at both levels."""
+    # docs/v1-behaviour.md §1.4
     assert model_config_pb2.TYPE_FP32 == 11
     assert model_config_pb2.ModelInput.FORMAT_NCHW == 2
     assert model_config_pb2.ModelInput.Format.Name(1) == "FORMAT_NHWC"
@@ -96,7 +98,7 @@ def test_constants_flags_and_enum_wrappers() -> None:
 
 
 def test_a_datatype_newer_than_v1() -> None:
-    """v1 §8.3: v2's BF16 parses as the bare 14 and has no v1 name."""
+    """v2's BF16 parses as the bare 14 and has no v1 name (docs/v1-behaviour.md §8.3)."""
     config = model_config_pb2.ModelInput.FromString(bytes([0x10, 14]))
     assert config.data_type == 14
     with pytest.raises(ValueError, match="DataType"):
@@ -121,7 +123,8 @@ def test_internals_of_generated_modules() -> None:
 
 
 def test_retired_profile_messages() -> None:
-    """v1 §8.2: a 1.0–1.6 script finds Profile's messages; the module does not list them."""
+    """A 1.0–1.6 script finds Profile's messages; the module does not list them."""
+    # docs/v1-behaviour.md §8.2
     response = grpc_service_pb2.ProfileResponse()
     response.request_status.code = request_status_pb2.SUCCESS
     assert pickle.loads(pickle.dumps(response)) == response
@@ -132,7 +135,8 @@ def test_retired_profile_messages() -> None:
 
 
 def test_a_missing_model_gets_an_entry() -> None:
-    """v1 §6.2: reading model_status[name] creates it, as map fields always did; `in` does not."""
+    """Reading model_status[name] creates it, as map fields always did; `in` does not."""
+    # docs/v1-behaviour.md §6.2
     status = server_status_pb2.ServerStatus()
     assert "absent" not in status.model_status
     assert status.model_status["absent"].config.max_batch_size == 0
@@ -140,7 +144,7 @@ def test_a_missing_model_gets_an_entry() -> None:
 
 
 def test_oneof_keeps_the_last() -> None:
-    """v1 §8.1: setting one member of scheduling_choice clears the others."""
+    """Setting one member of scheduling_choice clears the others (docs/v1-behaviour.md §8.1)."""
     config = model_config_pb2.ModelConfig()
     config.dynamic_batching.preserve_ordering = True
     config.ensemble_scheduling.step.add(model_name="a", model_version=-1)
@@ -166,7 +170,8 @@ def test_text_form() -> None:
 
 
 def test_json_form() -> None:
-    """v1 §9.1: JSON with the original field names (1.13+) and in camel case (1.11)."""
+    """JSON with the original field names (1.13+) and in camel case (1.11)."""
+    # docs/v1-behaviour.md §9.1
     status = sample_status()
     kept = json.loads(json_format.MessageToJson(status, preserving_proto_field_name=True))
     assert kept["model_status"]["simple"]["version_status"]["3"]["ready_state"] == "MODEL_READY"
@@ -176,7 +181,8 @@ def test_json_form() -> None:
 
 
 def test_every_class_pickles_under_its_v1_module() -> None:
-    """v1 §8.4: each class, nested ones too, names its facade module, and pickle finds it there."""
+    """Each class, nested ones too, names its facade module, and pickle finds it there."""
+    # docs/v1-behaviour.md §8.4
     classes = list(message_classes())
     assert len(classes) == 74
     for found in classes:
@@ -211,7 +217,8 @@ def test_a_pickle_loads_in_a_fresh_process() -> None:
 
 
 def test_wire_form() -> None:
-    """v1 §9.2: regions sit in field 2 of SharedMemoryStatus and in field 1 of the rpc's Status."""
+    """Regions sit in field 2 of SharedMemoryStatus and in field 1 of the rpc's Status."""
+    # docs/v1-behaviour.md §9.2
     region = server_status_pb2.SharedMemoryRegion(name="r")
     status = server_status_pb2.SharedMemoryStatus(shared_memory_region=[region])
     assert status.SerializeToString() == b"\x12\x03\x0a\x01r"

@@ -62,7 +62,8 @@ def infer_request(number: int) -> Any:
 
 
 def test_table_agrees_with_the_descriptor() -> None:
-    """v1 §8.1: service name, rpcs, message types and streaming are those of the .proto file."""
+    """Service name, rpcs, message types and streaming are those of the .proto file."""
+    # docs/v1-behaviour.md §8.1
     service = messages.DESCRIPTOR.services_by_name["GRPCService"]
     assert service.full_name == SERVICE
     described = {
@@ -78,7 +79,8 @@ def test_table_agrees_with_the_descriptor() -> None:
 
 @pytest.mark.parametrize("channel", [Echo], indirect=True)
 def test_calls_reach_the_servicer(channel: Any) -> None:
-    """v1 §9.2: unary and streamed inference, and the retired Profile where a servicer has it."""
+    """Unary and streamed inference, and the retired Profile where a servicer has it."""
+    # docs/v1-behaviour.md §9.2
     assert call(channel, "Infer", infer_request(7)).meta_data.id == 7
     answers = call(channel, "StreamInfer", iter([infer_request(1), infer_request(2)]))
     assert [answer.meta_data.id for answer in answers] == [1, 2]

@@ -38,7 +38,8 @@ def raising(error: BaseException) -> Any:
 
 @pytest.mark.parametrize("error", FOREIGN, ids=repr)
 def test_whatever_reading_raises_is_a_fault(error: Exception) -> None:
-    """v1 §1.6: a parser's exception is the cause of a fault, which says what and where to look."""
+    """A parser's exception is the cause of a fault, which says what and where to look."""
+    # docs/v1-behaviour.md §1.6
     with pytest.raises(UnreadableFault) as caught:
         read(raising, error)
     outcome = outcome_of(raising, error)
@@ -76,7 +77,8 @@ def test_results_pass() -> None:
 
 
 def test_the_users_error() -> None:
-    """v1 §1.6: an error of the client family, with the sentence, whatever v1's text would be."""
+    """An error of the client family, with the sentence, whatever v1's text would be."""
+    # docs/v1-behaviour.md §1.6
     session = ServerSession(Endpoint("http", "127.0.0.1:9"))
     error = session.fault_to_error(UnreadableFault("its 'id' is 5", "a string"), 9, "no status")
     assert str(error) == (

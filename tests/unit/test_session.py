@@ -1,4 +1,4 @@
-"""A session's backend and v1's two families of errors (v1 §1.6)."""
+"""A session's backend and v1's two families of errors (docs/v1-behaviour.md §1.6)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
 
 
 def test_opens_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """§6: making a context opens nothing; the first use opens once, with the headers."""
+    """Making a context opens nothing; the first use opens once, with the headers."""
+    # docs/v1-behaviour.md §6
     opened: list[object] = []
 
     def open_backend(*arguments: object) -> FakeBackend:
@@ -59,7 +60,8 @@ def test_opens_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_close(backend: FakeBackend) -> None:
-    """§6 close: idempotent, and harmless on a session that was never used."""
+    """close: idempotent, and harmless on a session that was never used."""
+    # docs/v1-behaviour.md §6
     session = ServerSession(ENDPOINT)
     session.close()
     assert session.backend is backend
@@ -86,7 +88,8 @@ def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_server_family(backend: FakeBackend) -> None:
-    """§1.6: what the server refused has its id and a positive request id; no prefix in message."""
+    """What the server refused has its id and a positive request id; no prefix in message."""
+    # docs/v1-behaviour.md §1.6
     session = ServerSession(ENDPOINT)
     error = session.fault_to_error(ServerFault("no", "NOT_FOUND", "404"), 17)
     assert str(error) == "[inference:0 17] no"
@@ -96,7 +99,8 @@ def test_server_family(backend: FakeBackend) -> None:
 
 
 def test_server_that_hides_its_id(backend: FakeBackend) -> None:
-    """§1.6: an error is reported also when the server does not tell its id; it is asked again."""
+    """An error is reported also when the server does not tell its id; it is asked again."""
+    # docs/v1-behaviour.md §1.6
     session = ServerSession(ENDPOINT)
     backend.metadata = ServerFault("restricted", "UNAVAILABLE")
     assert str(session.server_error("no", 3)) == "[ 3] no"
@@ -112,7 +116,7 @@ def test_server_that_hides_its_id(backend: FakeBackend) -> None:
     ],
 )
 def test_client_family(backend: FakeBackend, fault: Fault, message: str) -> None:
-    """§1.6, §0.1: what the client found has server id '' and request id 0."""
+    """What the client found has server id '' and request id 0 (docs/v1-behaviour.md §1.6, §0.1)."""
     error = ServerSession(ENDPOINT).fault_to_error(fault, 9, "status request did not return status")
     assert (error.message(), error.server_id(), error.request_id()) == (message, "", 0)
     assert backend.asked == 0

@@ -35,7 +35,8 @@ def pem(tmp_path: Path) -> str:
 
 
 def test_defaults_are_v1s() -> None:
-    """Nothing set: no time limit, no TLS of its own, no compression, as v1 (v1 §10.4)."""
+    """Nothing set: no time limit, no TLS of its own, no compression, as v1."""
+    # docs/v1-behaviour.md §10.4
     assert current() is DEFAULTS
     assert Settings() == DEFAULTS
     assert DEFAULTS.connect_timeout is DEFAULTS.network_timeout is None

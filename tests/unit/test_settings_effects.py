@@ -135,7 +135,8 @@ def test_proxy_of_the_environment(
     expected: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """§10.1: the lower-case variables count, as in v1, and no_proxy names exceptions."""
+    """The lower-case variables count, as in v1, and no_proxy names exceptions."""
+    # docs/v1-behaviour.md §10.1
     monkeypatch.setenv(name, value)
     monkeypatch.setenv("no_proxy", exceptions)
     assert settings.proxy_for(DEFAULTS, host, secure) == expected

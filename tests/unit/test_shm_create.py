@@ -1,4 +1,4 @@
-"""Creating system shared memory and its exception: v1 §7.1."""
+"""Creating system shared memory and its exception (docs/v1-behaviour.md §7.1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def key() -> Iterator[str]:
 
 
 def test_create_makes_a_private_object_of_the_size(key: str) -> None:
-    """v1 §7.1 create: an object of byte_size bytes, mode 0600; the handle is a c_void_p."""
+    """create: an object of byte_size bytes, mode 0600; the handle is a c_void_p."""
+    # docs/v1-behaviour.md §7.1
     handle = shm.create_shared_memory_region("r", key, 100)
     status = os.stat(path_of(key))
     assert type(handle) is ctypes.c_void_p and handle.value
@@ -32,7 +33,8 @@ def test_create_makes_a_private_object_of_the_size(key: str) -> None:
 
 @pytest.mark.parametrize("size", [32, 200])
 def test_create_resizes_an_existing_object(key: str, size: int) -> None:
-    """v1 §7.1 create: an existing object is resized, up or down, keeping what fits."""
+    """create: an existing object is resized, up or down, keeping what fits."""
+    # docs/v1-behaviour.md §7.1
     first = shm.create_shared_memory_region("a", key, 64)
     shm.set_shared_memory_region(first, [np.arange(64, dtype=np.uint8)])
     shm.create_shared_memory_region("b", key, size)
@@ -41,7 +43,7 @@ def test_create_resizes_an_existing_object(key: str, size: int) -> None:
 
 @pytest.mark.parametrize("spelling", ["{}", "/{}", "//{}"])
 def test_slashes_before_the_key_do_not_matter(key: str, spelling: str) -> None:
-    """v1 §7.1 create: 'k', '/k' and '//k' name one object."""
+    """create: 'k', '/k' and '//k' name one object (docs/v1-behaviour.md §7.1)."""
     bare = key.lstrip("/")
     handle = shm.create_shared_memory_region("r", spelling.format(bare), 8)
     assert os.listdir("/dev/shm").count(bare) == 1
@@ -50,7 +52,7 @@ def test_slashes_before_the_key_do_not_matter(key: str, spelling: str) -> None:
 
 
 def test_names_and_keys_may_be_bytes(key: str) -> None:
-    """v1 §7.1 create: str or bytes names."""
+    """create: str or bytes names (docs/v1-behaviour.md §7.1)."""
     handle = shm.create_shared_memory_region(b"r", key.encode(), 8)
     region = registry.lookup(handle)
     assert (region.name, region.key, region.offset, region.size) == ("r", key, 0, 8)
@@ -64,7 +66,7 @@ def test_a_nul_byte_ends_names_and_keys(key: str) -> None:
 
 @pytest.mark.parametrize("bad", ["", "/", ".", "/..", "/a/b", "a/b", "/" + "n" * 256, b"\xff/"])
 def test_unusable_keys(bad: str | bytes) -> None:
-    """v1 §7.1 code -2: bad or empty key."""
+    """Code -2: bad or empty key (docs/v1-behaviour.md §7.1)."""
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.create_shared_memory_region("r", bad, 8)
     assert code_of(caught.value) == -2
@@ -82,7 +84,7 @@ def test_unusable_keys(bad: str | bytes) -> None:
     ],
 )
 def test_unusable_sizes(key: str, size: int, code: int, text: str) -> None:
-    """v1 §7.1 codes -3 (negative size) and -4 (size 0 or huge)."""
+    """Codes -3 (negative size) and -4 (size 0 or huge) (docs/v1-behaviour.md §7.1)."""
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.create_shared_memory_region("r", key, size)
     assert (code_of(caught.value), str(caught.value)) == (code, text)
@@ -98,7 +100,8 @@ def test_integers_are_taken_as_c_takes_them(key: str, size: int, bytes_made: int
 
 @pytest.mark.parametrize("size", [64.0, "64", None])
 def test_sizes_of_the_wrong_type(key: str, size: object) -> None:
-    """v1 §7.1: byte_size float/str → ctypes.ArgumentError, argument 3; nothing is created."""
+    """byte_size float/str → ctypes.ArgumentError, argument 3; nothing is created."""
+    # docs/v1-behaviour.md §7.1
     with pytest.raises(ctypes.ArgumentError) as caught:
         shm.create_shared_memory_region("r", key, size)  # type: ignore[arg-type]
     assert str(caught.value) == "argument 3: <class 'TypeError'>: wrong type"
@@ -116,7 +119,8 @@ def test_sizes_of_the_wrong_type(key: str, size: object) -> None:
     ],
 )
 def test_names_and_keys_of_the_wrong_type(name: object, key: object, text: str) -> None:
-    """v1 §7.1: name not str/bytes → ArgumentError; None, which crashed v1, is refused too."""
+    """Name not str/bytes → ArgumentError; None, which crashed v1, is refused too."""
+    # docs/v1-behaviour.md §7.1
     with pytest.raises(ctypes.ArgumentError) as caught:
         shm.create_shared_memory_region(name, key, 8)  # type: ignore[arg-type]
     assert str(caught.value).startswith(text)
@@ -134,7 +138,8 @@ def test_names_and_keys_of_the_wrong_type(name: object, key: object, text: str) 
     ],
 )
 def test_exception_from_a_code(code: int, text: str) -> None:
-    """v1 §7.1 SharedMemoryException: err_code_map, _msg, args; unknown codes show the c_int."""
+    """SharedMemoryException: err_code_map, _msg, args; unknown codes show the c_int."""
+    # docs/v1-behaviour.md §7.1
     error = shm.SharedMemoryException(ctypes.c_int(code))
     assert str(error) == text and code_of(error) == code
     assert sorted(error.err_code_map) == [-5, -4, -3, -2]
@@ -142,7 +147,8 @@ def test_exception_from_a_code(code: int, text: str) -> None:
 
 
 def test_exception_from_a_text() -> None:
-    """v1 §7.1 SharedMemoryException('text'): args, _msg, no message(); it survives pickling."""
+    """SharedMemoryException('text'): args, _msg, no message(); it survives pickling."""
+    # docs/v1-behaviour.md §7.1
     error = shm.SharedMemoryException("text")
     assert (error.args, error._msg, str(error)) == (("text",), "text", "text")
     assert not hasattr(error, "message") and type(error).__mro__[1] is Exception

@@ -1,4 +1,4 @@
-"""Handles of shared-memory regions, and the modules' names: v1 §7.3, §7.4."""
+"""Handles of shared-memory regions, and the modules' names (docs/v1-behaviour.md §7.3, §7.4)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def new_region(kind: str = SYSTEM) -> Region:
 
 
 def test_handles_are_plain_void_pointers_with_unique_values() -> None:
-    """v1 §7.4: type(h) == c_void_p is what clients test; no two handles share a value."""
+    """type(h) == c_void_p is what clients test; no two handles share a value."""
+    # docs/v1-behaviour.md §7.4
     handles = [registry.add(new_region()) for _ in range(100)]
     assert {type(handle) for handle in handles} == {ctypes.c_void_p}
     assert len({handle.value for handle in handles}) == 100
@@ -74,7 +75,8 @@ def test_copies_of_a_handle_work() -> None:
 
 
 def test_a_destroyed_region_stays_while_its_handle_does() -> None:
-    """v1 §7.1 destroy: the memory stays usable; the entry goes when the handle does."""
+    """destroy: the memory stays usable; the entry goes when the handle does."""
+    # docs/v1-behaviour.md §7.1
     handle = registry.add(new_region())
     registry.destroy(ctypes.c_void_p(handle.value), SYSTEM)
     assert registry.lookup(handle).name == "heap"
@@ -164,7 +166,8 @@ def test_threads_get_different_handles() -> None:
 
 @pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
 def test_star_import_binds_what_v1_bound(module: str) -> None:
-    """v1 §7.3: ctypes' names, np, os, struct, partial, IntEnum, iteritems, … and the functions."""
+    """Ctypes' names, np, os, struct, partial, IntEnum, iteritems, … and the functions."""
+    # docs/v1-behaviour.md §7.3
     names: dict[str, Any] = {}
     exec(f"from tensorrtserver.{module} import *", names)
     exception = (

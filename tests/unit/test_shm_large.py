@@ -21,7 +21,7 @@ def key() -> Iterator[str]:
 
 
 def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
-    """v1 §7.1 set, §4.3: entries follow each other; what is read is private."""
+    """set, entries follow each other; what is read is private (docs/v1-behaviour.md §7.1, §4.3)."""
     handle = shm.create_shared_memory_region("r", key, 2 * LARGE + 10)
     first = np.arange(LARGE, dtype=np.uint8)
     shm.set_shared_memory_region(handle, [first, first[::-1], np.full(10, 7, np.uint8)])

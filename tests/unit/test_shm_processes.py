@@ -1,4 +1,6 @@
-"""Destroying system shared memory, and what other processes see of it: v1 §7.1."""
+"""Destroying system shared memory, and what other processes see of it
+(docs/v1-behaviour.md §7.1).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def new_key() -> Iterator[Callable[[], str]]:
 
 
 def test_destroy_only_unlinks(key: str) -> None:
-    """v1 §7.1 destroy: the key goes, the memory of the handle stays usable."""
+    """destroy: the key goes, the memory of the handle stays usable (docs/v1-behaviour.md §7.1)."""
     handle = shm.create_shared_memory_region("r", key, 4)
     assert shm.destroy_shared_memory_region(handle) is None
     assert not os.path.exists(path_of(key))
@@ -38,7 +40,7 @@ def test_destroy_only_unlinks(key: str) -> None:
 
 
 def test_destroy_twice_raises(key: str) -> None:
-    """v1 §7.1 code -5: destroy twice."""
+    """Code -5: destroy twice (docs/v1-behaviour.md §7.1)."""
     handle = shm.create_shared_memory_region("r", key, 4)
     shm.destroy_shared_memory_region(handle)
     for _ in range(2):
@@ -70,7 +72,8 @@ def test_create_and_destroy_leak_no_descriptors(new_key: Callable[[], str]) -> N
 
 
 def test_regions_outlive_their_process_in_silence(key: str) -> None:
-    """v1 §7.1: regions stay until destroyed; no resource tracker, no warning at exit."""
+    """Regions stay until destroyed; no resource tracker, no warning at exit."""
+    # docs/v1-behaviour.md §7.1
     done = run_python(
         """
         import sys, numpy as np, tensorrtserver.shared_memory as shm

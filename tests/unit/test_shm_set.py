@@ -1,4 +1,4 @@
-"""Writing to and reading from system shared memory: v1 §7.1."""
+"""Writing to and reading from system shared memory (docs/v1-behaviour.md §7.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def key() -> Iterator[str]:
 
 
 def test_arrays_are_copied_one_after_another_in_c_order(key: str) -> None:
-    """v1 §7.1 set: from offset 0, flattened in C order, also non-contiguous and 0-d arrays."""
+    """set: from offset 0, flattened in C order, also non-contiguous and 0-d arrays."""
+    # docs/v1-behaviour.md §7.1
     handle = shm.create_shared_memory_region("r", key, 40)
     transposed = np.arange(4, dtype=np.int32).reshape(2, 2).T
     every_second = np.arange(8, dtype=np.int16)[::2]
@@ -34,7 +35,7 @@ def test_arrays_are_copied_one_after_another_in_c_order(key: str) -> None:
 
 
 def test_nothing_to_copy_is_no_operation(key: str) -> None:
-    """v1 §7.1 set: [] and empty arrays are no-ops."""
+    """set: [] and empty arrays are no-ops (docs/v1-behaviour.md §7.1)."""
     handle = shm.create_shared_memory_region("r", key, 4)
     shm.set_shared_memory_region(handle, [np.arange(4, dtype=np.uint8)])
     for nothing in ([], (), [np.zeros(0)], [np.zeros((3, 0))], [np.zeros(2, "S0")[:0]]):
@@ -43,14 +44,16 @@ def test_nothing_to_copy_is_no_operation(key: str) -> None:
 
 
 def test_fixed_width_strings_keep_their_nul_bytes(key: str) -> None:
-    """v1 §3.6: a serialised string tensor is a 0-d S array; its trailing NULs are data."""
+    """A serialised string tensor is a 0-d S array; its trailing NULs are data."""
+    # docs/v1-behaviour.md §3.6
     handle = shm.create_shared_memory_region("r", key, 10)
     shm.set_shared_memory_region(handle, [np.array(b"\1\0\0\0a\0\0\0", dtype="S8")])
     assert contents(key) == b"\1\0\0\0a\0\0\0\0\0"
 
 
 def test_serialize_string_tensor_round_trip(key: str) -> None:
-    """v1 §3.6 (1.9–1.10): the function is in this module and its result goes into a region."""
+    """(1.9–1.10): the function is in this module and its result goes into a region."""
+    # docs/v1-behaviour.md §3.6
     serialized = shm.serialize_string_tensor(np.array(["a", "ü\0"], dtype=object))
     handle = shm.create_shared_memory_region("r", key, serialized.size * serialized.itemsize)
     shm.set_shared_memory_region(handle, [serialized])
@@ -66,14 +69,15 @@ def test_serialize_string_tensor_round_trip(key: str) -> None:
     ],
 )
 def test_serialize_string_tensor_errors(bad: object, text: str) -> None:
-    """v1 §3.6: its errors are SharedMemoryExceptions in this module."""
+    """Its errors are SharedMemoryExceptions in this module (docs/v1-behaviour.md §3.6)."""
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.serialize_string_tensor(bad)  # type: ignore[arg-type]
     assert str(caught.value) == text
 
 
 def test_object_arrays_are_refused(key: str) -> None:
-    """v1 §7.1 set copied an object array's pointers; the error names the way to do it."""
+    """set copied an object array's pointers; the error names the way to do it."""
+    # docs/v1-behaviour.md §7.1
     handle = shm.create_shared_memory_region("r", key, 64)
     with pytest.raises(shm.SharedMemoryException, match="serialize_string_tensor"):
         shm.set_shared_memory_region(handle, [np.array(["a"], dtype=object)])
@@ -81,7 +85,8 @@ def test_object_arrays_are_refused(key: str) -> None:
 
 
 def test_overflow_raises_and_writes_nothing(key: str) -> None:
-    """v1 §7.1 set had no bounds check and crashed: now an error, before anything is written."""
+    """set had no bounds check and crashed: now an error, before anything is written."""
+    # docs/v1-behaviour.md §7.1
     handle = shm.create_shared_memory_region("region", key, 7)
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.set_shared_memory_region(handle, [np.ones(4, np.uint8), np.ones(4, np.uint8)])
@@ -100,7 +105,7 @@ def test_overflow_raises_and_writes_nothing(key: str) -> None:
     ],
 )
 def test_values_of_the_wrong_type(key: str, values: object, text: str) -> None:
-    """v1 §7.1 str errors of set (1.11+); nothing is written."""
+    """str errors of set (1.11+); nothing is written (docs/v1-behaviour.md §7.1)."""
     handle = shm.create_shared_memory_region("r", key, 4)
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.set_shared_memory_region(handle, values)  # type: ignore[arg-type]

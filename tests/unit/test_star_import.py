@@ -1,4 +1,6 @@
-"""The ledger of ``from tensorrtserver.api import *`` (v1 §1.2): missing, hidden, added names."""
+"""The ledger of ``from tensorrtserver.api import *`` (docs/v1-behaviour.md §1.2): missing, hidden,
+added names.
+"""
 
 from __future__ import annotations
 
@@ -66,14 +68,15 @@ def bound() -> dict[str, Any]:
 
 
 def test_nothing_is_missing(bound: dict[str, Any]) -> None:
-    """v1 §1.2: every name that 1.15 bound is bound."""
+    """Every name that 1.15 bound is bound (docs/v1-behaviour.md §1.2)."""
     there = [name for name in CTYPES if hasattr(ctypes, name)]
     assert set(OWN + MESSAGES + MODULES + HELPERS + there) - set(bound) == set()
     assert len(OWN + MESSAGES + MODULES + HELPERS + CTYPES) == 100  # 98 of 1.11, 2 of 1.12
 
 
 def test_nothing_is_added(bound: dict[str, Any]) -> None:
-    """v1 §1.2, usage "Imports": no name besides, ``time``, ``json``, ``grpc``, ``queue`` least."""
+    """No name besides, ``time``, ``json``, ``grpc``, ``queue`` least."""
+    # docs/v1-behaviour.md §1.2, §F.1
     ours = set(OWN + MESSAGES + MODULES + HELPERS)
     assert {name for name in bound if name not in ours and not hasattr(ctypes, name)} == set()
     assert {"time", "json", "grpc", "queue", "request_status_pb2"}.isdisjoint(bound)
@@ -81,7 +84,7 @@ def test_nothing_is_added(bound: dict[str, Any]) -> None:
 
 
 def test_nothing_is_hidden(bound: dict[str, Any]) -> None:
-    """v1 §1.2: the names are the things they were, not namesakes."""
+    """The names are the things they were, not namesakes (docs/v1-behaviour.md §1.2)."""
     things = {"sys": sys, "os": os, "np": np, "struct": struct, "threading": threading}
     things.update(partial=functools.partial, IntEnum=enum.IntEnum, range=range)
     things.update((name, getattr(ctypes, name)) for name in CTYPES if hasattr(ctypes, name))
@@ -95,7 +98,7 @@ def test_nothing_is_hidden(bound: dict[str, Any]) -> None:
 
 
 def test_names_not_bound() -> None:
-    """v1 §1.2 NOT bound: nested and enumerated names stay where they are."""
+    """NOT bound: nested and enumerated names stay where they are (docs/v1-behaviour.md §1.2)."""
     for name in (
         "ResultFormat",
         "RequestStatusCode",
@@ -114,7 +117,8 @@ def test_names_not_bound() -> None:
     ],
 )
 def test_import_spellings(module: str) -> None:
-    """v1 §1.2, usage "Imports": ``import tensorrtserver.api.X as y`` and ``from … import X``."""
+    """``import tensorrtserver.api.X as y`` and ``from … import X``."""
+    # docs/v1-behaviour.md §1.2, §F.1
     found = importlib.import_module(f"tensorrtserver.api.{module}")
     namespace: dict[str, Any] = {}
     exec(f"from tensorrtserver.api import {module} as one", namespace)
@@ -123,7 +127,8 @@ def test_import_spellings(module: str) -> None:
 
 
 def test_transitive_star_import(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """usage "Imports": a module that star-imported can be star-imported for the same names."""
+    """A module that star-imported can be star-imported for the same names."""
+    # docs/v1-behaviour.md §F.1
     (tmp_path / "helper_of_a_script.py").write_text("from tensorrtserver.api import *\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     namespace: dict[str, Any] = {}
@@ -133,14 +138,16 @@ def test_transitive_star_import(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_home_of_the_classes(bound: dict[str, Any]) -> None:
-    """v1 §1.6: classes and functions say that they live in tensorrtserver.api."""
+    """Classes and functions say that they live in tensorrtserver.api."""
+    # docs/v1-behaviour.md §1.6
     assert {name: bound[name].__module__ for name in OWN} == dict.fromkeys(
         OWN, "tensorrtserver.api"
     )
 
 
 def test_empty_package() -> None:
-    """v1 §1.1: ``import tensorrtserver`` alone has no version and re-exports nothing."""
+    """``import tensorrtserver`` alone has no version and re-exports nothing."""
+    # docs/v1-behaviour.md §1.1
     package = importlib.import_module("tensorrtserver")
     assert not hasattr(package, "__version__")
     assert not hasattr(package, "InferContext")

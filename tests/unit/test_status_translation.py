@@ -1,4 +1,6 @@
-"""What a v2 server tells as v1's ServerStatus and ModelRepositoryIndex (v1 §6.2, §6.3)."""
+"""What a v2 server tells as v1's ServerStatus and ModelRepositoryIndex
+(docs/v1-behaviour.md §6.2, §6.3).
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ def status_of(*rows: IndexRow, **more: object) -> pb.ServerStatus:
 
 
 def test_server_fields() -> None:
-    """§6.2 id, version, uptime_ns, ready_state; the counters of other calls stay unset."""
+    """Id, version, uptime_ns, ready_state; the counters of other calls stay unset."""
+    # docs/v1-behaviour.md §6.2
     status = status_of()
     assert (status.id, status.version, status.uptime_ns) == ("inference:0", "2.51.0", 5)
     assert status.ready_state == pb.SERVER_READY
@@ -66,7 +69,8 @@ def test_server_fields() -> None:
 
 
 def test_failed_server() -> None:
-    """E.12: a server that failed to start is FAILED_TO_INITIALIZE, without models."""
+    """A server that failed to start is FAILED_TO_INITIALIZE, without models."""
+    # docs/v1-behaviour.md §E.12
     status = to_status(ServerSnapshot(METADATA, live=False, uptime_ns=1))
     assert status.ready_state == pb.SERVER_FAILED_TO_INITIALIZE
     assert (status.id, len(status.model_status), status.uptime_ns) == ("inference:0", 0, 1)
@@ -77,13 +81,15 @@ def test_failed_server() -> None:
     [("READY", 1), ("UNAVAILABLE", 2), ("LOADING", 3), ("UNLOADING", 4), ("", 0), ("NEW", 0)],
 )
 def test_version_state(state: str, number: int) -> None:
-    """§6.2 ready_state: the index's words as v1's numbers, UNKNOWN for anything else."""
+    """ready_state: the index's words as v1's numbers, UNKNOWN for anything else."""
+    # docs/v1-behaviour.md §6.2
     status = status_of(IndexRow("m", "3", state))
     assert status.model_status["m"].version_status[3].ready_state == number
 
 
 def test_reason() -> None:
-    """§6.2 ready_state_reason: the index's reason; set, and '', when there is none."""
+    """ready_state_reason: the index's reason; set, and '', when there is none."""
+    # docs/v1-behaviour.md §6.2
     versions = (
         status_of(IndexRow("m", "1", "UNAVAILABLE", "unloaded"), IndexRow("m", "2", "READY"))
         .model_status["m"]
@@ -96,7 +102,8 @@ def test_reason() -> None:
 
 
 def test_config_or_name() -> None:
-    """§6.2 config: complete where v2 gives it, the name alone where it does not."""
+    """Config: complete where v2 gives it, the name alone where it does not."""
+    # docs/v1-behaviour.md §6.2
     document = ModelConfigDocument({"name": "m", "max_batch_size": 4}, backend="python")
     status = status_of(
         IndexRow("m", "1", "READY"), IndexRow("n", "1", "UNAVAILABLE"), configs={"m": document}
@@ -107,7 +114,8 @@ def test_config_or_name() -> None:
 
 
 def test_duplicate_model() -> None:
-    """E.12: a model found in two repositories has a row without version, and no version here."""
+    """A model found in two repositories has a row without version, and no version here."""
+    # docs/v1-behaviour.md §E.12
     status = status_of(IndexRow("m", "", "UNAVAILABLE", "model appears in two or more"))
     assert len(status.model_status["m"].version_status) == 0
 
@@ -140,7 +148,8 @@ def test_ready_model_without_versions() -> None:
 
 
 def test_counts_of_a_version() -> None:
-    """§6.2: execution and inference counts and the time of the last inference."""
+    """Execution and inference counts and the time of the last inference."""
+    # docs/v1-behaviour.md §6.2
     status = status_of(
         IndexRow("m", "1", "READY"),
         IndexRow("m", "2", "READY"),
@@ -153,7 +162,7 @@ def test_counts_of_a_version() -> None:
 
 
 def test_requests_by_batch_size() -> None:
-    """v2-mapping §7: without merged requests every batch size has its own exact counts."""
+    """Without merged requests every batch size has its own exact counts (docs/v2-mapping.md §7)."""
     stats = infer_stats(statistics([3, 2]))
     assert {size: row.success.count for size, row in stats.items()} == {1: 3, 2: 2}
     two = stats[2]
@@ -164,7 +173,7 @@ def test_requests_by_batch_size() -> None:
 
 @given(COUNTS)
 def test_shares_lose_nothing(counts: list[int]) -> None:
-    """v2-mapping §7: the times shared out by count add up to the server's totals."""
+    """The times shared out by count add up to the server's totals (docs/v2-mapping.md §7)."""
     whole = statistics(counts)
     rows = infer_stats(whole).values()
     assert sum(row.success.total_time_ns for row in rows) == whole.success.ns
@@ -173,7 +182,7 @@ def test_shares_lose_nothing(counts: list[int]) -> None:
 
 
 def test_merged_requests() -> None:
-    """v2-mapping §7: requests executed together are all under 1, with the totals."""
+    """Requests executed together are all under 1, with the totals (docs/v2-mapping.md §7)."""
     stats = infer_stats(statistics([0, 3], requests=6))
     assert list(stats) == [1]
     assert (stats[1].success.count, stats[1].success.total_time_ns) == (6, 6042)
@@ -207,7 +216,7 @@ def test_failures_alone() -> None:
 
 
 def test_no_requests() -> None:
-    """§6.2 infer_stats: no row before the first request."""
+    """infer_stats: no row before the first request (docs/v1-behaviour.md §6.2)."""
     assert infer_stats(ModelStatistics("m", "1")) == {}
 
 
@@ -226,7 +235,8 @@ LOADED = (ModelStatistics("a", "1"), ModelStatistics("gone", "1"), ModelStatisti
 
 
 def test_tracked_models() -> None:
-    """§6.2 model_status: what was loaded once, also when unloaded since or deleted on disk."""
+    """model_status: what was loaded once, also when unloaded since or deleted on disk."""
+    # docs/v1-behaviour.md §6.2
     rows = tracked_rows(INDEX, LOADED)
     assert [(row.name, row.version, row.state) for row in rows] == [
         ("a", "1", "READY"),
@@ -240,13 +250,14 @@ def test_tracked_models() -> None:
     ("name", "versions"), [("a", ["1"]), ("gone", ["1", "2"]), ("never", []), ("x", [])]
 )
 def test_one_tracked_model(name: str, versions: list[str]) -> None:
-    """§6.2 model_name: only that model."""
+    """model_name: only that model (docs/v1-behaviour.md §6.2)."""
     rows = tracked_rows(INDEX, LOADED, name)
     assert [row.version for row in rows] == versions
     assert {row.name for row in rows} <= {name}
 
 
 def test_index() -> None:
-    """§6.3: every name once, sorted, loaded or not, though v2 has a row per version."""
+    """Every name once, sorted, loaded or not, though v2 has a row per version."""
+    # docs/v1-behaviour.md §6.3
     rows = [IndexRow("b", "1", "READY"), IndexRow("b", "2", "READY"), IndexRow("a")]
     assert [entry.name for entry in to_index(rows).models] == ["a", "b"]

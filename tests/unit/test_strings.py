@@ -1,4 +1,4 @@
-"""String tensors: serialize_string_tensor and the wire form (v1 §3.6)."""
+"""String tensors: serialize_string_tensor and the wire form (docs/v1-behaviour.md §3.6)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ ARRAYS = [
 
 @pytest.mark.parametrize(("array", "expected"), ARRAYS)
 def test_serialize(array: Any, expected: bytes) -> None:
-    """v1 §3.6 serialize_string_tensor: a 0-d array of dtype S<n> with the wire form."""
+    """serialize_string_tensor: a 0-d array of dtype S<n> with the wire form."""
+    # docs/v1-behaviour.md §3.6
     result = serialize_string_tensor(array)
     assert type(result) is np.ndarray
     assert (result.shape, result.dtype) == ((), np.dtype(f"S{len(expected)}"))
@@ -58,21 +59,23 @@ def test_serialize(array: Any, expected: bytes) -> None:
     ids=repr,
 )
 def test_refused(value: Any, message: str) -> None:
-    """v1 §3.6 errors: client errors in v1's words; ``U`` arrays are refused here."""
+    """Errors: client errors in v1's words; ``U`` arrays are refused here."""
+    # docs/v1-behaviour.md §3.6
     with pytest.raises(InferenceServerException) as caught:
         serialize_string_tensor(value)
     assert str(caught.value) == f"[ 0] {message}"
 
 
 def test_surrogate() -> None:
-    """v1 §3.6 unpaired surrogate: UnicodeEncodeError."""
+    """Unpaired surrogate: UnicodeEncodeError (docs/v1-behaviour.md §3.6)."""
     with pytest.raises(UnicodeEncodeError):
         serialize_string_tensor(np.array(["\ud800"], object))
 
 
 @given(st.lists(st.binary(max_size=300)))
 def test_there_and_back(elements: list[bytes]) -> None:
-    """v1 §3.6 wire form: any bytes come back; the form is the one of KServe v2."""
+    """Wire form: any bytes come back; the form is the one of KServe v2."""
+    # docs/v1-behaviour.md §3.6
     array = np.empty(len(elements), object)
     array[:] = elements
     data = strings.serialize(array)
@@ -85,7 +88,7 @@ def test_there_and_back(elements: list[bytes]) -> None:
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1))
 def test_text(elements: list[str]) -> None:
-    """v1 §3.6: str elements and U arrays become UTF-8."""
+    """str elements and U arrays become UTF-8 (docs/v1-behaviour.md §3.6)."""
     array = np.array(elements, object)
     assert strings.serialize(array) == wire(*(text.encode() for text in elements))
     fixed = np.array(elements)
@@ -96,7 +99,8 @@ def test_text(elements: list[str]) -> None:
     "data", [b"\1", b"\1\0\0", b"\2\0\0\0a", wire(b"ab") + b"\0", b"\xff\xff\xff\xffx"]
 )
 def test_malformed(data: bytes) -> None:
-    """v1 §4.1 result: lengths that do not add up are a ValueError, never a read beyond."""
+    """Result: lengths that do not add up are a ValueError, never a read beyond."""
+    # docs/v1-behaviour.md §4.1
     with pytest.raises(ValueError, match="malformed string tensor"):
         strings.deserialize(data)
     with pytest.raises(ValueError, match="malformed string tensor"):

@@ -1,4 +1,6 @@
-"""v1 wire messages ↔ the waist: forms of requests, v1's refusals, replies (v1 §3.4, §9)."""
+"""v1 wire messages ↔ the waist: forms of requests, v1's refusals, replies
+(docs/v1-behaviour.md §3.4, §9).
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ def refusal(model: ModelProfile, made: Any, *data: bytes) -> str:
 
 @pytest.mark.parametrize("dims", [(), (2, 3), (4, 2, 3)], ids=["none", "entry", "batch"])
 def test_forms_of_dims(dims: tuple[int, ...]) -> None:
-    """legacy-usage: dims are left out, or those of an entry, or have the batch size in front."""
+    """Dims are left out, or those of an entry, or have the batch size in front."""
+    # docs/v1-behaviour.md §F.7
     (item,) = lowered(profile(), header(4, dims), 96).inputs
     assert (item.dims, item.byte_size) == ((2, 3), 96)
 
@@ -77,7 +80,7 @@ def test_model_without_batching_has_no_batch_in_dims() -> None:
 
 
 def test_variable_dims_must_be_given() -> None:
-    """v1 §3.4: the server cannot guess a variable size."""
+    """The server cannot guess a variable size (docs/v1-behaviour.md §3.4)."""
     text = (
         "model supports variable-size for input 'A', request must specify input shape for model 'm'"
     )
@@ -114,19 +117,19 @@ def test_variable_dims_must_be_given() -> None:
     ],
 )
 def test_refusals(made: Any, data: tuple[bytes, ...], text: str) -> None:
-    """v1 §3.4: what v1's server refused, in its words."""
+    """What v1's server refused, in its words (docs/v1-behaviour.md §3.4)."""
     assert refusal(profile(), made, *data) == text
 
 
 def test_unknown_output() -> None:
-    """v1 §3.4: an output that the model does not have."""
+    """An output that the model does not have (docs/v1-behaviour.md §3.4)."""
     made = header()
     made.output.add(name="X")
     assert refusal(profile(), made, bytes(24)) == "unexpected inference output 'X' for model 'm'"
 
 
 def test_batch_of_a_model_without_batching() -> None:
-    """v1 §3.5: such a model takes 1 and refuses 2, naming its 0."""
+    """Such a model takes 1 and refuses 2, naming its 0 (docs/v1-behaviour.md §3.5)."""
     assert lowered(profile(largest=0), header(1), 24).batch_size == 1
     text = "inference request batch-size must be <= 0 for 'm'"
     assert refusal(profile(largest=0), header(2), bytes(48)) == text
@@ -139,7 +142,7 @@ def test_shape_tensor_stands_once_for_the_batch() -> None:
 
 
 def test_strings() -> None:
-    """v1 §3.6: any size will do for strings, unless the request says which."""
+    """Any size will do for strings, unless the request says which (docs/v1-behaviour.md §3.6)."""
     model = profile(dims=(1,), datatype="BYTES")
     assert lowered(model, header(), 17).inputs[0].byte_size == 17
     assert lowered(model, header(size=17), 17).inputs[0].byte_size == 17
@@ -148,7 +151,7 @@ def test_strings() -> None:
 
 
 def test_everything_a_header_has() -> None:
-    """v1 §8.1: every field of InferRequestHeader reaches the request."""
+    """Every field of InferRequestHeader reaches the request (docs/v1-behaviour.md §8.1)."""
     made = header(
         2,
         flags=3,
@@ -166,7 +169,7 @@ def test_everything_a_header_has() -> None:
 
 
 def test_shared_memory() -> None:
-    """v1 §9.2: inputs in regions have no data among the others'."""
+    """Inputs in regions have no data among the others' (docs/v1-behaviour.md §9.2)."""
     made = header(2)
     where = api_pb2.InferSharedMemory(name="r", offset=16, byte_size=48)
     made.input[0].shared_memory.CopyFrom(where)
@@ -189,7 +192,8 @@ def two_inputs() -> tuple[ModelProfile, Any]:
 
 
 def test_body_is_cut_into_inputs() -> None:
-    """v1 §9.1: all batch entries of an input, then the next input, in the header's order."""
+    """All batch entries of an input, then the next input, in the header's order."""
+    # docs/v1-behaviour.md §9.1
     model, made = two_inputs()
     body = bytes(range(22))
     first, second = wire.split_body(model, made, body)
@@ -208,7 +212,8 @@ def test_body_is_cut_into_inputs() -> None:
     ],
 )
 def test_body_of_a_wrong_size(size: int, text: str) -> None:
-    """v1 §3.4: a body that is too short names what is missing, one too long is refused."""
+    """A body that is too short names what is missing, one too long is refused."""
+    # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerFault) as caught:
         wire.split_body(*two_inputs(), bytes(size))
     assert caught.value.message == text
@@ -218,7 +223,8 @@ def test_body_of_a_wrong_size(size: int, text: str) -> None:
 
 
 def test_reply() -> None:
-    """v1 §9.2: raw, class and shared-memory outputs in one response, in their order."""
+    """Raw, class and shared-memory outputs in one response, in their order."""
+    # docs/v1-behaviour.md §9.2
     classes = [[(3, 0.25, "three"), (1, 0.125, "")], [(0, 1.0, "zero")]]
     reply = V1Reply(
         "m",

@@ -20,8 +20,9 @@ def open_backend(
 ) -> Backend:
     """Open the endpoint's protocol; its client library is imported by the first endpoint.
 
-    ``headers`` go with every HTTP request; gRPC sends none (v1 §6.6). ``settings`` None are the
-    present ones. Nothing is sent yet. Raises SettingsError when a setting cannot be used.
+    ``headers`` go with every HTTP request; gRPC sends none (docs/v1-behaviour.md §6.6).
+    ``settings`` None are the present ones. Nothing is sent yet. Raises SettingsError when a setting
+    cannot be used.
     """
     chosen = current() if settings is None else settings
     module = importlib.import_module(_MODULES[endpoint.protocol])

@@ -58,7 +58,7 @@ class Backend(Protocol):
         """Load or reload; returns when the model is ready or has failed (ServerFault)."""
 
     def unload(self, name: str) -> None:
-        """Start unloading; returns at once (v2-mapping §7)."""
+        """Start unloading; returns at once (docs/v2-mapping.md §7)."""
 
     def infer(self, call: InferCall) -> InferReply:
         """One inference, no time limit unless the settings give one."""

@@ -21,8 +21,9 @@ def open_backend(
 ) -> StreamingBackend:
     """A backend for ``endpoint``; contacts nobody before its first call.
 
-    ``headers`` are ignored: v1 sent none over gRPC (v1 §6.6). Raises ImportError where
-    tritonclient was installed without its grpc part, SettingsError when a file cannot be read.
+    ``headers`` are ignored: v1 sent none over gRPC (docs/v1-behaviour.md §6.6). Raises ImportError
+    where tritonclient was installed without its grpc part, SettingsError when a file cannot be
+    read.
     """
     del headers
     try:

@@ -121,7 +121,7 @@ class GrpcBackend:
     # ------------------------------------------------------------------------- inference
 
     def infer(self, call: InferCall) -> InferReply:
-        """ModelInfer, without a deadline (v1 §10.4)."""
+        """ModelInfer, without a deadline (docs/v1-behaviour.md §10.4)."""
         request, use = [encode_request(call)], shm_use(call)
         data = self._call(lambda connection: connection.exchange(request), use.regions)
         request.clear()  # perhaps as large as the reply
@@ -209,7 +209,9 @@ class GrpcBackend:
         return lent[1]
 
     def close(self) -> None:
-        """Refuse further calls; the connection is the process's and stays (v1 §9.2)."""
+        """Refuse further calls; the connection is the process's and stays
+        (docs/v1-behaviour.md §9.2).
+        """
         self._closed = True
 
     def _connection(self) -> Connection:

@@ -1,4 +1,6 @@
-"""One tritonclient client, and its channel, per endpoint and process (v1 §9.2)."""
+"""One tritonclient client, and its channel, per endpoint and process
+(docs/v1-behaviour.md §9.2).
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ class Route:
         self.connect_timeout = settings.connect_timeout
         self.dressing = dressing
         #: By process. Emptied at exit only: v1 kept a channel per url for the life of the
-        #: process (v1 §9.2). After a fork the child finds no entry of its own and leaves its
-        #: parent's sockets alone.
+        #: process (docs/v1-behaviour.md §9.2). After a fork the child finds no entry of its own and
+        #: leaves its parent's sockets alone.
         self.connections: dict[int, Connection] = {}
 
 
@@ -183,7 +185,8 @@ def target_of(address: str) -> str:
     """``host:port`` → an unambiguous gRPC target.
 
     gRPC itself would supply a missing port and reduce a large one modulo 2^16, and so contact
-    somebody else (v2-mapping §6); such addresses fail here as unresolvable names, like v1's.
+    somebody else (docs/v2-mapping.md §6); such addresses fail here as unresolvable names, like
+    v1's.
     """
     if address.startswith(_OWN_SCHEMES):
         return address
@@ -194,7 +197,7 @@ def target_of(address: str) -> str:
 
 
 def unresolvable() -> TransportFault:
-    """v1's fault for a name that is none (v1 §3.1)."""
+    """v1's fault for a name that is none (docs/v1-behaviour.md §3.1)."""
     return transport_fault(StatusCode.UNAVAILABLE, NO_SUCH_NAME)
 
 

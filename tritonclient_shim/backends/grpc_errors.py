@@ -1,4 +1,4 @@
-"""gRPC status → fault: one table of patterns (v1 §3.1, v2-mapping §6)."""
+"""gRPC status → fault: one table of patterns (docs/v1-behaviour.md §3.1, docs/v2-mapping.md §6)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tritonclient_shim.errors import Fault, ServerFault, TransportFault
 
 StatusCode = grpc.StatusCode
 
-STREAM_CLOSED = "Stream has been closed."  # v1 Appendix A
+STREAM_CLOSED = "Stream has been closed."  # docs/v1-behaviour.md §A
 CONNECT_FAILED = "Connect Failed"
 NO_SUCH_NAME = "Name resolution failure"
 PROBE_UNANSWERED = "keepalive watchdog timeout"
@@ -76,7 +76,7 @@ def _row(code: Any, pattern: str, becomes: Any, text: str) -> _Row:
 
 
 _ROWS = (
-    # Somebody listens but hangs up on HTTP/2, for example an HTTP port (v1 §3.1).
+    # Somebody listens but hangs up on HTTP/2, for example an HTTP port (docs/v1-behaviour.md §3.1).
     _row(
         StatusCode.UNAVAILABLE,
         "failed to connect .*(Socket closed|Connection reset|Broken pipe|http1)",
@@ -113,7 +113,9 @@ _SPENDING = frozenset({CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNA
 
 
 def transport_fault(code: Any, details: str) -> TransportFault:
-    """Status and details → fault in v1's words, ``GRPC client failed: 14: …`` (v1 §3.1)."""
+    """Status and details → fault in v1's words, ``GRPC client failed: 14: …``
+    (docs/v1-behaviour.md §3.1).
+    """
     return TransportFault(f"GRPC client failed: {code.value[0]}: {details}", str(code))
 
 

@@ -53,7 +53,7 @@ def encode_request(call: InferCall) -> bytes:
             total += len(prefix) + tensor.byte_size
             parts.append(prefix)
             parts += tensor.chunks
-    if total > LIMIT:  # v1's check and words (v1 Appendix A)
+    if total > LIMIT:  # v1's check and words (docs/v1-behaviour.md §A)
         raise TransportFault(
             f"Request has byte size {total} which exceed gRPC's byte size limit {LIMIT}."
         )
@@ -87,7 +87,7 @@ def varint(value: int) -> bytes:
 
 
 def signed(value: int) -> int:
-    """Unsigned 64-bit → the int64 with the same bits (v2-mapping §4)."""
+    """Unsigned 64-bit → the int64 with the same bits (docs/v2-mapping.md §4)."""
     return value - 2**64 if value >= 2**63 else value
 
 
@@ -195,7 +195,7 @@ def decode_stream_reply(
     """Serialised ``ModelStreamInferResponse`` → (request id, outcome).
 
     ``use_of`` tells a request's use of shared memory by its id; ``form`` is the stream's. The
-    wire has no status for a refusal, so it comes as ``UNKNOWN`` (v2-mapping §4).
+    wire has no status for a refusal, so it comes as ``UNKNOWN`` (docs/v2-mapping.md §4).
     """
     return read(_decoded_from_stream, data, use_of, form)
 

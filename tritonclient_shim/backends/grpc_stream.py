@@ -1,7 +1,7 @@
 """One bidirectional inference stream: a queue to gRPC and a thread that reads the answers.
 
 tritonclient's own stream loses the request id of a refusal and keeps the interpreter from
-exiting (v2-mapping §4, §10), so this one works on the channel.
+exiting (docs/v2-mapping.md §4, §10), so this one works on the channel.
 """
 
 from __future__ import annotations

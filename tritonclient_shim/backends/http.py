@@ -41,8 +41,8 @@ def open_backend(
     """A backend for an HTTP endpoint; nothing is sent before its first use.
 
     ``headers`` go with every request; the last of equal names wins, and those that describe the
-    message itself (Content-Length and the like) are left out (v1 §6.6). They come before
-    those of the settings. ValueError when a name or a value cannot be sent.
+    message itself (Content-Length and the like) are left out (docs/v1-behaviour.md §6.6). They come
+    before those of the settings. ValueError when a name or a value cannot be sent.
     """
     return HttpBackend(endpoint, usable_headers([*settings.http_headers, *headers]), settings)
 
@@ -62,11 +62,15 @@ class HttpBackend:
     # ------------------------------------------------------------------------ the server
 
     def live(self) -> bool:
-        """GET /v2/health/live: True iff the answer is 200; any other answer is False (v1 §6.1)."""
+        """GET /v2/health/live: True iff the answer is 200; any other answer is False
+        (docs/v1-behaviour.md §6.1).
+        """
         return self._healthy("live")
 
     def ready(self) -> bool:
-        """GET /v2/health/ready: True iff the answer is 200; any other answer is False (v1 §6.1)."""
+        """GET /v2/health/ready: True iff the answer is 200; any other answer is False
+        (docs/v1-behaviour.md §6.1).
+        """
         return self._healthy("ready")
 
     def server_metadata(self) -> ServerMetadata:

@@ -19,7 +19,7 @@ _UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 
-#: Headers that describe the message itself: the user's would break it (v2-mapping §9).
+#: Headers that describe the message itself: the user's would break it (docs/v2-mapping.md §9).
 _OURS = frozenset(("content-length", "transfer-encoding", "inference-header-content-length"))
 
 
@@ -34,7 +34,9 @@ class Location(NamedTuple):
 
 
 def parse(address: str, secure: bool) -> Location:
-    """Endpoint address → Location; InvalidURL where libcurl refused one (v1 §3.1)."""
+    """Endpoint address → Location; InvalidURL where libcurl refused one
+    (docs/v1-behaviour.md §3.1).
+    """
     if "://" in address:
         raise UnknownProtocol(address)
     found = None if _UNUSABLE.search(address) else _ADDRESS.fullmatch(address)
@@ -54,7 +56,8 @@ def _basic(user: str | None) -> str:
 
 
 def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The user's (name, value) pairs → what is sent of them, sorted by name (v1 §6.6).
+    """The user's (name, value) pairs → what is sent of them, sorted by name
+    (docs/v1-behaviour.md §6.6).
 
     The last of equal names wins, names in the server's eyes equal included; a header without
     value and one that describes the message itself are left out. ValueError for a name or

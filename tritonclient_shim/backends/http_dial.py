@@ -1,4 +1,6 @@
-"""From an address to a connected socket: time limits, keepalive, proxies (v1 §10.1)."""
+"""From an address to a connected socket: time limits, keepalive, proxies
+(docs/v1-behaviour.md §10.1).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What can go wrong over HTTP → faults, as tables.
 
 v1 let libcurl speak: its clients read ``HTTP client failed: <libcurl's text>``. The rows below
-were checked against the genuine client (v1 §3.1, Appendix A).
+were checked against the genuine client (docs/v1-behaviour.md §3.1, §A).
 """
 
 from __future__ import annotations

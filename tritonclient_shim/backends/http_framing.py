@@ -98,7 +98,7 @@ def _tensors_wanted(call: InferCall) -> str:
 
 def _parameters(call: InferCall) -> str:
     items = []
-    if call.sequence_id:  # without an id the flags mean nothing (v2-mapping §4)
+    if call.sequence_id:  # without an id the flags mean nothing (docs/v2-mapping.md §4)
         items.append(f'"sequence_id":{call.sequence_id:d}')
         items.append(f'"sequence_start":{_truth(call.sequence_start)}')
         items.append(f'"sequence_end":{_truth(call.sequence_end)}')

@@ -91,7 +91,9 @@ class HttpPool:
 
     @property
     def location(self) -> http_address.Location:
-        """The parsed address; TransportFault when it is none, at first use as in v1 (§3.1)."""
+        """The parsed address; TransportFault when it is none, at first use as in v1
+        (docs/v1-behaviour.md §3.1).
+        """
         if self._location is None:
             with http_errors.ADDRESS:
                 self._location = http_address.parse(self._endpoint.address, self._endpoint.secure)
@@ -104,7 +106,7 @@ class HttpPool:
         once, in two cases: the server cannot have received all of it, or it is ``repeatable``
         (a GET) and not one byte of an answer came. A POST that was sent completely and not answered
         may have been executed; it fails. A server restarted between two calls is thus
-        reached at once (v1 Appendix E.7): its closed connection is seen before sending.
+        reached at once (docs/v1-behaviour.md §E.7): its closed connection is seen before sending.
         """
         kept = self._take()
         if kept is not None:

@@ -2,7 +2,7 @@
 
 A v2 server takes a region name from the URL without decoding it, so over HTTP a name with
 anything but letters, digits and ``-._~`` can only be stored in percent-encoded form
-(v2-mapping §8). To let both protocols see the same regions, gRPC stores that form too.
+(docs/v2-mapping.md §8). To let both protocols see the same regions, gRPC stores that form too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from typing import Iterable
 from urllib.parse import quote, unquote
 
-#: Triton's mention of a request, at the front or inside a sentence (v1 Appendix E.10).
+#: Triton's mention of a request, at the front or inside a sentence (docs/v1-behaviour.md §E.10).
 _REQUEST_ID = re.compile(r"\[request id: [^\]]*\] ")
 
 

@@ -92,7 +92,7 @@ def _labels(profile: ModelProfile) -> Iterator[str]:
             "request would advance the sequence"
         )
     elif profile.ensemble:
-        return  # labels can come from a composing model (v1 §4.2)
+        return  # labels can come from a composing model (docs/v1-behaviour.md §4.2)
     elif not labelled and any(_could_classify(spec) for spec in profile.outputs.values()):
         yield "covered; no output names a label file, so CLASS results have no labels"
 

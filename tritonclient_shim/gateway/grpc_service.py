@@ -1,4 +1,4 @@
-"""v1's gRPC service of the gateway (v1 §9.2). Imports grpc."""
+"""v1's gRPC service of the gateway (docs/v1-behaviour.md §9.2). Imports grpc."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ class GatewayServicer:
 
 
 def not_inferred(upstream: Upstream, request: Any, error: BaseException) -> Any:
-    """The response to a request that got no answer; it has the request's id (v1 §9.2)."""
+    """The response to a request that got no answer; it has the request's id
+    (docs/v1-behaviour.md §9.2).
+    """
     return pb.InferResponse(
         request_status=upstream.failure(error), meta_data={"id": request.meta_data.id}
     )

@@ -1,8 +1,9 @@
 """``StreamInfer`` of the gateway: one v1 stream over v2 streams, one after another if need be.
 
-v1's clients wait for ever when a stream breaks (v1 §5). So this one does not break while its
-client is there: what the v2 server has left unanswered is answered here, with UNAVAILABLE, and
-the next request opens another v2 stream. A sequence that was open must be started again.
+v1's clients wait for ever when a stream breaks (docs/v1-behaviour.md §5). So this one does not
+break while its client is there: what the v2 server has left unanswered is answered here, with
+UNAVAILABLE, and the next request opens another v2 stream. A sequence that was open must be started
+again.
 """
 
 from __future__ import annotations

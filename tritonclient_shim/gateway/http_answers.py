@@ -1,4 +1,6 @@
-"""v1's HTTP answers: 200, 400 and 405, NV-Status, bodies in three formats (v1 §9.1)."""
+"""v1's HTTP answers: 200, 400 and 405, NV-Status, bodies in three formats
+(docs/v1-behaviour.md §9.1).
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ def body_of(message: Any, kind: str) -> bytes:
     if kind == BINARY:
         return bytes(message.SerializeToString())
     if kind == JSON:
-        # As of 1.13: the fields' own names; before, lowerCamelCase (v1 §9.1).
+        # As of 1.13: the fields' own names; before, lowerCamelCase (docs/v1-behaviour.md §9.1).
         text = json_format.MessageToJson(message, preserving_proto_field_name=True)
     else:
         text = text_format.MessageToString(message)

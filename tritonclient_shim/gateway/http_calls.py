@@ -1,4 +1,5 @@
-"""The HTTP calls that are no inference: path and query in, v1's answers out (v1 §9.1).
+"""The HTTP calls that are no inference: path and query in, v1's answers out
+(docs/v1-behaviour.md §9.1).
 
 Each returns v1's RequestStatus, for the log, and the answer.
 """

@@ -1,4 +1,4 @@
-"""``POST /api/infer`` (v1 §9.1): tensors in the body, the rest in headers."""
+"""``POST /api/infer`` (docs/v1-behaviour.md §9.1): tensors in the body, the rest in headers."""
 
 from __future__ import annotations
 
@@ -189,6 +189,8 @@ def _within_limit(header: api_pb2.InferResponseHeader) -> str:
 
 
 def _with_id(response: web.Response, header: api_pb2.InferRequestHeader) -> web.Response:
-    """A refused request: its response header holds only the id, if it has one (v1 §9.1)."""
+    """A refused request: its response header holds only the id, if it has one
+    (docs/v1-behaviour.md §9.1).
+    """
     response.headers["NV-InferResponse"] = one_line(api_pb2.InferResponseHeader(id=header.id))
     return response

@@ -1,4 +1,4 @@
-"""Which path and method is whose: v1's HTTP endpoints as a table (v1 §9.1)."""
+"""Which path and method is whose: v1's HTTP endpoints as a table (docs/v1-behaviour.md §9.1)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROUTES = (
     _route(GET, "/api/health/(live|ready)", HEALTH, calls.health),
     _route(POST, f"/api/modelcontrol/(load|unload)/{_NAME}", CONTROL, calls.model_control),
     _route(GET, "/api/repository/index", CONTROL, calls.repository),
-    # A key has its own slash, so two stand before it (v1 §6.5).
+    # A key has its own slash, so two stand before it (docs/v1-behaviour.md §6.5).
     _route(POST, f"{_SHM}/register/{_NAME}/(/[^/]+)/{_NUMBER}/{_NUMBER}", CONTROL, calls.register),
     _route(
         POST, f"{_SHM}/cudaregister/{_NAME}/{_NUMBER}/{_NUMBER}", CONTROL, calls.cuda_register, 64

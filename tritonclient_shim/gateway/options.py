@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tritonclient_shim.model import Endpoint
 
-#: v1's limit of a gRPC message, on both sides (v1 §9.2).
+#: v1's limit of a gRPC message, on both sides (docs/v1-behaviour.md §9.2).
 LARGEST_MESSAGE = 2**31 - 1
 
 

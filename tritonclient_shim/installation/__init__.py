@@ -3,8 +3,9 @@
 Both distributions own the folder ``tensorrtserver/``, and pip overwrites and removes files of the
 other without a word. ``tensorrtserver/__init__.py`` refuses to run on such a mixture, and
 ``tensorrtserver.py`` beside it says what to do where the folder has lost its ``__init__.py``. When
-NVIDIA's wheel was installed last, its empty ``__init__.py`` (v1 §1.1) replaces ours and nothing
-of ours runs at import: then only ``examine`` finds it, for ``tritonclient-shim doctor``.
+NVIDIA's wheel was installed last, its empty ``__init__.py`` (docs/v1-behaviour.md §1.1) replaces
+ours and nothing of ours runs at import: then only ``examine`` finds it, for
+``tritonclient-shim doctor``.
 
 This module is imported with the facade, so it loads nothing that Python has not loaded already.
 """
@@ -14,7 +15,8 @@ from __future__ import annotations
 import os
 
 _METADATA = (".dist-info", ".egg-info")
-_LIBRARIES = ("librequest.so", "libcrequest.so")  # in tensorrtserver/api (v1 §1.1)
+# in tensorrtserver/api (docs/v1-behaviour.md §1.1)
+_LIBRARIES = ("librequest.so", "libcrequest.so")
 
 
 def nvidia_files(site: str) -> list[str]:

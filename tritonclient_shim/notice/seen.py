@@ -10,7 +10,7 @@ _DEFAULTS = {"batch_size": 1, "flags": 0, "corr_id": 0, "priority": 0, "timeout_
 _WITH_ID = ("inputs", "outputs", *_DEFAULTS)
 _WITH_CALLBACK = ("callback", *_WITH_ID)
 _ASYNC = {"TS052": _WITH_CALLBACK, "TS053": _WITH_ID, "TS054": _WITH_CALLBACK}
-_RAW, _CLASS = (1,), 2  # ResultFormat's members (v1 §3.8)
+_RAW, _CLASS = (1,), 2  # ResultFormat's members (docs/v1-behaviour.md §3.8)
 
 
 def habits_of(id: str, arguments: Arguments) -> list[str]:

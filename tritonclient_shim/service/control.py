@@ -26,15 +26,15 @@ class ControlService:
     """Answers v1's control calls from one v2 server; thread-safe.
 
     Every method returns a response whose ``request_status`` tells the outcome, a refusal
-    included (v1 §9.2, §9.3), and raises InferenceServerException of the client family when
-    the v2 server did not answer.
+    included (docs/v1-behaviour.md §9.2, §9.3), and raises InferenceServerException of the client
+    family when the v2 server did not answer.
     """
 
     def __init__(self, session: ServerSession) -> None:
         self.session = session
 
     def status(self, request: pb.StatusRequest) -> pb.StatusResponse:
-        """State of the server and of one model, or of all (v1 §6.2)."""
+        """State of the server and of one model, or of all (docs/v1-behaviour.md §6.2)."""
 
         def fill(response: pb.StatusResponse, request_id: int) -> None:
             found = control.server_status(self.session, request.model_name, request_id)
@@ -43,7 +43,7 @@ class ControlService:
         return self._answer(pb.StatusResponse(), fill)
 
     def health(self, request: pb.HealthRequest) -> pb.HealthResponse:
-        """Liveness or readiness (v1 §6.1)."""
+        """Liveness or readiness (docs/v1-behaviour.md §6.1)."""
         ask = _HEALTH.get(request.mode)
 
         def fill(response: pb.HealthResponse, request_id: int) -> None:
@@ -55,7 +55,9 @@ class ControlService:
         return self._answer(pb.HealthResponse(), fill)
 
     def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
-        """Load or unload a model; a load ends when the model is ready (v1 §6.4)."""
+        """Load or unload a model; a load ends when the model is ready
+        (docs/v1-behaviour.md §6.4).
+        """
         act = control.load if request.type == pb.ModelControlRequest.LOAD else control.unload
 
         def fill(response: pb.ModelControlResponse, request_id: int) -> None:
@@ -64,7 +66,7 @@ class ControlService:
         return self._answer(pb.ModelControlResponse(), fill)
 
     def repository(self, request: pb.RepositoryRequest) -> pb.RepositoryResponse:
-        """Names of all models in the repositories (v1 §6.3)."""
+        """Names of all models in the repositories (docs/v1-behaviour.md §6.3)."""
 
         def fill(response: pb.RepositoryResponse, request_id: int) -> None:
             if not request.HasField("index"):
@@ -77,7 +79,7 @@ class ControlService:
     def shared_memory_control(
         self, request: pb.SharedMemoryControlRequest
     ) -> pb.SharedMemoryControlResponse:
-        """Register, unregister or list shared-memory regions by name (v1 §6.5).
+        """Register, unregister or list shared-memory regions by name (docs/v1-behaviour.md §6.5).
 
         The list is in ``shared_memory_status.shared_memory_region``, as the .proto says; what
         genuine clients read instead, :func:`with_regions_for_v1_clients` adds.
@@ -156,7 +158,9 @@ class ControlService:
             self.session.backend.server_metadata()
 
     def _odd(self, message: str, request_id: int) -> InferenceServerException:
-        """The refusal of a request that asks for nothing known: v1's UNKNOWN (v1 §9.2)."""
+        """The refusal of a request that asks for nothing known: v1's UNKNOWN
+        (docs/v1-behaviour.md §9.2).
+        """
         fault = ServerFault(message, "UNKNOWN")
         error = self.session.fault_to_error(fault, request_id)
         error.__cause__ = fault
@@ -190,7 +194,8 @@ def with_regions_for_v1_clients(
     """The response, its regions once more where genuine clients look for them.
 
     v1's server sent a serialised SharedMemoryStatus in place of the declared message: regions
-    travelled as field 2, unknown to ``Status``, and v1's clients read only those (v1 §9.2).
+    travelled as field 2, unknown to ``Status``, and v1's clients read only those
+    (docs/v1-behaviour.md §9.2).
     """
     if response.HasField("shared_memory_status"):
         regions = response.shared_memory_status.shared_memory_region

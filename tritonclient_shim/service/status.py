@@ -1,4 +1,4 @@
-"""Outcome of a call → v1's ``RequestStatus`` (v1 §9.3)."""
+"""Outcome of a call → v1's ``RequestStatus`` (docs/v1-behaviour.md §9.3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CODES = {
 }
 
 #: Refusals whose code in v1 was another than v2's: by HTTP or gRPC status, which differ among
-#: themselves, or on a stream, where v2 tells none (v2-mapping §4, §6).
+#: themselves, or on a stream, where v2 tells none (docs/v2-mapping.md §4, §6).
 _BY_TEXT = tuple(
     (re.compile(pattern), code)
     for pattern, code in (

@@ -1,4 +1,5 @@
-"""Which proxy leads to a server over HTTP, by v1's rules, which were libcurl's (v1 §10.1).
+"""Which proxy leads to a server over HTTP, by v1's rules, which were libcurl's
+(docs/v1-behaviour.md §10.1).
 
 gRPC has rules of its own for the same variables.
 """

@@ -1,4 +1,6 @@
-"""What v1's C signatures made of their Python arguments (v1 §7.1, run on the 1.11 wheel)."""
+"""What v1's C signatures made of their Python arguments (docs/v1-behaviour.md §7.1, run on the 1.11
+wheel).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ def text(position: int, value: Any) -> str:
         encoded = value if isinstance(value, bytes) else value.encode("utf-8")
     except (AttributeError, UnicodeEncodeError) as error:
         raise _refusal(position, error) from error
-    # A C string ends at its first NUL byte; so did v1's names and keys (v1 §7.1).
+    # A C string ends at its first NUL byte; so did v1's names and keys (docs/v1-behaviour.md §7.1).
     seen: str = encoded.split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
     return seen
 

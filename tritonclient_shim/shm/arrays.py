@@ -14,7 +14,8 @@ def as_buffer(array: np.ndarray) -> memoryview:
     padding (so the result of ``serialize_string_tensor`` is exact), ``U`` as UTF-32.
     RegionError for object arrays.
     """
-    # v1 copied an object array's pointers into the region: never of any use (v1 §7.1).
+    # v1 copied an object array's pointers into the region: never of any use
+    # (docs/v1-behaviour.md §7.1).
     if array.dtype.hasobject:
         raise RegionError(
             f"an array of dtype {array.dtype} cannot be put into shared memory as it is; "

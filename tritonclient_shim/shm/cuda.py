@@ -1,7 +1,7 @@
 """CUDA shared-memory regions over tritonclient's module, for every tritonclient supported.
 
 The only place that imports ``tritonclient.utils.cuda_shared_memory``, and only when a
-region is created. Where tritonclients differ (v2-mapping §8): up to 2.59 they import
+region is created. Where tritonclients differ (docs/v2-mapping.md §8): up to 2.59 they import
 ``cuda.cudart`` (cuda-python < 13) and ``pkg_resources``; later ones ``cuda.bindings``; up to
 2.71 they read the IPC handle from ``.reserved``, which cuda-bindings 13 no longer has.
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from tritonclient_shim.shm.region import CUDA, Region, RegionError
 
-#: v1's error codes and texts (v1 §7.2).
+#: v1's error codes and texts (docs/v1-behaviour.md §7.2).
 NO_DEVICE, NO_HANDLE, NO_SET, NO_FREE = -1, -2, -3, -4
 MESSAGES = {
     NO_DEVICE: "unable to set device successfully",
@@ -74,7 +74,7 @@ class CudaMemory:
     def read(self, offset: int, count: int) -> memoryview:
         """Copy the region to the host and return ``count`` of its bytes.
 
-        RegionError with v1's text for results that cannot be read (v1 §4.3).
+        RegionError with v1's text for results that cannot be read (docs/v1-behaviour.md §4.3).
         """
         prefix = "failed to read GPU shared memory results"
         if self._handle is None:
@@ -128,7 +128,8 @@ def _tritonclient_module() -> Any:
 
 def _try_device(module: Any, device_id: int) -> None:
     """Select the GPU and go back, so that a missing one is told from a refused allocation."""
-    # v1 selected the device first, and -1 is what a machine without a GPU gave (v1 §7.2).
+    # v1 selected the device first, and -1 is what a machine without a GPU gave
+    # (docs/v1-behaviour.md §7.2).
     cudart = module.cudart
     try:
         previous = _call(cudart, cudart.cudaGetDevice)

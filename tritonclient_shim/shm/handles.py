@@ -9,5 +9,7 @@ Handle = c_void_p
 
 
 def is_handle(value: object) -> bool:
-    """Is this a shared-memory handle? Exactly ``c_void_p``, no subclass (v1 §7.4)."""
+    """Is this a shared-memory handle? Exactly ``c_void_p``, no subclass
+    (docs/v1-behaviour.md §7.4).
+    """
     return type(value) is c_void_p

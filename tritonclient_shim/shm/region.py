@@ -16,8 +16,8 @@ CUDA = "cuda"
 class RegionError(Exception):
     """A shared-memory operation failed.
 
-    ``code`` is v1's error code where v1 had one (v1 §7.1, §7.2; the facade's exception
-    turns it into v1's text) and None where v1 would have crashed or corrupted memory.
+    ``code`` is v1's error code where v1 had one (docs/v1-behaviour.md §7.1, §7.2; the facade's
+    exception turns it into v1's text) and None where v1 would have crashed or corrupted memory.
     ``str()`` explains in both cases.
     """
 
@@ -51,7 +51,8 @@ class Memory(Protocol):
 
 @dataclass(frozen=True)
 class Region:
-    """One shared-memory region as v1's handle described it (v1 §7.4); sizes in bytes.
+    """One shared-memory region as v1's handle described it (docs/v1-behaviour.md §7.4); sizes in
+    bytes.
 
     ``key`` is '' for CUDA regions; ``device_id`` and ``raw_handle`` (64 bytes, the CUDA IPC
     handle) are None for system regions. ``offset`` is 0 in all versions of v1.
@@ -86,7 +87,7 @@ class Region:
         self.memory.write(offset, [view.cast("B") for view in views if view.nbytes])
 
     def _check_bounds(self, action: str, offset: int, count: int) -> None:
-        # v1 copied without looking and corrupted memory or segfaulted (v1 §7.1).
+        # v1 copied without looking and corrupted memory or segfaulted (docs/v1-behaviour.md §7.1).
         if offset < 0 or count < 0 or offset + count > self.byte_size:
             raise RegionError(
                 f"cannot {action} {count} bytes at offset {offset} of shared memory region "

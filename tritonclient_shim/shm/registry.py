@@ -1,10 +1,10 @@
 """Handles: exactly ``ctypes.c_void_p``, looked up by value in one table of the process.
 
-Scripts and the contexts test ``type(handle) == c_void_p`` and look no further (v1 §7.4). A
-handle's value is no address: it comes from a counter that starts at a random place outside
-every user address space. So a value is never used twice, no real pointer and no handle of
-another process equals one, and whatever is passed in is either ours or refused; nothing is
-ever dereferenced.
+Scripts and the contexts test ``type(handle) == c_void_p`` and look no further
+(docs/v1-behaviour.md §7.4). A handle's value is no address: it comes from a counter that starts at
+a random place outside every user address space. So a value is never used twice, no real pointer and
+no handle of another process equals one, and whatever is passed in is either ours or refused;
+nothing is ever dereferenced.
 
 How long an entry lives: v1 never freed one. Here it is dropped once the region has been
 destroyed *and* the handle object that ``create`` returned is gone; until then copies made

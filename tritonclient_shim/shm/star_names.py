@@ -1,4 +1,4 @@
-"""The names that v1's shared-memory modules bound besides their own (v1 §7.3).
+"""The names that v1's shared-memory modules bound besides their own (docs/v1-behaviour.md §7.3).
 
 ``from tensorrtserver.shared_memory import *`` gave scripts all of ctypes, numpy as ``np``
 and a handful of helpers, for want of an ``__all__``. The same names are bound here, without

@@ -1,4 +1,5 @@
-"""System shared memory: POSIX objects in ``/dev/shm`` with v1's semantics (v1 §7.1).
+"""System shared memory: POSIX objects in ``/dev/shm`` with v1's semantics
+(docs/v1-behaviour.md §7.1).
 
 Like v1: creating a key that exists resizes the object, also downwards; destroying only
 unlinks the key, so that every handle and every server that has it goes on working; an
@@ -30,7 +31,7 @@ from tritonclient_shim.shm.region import SYSTEM, Region, RegionError
 
 Bytes = Any  # ndarray of uint8
 
-#: v1's error codes and texts (v1 §7.1).
+#: v1's error codes and texts (docs/v1-behaviour.md §7.1).
 NO_DESCRIPTOR, NO_SIZE, NO_MAPPING, NO_UNLINK = -2, -3, -4, -5
 MESSAGES = {
     NO_DESCRIPTOR: "unable to get shared memory descriptor",
@@ -118,7 +119,8 @@ class SystemMemory:
 
     def destroy(self) -> None:
         """Unlink the key, nothing else; RegionError -5 when there is no such key any more."""
-        # Whoever calls destroy unlinks whatever object has the key now, as in v1 (v1 §7.1).
+        # Whoever calls destroy unlinks whatever object has the key now, as in v1
+        # (docs/v1-behaviour.md §7.1).
         try:
             _posix().shm_unlink(_path(self._key))
         except (OSError, ValueError) as error:
@@ -146,13 +148,14 @@ def _posix() -> ModuleType:
     """Return the standard library's shm_open and shm_unlink; OSError where there are none."""
     try:
         return importlib.import_module("_posixshmem")
-    except ImportError as error:  # Windows, where v1 had no shared memory either (v1 §4.3)
+    except ImportError as error:
+        # Windows, where v1 had no shared memory either (docs/v1-behaviour.md §4.3)
         raise OSError("this Python has no POSIX shared memory") from error
 
 
 def _path(key: str) -> str:
     """Return the key as shm_open wants it: one leading slash, whatever the caller wrote."""
-    # glibc takes 'k', '/k' and '//k' for one object, and so did v1 (v1 §7.1).
+    # glibc takes 'k', '/k' and '//k' for one object, and so did v1 (docs/v1-behaviour.md §7.1).
     bare = key.lstrip("/")
     if bare in ("", ".", "..") or "/" in bare:
         raise ValueError("expected a name without further slashes, such as '/my_region'")

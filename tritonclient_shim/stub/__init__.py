@@ -1,4 +1,4 @@
-"""v1's ``GRPCServiceStub`` on a channel to a v2 server (v1 §9.2). Imports grpc.
+"""v1's ``GRPCServiceStub`` on a channel to a v2 server (docs/v1-behaviour.md §9.2). Imports grpc.
 
 What a server refuses is in ``response.request_status``, with v1's code, and never an
 exception; what gRPC itself reports stays the ``grpc.RpcError`` that it raised.

@@ -15,7 +15,7 @@ Numbers = Tuple[int, int, int, int]
 
 
 def unsigned(value: Any, mask: int, position: int) -> int:
-    """Integer-like value → unsigned number modulo its C width (v1 §3.9).
+    """Integer-like value → unsigned number modulo its C width (docs/v1-behaviour.md §3.9).
 
     bools and NumPy integers are integers; everything else raises ``ctypes.ArgumentError``
     naming the ``position`` the argument had in v1's C call.
@@ -35,7 +35,7 @@ def signed64(value: Any, position: int) -> int:
 
 
 def numbers(flags: Any, corr_id: Any, priority: Any, timeout_us: Any) -> Numbers:
-    """Scalar arguments → the numbers that v1's C layer saw (v1 §3.9)."""
+    """Scalar arguments → the numbers that v1's C layer saw (docs/v1-behaviour.md §3.9)."""
     if type(flags) is type(corr_id) is type(priority) is type(timeout_us) is int:
         return flags & UINT32, corr_id & UINT64, priority & UINT32, timeout_us & UINT64
     return (
@@ -47,7 +47,9 @@ def numbers(flags: Any, corr_id: Any, priority: Any, timeout_us: Any) -> Numbers
 
 
 def class_count(value: Any) -> int:
-    """k of ``(CLASS, k)`` → unsigned 32-bit count; -1 means all classes (v1 §3.8)."""
+    """k of ``(CLASS, k)`` → unsigned 32-bit count; -1 means all classes
+    (docs/v1-behaviour.md §3.8).
+    """
     if isinstance(value, float):
         raise TypeError("int expected instead of float")
     try:
@@ -61,7 +63,8 @@ def text(value: Any, what: str, position: int, errors: str = "strict") -> str:
     """str or UTF-8 bytes → str up to the first NUL, where C strings end.
 
     Everything else raises ``ctypes.ArgumentError`` as for :func:`unsigned`, except None, which
-    ended v1's process (v1 E.6) and is an InferenceServerException that names ``what``.
+    ended v1's process (docs/v1-behaviour.md §E.6) and is an InferenceServerException that names
+    ``what``.
     """
     if type(value) is str and value.isascii() and "\0" not in value:
         return value

@@ -1,4 +1,6 @@
-"""Classification: raw scores, or a server's class strings → v1 classes (v1 §4.2)."""
+"""Classification: raw scores, or a server's class strings → v1 classes
+(docs/v1-behaviour.md §4.2).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ Scores = Any  # ndarray of a numeric dtype
 Indices = Any  # ndarray of integers
 
 #: Data types a server classifies (KServe v2 names). The others were refused by v1's server;
-#: asking a v2 server to classify a BYTES tensor ends the server (v2-mapping §1).
+#: asking a v2 server to classify a BYTES tensor ends the server (docs/v2-mapping.md §1).
 CLASSIFIABLE = frozenset(
     ("UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64")
 )
@@ -86,11 +88,12 @@ def _sorted(rows: Scores, count: int) -> tuple[Indices, Scores]:
 def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1Class]]:
     """Scores of a batch (2-D), and labels by index → the classes of each batch entry.
 
-    Values are the scores rounded to float32 whatever the tensor's type (v1 §4.2).
+    Values are the scores rounded to float32 whatever the tensor's type (docs/v1-behaviour.md §4.2).
     """
     indices = best(rows, count)
     with np.errstate(over="ignore"):
-        # v1 §4.2: 0.0 also for -0.0, which v1's messages dropped as if it were the default.
+        # docs/v1-behaviour.md §4.2: 0.0 also for -0.0, which v1's messages dropped as if it were
+        # the default.
         values = rows[np.arange(len(rows))[:, None], indices].astype(np.float32) + np.float32(0)
     unnamed = rows.shape[1] - len(labels)
     known = [*labels, *[""] * unnamed] if unnamed > 0 else labels
@@ -103,7 +106,7 @@ def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1
 def from_text(text: bytes) -> V1Class:
     """A server's class string ``value:index[:label]`` → class; labels may contain colons.
 
-    The text has six decimals: exact as float32 only from 16 up (v2-mapping §1).
+    The text has six decimals: exact as float32 only from 16 up (docs/v2-mapping.md §1).
     UnreadableFault for what has another form.
     """
     found = _CLASS.fullmatch(text)

@@ -1,4 +1,6 @@
-"""A v2 model configuration → v1's message and the profile a context keeps (v1 §8.3)."""
+"""A v2 model configuration → v1's message and the profile a context keeps
+(docs/v1-behaviour.md §8.3).
+"""
 
 from __future__ import annotations
 

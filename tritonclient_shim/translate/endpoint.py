@@ -17,7 +17,7 @@ def parse_url(url: Any, protocol: str) -> Endpoint:
 
     A leading ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` is accepted on either
     protocol; those with an s mean TLS. The host is not looked at: the backend reports a bad
-    one, as v1 did, on the first call (v1 §3.1). Raises ctypes.ArgumentError for
+    one, as v1 did, on the first call (docs/v1-behaviour.md §3.1). Raises ctypes.ArgumentError for
     anything but text, InferenceServerException for None, where v1 ended the process.
     """
     text = arguments.text(url, "url", 2, "replace").strip()

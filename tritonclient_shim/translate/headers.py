@@ -1,4 +1,4 @@
-"""Legacy ``http_headers`` arguments → header name and value pairs (v1 §6.6)."""
+"""Legacy ``http_headers`` arguments → header name and value pairs (docs/v1-behaviour.md §6.6)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
 
     Entries are ``"Name:Value"``, str (1.11 and later) or bytes (before), split at the first
     colon; of two with the same name, in the same case, the last wins; one with an empty value
-    is not sent (v1 §6.6). None, [], () and "" are no headers (v1 §2.3).
+    is not sent (docs/v1-behaviour.md §6.6). None, [], () and "" are no headers
+    (docs/v1-behaviour.md §2.3).
 
     Raises AttributeError for entries that are no text, InferenceServerException for those
     without a colon or a usable name, and for
@@ -38,7 +39,9 @@ def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
 
 
 def refuse_reserved(headers: Headers) -> None:
-    """Headers of an InferContext → the same; raises v1's text for ``NV-InferRequest`` (v1 §3.1)."""
+    """Headers of an InferContext → the same; raises v1's text for ``NV-InferRequest``
+    (docs/v1-behaviour.md §3.1).
+    """
     if any(name == "NV-InferRequest" for name, _ in headers):
         raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
 

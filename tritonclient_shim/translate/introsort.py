@@ -1,7 +1,7 @@
 """The order in which an inference server sorts classes, ties and NaNs included.
 
 v1's server and Triton alike sort class indices with the C++ standard library's ``sort``
-and the comparison ``value[a] > value[b]`` (v2-mapping §1). It is not stable: which of two
+and the comparison ``value[a] > value[b]`` (docs/v2-mapping.md §1). It is not stable: which of two
 equal classes comes first depends on the algorithm, an introsort: quicksort with the median
 of three as pivot, heap sort below a depth limit, insertion sort for runs of 16 and less.
 """

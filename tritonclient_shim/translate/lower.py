@@ -2,7 +2,8 @@
 
 Both fronts come through here, the contexts and the v1 wire. What v1's *server* refused and
 a v2 server must not see, or words differently, is refused here as v1's server did it: as a
-:class:`ServerFault`, which the session words with the server's id (v1 §3.4, E.1).
+:class:`ServerFault`, which the session words with the server's id
+(docs/v1-behaviour.md §3.4, §E.1).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def lower(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall
     Refusal also for an input of a data type that is newer than the table of them here.
 
     Wrong dims are the v2 server's to refuse, unless it would find another fault first: v1's
-    server looked at dims before it looked at regions (v1 §3.4).
+    server looked at dims before it looked at regions (docs/v1-behaviour.md §3.4).
     """
     batch = request.batch_size
     number = version(profile.name, request.model_version, protocol)
@@ -57,7 +58,7 @@ def lower(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall
 
 
 def version(model: str, number: int, protocol: str) -> str:
-    """v1 version number → v2 version text, '' for the latest (v1 §3.1).
+    """v1 version number → v2 version text, '' for the latest (docs/v1-behaviour.md §3.1).
 
     Over HTTP every negative number meant the latest, over gRPC only -1 did.
     """
@@ -86,7 +87,9 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
 
 
 def check_dims(profile: ModelProfile, inputs: Iterable[V1Input]) -> None:
-    """Raise Refusal for the first input whose dims are missing or do not fit (v1 §3.4)."""
+    """Raise Refusal for the first input whose dims are missing or do not fit
+    (docs/v1-behaviour.md §3.4).
+    """
     for item in inputs:
         entry_dims(profile, profile.inputs[item.name], item.dims)
 
@@ -120,7 +123,7 @@ def fits(given: tuple[int, ...], configured: tuple[int, ...]) -> bool:
 
 
 def shape_text(dims: Sequence[int]) -> str:
-    """Dims → as v1's server wrote them, without spaces (v1 §3.4)."""
+    """Dims → as v1's server wrote them, without spaces (docs/v1-behaviour.md §3.4)."""
     return "[" + ",".join(str(size) for size in dims) + "]"
 
 
@@ -161,7 +164,9 @@ def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> Output
 
 
 def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:
-    """May this output have labels? An ensemble's can come from a composing model (v1 §4.2)."""
+    """May this output have labels? An ensemble's can come from a composing model
+    (docs/v1-behaviour.md §4.2).
+    """
     return bool(spec.label_filename) or profile.ensemble
 
 
@@ -174,7 +179,7 @@ def server_classifies(profile: ModelProfile, request: V1Request, spec: TensorSpe
     """Leave the classification to the server, with its six decimals?
 
     Only for labels of a stateful model, and only where the tensor cannot be empty: asked to
-    classify an empty tensor, a v2 server ends (v2-mapping §1).
+    classify an empty tensor, a v2 server ends (docs/v2-mapping.md §1).
     """
     if not (has_labels(profile, spec) and stateful(profile, request)):
         return False

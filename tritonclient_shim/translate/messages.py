@@ -17,7 +17,9 @@ class Asked(NamedTuple):
 
 
 def v1_text(message: str, asked: Asked = Asked()) -> str:  # noqa: B008 - immutable
-    """A v2 server's message → v1's wording where it differs, else the message itself (v1 E.8)."""
+    """A v2 server's message → v1's wording where it differs, else the message itself
+    (docs/v1-behaviour.md §E.8).
+    """
     for pattern, word in _TABLE:
         match = pattern.search(message)
         if match:
@@ -26,7 +28,7 @@ def v1_text(message: str, asked: Asked = Asked()) -> str:  # noqa: B008 - immuta
 
 
 def class_not_available(output: str, datatype: str) -> str:
-    """An output and its v2 type → v1's refusal to classify it (v1 §3.4)."""
+    """An output and its v2 type → v1's refusal to classify it (docs/v1-behaviour.md §3.4)."""
     return (
         f"class result not available for output '{output}' "
         f"due to unsupported type '{dtypes.v1_name(datatype)}'"

@@ -83,7 +83,7 @@ class Plans:
         """A request's key, and the plan it is one of with its tensors, if there is one.
 
         The key is None when there can be no plan for such a request. v1 took anything with
-        ``items`` (v1 §3.3); plans are for plain dicts.
+        ``items`` (docs/v1-behaviour.md §3.3); plans are for plain dicts.
         """
         if type(inputs) is not dict or type(outputs) is not dict:
             return None, None
@@ -214,7 +214,8 @@ def call_of(
 def request_of(plan: Plan, made: Tensors) -> V1Request:
     """What reading the reply needs of the request: all but its own numbers and ids.
 
-    The input data are there only where labels may have to be learned with them (v1 §4.2).
+    The input data are there only where labels may have to be learned with them
+    (docs/v1-behaviour.md §4.2).
     """
     return plan.request._replace(inputs=_bound(plan, made)) if plan.classes else plan.request
 

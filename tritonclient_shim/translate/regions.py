@@ -1,4 +1,6 @@
-"""Registered shared-memory regions: a v2 server's account of them ↔ v1's (v1 §6.5)."""
+"""Registered shared-memory regions: a v2 server's account of them ↔ v1's
+(docs/v1-behaviour.md §6.5).
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ def free_spelling(key: str, taken: Iterable[str]) -> str:
 
     A v2 server uses the descriptor of the first registration again when the very same key is
     registered under another name. It has closed that one: it refuses, or maps whatever file
-    has the number now (v2-mapping §8). It compares keys as text, while ``shm_open`` drops all
-    leading slashes, so one more slash makes the server open the object afresh. That is also
+    has the number now (docs/v2-mapping.md §8). It compares keys as text, while ``shm_open`` drops
+    all leading slashes, so one more slash makes the server open the object afresh. That is also
     right when the key has got a new object since.
     """
     spellings = set(taken)

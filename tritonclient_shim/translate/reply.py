@@ -116,7 +116,7 @@ def _check(profile: ModelProfile, request: V1Request, item: V1Output, tensor: Te
         return
     _entry_dims(profile, request, spec, tensor)
     if item.class_count and not tensor.data:
-        # An empty output cannot be classified: v1's server refused it (v1 E.1).
+        # An empty output cannot be classified: v1's server refused it (docs/v1-behaviour.md §E.1).
         raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
 
 
@@ -149,7 +149,8 @@ def _entry_dims(
 ) -> tuple[int, ...]:
     """Shape of a v2 tensor → dims of one batch entry.
 
-    v2 does not check that a model returned a row per batch entry; v1's server did (§3.4).
+    v2 does not check that a model returned a row per batch entry; v1's server did
+    (docs/v1-behaviour.md §3.4).
     """
     if not profile.batching or spec.is_shape_tensor:
         return tensor.shape
@@ -174,7 +175,9 @@ def _byte_size(spec: TensorSpec, tensor: TensorOut, dims: tuple[int, ...], batch
 def _classify(
     spec: TensorSpec, count: int, tensor: TensorOut, batch_size: int, labels: Labels
 ) -> list[list[V1Class]]:
-    """Raw scores of a batch → the best classes of each entry, the entry flattened (v1 §4.2)."""
+    """Raw scores of a batch → the best classes of each entry, the entry flattened
+    (docs/v1-behaviour.md §4.2).
+    """
     scores = np.frombuffer(tensor.data or b"", dtype=dtypes.BY_V2[spec.datatype].numpy)
     rows = scores.reshape(batch_size, -1)
     known = labels(spec, rows.shape[1])

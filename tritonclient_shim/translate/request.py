@@ -1,8 +1,8 @@
 """Arguments of ``InferContext.run`` and ``async_run`` → a V1Request and what to make of the reply.
 
 Two steps, because v1 kept a new correlation id even when an input was refused afterwards
-(v1 §3.2): :func:`parse_options` checks everything up to the batch size, :func:`bind_inputs`
-the inputs. Both check in v1's order and raise v1's texts.
+(docs/v1-behaviour.md §3.2): :func:`parse_options` checks everything up to the batch size,
+:func:`bind_inputs` the inputs. Both check in v1's order and raise v1's texts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from tritonclient_shim.translate.tensors import (
 RAW = (1,)
 CLASS = 2
 
-#: Shapes that stay with an input for the life of its context (v1 §3.3), by input name.
+#: Shapes that stay with an input for the life of its context (docs/v1-behaviour.md §3.3), by input
+#: name.
 StickyShapes = MutableMapping[str, "tuple[int, ...]"]
 
 
@@ -60,7 +61,7 @@ class Options(NamedTuple):
     """Everything of a request but its inputs (v1's request options)."""
 
     outputs: tuple[OutputPlan, ...]
-    batch_size: int  # as asked; the request itself carries at least 1 (v1 §3.5)
+    batch_size: int  # as asked; the request itself carries at least 1 (docs/v1-behaviour.md §3.5)
     flags: int
     correlation_id: int  # 0: keep the context's
     priority: int
@@ -76,7 +77,8 @@ def parse_options(
 ) -> Options:
     """Arguments → options; ``scalars`` are batch_size, flags, corr_id, priority, timeout_us.
 
-    Order of checks as in v1 (v1 §3.2): types of inputs, scalars, outputs, batch size.
+    Order of checks as in v1 (docs/v1-behaviour.md §3.2): types of inputs, scalars, outputs, batch
+    size.
     """
     for name, value in inputs.items():
         check_input_type(name, value)
@@ -90,7 +92,7 @@ def parse_options(
 
 
 def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:
-    # v1 §3.5: a model that does not batch has the effective maximum 1.
+    # docs/v1-behaviour.md §3.5: a model that does not batch has the effective maximum 1.
     largest = max(1, profile.max_batch_size)
     if batch_size > largest:
         raise InferenceServerException(
@@ -100,7 +102,7 @@ def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:
 
 
 def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> OutputPlan:
-    """One entry of ``outputs`` → its plan, tried in v1's order (v1 §3.8)."""
+    """One entry of ``outputs`` → its plan, tried in v1's order (docs/v1-behaviour.md §3.8)."""
     if type(value) is tuple and value == RAW:
         return _raw(key, _output_name(profile, key))
     sequence = isinstance(value, (list, tuple))
@@ -148,7 +150,8 @@ def bind_inputs(
     """``inputs`` → the inputs of the request, in the model's order.
 
     ``shapes`` are the context's sticky shapes: read for bare handles, updated for each
-    input as soon as its shape is known, also when a later check fails (v1 §3.3, §3.7).
+    input as soon as its shape is known, also when a later check fails
+    (docs/v1-behaviour.md §3.3, §3.7).
     """
     batch_size = max(1, options.batch_size)
     bound = {}
@@ -171,7 +174,8 @@ def _arrays(
 ) -> V1Input:
     """A list of one array per batch entry → an input; the first array's shape counts."""
     if isinstance(arrays[0], tuple):
-        # v1 §3.3: a list of tuples passed the type check and was taken for (handle, shape).
+        # docs/v1-behaviour.md §3.3: a list of tuples passed the type check and was taken for
+        # (handle, shape).
         arrays[1]
         raise _too_few(name, batch_size, 0)
     spec = profile.inputs[name]
@@ -195,7 +199,8 @@ def _arrays(
         total += size
     if len(chunks) < limit:
         raise _too_few(name, batch_size, len(chunks))
-    # v1 §3.3: no dims on the wire were an unknown shape, not a shape without dimensions.
+    # docs/v1-behaviour.md §3.3: no dims on the wire were an unknown shape, not a shape without
+    # dimensions.
     return V1Input(name, shape or None, tuple(chunks), total)
 
 
@@ -211,7 +216,8 @@ def _too_many(name: str, batch_size: int, shape_tensor: bool) -> InferenceServer
 
 
 def _too_few(name: str, batch_size: int, have: int) -> InferenceServerException:
-    # v1 sent whatever lay in memory (v1 §3.3); known difference ``missing-input``.
+    # v1 sent whatever lay in memory (docs/v1-behaviour.md §3.3); known difference
+    # ``missing-input``.
     return InferenceServerException(
         f"expecting {batch_size} invocations of SetRaw for input '{name}', have {have}"
     )
@@ -225,7 +231,9 @@ def _shared(
     shapes: StickyShapes,
     look_up: LookUp,
 ) -> V1Input:
-    """A handle, or (handle, shape) → an input that lies in shared memory (v1 §3.7)."""
+    """A handle, or (handle, shape) → an input that lies in shared memory
+    (docs/v1-behaviour.md §3.7).
+    """
     spec = profile.inputs[name]
     handle = value
     if isinstance(value, (list, tuple)):
@@ -249,7 +257,7 @@ def _shared(
 def _string_size(region: Region, count: int) -> int:
     """The bytes of ``count`` strings in a region, all of it when it does not hold as many.
 
-    A v2 server wants the exact size of the tensor (v2-mapping §8); v1 gave the region's.
+    A v2 server wants the exact size of the tensor (docs/v2-mapping.md §8); v1 gave the region's.
     """
     content = region.read(0, region.byte_size)
     try:
@@ -262,7 +270,7 @@ def _given_shape(name: str, shape: Any) -> tuple[int, ...]:
     dims = tuple(int(size) for size in shape)
     for size in dims:
         if size < 0:
-            # v1 §3.7: the closing quote really is missing.
+            # docs/v1-behaviour.md §3.7: the closing quote really is missing.
             raise InferenceServerException(
                 f"attempt to set invalid shape dimension {size}, "
                 f"shape dimensions must be >= 0 for input '{name}"

@@ -1,4 +1,6 @@
-"""V1Reply → what ``InferContext.run`` returns: a list with one entry per batch entry (v1 §4)."""
+"""V1Reply → what ``InferContext.run`` returns: a list with one entry per batch entry
+(docs/v1-behaviour.md §4).
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ def read_into(
 
     Where an output cannot be read, those before it are in ``results``. Entries are private
     writable arrays (RAW) or lists of ``(index, value, label)`` (CLASS). A batch size of 0 ran
-    the model once and returns empty lists (v1 §3.5). ``client_id`` is that of an asynchronous
-    request.
+    the model once and returns empty lists (docs/v1-behaviour.md §3.5). ``client_id`` is that of an
+    asynchronous request.
     """
     by_name = {result.name: result for result in reply.outputs}
     for plan in options.outputs:
@@ -35,14 +37,15 @@ def read_into(
         if result is None:
             raise _missing(plan.output.name, client_id if results and not by_name else 0)
         if plan.region is not None and not options.batch_size:
-            # v1 §3.5: the region's size was divided by the batch size that was asked for.
+            # docs/v1-behaviour.md §3.5: the region's size was divided by the batch size that was
+            # asked for.
             raise ZeroDivisionError("division by zero")
         entries = _entries(plan, result, reply.batch_size, options.batch_size)
         results[plan.key] = entries if options.batch_size else []
 
 
 def _missing(output: str, client_id: int) -> InferenceServerException:
-    # Appendix A: when its last result was taken, v1 forgot the asynchronous request.
+    # docs/v1-behaviour.md §A: when its last result was taken, v1 forgot the asynchronous request.
     if client_id:
         return InferenceServerException(f"unable to find results for request '{client_id}'")
     return InferenceServerException(f"unable to find result for output '{output}'")
@@ -52,7 +55,9 @@ def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[
     if plan.output.class_count is not None:
         if result.classes is not None:
             return list(result.classes)
-        if asked:  # (CLASS, 0): the server returned the tensor, v1 looked for classes (§3.8)
+        # (CLASS, 0): the server returned the tensor, v1 looked for classes
+        # (docs/v1-behaviour.md §3.8)
+        if asked:
             raise InferenceServerException(
                 f"unexpected batch entry 0 requested for output '{result.name}', "
                 f"batch size is {asked}"
@@ -118,7 +123,7 @@ def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> lis
 
 
 def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
-    """A result in shared memory → private copies of it (v1 §4.3, since 1.11)."""
+    """A result in shared memory → private copies of it (docs/v1-behaviour.md §4.3, since 1.11)."""
     total = rows * prod(result.dims)
     if total == 0:
         return _empty_from_region(result, rows)
@@ -130,7 +135,8 @@ def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
 
 
 def _empty_from_region(result: V1Result, rows: int) -> list[Array]:
-    # v1 §4.3: an empty numeric result stood twice in the list, an empty string result failed.
+    # docs/v1-behaviour.md §4.3: an empty numeric result stood twice in the list, an empty string
+    # result failed.
     if result.datatype == dtypes.STRING.v2:
         raise ValueError(f"cannot reshape array of size 1 into shape {result.dims}")
     return arrays(result.datatype, result.dims, b"", rows) * 2

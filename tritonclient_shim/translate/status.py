@@ -2,7 +2,7 @@
 
 What v2 cannot tell stays unset: the counters of status, health, control, shared-memory and
 repository calls, and the configuration of a model without a ready version but for its name
-(v1 §6.2).
+(docs/v1-behaviour.md §6.2).
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def tracked_rows(
     """v2 index and statistics → a row per version of what v1 tracked, of one model or of all.
 
     v1 tracked what had been loaded once: v2's rows with a state. A model that was deleted on
-    disk while loaded is missing from v2's index, its statistics still list it (v1 E.12).
+    disk while loaded is missing from v2's index, its statistics still list it
+    (docs/v1-behaviour.md §E.12).
     """
     listed = [row for row in index if row.state and model_name in ("", row.name)]
     known = {row.name for row in listed}
@@ -47,7 +48,9 @@ def tracked_rows(
 
 
 def to_status(snapshot: ServerSnapshot) -> pb.ServerStatus:
-    """What a v2 server tells → ``nvidia.inferenceserver.ServerStatus`` (v1 §6.2)."""
+    """What a v2 server tells → ``nvidia.inferenceserver.ServerStatus``
+    (docs/v1-behaviour.md §6.2).
+    """
     status = pb.ServerStatus(
         id=snapshot.metadata.name,
         version=snapshot.metadata.version,
@@ -61,7 +64,9 @@ def to_status(snapshot: ServerSnapshot) -> pb.ServerStatus:
 
 
 def to_index(index: Iterable[IndexRow]) -> pb.ModelRepositoryIndex:
-    """v2 index, a row per version → every model of the repositories once, sorted (v1 §6.3)."""
+    """v2 index, a row per version → every model of the repositories once, sorted
+    (docs/v1-behaviour.md §6.3).
+    """
     names = sorted({row.name for row in index})
     entries = [pb.ModelRepositoryIndex.ModelEntry(name=name) for name in names]
     return pb.ModelRepositoryIndex(models=entries)
@@ -81,7 +86,8 @@ def _versions(name: str, index: Iterable[IndexRow]) -> dict[int, IndexRow]:
     """The rows of a model by v1's number of the version.
 
     Versions that are no numbers share -1, where a ready one stands for them all. A model that
-    was found in two repositories has a row without version that is none (v1 E.12).
+    was found in two repositories has a row without version that is none
+    (docs/v1-behaviour.md §E.12).
     """
     found: dict[int, IndexRow] = {}
     for row in index:
@@ -109,7 +115,7 @@ def _fill_version(
 
 
 def infer_stats(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
-    """Statistics of a model version → v1's per request batch size (v2-mapping §7).
+    """Statistics of a model version → v1's per request batch size (docs/v2-mapping.md §7).
 
     v2 counts by *executed* batch size. While no two requests were executed together that is
     the request's, and the counts are exact; the total time is shared out by count. Otherwise

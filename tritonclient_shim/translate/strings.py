@@ -1,6 +1,7 @@
 """String tensors ↔ their wire form: per element a little-endian uint32 length, then bytes.
 
-The wire form is the same in v1 (v1 §3.6) and in KServe v2 (binary tensor data extension).
+The wire form is the same in v1 (docs/v1-behaviour.md §3.6) and in KServe v2 (binary tensor data
+extension).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class _Prefixes(dict):  # type: ignore[type-arg]
 def _element(value: Any) -> bytes:
     """One element of an object array → bytes: bytes as they are, all else as UTF-8 text.
 
-    v1 sent the repr of a bytes object (v1 §3.6); known difference ``bytes-in-object-array``.
+    v1 sent the repr of a bytes object (docs/v1-behaviour.md §3.6); known difference
+    ``bytes-in-object-array``.
     """
     if isinstance(value, bytes):
         return value
@@ -37,8 +39,8 @@ def _element(value: Any) -> bytes:
 def elements(array: np.ndarray[Any, Any]) -> list[bytes]:
     """Array of dtype object, S or U → the bytes of its elements in C order.
 
-    ``S`` elements lose trailing NULs (v1 §3.6, NumPy's own rule). ``U`` elements become
-    UTF-8; v1 sent their UTF-32 memory (known difference ``unicode-array``).
+    ``S`` elements lose trailing NULs (docs/v1-behaviour.md §3.6, NumPy's own rule). ``U`` elements
+    become UTF-8; v1 sent their UTF-32 memory (known difference ``unicode-array``).
     """
     values = array.ravel(order="C").tolist()
     if array.dtype.kind == "S":
@@ -126,8 +128,8 @@ def wire_length(data: Buffer, count: int) -> int:
 def serialize_string_tensor(input_tensor: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Array of dtype object or S → 0-d array of dtype ``S<n>`` holding the wire form.
 
-    Raises InferenceServerException for anything else, with v1's texts (v1 §3.6); ``U``
-    arrays are refused here as v1 refused them.
+    Raises InferenceServerException for anything else, with v1's texts (docs/v1-behaviour.md §3.6);
+    ``U`` arrays are refused here as v1 refused them.
     """
     if not isinstance(input_tensor, np.ndarray):
         raise InferenceServerException("input must be a numpy array")

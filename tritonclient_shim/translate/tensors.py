@@ -26,7 +26,9 @@ _NO_BUFFER = "mM"
 
 
 def check_input_type(name: Any, value: Any) -> None:
-    """A value of ``inputs``: list of arrays, handle, or (handle, shape); else v1's text (§3.3)."""
+    """A value of ``inputs``: list of arrays, handle, or (handle, shape); else v1's text
+    (docs/v1-behaviour.md §3.3).
+    """
     if type(value) is list and _only_arrays(value):
         return
     if is_handle(value):
@@ -47,7 +49,7 @@ def _only_arrays(values: list[Any]) -> bool:
 def byte_size_of_one(spec: TensorSpec, shape: tuple[int, ...]) -> int | None:
     """Bytes of one batch entry of ``shape``; None for strings.
 
-    A shape without dimensions counts as no elements at all (v1 §3.3).
+    A shape without dimensions counts as no elements at all (docs/v1-behaviour.md §3.3).
     """
     itemsize = dtypes.itemsize(spec.datatype)
     if itemsize == 0:
@@ -70,7 +72,8 @@ def array_chunk(array: np.ndarray[Any, Any], spec: TensorSpec) -> tuple[Buffer, 
     """One array → its bytes in C order as a buffer, and how many they are.
 
     Object and ``S`` arrays are serialised as strings whatever the tensor's type, as in v1
-    (§3.6); ``U`` arrays where the tensor is a string tensor. Nothing else is converted.
+    (docs/v1-behaviour.md §3.6); ``U`` arrays where the tensor is a string tensor. Nothing else is
+    converted.
     """
     if not array.size:
         return b"", 0

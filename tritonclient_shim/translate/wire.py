@@ -1,4 +1,5 @@
-"""v1 wire messages ↔ V1Request and V1Reply, with the checks of v1's server (v1 §3.4, §9).
+"""v1 wire messages ↔ V1Request and V1Reply, with the checks of v1's server
+(docs/v1-behaviour.md §3.4, §9).
 
 Refusals are :class:`Refusal`: over the v1 wire they travel in ``request_status``.
 """
@@ -76,7 +77,7 @@ def without_batch(
     """A header whose dims may start with the batch size → one whose dims do not.
 
     Some scripts that speak the protocol themselves write it there; v1's later servers refused
-    them (v1 §3.3), so a server of ours does not call this.
+    them (docs/v1-behaviour.md §3.3), so a server of ours does not call this.
     """
     found = [(item, profile.inputs.get(item.name)) for item in header.input]
     trimmed = [spec is not None and _batched(profile, header, item, spec) for item, spec in found]
@@ -124,7 +125,9 @@ def _slice(shared: Any) -> ShmSlice:
 
 
 def check_header(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> None:
-    """Refuse what v1's server refused of a header, in its order and words (v1 §3.4)."""
+    """Refuse what v1's server refused of a header, in its order and words
+    (docs/v1-behaviour.md §3.4).
+    """
     batch, largest, model = header.batch_size, profile.max_batch_size, profile.name
     if batch < 1:
         raise _refusal(f"inference request batch-size must be >= 1 for '{model}'")
@@ -214,5 +217,7 @@ def _add_output(header: api_pb2.InferResponseHeader, result: V1Result) -> None:
 
 
 def raw_outputs(reply: V1Reply) -> list[bytes]:
-    """V1Reply → one entry per output, empty for classes and shared memory (v1 §9.2)."""
+    """V1Reply → one entry per output, empty for classes and shared memory
+    (docs/v1-behaviour.md §9.2).
+    """
     return [b"" if result.data is None else bytes(result.data) for result in reply.outputs]

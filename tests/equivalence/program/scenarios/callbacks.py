@@ -1,4 +1,6 @@
-"""Asynchronous requests with callbacks, on plain and streaming contexts (v1 §5)."""
+"""Asynchronous requests with callbacks, on plain and streaming contexts
+(docs/v1-behaviour.md §5).
+"""
 
 import threading
 from collections import OrderedDict

@@ -35,7 +35,7 @@ def sticky_correlation_id(see):
 
 
 def stale_names(see):
-    """Name and version of an earlier request stay after a fetch (v1 §4.4)."""
+    """Name and version of an earlier request stay after a fetch (docs/v1-behaviour.md §4.4)."""
     for label, ctx in each(see, "multi_version"):
         calls = Calls(1)
         see.run(label + "run", ctx, {"INPUT0": [floats(0)]}, {"OUTPUT0": RAW})
@@ -57,7 +57,7 @@ def old_calls(see):
 
 
 def counted_refusals(see):
-    """Over HTTP refused requests have no body and are not counted (v1 §4.6)."""
+    """Over HTTP refused requests have no body and are not counted (docs/v1-behaviour.md §4.6)."""
     for label, ctx in each(see, "identity_string"):
         value = {"INPUT0": [np.array([b"a"])]}
         for number, outputs in enumerate(({"OUTPUT0": RAW}, {"OUTPUT0": (CLASS, 1)}), 1):

@@ -1,4 +1,4 @@
-"""Classification (v1 §4.2, §3.8)."""
+"""Classification (docs/v1-behaviour.md §4.2, §3.8)."""
 
 import numpy as np
 from recorder import CLASS, RAW, floats

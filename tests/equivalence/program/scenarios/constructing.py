@@ -1,4 +1,6 @@
-"""Constructors of InferContext, with legal and with odd arguments (v1 §3.1, §1.5)."""
+"""Constructors of InferContext, with legal and with odd arguments
+(docs/v1-behaviour.md §3.1, §1.5).
+"""
 
 import numpy as np
 from recorder import BOTH, RAW, SUMS, A, floats
@@ -238,6 +240,7 @@ def connections(see):
 
 
 def nobody_there_again(see):
-    """The genuine client's channel to a dead server waits before it tries again (v1 §3.1)."""
+    """The genuine client's channel to a dead server waits before it tries again."""
+    # docs/v1-behaviour.md §3.1
     for turn in ("first", "second"):
         see(turn, api.InferContext, "127.0.0.1:19", see.protocol, "simple")

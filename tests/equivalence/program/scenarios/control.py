@@ -1,4 +1,4 @@
-"""Health, repository index, closed contexts (v1 §6, §6.1, §6.3)."""
+"""Health, repository index, closed contexts (docs/v1-behaviour.md §6, §6.1, §6.3)."""
 
 CLOSED = {
     "ServerHealthContext": ("is_live", "is_ready"),

@@ -1,4 +1,4 @@
-"""Every datatype, there and back (v1 §4.1)."""
+"""Every datatype, there and back (docs/v1-behaviour.md §4.1)."""
 
 import numpy as np
 from recorder import RAW

@@ -1,4 +1,4 @@
-"""InferenceServerException, ResultFormat and other names (v1 §1.5, §1.6)."""
+"""InferenceServerException, ResultFormat and other names (docs/v1-behaviour.md §1.5, §1.6)."""
 
 from recorder import BOTH, A, B
 

@@ -1,4 +1,6 @@
-"""The inputs argument: what is taken, what is refused and with which words (v1 §3.2, §3.3)."""
+"""The inputs argument: what is taken, what is refused and with which words
+(docs/v1-behaviour.md §3.2, §3.3).
+"""
 
 from collections import OrderedDict
 

@@ -1,4 +1,6 @@
-"""Model control (v1 §6.4), on a server where spare and broken have been tried before."""
+"""Model control (docs/v1-behaviour.md §6.4), on a server where spare and broken have been tried
+before.
+"""
 
 import time
 
@@ -72,7 +74,7 @@ def states(status):
 
 
 def unloaded(see):
-    """A model that was loaded once (v1 §3.4)."""
+    """A model that was loaded once (docs/v1-behaviour.md §3.4)."""
     settled(see.of("ServerStatusContext", "spare"))
     ctx = see.open("spare")
     see.run("run", ctx, ONE, OUT)

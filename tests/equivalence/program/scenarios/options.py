@@ -1,4 +1,4 @@
-"""batch_size, flags, corr_id and other numbers of a request (v1 §3.5, §3.9)."""
+"""batch_size, flags, corr_id and other numbers of a request (docs/v1-behaviour.md §3.5, §3.9)."""
 
 import numpy as np
 from recorder import BOTH, CLASS, END, RAW, START, SUMS, A, B

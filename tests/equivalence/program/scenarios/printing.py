@@ -1,4 +1,4 @@
-"""What verbose contexts print on stdout and stderr (v1 §10.2)."""
+"""What verbose contexts print on stdout and stderr (docs/v1-behaviour.md §10.2)."""
 
 import ctypes
 import os

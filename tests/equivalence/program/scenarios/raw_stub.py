@@ -1,4 +1,4 @@
-"""The generated stub of v1's service, gRPC only (v1 §9.2)."""
+"""The generated stub of v1's service, gRPC only (docs/v1-behaviour.md §9.2)."""
 
 import grpc
 from google.protobuf import timestamp_pb2

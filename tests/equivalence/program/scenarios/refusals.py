@@ -1,4 +1,4 @@
-"""What the server refuses (v1 §3.4)."""
+"""What the server refuses (docs/v1-behaviour.md §3.4)."""
 
 from recorder import BOTH, END, RAW, START, SUMS, A, B, floats, ints
 
@@ -27,7 +27,8 @@ def shapes(see):
 
 
 def before_other_refusals(see):
-    """An unknown version comes first, then the shapes in the model's order (v1 §3.4)."""
+    """An unknown version comes first, then the shapes in the model's order."""
+    # docs/v1-behaviour.md §3.4
     wide = {"INPUT0": [A.reshape(4, 4)], "INPUT1": [B]}
     see.run("version before shape", see.open("simple", 9), wide, BOTH)
     see.run("version 0 before shape", see.open("simple", 0), wide, BOTH)

@@ -1,4 +1,4 @@
-"""Sequences (v1 §3.9, §5)."""
+"""Sequences (docs/v1-behaviour.md §3.9, §5)."""
 
 import threading
 

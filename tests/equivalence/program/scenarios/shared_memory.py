@@ -1,4 +1,6 @@
-"""System shared memory: helpers, registration, inference (v1 §3.7, §4.3, §6.5, §7)."""
+"""System shared memory: helpers, registration, inference
+(docs/v1-behaviour.md §3.7, §4.3, §6.5, §7).
+"""
 
 import contextlib
 import ctypes

@@ -1,4 +1,4 @@
-"""The modules that make regions (v1 §7)."""
+"""The modules that make regions (docs/v1-behaviour.md §7)."""
 
 import numpy as np
 from recorder import A, B

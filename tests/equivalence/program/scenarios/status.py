@@ -1,4 +1,4 @@
-"""Server status: what can be compared of it (v1 §6.2)."""
+"""Server status: what can be compared of it (docs/v1-behaviour.md §6.2)."""
 
 import numpy as np
 from recorder import BOTH, SUMS, A, B

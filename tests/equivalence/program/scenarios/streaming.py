@@ -1,4 +1,4 @@
-"""Streaming contexts, gRPC only (v1 §5)."""
+"""Streaming contexts, gRPC only (docs/v1-behaviour.md §5)."""
 
 from recorder import BOTH, CLASS, RAW, SUMS, A, B, floats, objects
 

@@ -1,4 +1,4 @@
-"""String tensors (v1 §3.6)."""
+"""String tensors (docs/v1-behaviour.md §3.6)."""
 
 import numpy as np
 from recorder import BOTH, RAW, objects

@@ -1,4 +1,4 @@
-"""run(): values, batches, options and getters (v1 §3, §4)."""
+"""run(): values, batches, options and getters (docs/v1-behaviour.md §3, §4)."""
 
 import numpy as np
 from recorder import BOTH, RAW, SUMS, A, B, floats

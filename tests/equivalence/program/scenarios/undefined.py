@@ -1,6 +1,7 @@
 """What v1 leaves undefined: the genuine client crashes, hangs or sends what lies in memory.
 
-Each of these runs in a process of its own, with a time limit (v1 §3.3, §5, §6, E.6).
+Each of these runs in a process of its own, with a time limit
+(docs/v1-behaviour.md §3.3, §5, §6, §E.6).
 """
 
 import gc
@@ -143,7 +144,7 @@ def destroy_none(see):
 
 
 def changed_after_async_run(see):
-    """HTTP read the arrays later than the call (v1 §5)."""
+    """HTTP read the arrays later than the call (docs/v1-behaviour.md §5)."""
     ctx, done = see.open("identity_fp32"), threading.Event()
     data = np.zeros(300000, dtype=np.float32)
     ctx.async_run(lambda context, number: done.set(), {"INPUT0": [data]}, {"OUTPUT0": RAW})
@@ -189,7 +190,8 @@ def forked(see):
 
 
 def dropped_with_requests(see):
-    """The last reference to a context goes while its request is under way (v1 §5)."""
+    """The last reference to a context goes while its request is under way."""
+    # docs/v1-behaviour.md §5
     ctx = api.InferContext(see.url, see.protocol, "slow", streaming=see.grpc)
     seconds = [np.array([1.5], dtype=np.float32)]
     ctx.async_run(lambda context, number: None, {"INPUT0": seconds}, {"OUTPUT0": RAW})
@@ -200,7 +202,8 @@ def dropped_with_requests(see):
 
 
 def stream_after_a_break(see):
-    """The connection of a streaming context is cut, and the server is there again (v1 §5)."""
+    """The connection of a streaming context is cut, and the server is there again."""
+    # docs/v1-behaviour.md §5
     door = Door(see.url)
     ctx = api.InferContext(door.url, see.protocol, "sequence_sum", streaming=see.grpc)
     one, outputs = {"INPUT": [ints(1)]}, {"OUTPUT": RAW}

@@ -1,0 +1,74 @@
+"""Every citation of the specification has one form, and what it cites can be found."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Iterator
+
+from source import ROOT
+
+DOCUMENTS = {"docs/v1-behaviour.md": "v1", "docs/v2-mapping.md": "v2"}  # → prefix of its anchors
+FOLDERS = ("tensorrtserver", "tritonclient_shim", "tests", "testbed", "demo", "benchmarks", "docs")
+KINDS = ("*.py", "*.pyi", "*.md", "*.toml", "*.cfg")
+
+SECTION = r"§[0-9A-G]+(?:\.[0-9]+)*"
+CITATION = re.compile(rf"(docs/v[12]-[a-z]+\.md) ({SECTION}(?:(?:, | to ){SECTION})*)")
+#: A section of no document, a document under another name, and shorthands of earlier releases.
+STRAY = re.compile(
+    r"§|\b(?:v1-behaviour|v2-mapping) |\bv1 (?:Appendix|App\.)|(?<![\w.§])E\.\d"
+    r'|legacy-usage|\busage "|\btrap \d'
+)
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Files that may cite: path, and the text with line breaks and comment signs as spaces."""
+    paths = {path for kind in KINDS for path in ROOT.glob(kind)}
+    paths |= {path for name in FOLDERS for kind in KINDS for path in (ROOT / name).rglob(kind)}
+    for path in sorted(paths - {ROOT / document for document in DOCUMENTS} - {Path(__file__)}):
+        text = re.sub(r"\s*\n\s*(?:#:? )?", " ", path.read_text("utf-8"))
+        yield path.relative_to(ROOT).as_posix(), text
+
+
+def anchors(document: str) -> list[str]:
+    """The sections of a document, by their anchors."""
+    text = (ROOT / document).read_text("utf-8")
+    return re.findall(rf'<a id="{DOCUMENTS[document]}-([^"]+)"></a>', text)
+
+
+def test_cited_sections_exist() -> None:
+    """Each cited section is an anchor of the document that is named; both documents are cited."""
+    known = {document: set(anchors(document)) for document in DOCUMENTS}
+    cited = [
+        (path, found[1], section[1:])
+        for path, text in texts()
+        for found in CITATION.finditer(text)
+        for section in re.findall(SECTION, found[2])
+    ]
+    assert {document for _, document, _ in cited} == set(DOCUMENTS)
+    assert not [one for one in cited if one[2] not in known[one[1]]]
+
+
+def test_no_other_form_is_left() -> None:
+    """Nothing cites a section without its document, or by a shorthand."""
+    found = []
+    for path, text in texts():
+        rest = CITATION.sub("", text)
+        found += [(path, rest[one.start() - 30 : one.end() + 30]) for one in STRAY.finditer(rest)]
+    assert not found
+
+
+def test_documents_name_sections_of_their_own() -> None:
+    """In the two documents no anchor stands twice, and each section that is named exists."""
+    for document in DOCUMENTS:
+        there = anchors(document)
+        assert len(there) == len(set(there))
+        text = CITATION.sub("", (ROOT / document).read_text("utf-8"))
+        assert not {name[1:] for name in re.findall(SECTION, text)} - set(there)
+
+
+def test_documents_can_be_found() -> None:
+    """The source distribution has them, and the docstring of InferContext says so."""
+    assert "recursive-include docs *.md" in (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
+    source = (ROOT / "tensorrtserver/api/_infer.py").read_text("utf-8")
+    assert "``docs/v1-behaviour.md``, cited below, is in the source distribution" in source
