@@ -9,10 +9,10 @@ from glob import glob
 from pathlib import Path
 from typing import Sequence
 
+from testbed.missing import MissingPrerequisite
 from testbed.progress import run
 
 _KEYS = "/usr/share/keyrings/debian-archive-keyring"
-_USUAL = "http://deb.debian.org/debian"
 
 
 def unpack(packages: Sequence[str], folder: Path, suite: str | None = None) -> None:
@@ -58,8 +58,10 @@ def _source(suite: str) -> str:
 
 
 def _mirror() -> str:
-    """The address from which this system has its packages."""
+    """The address from which this system has its packages; raises MissingPrerequisite."""
     command = ["apt-get", "indextargets", "--format", "$(SITE)", "Identifier: Packages"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     sites = [one for one in answer.split() if "security" not in one]
-    return sites[0] if sites else _USUAL
+    if not sites:
+        raise MissingPrerequisite("apt has no mirror: /etc/apt/sources.list names none")
+    return sites[0]

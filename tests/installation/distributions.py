@@ -10,7 +10,7 @@ import zipfile
 from importlib import metadata
 from pathlib import Path
 
-from testbed.environment import cache_folder
+from testbed.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("tensorrtserver", "tritonclient_shim")

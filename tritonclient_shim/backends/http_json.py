@@ -6,6 +6,7 @@ all, UnreadableFault for a member that is not what the protocol says.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tritonclient_shim.errors import ForeignFault, UnreadableFault
@@ -13,6 +14,7 @@ from tritonclient_shim.reading import shown
 
 #: The numbers of v2 are unsigned and have 64 bits at most.
 _LARGEST = 2**64 - 1
+_DIGITS = re.compile(r"[0-9]{1,20}")
 
 _REQUIRED: Any = object()
 
@@ -38,11 +40,17 @@ def text(record: Any, name: str, default: Any = _REQUIRED) -> str:
 
 
 def number(record: Any, name: str, default: Any = _REQUIRED) -> int:
-    """A member that is a count, a size or a time: an integer from 0 to 2**64 - 1."""
-    found: int = _member(record, name, int, "a non-negative integer", default)
-    if not 0 <= found <= _LARGEST:
-        raise _odd(name, found, "an integer from 0 to 2**64 - 1")
-    return found
+    """A member that is a count, a size or a time: an integer from 0 to 2**64 - 1.
+
+    A server that makes its JSON of protobuf messages writes such numbers as strings.
+    """
+    found = record.get(name) if type(record) is dict else None
+    if type(found) is str and _DIGITS.fullmatch(found):
+        record = {name: int(found)}
+    value: int = _member(record, name, int, "a non-negative integer", default)
+    if not 0 <= value <= _LARGEST:
+        raise _odd(name, value, "an integer from 0 to 2**64 - 1")
+    return value
 
 
 def flag(record: Any, name: str, default: Any = _REQUIRED) -> bool:
