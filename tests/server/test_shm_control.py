@@ -30,7 +30,7 @@ NO_STATUS = "sharedmemorycontrol request did not return status"
 RAMP = np.arange(16, dtype=np.int32)
 RAW = InferContext.ResultFormat.RAW
 #: Names that a v2 server alone would store differently over HTTP, or not at all.
-AWKWARD = ["a b", "a/b", "/", "é/日本", "100%", "a%20b", "a%2Fb", "it's", 'a"b\\c', "a?b#c", ".."]
+AWKWARD = ["a b", "a/b", "/", "é/日本", "100%", "a%20b", "a%2Fb", "it's", 'a"b\\c', "a?b#c"]
 
 
 @pytest.fixture

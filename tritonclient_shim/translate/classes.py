@@ -28,7 +28,8 @@ CLASSIFIABLE = frozenset(
 ALL_CLASSES = 2**31 - 1
 
 #: A class as text: the longest FP64 has 317 characters, the index must be an int32 of v1's.
-_CLASS = re.compile(rb"([^:]{1,400}):([0-9]{1,9})(?::(.*))?", re.DOTALL)
+_VALUE = rb"-?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?(?:e[+-]?[0-9]{1,3})?|inf|nan)"
+_CLASS = re.compile(rb"(%b):([0-9]{1,9})(?::(.*))?" % _VALUE, re.DOTALL)
 
 #: For fewer classes than this, looking for the largest again and again beats sorting.
 FEW = 12
