@@ -11,7 +11,8 @@
       ├ ServerFault                   the server answered, and refused
       │   └ Refusal                   v1's server would have refused; found here, in v1's words
       ├ TransportFault                no usable answer: connection, TLS, DNS, time-out
-      │   └ StreamEnded               a stream that has ended did not take a request
+      │   ├ StreamEnded               a stream that has ended did not take a request
+      │   └ UnsendableName            the protocol cannot carry a name; nothing was sent
       └ ForeignFault                  somebody answered who is not a v2 inference server
           └ UnreadableFault           a v2 server, but its answer makes no sense
 """
@@ -33,6 +34,7 @@ __all__ = [
     "StreamEnded",
     "TransportFault",
     "UnreadableFault",
+    "UnsendableName",
 ]
 
 
@@ -126,6 +128,10 @@ class TransportFault(Fault):
 
 class StreamEnded(TransportFault):
     """A request was not sent, because its stream has ended. ``message`` tells why it did."""
+
+
+class UnsendableName(TransportFault):
+    """The protocol cannot carry the name of a model or a region; nothing was sent."""
 
 
 class ForeignFault(Fault):

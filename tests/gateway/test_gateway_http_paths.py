@@ -165,4 +165,5 @@ def test_steps_in_a_path(gateway_http: Gateway, path: str) -> None:
     header = {"NV-InferRequest": "batch_size: 1"} if "infer" in path else {}
     answer = gateway_http.ask("POST", path, b"", header)
     assert answer.code == 400
-    assert "the name '..' cannot be sent over HTTP" in answer.status.msg
+    assert code_of(answer.status) == "INVALID_ARG"
+    assert answer.status.msg.startswith("HTTP client failed: the name '..' cannot be sent over")

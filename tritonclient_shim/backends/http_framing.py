@@ -27,7 +27,7 @@ from tritonclient_shim.backends.http_json import (
 )
 from tritonclient_shim.backends.reply_checks import checked
 from tritonclient_shim.backends.wire_names import wire_region_name
-from tritonclient_shim.errors import ForeignFault, TransportFault, UnreadableFault
+from tritonclient_shim.errors import ForeignFault, UnreadableFault, UnsendableName
 from tritonclient_shim.forms import CallForm, ReplyForm
 from tritonclient_shim.model import (
     Buffer,
@@ -52,13 +52,13 @@ def infer_path(call: InferCall) -> str:
 
 @lru_cache(maxsize=1024)
 def path_part(name: str) -> str:
-    """A name → the part of a path that stands for it; TransportFault where there is none.
+    """A name → the part of a path that stands for it; UnsendableName where there is none.
 
     What looks like a step up in the tree of paths is carried out by proxies, also when it is
     encoded: ``region/../unregister`` is ``unregister``, which forgets every region.
     """
     if not _STEPS.isdisjoint(_SEPARATORS.split(name)):
-        raise TransportFault(
+        raise UnsendableName(
             f"HTTP client failed: the name {name!r} cannot be sent over HTTP, where '.' and '..' "
             "are steps in a path; expected a name without such parts: use gRPC, or another name"
         )

@@ -11,6 +11,7 @@ from tritonclient_shim.errors import (
     InferenceServerException,
     ServerFault,
     TransportFault,
+    UnsendableName,
 )
 from tritonclient_shim.ids import next_request_id
 from tritonclient_shim.model import GRPC, HTTP, Endpoint
@@ -135,6 +136,8 @@ class Upstream:
             return request_status_pb2.INTERNAL, text, 0
         if isinstance(error.__cause__, ServerFault):  # with a code that v1 did not have
             return request_status_pb2.UNKNOWN, error.message() or "", error.request_id()
+        if isinstance(error.__cause__, UnsendableName):
+            return request_status_pb2.INVALID_ARG, error.message() or "", 0
         where = self._address
         text = (
             f"no answer from the inference server behind this gateway, {where}: {error.message()}"
