@@ -13,10 +13,11 @@ import queue
 import sys
 import threading
 import traceback
+import weakref
 from functools import partial
 from typing import Any, Callable, Generic, TypeVar
 
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.errors import InferenceServerException, TransportFault
 
 _T = TypeVar("_T")
 
@@ -30,6 +31,10 @@ _NONE_SENT = "No asynchronous requests have been sent"
 _ONLY_CALLBACKS = (
     "No asynchronous requests can be returned, all outstanding requests will signal "
     "completion via their callback function"
+)
+_SENT_BEFORE_FORK = (
+    "request {} was sent before this process was forked, and its answer comes to the parent "
+    "process alone: fetch it there, or send the request again here"
 )
 
 
@@ -121,7 +126,7 @@ class InFlight(Generic[_T]):
         self._callbacks = CallbackThread()
         self._delivered = 0
         self._closed = False
-        self._pid = os.getpid()
+        _tables.add(self)
         #: The next client request id, from 1; streaming contexts use it for run() as well.
         self.next_id = itertools.count(1).__next__
 
@@ -139,9 +144,12 @@ class InFlight(Generic[_T]):
         self._table.pop(request_id, None)
 
     def complete(self, request_id: int, outcome: Any) -> None:
-        """A backend's report; called once per request, from any thread."""
+        """A backend's report, from any thread; the first one of a request counts.
+
+        A forked child may get one more of its parent's: gRPC ends the calls of a parent there.
+        """
         request = self._table.get(request_id)
-        if request is None or self._closed:
+        if request is None or self._closed or request.outcome is not None:
             return
         request.outcome = outcome
         self._tell()
@@ -222,11 +230,9 @@ class InFlight(Generic[_T]):
         """Drop every request; no callback is started afterwards.
 
         ``wait_for_next`` first waits for the next completion, and its callback, if any
-        request with a callback is outstanding: v1's close over gRPC (docs/v1-behaviour.md §5). A
-        forked child does not wait: the answers go to its parent.
+        request with a callback is outstanding: v1's close over gRPC (docs/v1-behaviour.md §5).
         """
-        here = os.getpid() == self._pid and not self._callbacks.is_current()
-        if wait_for_next and here:
+        if wait_for_next and not self._callbacks.is_current():
             seen = self._delivered
             self._wait_until(lambda: self._delivered > seen or not self._expected())
         self._closed = True
@@ -237,3 +243,23 @@ class InFlight(Generic[_T]):
     def _expected(self) -> bool:
         """Is any callback still to be called?"""
         return any(one.callback and not one.called for one in list(self._table.values()))
+
+    def after_fork(self) -> None:
+        """In a forked child: what has no outcome yet gets one, as its answer comes to the parent."""
+        self._changed = threading.Condition()  # a thread of the parent may have held the lock
+        self._waiters = 0
+        for request_id, request in self._table.items():
+            if request.outcome is None:
+                request.outcome = TransportFault(_SENT_BEFORE_FORK.format(request_id))
+            request.called = True
+
+
+_tables: weakref.WeakSet[InFlight[Any]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for table in list(_tables):
+        table.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

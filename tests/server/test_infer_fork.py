@@ -54,6 +54,40 @@ assert done.wait(20)
 assert context.get_async_run_results(1)['OUTPUT0'][0][0] == 1
 """
 
+#: A child that asks for the results of its parent's requests, and then sends one of its own.
+FETCH = """
+import os, signal, sys
+import numpy as np
+from tensorrtserver.api import *
+url, protocol, streaming = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'stream'
+RAW = {'OUTPUT0': InferContext.ResultFormat.RAW}
+def send(context):
+    return context.async_run({'INPUT0': [np.array([1], np.float32)]}, RAW, 1)
+context = InferContext(url, protocol, 'slow', streaming=streaming)
+first = send(context)
+called = []
+context.async_run(lambda _, number: called.append(number),
+                  {'INPUT0': [np.array([2], np.float32)]}, RAW)
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    assert context.get_ready_async_request(True) == first
+    for number in (first, 2):
+        try:
+            context.get_async_run_results(number, True)
+        except InferenceServerException as error:
+            assert f"request {number} was sent before this process was forked" in str(error), error
+            assert (error.server_id(), error.request_id()) == ('', 0)
+        else:
+            os._exit(2)
+    assert context.get_async_run_results(send(context), True)['OUTPUT0'][0][0] == 1
+    context.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert context.get_async_run_results(first, True)['OUTPUT0'][0][0] == 1
+assert context.get_async_run_results(2, True)['OUTPUT0'][0][0] == 2
+"""
+
 #: Children that are not forked from the process that calls, while three threads call.
 CHILDREN = """
 import multiprocessing, os, sys, threading
@@ -123,6 +157,15 @@ def test_stream_in_a_forked_child(triton: Any, tmp_path: Path, end: str) -> None
 def test_child_closes_its_parents_stream(triton: Any, tmp_path: Path) -> None:
     """A child's close() waits for nothing, and the parent's request is answered."""
     status, told = run(CLOSE, tmp_path, triton.grpc, GRPC_ENABLE_FORK_SUPPORT="1")
+    assert status == 0, told
+
+
+@pytest.mark.parametrize("way", ["0 unary", "1 unary", "1 stream"])
+def test_requests_of_the_parent(triton: Any, tmp_path: Path, way: str) -> None:
+    """A child that asks for a result of its parent's is told so at once; its own requests work."""
+    protocol, kind = way.split()
+    arguments = (triton.url(int(protocol)), protocol, kind)
+    status, told = run(FETCH, tmp_path, *arguments, GRPC_ENABLE_FORK_SUPPORT="1")
     assert status == 0, told
 
 
