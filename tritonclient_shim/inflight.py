@@ -245,7 +245,7 @@ class InFlight(Generic[_T]):
         return any(one.callback and not one.called for one in list(self._table.values()))
 
     def after_fork(self) -> None:
-        """In a forked child: what has no outcome yet gets one, as its answer comes to the parent."""
+        """In a forked child: what has no outcome gets one, as its answer comes to the parent."""
         self._changed = threading.Condition()  # a thread of the parent may have held the lock
         self._waiters = 0
         for request_id, request in self._table.items():
