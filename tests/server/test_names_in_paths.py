@@ -87,7 +87,7 @@ def wait_until_live(url: str) -> None:
 def test_a_region_behind_a_proxy(nginx: str, triton: TritonServer, name: str) -> None:
     """Unregistering one region leaves the others alone, whatever a proxy makes of its name."""
     wait_until_live(nginx)
-    regions = Regions(triton.http, 0)
+    regions = Regions(triton.grpc, 1)
     try:
         regions.empty(64, "kept")
         odd = regions.create(64, name)
@@ -97,17 +97,20 @@ def test_a_region_behind_a_proxy(nginx: str, triton: TritonServer, name: str) ->
                     act(odd)
         assert "kept" in regions.listed()
     finally:
-        regions.control.unregister_all()
+        regions.remove()
 
 
 @pytest.mark.parametrize("name", STEPS)
 def test_the_same_region_over_grpc(triton: TritonServer, name: str) -> None:
     """Over gRPC such a name is one like any other."""
     regions = Regions(triton.grpc, 1)
-    odd = regions.empty(64, name)
-    assert name in regions.listed()
-    regions.control.unregister(odd)
-    assert name not in regions.listed()
+    try:
+        odd = regions.empty(64, name)
+        assert name in regions.listed()
+        regions.control.unregister(odd)
+        assert name not in regions.listed()
+    finally:
+        regions.remove()
 
 
 @pytest.mark.parametrize("name", STEPS)
