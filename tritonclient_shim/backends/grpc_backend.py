@@ -28,7 +28,7 @@ from tritonclient_shim.backends.grpc_errors import (
 from tritonclient_shim.backends.grpc_framing import ShmUse, decode_reply, encode_request, shm_use
 from tritonclient_shim.backends.grpc_stream import GrpcStream
 from tritonclient_shim.backends.wire_names import wire_region_name
-from tritonclient_shim.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.errors import Fault, ServerFault, TransportFault, UnreadableFault
 from tritonclient_shim.forms import CallForm
 from tritonclient_shim.model import (
     IndexRow,
@@ -39,7 +39,7 @@ from tritonclient_shim.model import (
     RegisteredRegion,
     ServerMetadata,
 )
-from tritonclient_shim.reading import outcome_of
+from tritonclient_shim.reading import outcome_of, read
 
 T = TypeVar("T")
 #: Configurations asked for at the same time.
@@ -63,21 +63,23 @@ class GrpcBackend:
 
     def live(self) -> bool:
         """ServerLive."""
-        return self._control(lambda client: bool(client.is_server_live()))
+        live: bool = read(self._control, lambda client: bool(client.is_server_live()))
+        return live
 
     def ready(self) -> bool:
         """ServerReady."""
-        return self._control(lambda client: bool(client.is_server_ready()))
+        ready: bool = read(self._control, lambda client: bool(client.is_server_ready()))
+        return ready
 
     def server_metadata(self) -> ServerMetadata:
         """ServerMetadata: name (``--id``) and version."""
-        found = self._control(lambda client: client.get_server_metadata())
-        return ServerMetadata(found.name, found.version)
+        return self._told(messages.server_metadata, lambda client: client.get_server_metadata())
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """ModelConfig; ServerFault NOT_FOUND for an unknown or unloaded model."""
-        found = self._control(lambda client: client.get_model_config(name, version))
-        return messages.config_document(found)
+        return self._told(
+            messages.config_document, lambda client: client.get_model_config(name, version)
+        )
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
         """ModelConfig of several models, up to :data:`WINDOW` at once, refused ones left out."""
@@ -96,19 +98,20 @@ class GrpcBackend:
         connection, futures = self._call(ask_all)
         for name, future in zip(names, futures):
             try:
-                yield name, messages.config_document(self._attempt(connection, _result(future)))
+                answer = self._attempt(connection, _result(future))
+                yield name, _understood(messages.config_document, answer)
             except ServerFault:
                 continue
 
     def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """ModelStatistics of one model, or of all."""
-        found = self._control(lambda client: client.get_inference_statistics(name, version))
-        return messages.model_statistics(found)
+        return self._told(
+            messages.model_statistics, lambda client: client.get_inference_statistics(name, version)
+        )
 
     def repository_index(self) -> tuple[IndexRow, ...]:
         """RepositoryIndex."""
-        found = self._control(lambda client: client.get_model_repository_index())
-        return messages.index_rows(found)
+        return self._told(messages.index_rows, lambda client: client.get_model_repository_index())
 
     def load(self, name: str) -> None:
         """RepositoryModelLoad; returns when the model is ready or has failed."""
@@ -192,9 +195,9 @@ class GrpcBackend:
 
     def shm_status(self) -> tuple[RegisteredRegion, ...]:
         """SystemSharedMemoryStatus and CudaSharedMemoryStatus."""
-        system = self._control(lambda client: client.get_system_shared_memory_status())
-        cuda = self._control(lambda client: client.get_cuda_shared_memory_status())
-        return messages.system_regions(system) + messages.cuda_regions(cuda)
+        return self._told(
+            messages.system_regions, lambda client: client.get_system_shared_memory_status()
+        ) + self._told(messages.cuda_regions, lambda client: client.get_cuda_shared_memory_status())
 
     # ------------------------------------------------------------------------ connection
 
@@ -218,6 +221,10 @@ class GrpcBackend:
         if self._closed:
             raise TransportFault("The gRPC backend is closed; open another one.")
         return connect(self._route)
+
+    def _told(self, convert: Callable[[Any], T], ask: Callable[[Any], Any]) -> T:
+        """What the server answers, converted; UnreadableFault when it makes no sense."""
+        return _understood(convert, self._control(ask))
 
     def _control(self, ask: Callable[[Any], T], regions: Collection[str] = ()) -> T:
         return self._call(lambda connection: ask(connection.client), regions)
@@ -252,6 +259,12 @@ class GrpcBackend:
     def _note(self, connection: Connection, fault: Fault) -> None:
         if spends_channel(fault):
             discard(self._route, connection)
+
+
+def _understood(convert: Callable[[Any], T], answer: Any) -> T:
+    if answer is None:  # of a call that ended with status OK, and without a message
+        raise UnreadableFault("it has no message", "one, as every answer has")
+    return read(convert, answer)
 
 
 def _result(future: Any) -> Callable[[Connection], Any]:

@@ -12,7 +12,13 @@ from tritonclient_shim.model import (
     ModelConfigDocument,
     ModelStatistics,
     RegisteredRegion,
+    ServerMetadata,
 )
+
+
+def server_metadata(response: Any) -> ServerMetadata:
+    """``ServerMetadataResponse`` → name and version."""
+    return ServerMetadata(response.name, response.version)
 
 
 def config_document(response: Any) -> ModelConfigDocument:

@@ -1,0 +1,71 @@
+"""gRPC calls that a server ends with status OK and without a message."""
+
+from __future__ import annotations
+
+import queue
+from typing import Any, Callable, Iterator
+
+import pytest
+from http2_server import GRPC_HEADERS, Http2Server, headers
+
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    ModelRepositoryContext,
+    ServerHealthContext,
+    ServerStatusContext,
+    SharedMemoryControlContext,
+)
+from tritonclient_shim.backends import open_backend
+from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.errors import UnreadableFault
+from tritonclient_shim.model import Endpoint, InferCall
+
+UNREADABLE = r"\[ 0\] the server's answer could not be read: .*; expected .*; check the server at"
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of a server that answers every call so."""
+
+    def answer(stream: int) -> bytes:
+        return headers(stream, [*GRPC_HEADERS, ("grpc-status", "0")], end=True)
+
+    with Http2Server(answer) as server:
+        yield server.address
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda url: InferContext(url, 1, "m"),
+        lambda url: InferContext(url, 1, "m", streaming=True),
+        lambda url: ServerStatusContext(url, 1).get_server_status(),
+        lambda url: ServerStatusContext(url, 1, "m").get_server_status(),
+        lambda url: ModelRepositoryContext(url, 1).get_model_repository_index(),
+        lambda url: SharedMemoryControlContext(url, 1).get_shared_memory_status(),
+        lambda url: ServerHealthContext(url, 1).is_live(),
+        lambda url: ServerHealthContext(url, 1).is_ready(),
+    ],
+    ids=["unary", "stream", "status", "model", "index", "regions", "live", "ready"],
+)
+def test_contexts(ask: Callable[[str], Any], url: str) -> None:
+    """The call is refused with a sentence, not with an exception of Python's."""
+    with pytest.raises(InferenceServerException, match=UNREADABLE):
+        ask(url)
+
+
+def test_inference(url: str) -> None:
+    """So are requests, those that are waited for and the others."""
+    backend, call = open_backend(Endpoint("grpc", url)), InferCall("m", "", (), ())
+    with pytest.raises(UnreadableFault):
+        backend.infer(call)
+    outcomes: queue.Queue[Outcome] = queue.Queue()
+    backend.infer_async(call, outcomes.put)
+    assert type(outcomes.get(timeout=20)) is UnreadableFault
+
+
+def test_configurations(url: str) -> None:
+    """Several configurations asked for at once are no exception."""
+    with pytest.raises(UnreadableFault):
+        open_backend(Endpoint("grpc", url)).model_configs(["m", "n"])
