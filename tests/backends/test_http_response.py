@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from typing import Any
 
 import pytest
 from scripted_server import ScriptedServer, http
@@ -16,6 +17,11 @@ from tritonclient_shim.model import Endpoint
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 BODY = b'{"name": "triton", "version": "2.51.0"}'
+
+
+def stream_of(answer: bytes) -> Any:
+    """What a socket that brings the answer is read through."""
+    return io.BufferedReader(io.BytesIO(answer))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -40,21 +46,21 @@ BODY = b'{"name": "triton", "version": "2.51.0"}'
 )
 def test_body_and_persistence(answer: bytes, body: bytes, kept: bool) -> None:
     """The body in each of its forms, and whether another request may follow (RFC 9112)."""
-    reply, keep = read_reply(io.BytesIO(answer))
+    reply, keep = read_reply(stream_of(answer))
     assert bytes(reply.body) == body
     assert keep is kept
 
 
 def test_nothing_beyond_the_answer_is_read() -> None:
     """The next answer on the connection stays there."""
-    stream = io.BytesIO((HEAD + b"Content-Length: 1\r\n\r\na") * 2)
+    stream = stream_of((HEAD + b"Content-Length: 1\r\n\r\na") * 2)
     read_reply(stream)
     assert bytes(read_reply(stream)[0].body) == b"a"
 
 
 def test_header_names_have_no_case() -> None:
     """Headers are found by lower-case names."""
-    reply, _ = read_reply(io.BytesIO(HEAD + b"X-ABC:  d:e \r\nContent-Length: 0\r\n\r\n"))
+    reply, _ = read_reply(stream_of(HEAD + b"X-ABC:  d:e \r\nContent-Length: 0\r\n\r\n"))
     assert reply.headers["x-abc"] == "d:e"
 
 
@@ -85,8 +91,15 @@ def test_compressed_answer() -> None:
     ids=lambda answer: repr(answer[:60]),
 )
 def test_sizes_that_cannot_be(answer: bytes) -> None:
-    """RFC 9112 docs/v1-behaviour.md §6.3, §7.1: a size that is no number, or none of this world,
-    ends the exchange.
-    """
+    """A size that is no number, or none of this world, ends the exchange (RFC 9112)."""
     with pytest.raises(TransportFault, match="Failure when receiving data from the peer"):
-        read_reply(io.BytesIO(answer))
+        read_reply(stream_of(answer))
+
+
+def test_an_answer_that_is_no_http_is_not_waited_for() -> None:
+    """Bytes of another protocol end the exchange, also where no line of theirs ever ends."""
+    with ScriptedServer(lambda request: b"\x00\x00\x12\x04 binary") as server:
+        backend = open_backend(Endpoint("http", server.address))
+        with pytest.raises(TransportFault, match="Unsupported protocol|HTTP client failed"):
+            backend.server_metadata()
+        backend.close()

@@ -28,6 +28,7 @@ _MAX_HEADERS = 256
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) +([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_PROTOCOL = b"HTTP/"
 _NO_BODY = frozenset((204, 304))
 
 
@@ -51,6 +52,8 @@ def read_reply(stream: Any, head_only: bool = False) -> tuple[Reply, bool]:
     ``head_only``: nothing after the head is read, as after CONNECT.
     """
     with ANSWER:
+        if not head_only:  # a tunnel's stream is not buffered
+            _refuse_other_protocols(stream)
         head = _head(stream)
         while head.status < 200:  # 100 Continue and the like announce the real one
             head = _head(stream)
@@ -59,6 +62,13 @@ def read_reply(stream: Any, head_only: bool = False) -> tuple[Reply, bool]:
     with BODY:
         body, delimited = _body(stream, head)
     return Reply(head.status, head.headers, body), delimited and _kept_open(head)
+
+
+def _refuse_other_protocols(stream: Any) -> None:
+    """BadStatusLine for an answer of which the first line may never end."""
+    start = stream.peek(1)[: len(_PROTOCOL)]
+    if not _PROTOCOL.startswith(start):
+        raise BadStatusLine(repr(start))
 
 
 def _head(stream: BinaryIO) -> _Head:
