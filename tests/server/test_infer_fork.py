@@ -54,7 +54,7 @@ assert done.wait(20)
 assert context.get_async_run_results(1)['OUTPUT0'][0][0] == 1
 """
 
-#: A child that asks for the results of its parent's requests, and then sends one of its own.
+#: A child that asks for the results of its parent's requests, and over HTTP sends one of its own.
 FETCH = """
 import os, signal, sys
 import numpy as np
@@ -80,8 +80,9 @@ if child == 0:
             assert (error.server_id(), error.request_id()) == ('', 0)
         else:
             os._exit(2)
-    assert context.get_async_run_results(send(context), True)['OUTPUT0'][0][0] == 1
-    context.close()
+    if protocol == 0:  # no child may use gRPC that was forked during a call
+        assert context.get_async_run_results(send(context), True)['OUTPUT0'][0][0] == 1
+        context.close()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 assert context.get_async_run_results(first, True)['OUTPUT0'][0][0] == 1
@@ -165,7 +166,7 @@ def test_requests_of_the_parent(triton: Any, tmp_path: Path, way: str) -> None:
     """A child that asks for a result of its parent's is told so at once; its own requests work."""
     protocol, kind = way.split()
     arguments = (triton.url(int(protocol)), protocol, kind)
-    status, told = run(FETCH, tmp_path, *arguments, GRPC_ENABLE_FORK_SUPPORT="1")
+    status, told = run(FETCH, tmp_path, *arguments, GRPC_ENABLE_FORK_SUPPORT="0")
     assert status == 0, told
 
 
