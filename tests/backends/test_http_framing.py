@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput, InferResult
 
 from tritonclient_shim import dtypes
 from tritonclient_shim.backends import http_framing
 from tritonclient_shim.backends.wire_names import user_region_name, wire_region_name
+from tritonclient_shim.errors import UnsendableName
 from tritonclient_shim.model import InferCall, OutputSpec, ShmSlice, TensorIn
 
 NAMES = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
@@ -104,8 +106,14 @@ def test_request_is_tritonclients(call: InferCall) -> None:
 
 
 @given(NAMES, NAMES)
+@example(".", "1")
+@example("m", "a/..")
 def test_path(name: str, version: str) -> None:
-    """Whatever the names, the path has no '/' or blank of theirs."""
+    """Whatever the names, the path has no '/' or blank of theirs, and no step."""
+    if {".", ".."} & set(re.split(r"[/\\]", name) + re.split(r"[/\\]", version)):
+        with pytest.raises(UnsendableName):
+            http_framing.infer_path(InferCall(name, version, (), ()))
+        return
     path = http_framing.infer_path(InferCall(name, version, (), ()))
     assert path.count("/") == 6
     assert " " not in path
