@@ -10,6 +10,6 @@ ImportError
     Always, with the commands that put the package back.
 """
 
-from tritonclient_shim import installation as _installation
+from tritonclient_shim.core import installation as _installation
 
 _installation.refuse_remains(__file__)

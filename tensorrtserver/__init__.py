@@ -12,6 +12,6 @@ ImportError
     When NVIDIA's own ``tensorrtserver`` distribution is installed in the same folder.
 """
 
-from tritonclient_shim import installation as _installation
+from tritonclient_shim.core import installation as _installation
 
 _installation.refuse_mixture(__path__[0])

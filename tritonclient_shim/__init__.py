@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tritonclient_shim.session.unwrap import unwrap as unwrap
     from tritonclient_shim.settings import configure as configure
-    from tritonclient_shim.unwrapping import unwrap as unwrap
 
 __version__ = "0.1.0"
 
-_HOMES = {"configure": "settings", "unwrap": "unwrapping"}
+_HOMES = {"configure": "settings", "unwrap": "session.unwrap"}
 
 __all__ = ["__version__", "configure", "unwrap"]
 

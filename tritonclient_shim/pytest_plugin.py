@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _chosen(text: str) -> frozenset[str]:
-    from tritonclient_shim.notice.registry import ENTRIES
+    from tritonclient_shim.registry import ENTRIES
 
     ids = {part.strip().upper() for part in text.split(",") if part.strip()}
     strange = sorted(ids - {*ENTRIES, "ALL"})
@@ -78,7 +78,7 @@ class _Accounting:
             pytest.fail("\n".join(["uses of the retired API:", *found]), pytrace=False)
 
     def _new(self, before: Mapping[Use, int]) -> list[str]:
-        from tritonclient_shim.notice.registry import ENTRIES
+        from tritonclient_shim.registry import ENTRIES
         from tritonclient_shim.usage.rows import relative
 
         return [

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         ServerStatus,
         SharedMemoryStatus,
     )
-    from tritonclient_shim.errors import InferenceServerException
+    from tritonclient_shim.core.errors import InferenceServerException
 
 globals().update(_NAMES)
 
@@ -73,7 +73,7 @@ _LATER: "dict[str, tuple[str, str | None]]" = {
     "InferRequestHeader": ("tensorrtserver.api.api_pb2", "InferRequestHeader"),
     "InferResponseHeader": ("tensorrtserver.api.api_pb2", "InferResponseHeader"),
     "InferSharedMemory": ("tensorrtserver.api.api_pb2", "InferSharedMemory"),
-    "InferenceServerException": ("tritonclient_shim.errors", "InferenceServerException"),
+    "InferenceServerException": ("tritonclient_shim.core.errors", "InferenceServerException"),
     "ModelRepositoryIndex": ("tensorrtserver.api.server_status_pb2", "ModelRepositoryIndex"),
     "ServerStatus": ("tensorrtserver.api.server_status_pb2", "ServerStatus"),
     "SharedMemoryStatus": ("tensorrtserver.api.server_status_pb2", "SharedMemoryStatus"),

@@ -7,12 +7,12 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Callable
 
-from tensorrtserver.api._below import arguments
+from tensorrtserver.api._lazy_imports import arguments
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
-    from tritonclient_shim.answer import Answer
-    from tritonclient_shim.infer_session import InferSession
+    from tritonclient_shim.session.inference import InferSession
+    from tritonclient_shim.session.requests import Answer
 
 _UNSET: Any = object()
 

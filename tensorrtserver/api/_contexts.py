@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from tensorrtserver.api._below import control
+from tensorrtserver.api._lazy_imports import control
 from tensorrtserver.api._server_context import HttpHeaders, ServerContext, model_name_of
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
     from tritonclient_shim.protos.server_status_pb2 import ModelRepositoryIndex, ServerStatus
-    from tritonclient_shim.session import ServerSession
+    from tritonclient_shim.session.server import ServerSession
 
 
 class ServerHealthContext(ServerContext):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tensorrtserver.api import _lazy_imports as lazy
 from tensorrtserver.api._async import AsyncCalls
-from tensorrtserver.api._below import arguments, control, endpoint, errors, headers, infer_session
 from tensorrtserver.api._protocol import protocol_of
 from tritonclient_shim import notice
-from tritonclient_shim.ids import next_request_id
+from tritonclient_shim.core.ids import next_request_id
 
 if TYPE_CHECKING:
-    from tritonclient_shim.answer import Answer
-    from tritonclient_shim.infer_session import InferSession
+    from tritonclient_shim.session.inference import InferSession
+    from tritonclient_shim.session.requests import Answer
 
 
 class InferContext(AsyncCalls):
@@ -121,7 +121,7 @@ class InferContext(AsyncCalls):
         if self._ctx is None:
             # v1 ended the process here (docs/v1-behaviour.md §6); known difference
             # ``closed-infer-context``.
-            raise errors.InferenceServerException("InferContext is closed")
+            raise lazy.errors.InferenceServerException("InferContext is closed")
         return self._ctx
 
     def _forget_last(self) -> None:
@@ -280,21 +280,21 @@ def _open(
 ) -> InferSession:
     """The constructor's arguments, checked in v1's order (docs/v1-behaviour.md §3.1) → an open
     session."""
-    headers.check_kinds(http_headers)
+    lazy.headers.check_kinds(http_headers)
     number = int(protocol)
-    address = arguments.text(url, "url", 2, "replace")
-    name = arguments.text(model_name, "model_name", 6)
-    version = -1 if model_version is None else arguments.signed64(model_version, 7)
-    sequence = arguments.unsigned(correlation_id, arguments.UINT64, 8)
+    address = lazy.arguments.text(url, "url", 2, "replace")
+    name = lazy.arguments.text(model_name, "model_name", 6)
+    version = -1 if model_version is None else lazy.arguments.signed64(model_version, 7)
+    sequence = lazy.arguments.unsigned(correlation_id, lazy.arguments.UINT64, 8)
     kind = protocol_of(number)
     if streaming and kind == "http":
-        raise errors.InferenceServerException("Streaming is only allowed with gRPC protocol")
-    sent = headers.parse_headers(http_headers, kind)
-    headers.refuse_reserved(sent)
-    server = endpoint.parse_url(address, kind)
-    session = infer_session.InferSession(
+        raise lazy.errors.InferenceServerException("Streaming is only allowed with gRPC protocol")
+    sent = lazy.headers.parse_headers(http_headers, kind)
+    lazy.headers.refuse_reserved(sent)
+    server = lazy.endpoint.parse_url(address, kind)
+    session = lazy.inference.InferSession(
         server, sent, name, version, sequence, bool(streaming), bool(verbose)
     )
     if verbose:
-        control.server_status(session, name, next_request_id())
+        lazy.control.server_status(session, name, next_request_id())
     return session

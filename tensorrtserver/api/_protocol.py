@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from tensorrtserver.api._below import errors
+from tensorrtserver.api._lazy_imports import errors
 from tritonclient_shim import notice
 
 
@@ -65,7 +65,10 @@ def protocol_of(value: Any) -> str:
     (docs/v1-behaviour.md §1.5). Like every number that v1 handed to its C layer, it counts modulo
     2**32.
     """
-    from tritonclient_shim.model import GRPC, HTTP  # here: see tritonclient_shim.lazy
+    from tritonclient_shim.core.model import (  # here: see tritonclient_shim.core.lazy_imports
+        GRPC,
+        HTTP,
+    )
 
     protocol = {0: HTTP, 1: GRPC}.get(int(value) & 0xFFFFFFFF)
     if protocol is None:

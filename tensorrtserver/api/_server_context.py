@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar, Union
 
-from tensorrtserver.api import _below
+from tensorrtserver.api import _lazy_imports
 from tensorrtserver.api._protocol import protocol_of
 from tritonclient_shim import notice
-from tritonclient_shim.ids import next_request_id
+from tritonclient_shim.core.ids import next_request_id
 
 if TYPE_CHECKING:
-    from tritonclient_shim.session import ServerSession
+    from tritonclient_shim.session.server import ServerSession
 
 _T = TypeVar("_T")
 _Self = TypeVar("_Self", bound="ServerContext")
@@ -21,7 +21,7 @@ HttpHeaders = Union[Sequence[Union[str, bytes]], None]
 class ServerContext:
     """What these contexts share: a session, the last request's id, ``close`` and ``with``."""
 
-    _notice_id = ""  # of the class, in tritonclient_shim.notice.registry
+    _notice_id = ""  # of the class, in tritonclient_shim.registry
     _closed_name = ""  # as v1's texts name the class, also for users' subclasses
     _ctx: ServerSession | None = None
     _last_request_id: int | None = 0
@@ -32,13 +32,13 @@ class ServerContext:
         The arguments are checked in v1's order.
         """
         notice.used(self._notice_id)
-        _below.headers.check_kinds(http_headers)
+        _lazy_imports.headers.check_kinds(http_headers)
         number = int(protocol)
-        address = _below.arguments.text(url, "url", 2, "replace")
+        address = _lazy_imports.arguments.text(url, "url", 2, "replace")
         self._check_arguments()
-        server = _below.endpoint.parse_url(address, protocol_of(number))
-        headers = _below.headers.parse_headers(http_headers, server.protocol)
-        self._ctx = _below.session.ServerSession(server, headers, bool(verbose))
+        server = _lazy_imports.endpoint.parse_url(address, protocol_of(number))
+        headers = _lazy_imports.headers.parse_headers(http_headers, server.protocol)
+        self._ctx = _lazy_imports.server.ServerSession(server, headers, bool(verbose))
 
     def _check_arguments(self) -> None:
         """Check what a context has besides; called where v1 looked at it."""
@@ -54,7 +54,7 @@ class ServerContext:
 
     def _session(self) -> ServerSession:
         if self._ctx is None:
-            raise _below.errors.InferenceServerException(f"{self._closed_name} is closed")
+            raise _lazy_imports.errors.InferenceServerException(f"{self._closed_name} is closed")
         return self._ctx
 
     def get_last_request_id(self) -> int | None:
@@ -101,10 +101,10 @@ def model_name_of(value: Any, position: int = 2) -> str:
     ``position`` is the argument's place in v1's C call.
     """
     if value is None:  # v1 ended the process
-        raise _below.errors.InferenceServerException("model_name must be text, got None")
+        raise _lazy_imports.errors.InferenceServerException("model_name must be text, got None")
     if not isinstance(value, (str, bytes)):
         kind = type(value).__name__
-        raise _below.errors.ArgumentError(
+        raise _lazy_imports.errors.ArgumentError(
             f"argument {position}: <class 'AttributeError'>: "
             f"'{kind}' object has no attribute 'encode'"
         )

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable
 
-from tensorrtserver.api._below import shm_control
+from tensorrtserver.api._lazy_imports import shared_memory
 from tensorrtserver.api._server_context import HttpHeaders, ServerContext
 from tritonclient_shim import notice
 from tritonclient_shim.shm.handles import Handle
 
 if TYPE_CHECKING:
     from tritonclient_shim.protos.server_status_pb2 import SharedMemoryStatus
-    from tritonclient_shim.session import ServerSession
+    from tritonclient_shim.session.server import ServerSession
 
 
 class SharedMemoryControlContext(ServerContext):
@@ -69,7 +69,7 @@ class SharedMemoryControlContext(ServerContext):
             ``/name``, or `shm_handle` is no handle of a system region.
         """
         notice.used("TS041")
-        self._control(shm_control.register, shm_handle)
+        self._control(shared_memory.register, shm_handle)
 
     def cuda_register(self, cuda_shm_handle: Handle) -> None:
         """Register a CUDA shared-memory region under its name.
@@ -89,7 +89,7 @@ class SharedMemoryControlContext(ServerContext):
             `cuda_shm_handle` is no handle of a CUDA region.
         """
         notice.used("TS042")
-        self._control(shm_control.cuda_register, cuda_shm_handle)
+        self._control(shared_memory.cuda_register, cuda_shm_handle)
 
     def unregister(self, shm_handle: Handle) -> None:
         """Unregister a region of either kind; the region itself stays (docs/v1-behaviour.md §6.5).
@@ -108,7 +108,7 @@ class SharedMemoryControlContext(ServerContext):
             The region is in use, or `shm_handle` is no handle.
         """
         notice.used("TS043")
-        self._control(shm_control.unregister, shm_handle)
+        self._control(shared_memory.unregister, shm_handle)
 
     def unregister_all(self) -> None:
         """Unregister every region of the server, whoever registered it.
@@ -122,7 +122,7 @@ class SharedMemoryControlContext(ServerContext):
             A region is in use, or no inference server answers.
         """
         notice.used("TS044")
-        self._call(shm_control.unregister_all, keep_id=False)
+        self._call(shared_memory.unregister_all, keep_id=False)
 
     def get_shared_memory_status(self) -> SharedMemoryStatus:
         """The regions that the server knows.
@@ -142,7 +142,7 @@ class SharedMemoryControlContext(ServerContext):
             The server refuses, or no inference server answers.
         """
         notice.used("TS045")
-        return self._call(shm_control.status, keep_id=True)
+        return self._call(shared_memory.status, keep_id=True)
 
     def _control(
         self, operation: Callable[[ServerSession, object, int], None], handle: object

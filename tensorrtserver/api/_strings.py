@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorrtserver.api._below import strings
+from tensorrtserver.api._lazy_imports import strings
 from tritonclient_shim import notice
 
 

@@ -2,7 +2,7 @@
 # ruff: noqa: F401, I001
 """v1's ``api_pb2`` (v1 section 1.4): the generated module's names, old internals too."""
 
-import sys as sys
+import sys
 
 from tensorrtserver.api import model_config_pb2 as model__config__pb2
 from tritonclient_shim.protos import api_pb2 as _messages

@@ -2,7 +2,7 @@
 # ruff: noqa: F401, I001
 """v1's ``grpc_service_pb2`` (v1 section 1.4): the generated module's names, old internals too."""
 
-import sys as sys
+import sys
 
 from tensorrtserver.api import api_pb2 as api__pb2
 from tensorrtserver.api import request_status_pb2 as request__status__pb2

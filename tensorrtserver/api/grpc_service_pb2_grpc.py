@@ -4,7 +4,7 @@ The only module of ``tensorrtserver`` that imports grpc.
 """
 
 # ruff: noqa: F401
-import grpc as grpc
+import grpc
 
 from tensorrtserver.api import grpc_service_pb2 as grpc__service__pb2
 from tritonclient_shim.protos.grpc_service_pb2_grpc import (
@@ -13,4 +13,4 @@ from tritonclient_shim.protos.grpc_service_pb2_grpc import (
 from tritonclient_shim.protos.grpc_service_pb2_grpc import (
     add_GRPCServiceServicer_to_server as add_GRPCServiceServicer_to_server,
 )
-from tritonclient_shim.stub import GRPCServiceStub as GRPCServiceStub
+from tritonclient_shim.stub import GRPCServiceStub

@@ -2,9 +2,9 @@
 # ruff: noqa: F401, I001
 """v1's ``request_status_pb2`` (v1 section 1.4): the generated module's names, old internals too."""
 
-import sys as sys
+import sys
 
-from google.protobuf.internal import enum_type_wrapper as enum_type_wrapper
+from google.protobuf.internal import enum_type_wrapper
 
 
 from tritonclient_shim.protos import request_status_pb2 as _messages

@@ -12,7 +12,7 @@ from ctypes import c_int, c_void_p
 import numpy as np
 
 from tritonclient_shim import notice
-from tritonclient_shim.shm import arguments, cuda, registry
+from tritonclient_shim.shm import arguments, cuda, handle_table
 from tritonclient_shim.shm.arrays import as_buffer
 from tritonclient_shim.shm.region import CUDA, raised_as
 from tritonclient_shim.shm.star_names import STAR_NAMES
@@ -81,7 +81,7 @@ def create_shared_memory_region(
     size = arguments.uint64(2, byte_size)
     device = arguments.int32(3, device_id)
     with raised_as(CudaSharedMemoryException):
-        return registry.add(cuda.create(name, size, device))
+        return handle_table.add(cuda.create(name, size, device))
 
 
 def set_shared_memory_region(
@@ -114,7 +114,7 @@ def set_shared_memory_region(
             "input_values must be specified as a list/tuple of numpy arrays"
         )
     with raised_as(CudaSharedMemoryException):
-        region = registry.lookup(cuda_shm_handle, CUDA)
+        region = handle_table.lookup(cuda_shm_handle, CUDA)
         region.write(0, [as_buffer(value) for value in input_values])
 
 
@@ -137,7 +137,7 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
     """
     notice.used("TS088")
     with raised_as(CudaSharedMemoryException):
-        registry.destroy(cuda_shm_handle, CUDA)
+        handle_table.destroy(cuda_shm_handle, CUDA)
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
@@ -165,7 +165,7 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
         Not an array, an empty array, or another dtype.
     """
     notice.used("TS089")
-    from tritonclient_shim.errors import InferenceServerException
+    from tritonclient_shim.core.errors import InferenceServerException
     from tritonclient_shim.translate import strings
 
     try:

@@ -12,7 +12,7 @@ from ctypes import c_int, c_void_p
 import numpy as np
 
 from tritonclient_shim import notice
-from tritonclient_shim.shm import arguments, registry, system
+from tritonclient_shim.shm import arguments, handle_table, system
 from tritonclient_shim.shm.arrays import as_buffer
 from tritonclient_shim.shm.region import SYSTEM, raised_as
 from tritonclient_shim.shm.star_names import STAR_NAMES
@@ -83,7 +83,7 @@ def create_shared_memory_region(
     key = arguments.text(2, shm_key)
     size = arguments.uint64(3, byte_size)
     with raised_as(SharedMemoryException):
-        return registry.add(system.create(name, key, size))
+        return handle_table.add(system.create(name, key, size))
 
 
 def set_shared_memory_region(
@@ -115,7 +115,7 @@ def set_shared_memory_region(
     if not all(isinstance(value, np.ndarray) for value in input_values):
         raise SharedMemoryException("each element of input_values must be a numpy array")
     with raised_as(SharedMemoryException):
-        region = registry.lookup(shm_handle, SYSTEM)
+        region = handle_table.lookup(shm_handle, SYSTEM)
         region.write(0, [as_buffer(value) for value in input_values])
 
 
@@ -138,7 +138,7 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
     """
     notice.used("TS083")
     with raised_as(SharedMemoryException):
-        registry.destroy(shm_handle, SYSTEM)
+        handle_table.destroy(shm_handle, SYSTEM)
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
@@ -166,7 +166,7 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
         Not an array, an empty array, or another dtype.
     """
     notice.used("TS084")
-    from tritonclient_shim.errors import InferenceServerException
+    from tritonclient_shim.core.errors import InferenceServerException
     from tritonclient_shim.translate import strings
 
     try:

@@ -78,7 +78,7 @@ EFFECTS = (
     Effect(
         "import tritonclient",
         imports("tritonclient"),
-        (SHIM + "backends/", SHIM + "errors.py", SHIM + "shm/cuda.py"),
+        (SHIM + "backends/", SHIM + "core/errors.py", SHIM + "shm/cuda.py"),
         "from tritonclient.utils import InferenceServerException",
     ),
     Effect("warnings", imports("warnings"), (SHIM + "notice/",), "import warnings"),
@@ -91,7 +91,7 @@ EFFECTS = (
     Effect(
         "print, stdout",
         uses("print", "sys.stdout", "sys.__stdout__"),
-        (SHIM + "cli/", SHIM + "usage/report.py", SHIM + "verbose.py"),
+        (SHIM + "cli/", SHIM + "usage/report.py", SHIM + "session/verbose.py"),
         "print('x')",
     ),
     Effect(
@@ -99,7 +99,7 @@ EFFECTS = (
         imports("ctypes", "_ctypes"),
         (
             SHIM + "shm/",
-            SHIM + "errors.py",  # ArgumentError, which v1 raised
+            SHIM + "core/errors.py",  # ArgumentError, which v1 raised
             FACADE + "api/_star_names.py",
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",
@@ -113,8 +113,8 @@ EFFECTS = (
             or imports("_thread", "concurrent", "multiprocessing")(node)
         ),
         (
-            SHIM + "inflight.py",
-            SHIM + "streams.py",
+            SHIM + "session/in_flight.py",
+            SHIM + "session/streams.py",
             SHIM + "service/streams.py",
             SHIM + "stub/futures.py",
             SHIM + "gateway/",
@@ -126,10 +126,10 @@ EFFECTS = (
         "broad except",
         broad_except,
         (
-            SHIM + "reading.py",  # servers' answers: whatever reading them raises is a fault
-            SHIM + "backends/http_deferred.py",  # the outcome of a future, whatever it is
-            SHIM + "inflight.py",
-            SHIM + "backends/grpc_stream.py",  # the end of a stream, whatever it is
+            SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is a fault
+            SHIM + "backends/http/deferred.py",  # the outcome of a future, whatever it is
+            SHIM + "session/in_flight.py",
+            SHIM + "backends/grpc/stream.py",  # the end of a stream, whatever it is
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
             SHIM + "migrate/",
         ),

@@ -5,21 +5,11 @@ from __future__ import annotations
 from queue import SimpleQueue
 
 import numpy as np
-from contract_calls import (
-    PATIENCE,
-    array_of,
-    outcome_of,
-    simple,
-    single,
-    slow,
-    tensor,
-)
+from contract_calls import PATIENCE, array_of, outcome_of, simple, single, slow, tensor
 
 from tritonclient_shim.backends.base import Backend, Outcome
-from tritonclient_shim.errors import ServerFault, TransportFault
-from tritonclient_shim.model import (
-    InferReply,
-)
+from tritonclient_shim.core.errors import ServerFault, TransportFault
+from tritonclient_shim.core.model import InferReply
 
 
 class AsyncContract:

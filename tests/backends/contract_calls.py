@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tritonclient_shim import dtypes
 from tritonclient_shim.backends.base import Backend, Outcome
-from tritonclient_shim.model import (
-    InferCall,
-    OutputSpec,
-    TensorIn,
-    TensorOut,
-)
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn, TensorOut
 
 PATIENCE = 60.0  # seconds; only a failing test waits this long
 AWKWARD_NAME = "a b/c%d:é"

@@ -6,25 +6,12 @@ import threading
 
 import numpy as np
 import pytest
-from contract_calls import (
-    ONE,
-    PATIENCE,
-    SIXTEEN,
-    array_of,
-    simple,
-    single,
-    strings,
-    tensor,
-)
+from contract_calls import ONE, PATIENCE, SIXTEEN, array_of, simple, single, strings, tensor
 
-from tritonclient_shim import dtypes
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.errors import ServerFault
-from tritonclient_shim.model import (
-    InferCall,
-    OutputSpec,
-    TensorIn,
-)
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn
 
 
 class InferenceContract:

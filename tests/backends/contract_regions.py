@@ -8,21 +8,11 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from contract_calls import (
-    AWKWARD_NAME,
-    ONE,
-    SIXTEEN,
-    simple,
-    tensor,
-)
+from contract_calls import AWKWARD_NAME, ONE, SIXTEEN, simple, tensor
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.errors import ServerFault
-from tritonclient_shim.model import (
-    OutputSpec,
-    ShmSlice,
-    TensorIn,
-)
+from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.model import OutputSpec, ShmSlice, TensorIn
 
 
 class RegionContract:

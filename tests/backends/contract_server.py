@@ -9,22 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract_calls import (
-    PATIENCE,
-    array_of,
-    outcome_of,
-    simple,
-    single,
-    slow,
-    tensor,
-)
+from contract_calls import PATIENCE, array_of, outcome_of, simple, single, slow, tensor
 
 from tritonclient_shim.backends.base import Backend, Outcome
-from tritonclient_shim.errors import Fault, ServerFault, TransportFault
-from tritonclient_shim.model import (
-    InferReply,
-    ModelConfigDocument,
-)
+from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.model import InferReply, ModelConfigDocument
 
 
 class ServerContract:

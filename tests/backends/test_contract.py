@@ -11,7 +11,7 @@ from contract import Contract
 
 from testbed import TritonServer
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.model import Endpoint
+from tritonclient_shim.core.model import Endpoint
 
 OpenBackend = Callable[[Endpoint], Backend]
 

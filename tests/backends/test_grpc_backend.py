@@ -16,8 +16,8 @@ from tritonclient.grpc import model_config_pb2
 from testbed import TritonServer
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.errors import ServerFault, TransportFault
-from tritonclient_shim.model import GRPC, Endpoint, InferCall, InferReply, OutputSpec, TensorIn
+from tritonclient_shim.core.errors import ServerFault, TransportFault
+from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply, OutputSpec, TensorIn
 
 ROW = np.arange(16, dtype=np.int32)
 

@@ -14,12 +14,11 @@ from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException
 
 from testbed import TritonServer
-from tritonclient_shim.backends import grpc_connection
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.clients import for_users
-from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.errors import TransportFault
-from tritonclient_shim.model import GRPC, Endpoint, InferReply
+from tritonclient_shim.backends.grpc import connection, open_backend
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
 
 
 @pytest.fixture
@@ -93,11 +92,11 @@ def test_without_the_channel_of_tritonclient(
     class Tritonclient:
         grpc = Grpc
 
-    monkeypatch.setattr(grpc_connection, "tritonclient", Tritonclient)
-    route = grpc_connection.route_to(Endpoint(GRPC, triton.grpc))
-    connection = grpc_connection.Connection(route)
+    monkeypatch.setattr(connection, "tritonclient", Tritonclient)
+    route = connection.route_to(Endpoint(GRPC, triton.grpc))
+    made = connection.Connection(route)
     request = service_pb2.ServerLiveRequest
-    ask = connection.method("ServerLive", request, service_pb2.ServerLiveResponse)
+    ask = made.method("ServerLive", request, service_pb2.ServerLiveResponse)
     assert ask(request()).live
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from tritonclient_shim.backends.grpc_connection import target_of
-from tritonclient_shim.backends.grpc_errors import fault_of, spends_channel
-from tritonclient_shim.errors import ServerFault, TransportFault
+from tritonclient_shim.backends.grpc.connection import target_of
+from tritonclient_shim.backends.grpc.errors import fault_of, spends_channel
+from tritonclient_shim.core.errors import ServerFault, TransportFault
 
 CODE = grpc.StatusCode
 RESET = "Received RST_STREAM with error code 2"

@@ -11,16 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends import grpc_framing as framing
-from tritonclient_shim.errors import ForeignFault, ServerFault, TransportFault
-from tritonclient_shim.forms import CallForm
-from tritonclient_shim.model import (
-    InferCall,
-    InferReply,
-    OutputSpec,
-    ShmSlice,
-    TensorIn,
-)
+from tritonclient_shim.backends.grpc import framing
+from tritonclient_shim.core.errors import ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.core.forms import CallForm
+from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, ShmSlice, TensorIn
 
 UINT64 = st.integers(0, 2**64 - 1)
 INT63 = st.integers(0, 2**63 - 1)

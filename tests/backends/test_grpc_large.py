@@ -9,10 +9,10 @@ import pytest
 
 from testbed import TritonServer
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.backends.grpc_connection import LARGE, connect, route_to
-from tritonclient_shim.backends.grpc_framing import decode_reply, encode_request
-from tritonclient_shim.errors import ServerFault, TransportFault
-from tritonclient_shim.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
+from tritonclient_shim.backends.grpc.connection import LARGE, connect, route_to
+from tritonclient_shim.backends.grpc.framing import decode_reply, encode_request
+from tritonclient_shim.core.errors import ServerFault, TransportFault
+from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
 from tritonclient_shim.settings import Settings
 
 VALUES = np.arange(LARGE // 4 + 1, dtype=np.float32)

@@ -18,8 +18,8 @@ from tensorrtserver.api import (
 )
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.errors import UnreadableFault
-from tritonclient_shim.model import Endpoint, InferCall
+from tritonclient_shim.core.errors import UnreadableFault
+from tritonclient_shim.core.model import Endpoint, InferCall
 
 UNREADABLE = r"\[ 0\] the server's answer could not be read: .*; expected .*; check the server at"
 

@@ -17,15 +17,15 @@ import pytest
 
 from testbed import TritonServer
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.errors import TransportFault
-from tritonclient_shim.model import GRPC, Endpoint, InferCall, InferReply, OutputSpec, TensorIn
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply, OutputSpec, TensorIn
 
 ROOT = Path(__file__).resolve().parents[2]
 
 PRELUDE = """
 import sys, threading
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
+from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
 import numpy as np
 backend = open_backend(Endpoint(GRPC, sys.argv[1]))
 def call(seconds):

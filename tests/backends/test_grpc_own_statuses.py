@@ -16,8 +16,8 @@ from tensorrtserver.api.grpc_service_pb2 import StatusRequest
 from tensorrtserver.api.grpc_service_pb2_grpc import GRPCServiceStub
 from tritonclient_shim import configure
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.errors import Fault, ServerFault, TransportFault
-from tritonclient_shim.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
+from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
 
 pytest_plugins = ["settings_fixtures"]
 

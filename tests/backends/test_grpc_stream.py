@@ -15,9 +15,9 @@ import pytest
 from testbed import TritonServer
 from tritonclient_shim.backends.base import InferStream
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.backends.grpc_stream import Outbox
-from tritonclient_shim.errors import ServerFault, StreamEnded, TransportFault
-from tritonclient_shim.model import (
+from tritonclient_shim.backends.grpc.stream import Outbox
+from tritonclient_shim.core.errors import ServerFault, StreamEnded, TransportFault
+from tritonclient_shim.core.model import (
     GRPC,
     Endpoint,
     InferCall,

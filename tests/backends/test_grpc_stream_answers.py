@@ -117,14 +117,14 @@ def test_without_ids() -> None:
 
 def test_reading_an_answer_raises(monkeypatch: Any) -> None:
     """Whatever reading an answer raises becomes the outcome of the requests that wait."""
-    from tritonclient_shim.backends import grpc_stream
+    from tritonclient_shim.backends.grpc import stream
 
     def fails(*_: Any) -> Any:
         raise OverflowError("an accident")
 
     with context_on(good) as (server, context):
         with monkeypatch.context() as patched:
-            patched.setattr(grpc_stream, "decode_stream_reply", fails)
+            patched.setattr(stream, "decode_stream_reply", fails)
             assert outcome_of(context) == NO_STATUS
         assert outcome_of(context) == "7.0"
 

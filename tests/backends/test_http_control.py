@@ -12,9 +12,9 @@ import tritonclient.http
 from scripted_server import ScriptedServer, http
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.backends.http import HttpBackend, open_backend
-from tritonclient_shim.errors import ForeignFault
-from tritonclient_shim.model import Endpoint, IndexRow, ModelStatistics
+from tritonclient_shim.backends.http.backend import HttpBackend, open_backend
+from tritonclient_shim.core.errors import ForeignFault
+from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 
 NAME = "a b/c%d:é"
 QUOTED = b"a%20b%2Fc%25d%3A%C3%A9"
@@ -171,9 +171,9 @@ def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPa
 
 LAZY = """
 import sys
-import tritonclient_shim.backends.http as http
-from tritonclient_shim.errors import ForeignFault
-from tritonclient_shim.model import Endpoint, IndexRow, ModelStatistics
+import tritonclient_shim.backends.http.backend as http
+from tritonclient_shim.core.errors import ForeignFault
+from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 backend = http.open_backend(Endpoint("http", "127.0.0.1:1"))
 assert not {"tritonclient.http", "gevent", "grpc"} & set(sys.modules), "imported too early"
 backend.client()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tritonclient_shim.backends.http_deferred import Deferred
+from tritonclient_shim.backends.http.deferred import Deferred
 
 
 @pytest.mark.parametrize("kind", [TypeError, KeyError, MemoryError, RecursionError, SystemExit])

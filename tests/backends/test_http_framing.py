@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput, InferResult
 
-from tritonclient_shim import dtypes
-from tritonclient_shim.backends import http_framing
-from tritonclient_shim.backends.wire_names import user_region_name, wire_region_name
-from tritonclient_shim.errors import UnsendableName
-from tritonclient_shim.model import InferCall, OutputSpec, ShmSlice, TensorIn
+from tritonclient_shim.backends.http import framing
+from tritonclient_shim.backends.names import user_region_name, wire_region_name
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.errors import UnsendableName
+from tritonclient_shim.core.model import InferCall, OutputSpec, ShmSlice, TensorIn
 
 NAMES = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
 REGIONS = st.builds(ShmSlice, NAMES, st.integers(1, 2**40), st.integers(0, 2**40))
@@ -100,7 +100,7 @@ def header_and_data(body: bytes, length: int | None) -> tuple[Any, bytes]:
 @given(CALLS)
 def test_request_is_tritonclients(call: InferCall) -> None:
     """The JSON header has the same content, the data are the same bytes."""
-    pieces = http_framing.request_pieces(call)
+    pieces = framing.request_pieces(call)
     ours = header_and_data(b"".join(pieces), len(pieces[0]))
     assert ours == header_and_data(*tritonclient_body(call))
 
@@ -112,9 +112,9 @@ def test_path(name: str, version: str) -> None:
     """Whatever the names, the path has no '/' or blank of theirs, and no step."""
     if {".", ".."} & set(re.split(r"[/\\]", name) + re.split(r"[/\\]", version)):
         with pytest.raises(UnsendableName):
-            http_framing.infer_path(InferCall(name, version, (), ()))
+            framing.infer_path(InferCall(name, version, (), ()))
         return
-    path = http_framing.infer_path(InferCall(name, version, (), ()))
+    path = framing.infer_path(InferCall(name, version, (), ()))
     assert path.count("/") == 6
     assert " " not in path
     assert path.isascii()
@@ -145,7 +145,7 @@ def responses(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[str, np.ndarray]]
 def test_response_is_tritonclients(response: tuple[bytes, int, list[tuple[str, Any]]]) -> None:
     """Every output has the bytes, datatype and shape that tritonclient sees."""
     body, length, tensors = response
-    reply = http_framing.parse_response(memoryview(body), str(length))
+    reply = framing.parse_response(memoryview(body), str(length))
     theirs = InferResult.from_response_body(body, header_length=length)
     assert (reply.model_name, reply.model_version, reply.request_id) == ("m", "1", "5")
     assert [one.name for one in reply.outputs] == [name for name, _ in tensors]
@@ -161,7 +161,7 @@ def test_outputs_are_views() -> None:
     output = {"name": "o", "datatype": "INT8", "shape": [2], "parameters": {"binary_data_size": 2}}
     header = json.dumps({"model_name": "m", "outputs": [output]}).encode()
     body = bytearray(header + b"ab")
-    (tensor,) = http_framing.parse_response(body, str(len(header))).outputs
+    (tensor,) = framing.parse_response(body, str(len(header))).outputs
     body[-1:] = b"z"
     assert bytes(tensor.data) == b"az"
 
@@ -183,7 +183,7 @@ def test_json_data(datatype: str, values: list[Any], content: bytes) -> None:
     """A server that answers with JSON arrays is understood as well (KServe v2)."""
     output = {"name": "o", "datatype": datatype, "shape": [len(values)], "data": values}
     body = json.dumps({"model_name": "m", "outputs": [output]}).encode()
-    (tensor,) = http_framing.parse_response(body, None).outputs
+    (tensor,) = framing.parse_response(body, None).outputs
     assert bytes(tensor.data) == content
 
 
@@ -192,7 +192,7 @@ def test_output_in_shared_memory_has_no_data() -> None:
     region = {"shared_memory_region": "r", "shared_memory_byte_size": 4}
     output = {"name": "o", "datatype": "INT32", "shape": [1], "parameters": region}
     body = json.dumps({"model_name": "m", "outputs": [output]}).encode()
-    (tensor,) = http_framing.parse_response(body, str(len(body))).outputs
+    (tensor,) = framing.parse_response(body, str(len(body))).outputs
     assert tensor.data is None
 
 
@@ -209,5 +209,5 @@ def test_region_names(name: str) -> None:
 def test_version_in_another_form(told: str, known: str) -> None:
     """KServe v2 servers other than Triton may leave the version out, as null, or name it."""
     text = f'{{"model_name":"m","model_version":{told},"id":null,"outputs":[]}}'.encode()
-    reply = http_framing.parse_response(text, None)
+    reply = framing.parse_response(text, None)
     assert (reply.model_version, reply.request_id) == (known, "")

@@ -13,9 +13,9 @@ import pytest
 from scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.http import HttpBackend, open_backend
-from tritonclient_shim.errors import TransportFault
-from tritonclient_shim.model import Endpoint, InferCall, InferReply, TensorIn
+from tritonclient_shim.backends.http.backend import HttpBackend, open_backend
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
 
 CALL = InferCall("m", "", (), ())
 REPLY = http(200, b'{"model_name": "m", "outputs": []}')
@@ -185,8 +185,8 @@ def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
 
 EXIT = """
 import sys, threading
-from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.model import Endpoint, InferCall
+from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.core.model import Endpoint, InferCall
 backend = open_backend(Endpoint("http", sys.argv[1]))
 for number in range(70):
     backend.infer_async(InferCall("m", "", (), ()), print)

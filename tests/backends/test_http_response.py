@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from scripted_server import ScriptedServer, http
 
-from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.backends.http_response import SMALL, read_reply
-from tritonclient_shim.errors import TransportFault
-from tritonclient_shim.model import Endpoint
+from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.backends.http.response import SMALL, read_reply
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import Endpoint
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -7,7 +7,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from tritonclient_shim.backends.http_senders import Senders
+from tritonclient_shim.backends.http.senders import Senders
 
 PATIENCE = 30.0
 

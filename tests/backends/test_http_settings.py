@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scripted_server import SILENCE, ScriptedServer, http
 
-from tritonclient_shim.backends import http_pool
-from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.errors import TransportFault
-from tritonclient_shim.model import Endpoint, InferCall, TensorIn
+from tritonclient_shim.backends.http import connection_pool
+from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 from tritonclient_shim.settings import Settings, configure
 
 pytest_plugins = ["settings_fixtures"]
@@ -204,7 +204,7 @@ def test_pools_are_of_equal_settings(server: ScriptedServer) -> None:
     pools = [backend._channel._pool for backend in (*same, other)]
     assert pools[0] is pools[1]
     assert pools[2] is not pools[0]
-    before = len(http_pool._pools)
+    before = len(connection_pool._pools)
     for backend in (*same, other):
         backend.close()
-    assert len(http_pool._pools) == before - 2
+    assert len(connection_pool._pools) == before - 2

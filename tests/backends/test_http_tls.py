@@ -11,9 +11,9 @@ import pytest
 from certificates import Authority
 from scripted_server import ScriptedServer, http
 
-from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.errors import TransportFault
-from tritonclient_shim.model import Endpoint, InferCall, TensorIn
+from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 
 REPLY = http(200, b'{"model_name": "m", "outputs": []}')
 

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends import grpc_forms, grpc_framing, http_framing
-from tritonclient_shim.backends.grpc_framing import NO_SHM, ShmUse
-from tritonclient_shim.errors import ForeignFault, UnreadableFault
-from tritonclient_shim.forms import CallForm
-from tritonclient_shim.model import InferReply
+from tritonclient_shim.backends.grpc import forms as grpc_forms
+from tritonclient_shim.backends.grpc import framing as grpc_framing
+from tritonclient_shim.backends.grpc.framing import NO_SHM, ShmUse
+from tritonclient_shim.backends.http import framing as http_framing
+from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
+from tritonclient_shim.core.forms import CallForm
+from tritonclient_shim.core.model import InferReply
 
 # few choices, so that replies often have the same form
 NAMES = st.sampled_from(["a", "b"])

@@ -7,24 +7,10 @@ import re
 from typing import Any
 
 import pytest
-from answering_servers import (
-    SCORES,
-    GrpcAnswers,
-    HttpAnswers,
-    model_config,
-    with_data,
-)
+from answering_servers import SCORES, GrpcAnswers, HttpAnswers, model_config, with_data
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as v2
-from unreadable_cases import (
-    CLASS,
-    RAW,
-    UNREADABLE,
-    output,
-    refused,
-    run,
-    with_id,
-)
+from unreadable_cases import CLASS, RAW, UNREADABLE, output, refused, run, with_id
 
 from tensorrtserver.api import (
     ModelRepositoryContext,

@@ -12,14 +12,7 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
-from answering_servers import (
-    GRPC_ANSWERS,
-    SCORES,
-    GrpcAnswers,
-    HttpAnswers,
-    reply,
-    with_data,
-)
+from answering_servers import GRPC_ANSWERS, SCORES, GrpcAnswers, HttpAnswers, reply, with_data
 from scripted_server import http
 from tritonclient.grpc import service_pb2 as v2
 from unreadable_cases import (
@@ -35,10 +28,7 @@ from unreadable_cases import (
     with_id,
 )
 
-from tensorrtserver.api import (
-    grpc_service_pb2,
-    grpc_service_pb2_grpc,
-)
+from tensorrtserver.api import grpc_service_pb2, grpc_service_pb2_grpc
 from tritonclient_shim.settings import configure
 
 pytest_plugins = ["settings_fixtures", "unreadable_cases"]

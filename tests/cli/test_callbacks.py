@@ -9,7 +9,7 @@ import pytest
 from cli_scripts import python
 
 from testbed import TritonServer
-from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.registry import ENTRIES
 
 SCRIPT = """\
 from tensorrtserver.api import *

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tritonclient_shim.cli import main
-from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.registry import ENTRIES
 
 
 @pytest.mark.parametrize("id", ENTRIES)

@@ -10,7 +10,7 @@ import pytest
 from cli_scripts import ROOT, shim
 
 from tritonclient_shim.cli import main
-from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.registry import ENTRIES
 
 GUIDE = (Path(__file__).resolve().parents[2] / "migration_guide.md").read_text("utf-8")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cli_scripts import python
 
-from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.registry import ENTRIES
 
 SCRIPT = """\
 from tensorrtserver.api import *

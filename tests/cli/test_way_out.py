@@ -21,7 +21,7 @@ from certificates import Authority  # noqa: E402
 from relays import Relay  # noqa: E402
 
 from testbed import TritonServer  # noqa: E402
-from tritonclient_shim.notice.registry import ENTRIES  # noqa: E402
+from tritonclient_shim.registry import ENTRIES  # noqa: E402
 
 OLD = """\
 from tensorrtserver.api import *

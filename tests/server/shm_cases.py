@@ -12,7 +12,7 @@ import pytest
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferenceServerException, SharedMemoryControlContext
-from tritonclient_shim.shm import registry
+from tritonclient_shim.shm import handle_table
 
 _numbers = itertools.count()
 
@@ -69,12 +69,14 @@ class Regions:
 
 def name_of(handle: Any) -> str:
     """The name of a handle's region."""
-    return registry.lookup(handle).name
+    return handle_table.lookup(handle).name
 
 
 def contents(handle: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
     """What lies at the beginning of a region."""
-    return np.frombuffer(registry.lookup(handle).read(0, count * np.dtype(dtype).itemsize), dtype)
+    return np.frombuffer(
+        handle_table.lookup(handle).read(0, count * np.dtype(dtype).itemsize), dtype
+    )
 
 
 @contextmanager

@@ -8,16 +8,7 @@ import time
 from typing import Any, Callable
 
 import pytest
-from infer_cases import (
-    BOTH,
-    ONE,
-    PATIENCE,
-    SUM,
-    Completions,
-    add_sub,
-    client_error,
-    fp32,
-)
+from infer_cases import BOTH, ONE, PATIENCE, SUM, Completions, add_sub, client_error, fp32
 
 from tensorrtserver.api import InferContext, InferenceServerException
 

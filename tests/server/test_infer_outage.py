@@ -8,15 +8,7 @@ import threading
 from typing import Any, Iterator
 
 import pytest
-from infer_cases import (
-    BOTH,
-    ONE,
-    SUM,
-    Completions,
-    add_sub,
-    fp32,
-    number,
-)
+from infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
 from infer_proxy import Door
 
 from tensorrtserver.api import InferContext, InferenceServerException

@@ -9,15 +9,7 @@ from typing import Any, Callable
 
 import own_interpreter
 import pytest
-from infer_cases import (
-    BOTH,
-    ONE,
-    SUM,
-    Completions,
-    add_sub,
-    fp32,
-    number,
-)
+from infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
 
 import tensorrtserver
 from tensorrtserver.api import InferContext

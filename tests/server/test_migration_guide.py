@@ -17,7 +17,7 @@ from guide_blocks import GUIDE, ROOT, Pair, anchors, at, plain, read
 from tensorrtserver.api import InferContext, ServerHealthContext
 from testbed import TritonServer, environment
 from tritonclient_shim import notice
-from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.registry import ENTRIES
 
 PRELUDES, PAIRS, SHOWN = read()
 MODELS = (

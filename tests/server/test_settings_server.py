@@ -19,7 +19,7 @@ from tensorrtserver.api import (
 )
 from tritonclient_shim import configure, unwrap
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.model import GRPC, Endpoint
+from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.settings import current
 
 pytest_plugins = ["settings_fixtures"]

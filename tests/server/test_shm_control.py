@@ -19,8 +19,8 @@ from tensorrtserver.api import (
     SharedMemoryControlContext,
     SharedMemoryStatus,
 )
-from tritonclient_shim.model import RegisteredRegion
-from tritonclient_shim.shm import registry
+from tritonclient_shim.core.model import RegisteredRegion
+from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, Region
 from tritonclient_shim.translate.regions import to_status
 
@@ -209,7 +209,7 @@ class NoMemory:
 def cuda_handle() -> ctypes.c_void_p:
     """The handle of a CUDA region whose IPC handle no driver knows."""
     region = Region(CUDA, "gpu", 64, NoMemory(), device_id=0, raw_handle=bytes(range(64)))
-    return registry.add(region)
+    return handle_table.add(region)
 
 
 def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_handle: Any) -> None:
@@ -263,7 +263,7 @@ def test_empty_name(regions: Regions, protocol: int) -> None:
     """Over HTTP the name was a part of the URL that could not be empty."""
     # docs/v1-behaviour.md §6.5
     handle = regions.create(64)
-    nameless = shm.create_shared_memory_region("", registry.lookup(handle).key, 64)
+    nameless = shm.create_shared_memory_region("", handle_table.lookup(handle).key, 64)
     if protocol == 0:
         with refused(NO_STATUS, server_id=""):
             regions.control.register(nameless)

@@ -12,7 +12,7 @@ from shm_cases import Regions, name_of, refused
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext, InferenceServerException
-from tritonclient_shim.errors import ServerFault
+from tritonclient_shim.core.errors import ServerFault
 
 pytest_plugins = ["shm_fixtures"]
 
@@ -60,7 +60,7 @@ def test_unregister_does_not_wait_for_ever(
     handle = regions.empty(4)
     with InferContext(url, protocol, "slow") as context:
         request_id = keep_in_use(context, regions, handle, 1.5)
-        monkeypatch.setattr("tritonclient_shim.shm_control.PATIENCE", 0.0)
+        monkeypatch.setattr("tritonclient_shim.session.shared_memory.PATIENCE", 0.0)
         name = name_of(handle)
         with refused(f"Cannot unregister shared memory region '{name}', it is currently in use."):
             regions.control.unregister(handle)

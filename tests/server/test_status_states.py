@@ -11,11 +11,7 @@ import pytest
 from odd_servers import start_failed_server
 from status_asked import counted_status, run, status_of, wait_until_unloaded
 
-from tensorrtserver.api import (
-    InferenceServerException,
-    ModelControlContext,
-    server_status_pb2,
-)
+from tensorrtserver.api import InferenceServerException, ModelControlContext, server_status_pb2
 from testbed import PyTritonServer, TritonServer, repository
 
 READY = server_status_pb2.MODEL_READY

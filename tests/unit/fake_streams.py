@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tritonclient_shim.errors import Fault, StreamEnded, TransportFault
-from tritonclient_shim.model import InferCall
+from tritonclient_shim.core.errors import Fault, StreamEnded, TransportFault
+from tritonclient_shim.core.model import InferCall
 
 LOST = TransportFault("GRPC client failed: 14: Socket closed")
 

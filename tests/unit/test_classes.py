@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tritonclient_shim.errors import UnreadableFault
+from tritonclient_shim.core.errors import UnreadableFault
 from tritonclient_shim.translate import classes, introsort
 
 # The tables were computed by a C++ program: std::sort of GNU's library over the indices of the

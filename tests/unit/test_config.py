@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tritonclient_shim.model import ModelConfigDocument
+from tritonclient_shim.core.model import ModelConfigDocument
 from tritonclient_shim.protos import model_config_pb2 as pb
 from tritonclient_shim.translate.config import to_profile, to_v1
 

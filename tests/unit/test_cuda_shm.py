@@ -18,7 +18,7 @@ import pytest
 
 import tensorrtserver.cuda_shared_memory as cudashm
 import tensorrtserver.shared_memory as shm
-from tritonclient_shim.shm import registry
+from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import RegionError
 
 MODULE = "tritonclient.utils.cuda_shared_memory"
@@ -170,7 +170,7 @@ def test_create_gives_a_handle_with_the_ipc_bytes(install: Callable[..., FakeCud
     # docs/v1-behaviour.md §7.2
     fake = install()
     handle = cudashm.create_shared_memory_region("r", 24, 1)
-    region = registry.lookup(handle)
+    region = handle_table.lookup(handle)
     assert type(handle) is ctypes.c_void_p
     assert (region.kind, region.name, region.size, region.device_id) == ("cuda", "r", 24, 1)
     assert region.raw_handle == bytes(range(64))
@@ -181,7 +181,7 @@ def test_ipc_handle_without_reserved(install: Callable[..., FakeCuda]) -> None:
     """cuda-bindings 13 has no `.reserved`: older tritonclients fail, we read the pointer."""
     install(with_reserved=False)
     handle = cudashm.create_shared_memory_region("r", 24, 0)
-    assert registry.lookup(handle).raw_handle == bytes(range(64))
+    assert handle_table.lookup(handle).raw_handle == bytes(range(64))
 
 
 def test_the_current_device_is_restored(install: Callable[..., FakeCuda]) -> None:
@@ -202,8 +202,8 @@ def test_set_and_read_back(install: Callable[..., FakeCuda]) -> None:
     transposed = np.arange(4, dtype=np.int16).reshape(2, 2).T
     assert cudashm.set_shared_memory_region(handle, [transposed, strings, np.zeros(0)]) is None
     expected = np.array([0, 2, 1, 3], np.int16).tobytes() + b"\1\0\0\0a"
-    assert registry.lookup(handle).read(0, 13) == expected
-    assert registry.lookup(handle).read(8, 5) == b"\1\0\0\0a"
+    assert handle_table.lookup(handle).read(0, 13) == expected
+    assert handle_table.lookup(handle).read(8, 5) == b"\1\0\0\0a"
 
 
 def test_destroy_frees_once(install: Callable[..., FakeCuda]) -> None:
@@ -220,7 +220,7 @@ def test_destroy_frees_once(install: Callable[..., FakeCuda]) -> None:
         cudashm.set_shared_memory_region(handle, [np.ones(1)])
     assert code_of(caught.value) == -3
     with pytest.raises(RegionError, match="failed to read GPU shared memory results: .*destroyed"):
-        registry.lookup(handle).read(0, 8)
+        handle_table.lookup(handle).read(0, 8)
 
 
 @pytest.mark.parametrize("devices, device", [(0, 0), (2, 2), (2, -1)])
@@ -256,7 +256,7 @@ def test_refused_copies(install: Callable[..., FakeCuda]) -> None:
     assert code_of(caught.value) == -3
     assert str(caught.value) == "unable to set values in cuda shared memory"
     with pytest.raises(RegionError, match="^failed to read GPU shared memory results: "):
-        registry.lookup(handle).read(0, 8)
+        handle_table.lookup(handle).read(0, 8)
 
 
 def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) -> None:
@@ -265,7 +265,7 @@ def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) ->
     handle = cudashm.create_shared_memory_region("region", 7, 0)
     with pytest.raises(cudashm.CudaSharedMemoryException, match="'region'.*7 bytes"):
         cudashm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
-    assert registry.lookup(handle).read(0, 7) == bytes(7)
+    assert handle_table.lookup(handle).read(0, 7) == bytes(7)
 
 
 @pytest.mark.parametrize("values", [None, 5, np.zeros(2), "abc"])

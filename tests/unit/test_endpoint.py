@@ -7,8 +7,8 @@ from ctypes import ArgumentError
 import pytest
 
 from tensorrtserver.api._protocol import ProtocolType, protocol_of
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.translate.endpoint import parse_url
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.model import GRPC
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.model import GRPC
 from tritonclient_shim.translate.headers import parse_headers, refuse_reserved
 
 

@@ -94,7 +94,7 @@ def test_import(statement: str) -> None:
 
 @pytest.mark.parametrize(
     ("protocol", "loads", "spares"),
-    [(0, "tritonclient_shim.backends.http", "grpc"), (1, "grpc", "gevent")],
+    [(0, "tritonclient_shim.backends.http.backend", "grpc"), (1, "grpc", "gevent")],
 )
 def test_first_context(protocol: int, loads: str, spares: str) -> None:
     """architecture, house rules: a context loads what its own protocol needs, when it is made."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tritonclient_shim.errors import InferenceServerException, ServerFault
-from tritonclient_shim.model import HTTP, InferReply, ModelProfile, TensorOut, TensorSpec
-from tritonclient_shim.translate import lower, reply, request, result
+from tritonclient_shim.core.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.model import HTTP, InferReply, ModelProfile, TensorOut, TensorSpec
+from tritonclient_shim.translate import request, result, to_v1, to_v2
 
 SHAPE = TensorSpec("SHAPE", "INT32", (2,), is_shape_tensor=True)
 DATA = TensorSpec("DATA", "FP32", (-1,))
@@ -40,7 +40,7 @@ def test_shape_tensor() -> None:
     """Shape tensors: one array for the whole batch, sent without batch dimension."""
     # docs/v1-behaviour.md §3.3
     options, bound = bind(2, DATA=[ROW, ROW], SHAPE=[TWO])
-    call = lower.lower(PROFILE, request.build(options, bound, -1, 0, 0), HTTP)
+    call = to_v2.infer_call(PROFILE, request.build(options, bound, -1, 0, 0), HTTP)
     assert [(one.name, one.shape) for one in call.inputs] == [("DATA", (2, 3)), ("SHAPE", (2,))]
     assert [one.byte_size for one in call.inputs] == [24, 8]
 
@@ -63,7 +63,7 @@ def raised(name: str, shape: tuple[int, ...]) -> Any:
     answer = InferReply("m", "1", (TensorOut(name, "FP32", shape, bytes(size)),))
     results: dict[Any, list[Any]] = {}
     labels: Any = None
-    result.read_into(results, options, reply.raise_reply(PROFILE, made, answer, labels))
+    result.read_into(results, options, to_v1.v1_reply(PROFILE, made, answer, labels))
     return results
 
 

@@ -9,8 +9,8 @@ from typing import Any, Iterator
 
 import pytest
 
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.inflight import InFlight
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.session.in_flight import InFlight
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 PATIENCE = 30.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonclient_shim.translate.messages import Asked, class_not_available, v1_text
+from tritonclient_shim.translate.wording import Asked, class_not_available, v1_text
 
 SHAPE = "unexpected shape for input 'INPUT0' for model 'm'. "
 NOTE = " NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension"

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonclient_shim import __version__, installation
+from tritonclient_shim import __version__
+from tritonclient_shim.core import installation
 
 ROOT = Path(__file__).resolve().parents[2]
 # The files by which NVIDIA's wheel is known, besides its modules (docs/v1-behaviour.md §1.1).
@@ -154,7 +155,7 @@ def test_nvidias_over_ours_is_found(site: Site, wheel: Path, nvidia_wheel: Path)
     site.install(nvidia_wheel)
     done = site.python(
         "import tensorrtserver.api; assert tensorrtserver.api.NVIDIA\n"
-        "from tritonclient_shim.installation.examine import faults; print(*faults())"
+        "from tritonclient_shim.core.installation.examine import faults; print(*faults())"
     )
     assert done.returncode == 0, done.stderr
     assert "its code runs instead of ours" in done.stdout
@@ -165,7 +166,7 @@ def test_ours_alone_imports_and_has_no_fault(site: Site, wheel: Path) -> None:
     site.install(wheel)
     done = site.python(
         "import tensorrtserver\n"
-        "from tritonclient_shim.installation.examine import faults; print(list(faults()))"
+        "from tritonclient_shim.core.installation.examine import faults; print(list(faults()))"
     )
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tritonclient_shim.errors import ArgumentError, InferenceServerException
-from tritonclient_shim.model import GRPC, ModelProfile, TensorSpec
-from tritonclient_shim.translate import arguments, lower, plans, request
+from tritonclient_shim.core.errors import ArgumentError, InferenceServerException
+from tritonclient_shim.core.model import GRPC, ModelProfile, TensorSpec
+from tritonclient_shim.translate import arguments, plans, request, to_v2
 
 ANY = TensorSpec("ANY", "FP32", (-1,))
 FIXED = TensorSpec("FIXED", "INT32", (2, 2))
@@ -84,7 +84,7 @@ def long_way(inputs: Any, outputs: Any, scalars: Any) -> Any:
     except ERRORS as error:
         return error
     made = request.build(options, bound, -1, options.correlation_id, 7)
-    return options, made, lower.lower(PROFILE, made, GRPC), shapes
+    return options, made, to_v2.infer_call(PROFILE, made, GRPC), shapes
 
 
 def told(made: Any) -> Any:
@@ -93,7 +93,7 @@ def told(made: Any) -> Any:
     keys = [(type(plan.key), plan) for plan in options.outputs]
     tensors = [(one[:3], one.byte_size, [bytes(c) for c in one.chunks]) for one in call.inputs]
     classes = any(item.class_count for item in v1.outputs)
-    needed = v1.model_version, v1.batch_size, v1.outputs, classes and lower.stateful(PROFILE, v1)
+    needed = v1.model_version, v1.batch_size, v1.outputs, classes and to_v2.stateful(PROFILE, v1)
     return options.batch_size, keys, needed, call._replace(inputs=(), form=None), tensors, shapes
 
 

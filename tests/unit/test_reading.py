@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from tritonclient_shim.errors import (
+from tritonclient_shim.core.errors import (
     Fault,
     ForeignFault,
     InferenceServerException,
@@ -15,9 +15,9 @@ from tritonclient_shim.errors import (
     TransportFault,
     UnreadableFault,
 )
-from tritonclient_shim.model import Endpoint
-from tritonclient_shim.reading import outcome_of, read, shown
-from tritonclient_shim.session import ServerSession
+from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.core.reading import outcome_of, read, shown
+from tritonclient_shim.session.server import ServerSession
 
 FOREIGN = [
     TypeError("unhashable type: 'list'"),

@@ -16,9 +16,9 @@ import tensorrtserver.api as api
 import tritonclient_shim
 from tensorrtserver import cuda_shared_memory, shared_memory
 from tensorrtserver.api import _star_names
-from tritonclient_shim.notice import entry as entries
-from tritonclient_shim.notice.registry import BY_SYMBOL, ENTRIES, EXEMPT
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
+from tritonclient_shim.registry import BY_SYMBOL, ENTRIES, EXEMPT
+from tritonclient_shim.registry import entry as entries
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
 FOLDERS = [Path(str(one.__file__)).parent for one in (tensorrtserver, tritonclient_shim)]
@@ -83,7 +83,7 @@ def test_ids_and_symbols_are_unique() -> None:
     """An id is TS and three digits; no id and no symbol occurs twice."""
     assert all(re.fullmatch(r"TS\d{3}", id) for id in ENTRIES)
     assert len(BY_SYMBOL) == len(ENTRIES)
-    rows = importlib.import_module("tritonclient_shim.notice.registry")._ROWS
+    rows = importlib.import_module("tritonclient_shim.registry")._ROWS
     assert len(rows) == len(ENTRIES)
 
 

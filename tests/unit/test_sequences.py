@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from fake_streams import FakeBackend, call
 
-from tritonclient_shim import sequences
-from tritonclient_shim.errors import TransportFault
-from tritonclient_shim.model import InferReply
-from tritonclient_shim.sequences import Sequences
-from tritonclient_shim.streams import ContextStream
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import InferReply
+from tritonclient_shim.session import sequences
+from tritonclient_shim.session.sequences import Sequences
+from tritonclient_shim.session.streams import ContextStream
 
 REPLY = InferReply("m", "1", ())
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tritonclient_shim import session as module
-from tritonclient_shim.errors import (
+from tritonclient_shim.core.errors import (
     Fault,
     ForeignFault,
     InferenceServerException,
     ServerFault,
     TransportFault,
 )
-from tritonclient_shim.model import HTTP, Endpoint, ServerMetadata
-from tritonclient_shim.session import ServerSession
+from tritonclient_shim.core.model import HTTP, Endpoint, ServerMetadata
+from tritonclient_shim.session import server as module
+from tritonclient_shim.session.server import ServerSession
 
 ENDPOINT = Endpoint(HTTP, "host:1")
 

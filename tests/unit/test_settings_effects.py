@@ -8,9 +8,9 @@ import pytest
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends import placed
-from tritonclient_shim.backends.grpc_options import options_of
+from tritonclient_shim.backends.grpc.options import options_of
 from tritonclient_shim.backends.plugins import plugin_of
-from tritonclient_shim.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, SettingsError, configure, current
 
 pytest_plugins = ["settings_fixtures"]

@@ -12,7 +12,7 @@ import pytest
 from shm_regions import code_of, contents, fresh_keys, path_of
 
 import tensorrtserver.shared_memory as shm
-from tritonclient_shim.shm import registry
+from tritonclient_shim.shm import handle_table
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ def test_slashes_before_the_key_do_not_matter(key: str, spelling: str) -> None:
 def test_names_and_keys_may_be_bytes(key: str) -> None:
     """create: str or bytes names (docs/v1-behaviour.md §7.1)."""
     handle = shm.create_shared_memory_region(b"r", key.encode(), 8)
-    region = registry.lookup(handle)
+    region = handle_table.lookup(handle)
     assert (region.name, region.key, region.offset, region.size) == ("r", key, 0, 8)
 
 
 def test_a_nul_byte_ends_names_and_keys(key: str) -> None:
     """v1 passed C strings: a NUL byte ends them."""
-    region = registry.lookup(shm.create_shared_memory_region("r\0x", key + "\0x", 8))
+    region = handle_table.lookup(shm.create_shared_memory_region("r\0x", key + "\0x", 8))
     assert (region.name, region.key) == ("r", key)
 
 

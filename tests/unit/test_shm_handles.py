@@ -16,7 +16,7 @@ import pytest
 from shm_regions import run_python
 
 import tensorrtserver.shared_memory as shm
-from tritonclient_shim.shm import registry
+from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -46,44 +46,46 @@ def new_region(kind: str = SYSTEM) -> Region:
 def test_handles_are_plain_void_pointers_with_unique_values() -> None:
     """type(h) == c_void_p is what clients test; no two handles share a value."""
     # docs/v1-behaviour.md §7.4
-    handles = [registry.add(new_region()) for _ in range(100)]
+    handles = [handle_table.add(new_region()) for _ in range(100)]
     assert {type(handle) for handle in handles} == {ctypes.c_void_p}
     assert len({handle.value for handle in handles}) == 100
-    assert all(registry.lookup(handle) is registry.lookup(handle.value) for handle in handles)
+    assert all(
+        handle_table.lookup(handle) is handle_table.lookup(handle.value) for handle in handles
+    )
 
 
 def test_a_value_is_not_used_again() -> None:
     """A handle that was destroyed and lost never stands for another region."""
-    old = registry.add(new_region())
+    old = handle_table.add(new_region())
     value = old.value
-    registry.destroy(old, SYSTEM)
+    handle_table.destroy(old, SYSTEM)
     del old
     gc.collect()
-    assert value not in {registry.add(new_region()).value for _ in range(10)}
+    assert value not in {handle_table.add(new_region()).value for _ in range(10)}
     with pytest.raises(RegionError, match="is unknown"):
-        registry.lookup(ctypes.c_void_p(value))
+        handle_table.lookup(ctypes.c_void_p(value))
 
 
 def test_copies_of_a_handle_work() -> None:
     """c_void_p(h.value) is the same handle, also after the first object has gone."""
-    first = registry.add(new_region())
+    first = handle_table.add(new_region())
     copy = ctypes.c_void_p(first.value)
-    region = registry.lookup(first)
+    region = handle_table.lookup(first)
     del first
     gc.collect()
-    assert registry.lookup(copy) is region
+    assert handle_table.lookup(copy) is region
 
 
 def test_a_destroyed_region_stays_while_its_handle_does() -> None:
     """destroy: the memory stays usable; the entry goes when the handle does."""
     # docs/v1-behaviour.md §7.1
-    handle = registry.add(new_region())
-    registry.destroy(ctypes.c_void_p(handle.value), SYSTEM)
-    assert registry.lookup(handle).name == "heap"
-    before = len(registry._entries)
+    handle = handle_table.add(new_region())
+    handle_table.destroy(ctypes.c_void_p(handle.value), SYSTEM)
+    assert handle_table.lookup(handle).name == "heap"
+    before = len(handle_table._entries)
     del handle
     gc.collect()
-    assert len(registry._entries) == before - 1
+    assert len(handle_table._entries) == before - 1
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ print("alive")
 
 def test_a_handle_of_the_other_kind_is_refused() -> None:
     """A CUDA handle given to the system module is no memory of this module: said, not used."""
-    handle = registry.add(new_region(CUDA))
+    handle = handle_table.add(new_region(CUDA))
     with pytest.raises(shm.SharedMemoryException, match="cuda shared memory region 'heap'"):
         shm.set_shared_memory_region(handle, [np.ones(1)])
     with pytest.raises(shm.SharedMemoryException, match="a system region is needed"):
@@ -153,7 +155,7 @@ def test_threads_get_different_handles() -> None:
     found = []
 
     def work() -> None:
-        found.extend([registry.add(new_region()) for _ in range(300)])
+        found.extend([handle_table.add(new_region()) for _ in range(300)])
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -161,7 +163,7 @@ def test_threads_get_different_handles() -> None:
     for thread in threads:
         thread.join()
     assert len({handle.value for handle in found}) == 2400
-    assert all(registry.lookup(handle).name == "heap" for handle in found)
+    assert all(handle_table.lookup(handle).name == "heap" for handle in found)
 
 
 @pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])

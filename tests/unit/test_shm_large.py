@@ -9,7 +9,7 @@ import pytest
 from shm_regions import fresh_keys, run_python
 
 import tensorrtserver.shared_memory as shm
-from tritonclient_shim.shm import registry
+from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.system import LARGE
 
 
@@ -25,7 +25,7 @@ def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
     handle = shm.create_shared_memory_region("r", key, 2 * LARGE + 10)
     first = np.arange(LARGE, dtype=np.uint8)
     shm.set_shared_memory_region(handle, [first, first[::-1], np.full(10, 7, np.uint8)])
-    region = registry.lookup(handle)
+    region = handle_table.lookup(handle)
     read = np.frombuffer(region.read(0, 2 * LARGE + 10), np.uint8)
     assert np.array_equal(read[:LARGE], first)
     assert np.array_equal(read[LARGE:-10], first[::-1])
@@ -38,14 +38,14 @@ def test_a_region_shrunk_after_a_large_copy_raises(key: str) -> None:
     program = f"""
         import numpy as np
         import tensorrtserver.shared_memory as shm
-        from tritonclient_shim.shm import registry
+        from tritonclient_shim.shm import handle_table
         large = np.ones({2 * LARGE}, np.uint8)
         handle = shm.create_shared_memory_region("r", {key!r}, {2 * LARGE})
         shm.set_shared_memory_region(handle, [large])
-        registry.lookup(handle).read(0, {2 * LARGE})
+        handle_table.lookup(handle).read(0, {2 * LARGE})
         shm.create_shared_memory_region("smaller", {key!r}, 100)
         for use in (lambda: shm.set_shared_memory_region(handle, [large]),
-                    lambda: registry.lookup(handle).read(0, {2 * LARGE})):
+                    lambda: handle_table.lookup(handle).read(0, {2 * LARGE})):
             try:
                 use()
             except Exception as error:

@@ -13,7 +13,7 @@ import pytest
 from shm_regions import code_of, contents, fresh_keys, path_of, run_python
 
 import tensorrtserver.shared_memory as shm
-from tritonclient_shim.shm import registry
+from tritonclient_shim.shm import handle_table
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_destroy_only_unlinks(key: str) -> None:
     assert shm.destroy_shared_memory_region(handle) is None
     assert not os.path.exists(path_of(key))
     shm.set_shared_memory_region(handle, [np.arange(4, dtype=np.uint8)])
-    assert registry.lookup(handle).read(0, 4) == b"\0\1\2\3"
+    assert handle_table.lookup(handle).read(0, 4) == b"\0\1\2\3"
 
 
 def test_destroy_twice_raises(key: str) -> None:
@@ -56,8 +56,8 @@ def test_a_key_can_be_created_again_after_destroy(key: str) -> None:
     shm.set_shared_memory_region(old, [np.ones(4, np.uint8)])
     shm.destroy_shared_memory_region(old)
     new = shm.create_shared_memory_region("new", key, 4)
-    assert registry.lookup(new).read(0, 4) == bytes(4)
-    assert registry.lookup(old).read(0, 4) == b"\1\1\1\1"
+    assert handle_table.lookup(new).read(0, 4) == bytes(4)
+    assert handle_table.lookup(old).read(0, 4) == b"\1\1\1\1"
 
 
 def test_create_and_destroy_leak_no_descriptors(new_key: Callable[[], str]) -> None:
@@ -99,7 +99,7 @@ def test_an_attached_process_that_exits_deletes_nothing(key: str) -> None:
         key,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert registry.lookup(handle).read(0, 1) == b"\7"
+    assert handle_table.lookup(handle).read(0, 1) == b"\7"
     shm.destroy_shared_memory_region(handle)
     assert not os.path.exists(path_of(key))
 
@@ -119,7 +119,7 @@ def test_a_killed_fork_deletes_nothing(key: str) -> None:
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
     os.close(ready)
     os.close(tell)
-    assert registry.lookup(handle).read(0, 4) == b"\t\t\t\t"
+    assert handle_table.lookup(handle).read(0, 4) == b"\t\t\t\t"
     shm.destroy_shared_memory_region(handle)
 
 

@@ -10,7 +10,7 @@ import pytest
 from shm_regions import contents, fresh_keys, path_of, run_python
 
 import tensorrtserver.shared_memory as shm
-from tritonclient_shim.shm import registry
+from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import RegionError
 
 
@@ -118,17 +118,17 @@ def test_a_shrunk_object_does_not_kill_the_process(key: str) -> None:
     done = run_python(
         """
         import sys, numpy as np, tensorrtserver.shared_memory as shm
-        from tritonclient_shim.shm import registry
+        from tritonclient_shim.shm import handle_table
         large = shm.create_shared_memory_region("large", sys.argv[1], 1 << 20)
         small = shm.create_shared_memory_region("small", sys.argv[1], 1)
         for use in (lambda: shm.set_shared_memory_region(large, [np.ones(1 << 20, np.uint8)]),
-                    lambda: registry.lookup(large).read(4096, 8)):
+                    lambda: handle_table.lookup(large).read(4096, 8)):
             try:
                 use()
             except Exception as error:
                 print(type(error).__name__, "another create_shared_memory_region" in str(error))
         shm.set_shared_memory_region(small, [np.ones(1, np.uint8)])
-        print(bytes(registry.lookup(small).read(0, 1)))
+        print(bytes(handle_table.lookup(small).read(0, 1)))
         """,
         key,
     )
@@ -139,7 +139,7 @@ def test_a_shrunk_object_does_not_kill_the_process(key: str) -> None:
 
 def test_region_read_and_write_check_their_bounds(key: str) -> None:
     """What the contexts use: read returns private copies, both refuse to leave the region."""
-    region = registry.lookup(shm.create_shared_memory_region("r", key, 8))
+    region = handle_table.lookup(shm.create_shared_memory_region("r", key, 8))
     region.write(2, [b"ab", bytearray(b"c"), memoryview(np.array([1], np.uint16))])
     assert region.read(0, 8) == b"\0\0abc\1\0\0" and region.read(8, 0) == b""
     for offset, count in [(0, 9), (8, 1), (-1, 1), (4, -1)]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritonclient_shim.model import (
+from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
     IndexRow,

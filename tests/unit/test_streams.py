@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fake_streams import LOST, FakeBackend, FakeStream, call
 
-from tritonclient_shim.errors import ServerFault, StreamEnded, TransportFault
-from tritonclient_shim.streams import ContextStream
+from tritonclient_shim.core.errors import ServerFault, StreamEnded, TransportFault
+from tritonclient_shim.session.streams import ContextStream
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.usage import markdown, text
 from tritonclient_shim.usage.rows import Row, summary
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tritonclient_shim.errors import ServerFault
-from tritonclient_shim.model import (
+from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.model import (
     ModelProfile,
     ShmSlice,
     TensorSpec,
@@ -18,7 +18,7 @@ from tritonclient_shim.model import (
     V1Result,
 )
 from tritonclient_shim.protos import api_pb2
-from tritonclient_shim.translate import wire
+from tritonclient_shim.translate import v1_messages
 
 
 def profile(
@@ -42,13 +42,13 @@ def header(batch: int = 1, dims: tuple[int, ...] = (), size: int = 0, **more: An
 
 def lowered(model: ModelProfile, made: Any, size: int) -> V1Request:
     """The request with one buffer of so many bytes."""
-    return wire.to_request(model, -1, wire.without_batch(model, made), [bytes(size)])
+    return v1_messages.to_request(model, -1, v1_messages.without_batch(model, made), [bytes(size)])
 
 
 def refusal(model: ModelProfile, made: Any, *data: bytes) -> str:
     """The words in which a request is refused, as INVALID_ARGUMENT."""
     with pytest.raises(ServerFault) as caught:
-        wire.to_request(model, -1, made, data)
+        v1_messages.to_request(model, -1, made, data)
     assert caught.value.code == "INVALID_ARGUMENT"
     return caught.value.message
 
@@ -161,7 +161,7 @@ def test_everything_a_header_has() -> None:
         id=2**63 + 1,
     )
     made.output.add(name="B").cls.count = 5
-    request = wire.to_request(profile(), 4, made, [bytes(48)])
+    request = v1_messages.to_request(profile(), 4, made, [bytes(48)])
     assert (request.model_version, request.batch_size, request.flags) == (4, 2, 3)
     assert (request.correlation_id, request.priority) == (2**64 - 1, 7)
     assert (request.timeout_us, request.id) == (2**63, 2**63 + 1)
@@ -174,7 +174,7 @@ def test_shared_memory() -> None:
     where = api_pb2.InferSharedMemory(name="r", offset=16, byte_size=48)
     made.input[0].shared_memory.CopyFrom(where)
     made.output[0].shared_memory.CopyFrom(where)
-    request = wire.to_request(profile(), -1, made, [])
+    request = v1_messages.to_request(profile(), -1, made, [])
     assert request.inputs[0].shm == request.outputs[0].shm == ShmSlice("r", 48, 16)
     assert (request.inputs[0].chunks, request.inputs[0].byte_size) == ((), 48)
 
@@ -196,10 +196,10 @@ def test_body_is_cut_into_inputs() -> None:
     # docs/v1-behaviour.md §9.1
     model, made = two_inputs()
     body = bytes(range(22))
-    first, second = wire.split_body(model, made, body)
+    first, second = v1_messages.split_body(model, made, body)
     assert (bytes(first), bytes(second)) == (body[:12], body[12:])
     made.input[0].shared_memory.name = "r"
-    (only,) = wire.split_body(model, made, body[12:])
+    (only,) = v1_messages.split_body(model, made, body[12:])
     assert bytes(only) == body[12:]
 
 
@@ -215,7 +215,7 @@ def test_body_of_a_wrong_size(size: int, text: str) -> None:
     """A body that is too short names what is missing, one too long is refused."""
     # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerFault) as caught:
-        wire.split_body(*two_inputs(), bytes(size))
+        v1_messages.split_body(*two_inputs(), bytes(size))
     assert caught.value.message == text
 
 
@@ -237,7 +237,7 @@ def test_reply() -> None:
         ),
         id=2**63,
     )
-    made = wire.response_header(reply)
+    made = v1_messages.response_header(reply)
     assert (made.model_name, made.model_version, made.batch_size, made.id) == ("m", 7, 2, 2**63)
     raw, classified, shared = made.output
     assert (list(raw.raw.dims), raw.raw.batch_byte_size, raw.data_type) == ([3], 12, 7)
@@ -245,4 +245,4 @@ def test_reply() -> None:
     assert not classified.HasField("raw")
     found = [[(one.idx, one.value, one.label) for one in e.cls] for e in classified.batch_classes]
     assert found == classes
-    assert wire.raw_outputs(reply) == [b"123456123456", b"", b""]
+    assert v1_messages.raw_outputs(reply) == [b"123456123456", b"", b""]

@@ -6,11 +6,14 @@ import importlib
 from typing import cast
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import Settings, current
 from tritonclient_shim.settings.rewriting import rewritten
 
-_MODULES = {HTTP: "tritonclient_shim.backends.http", GRPC: "tritonclient_shim.backends.grpc"}
+_MODULES = {
+    HTTP: "tritonclient_shim.backends.http",
+    GRPC: "tritonclient_shim.backends.grpc",
+}
 
 
 def open_backend(

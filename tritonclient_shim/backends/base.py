@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Protocol, Sequence, Union
 
-from tritonclient_shim.errors import Fault
-from tritonclient_shim.model import (
+from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.core.model import (
     Endpoint,
     IndexRow,
     InferCall,
@@ -26,7 +26,7 @@ Done = Callable[[Outcome], None]
 class Backend(Protocol):
     """One server over one protocol. Every method may be used from any thread at any time.
 
-    Methods raise :class:`tritonclient_shim.errors.Fault` and nothing else for whatever the
+    Methods raise :class:`tritonclient_shim.core.errors.Fault` and nothing else for whatever the
     server or the network does. ``infer`` and ``infer_async`` have read the caller's
     buffers completely when they return.
     """

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from tritonclient.utils import InferenceServerException as TritonException
 
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.core.errors import InferenceServerException
 
 
 class UnwrappedError(InferenceServerException):

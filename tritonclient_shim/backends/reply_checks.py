@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from tritonclient_shim import dtypes
-from tritonclient_shim.errors import UnreadableFault
-from tritonclient_shim.model import TensorOut
-from tritonclient_shim.reading import shown
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.errors import UnreadableFault
+from tritonclient_shim.core.model import TensorOut
+from tritonclient_shim.core.reading import shown
 
 _LARGEST = 2**63 - 1  # of a dimension
 

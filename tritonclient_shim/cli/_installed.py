@@ -11,7 +11,7 @@ from typing import Iterator, NamedTuple
 from tritonclient_shim import __version__
 from tritonclient_shim.cli import _imports
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
-from tritonclient_shim.installation import commands, examine, wording
+from tritonclient_shim.core.installation import commands, examine, wording
 
 #: Distribution → what it must be, and what the suite runs on (README.md, "Supported versions").
 SUPPORTED: dict[str, tuple[str, str]] = {

@@ -6,9 +6,9 @@ from typing import Callable, Iterator
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
-from tritonclient_shim.errors import Fault, ForeignFault, InferenceServerException
-from tritonclient_shim.model import ModelProfile, TensorSpec
-from tritonclient_shim.session import ServerSession
+from tritonclient_shim.core.errors import Fault, ForeignFault, InferenceServerException
+from tritonclient_shim.core.model import ModelProfile, TensorSpec
+from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.config import to_profile
 from tritonclient_shim.translate.endpoint import parse_url
 

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tritonclient_shim.notice.entry import Entry
+    from tritonclient_shim.registry.entry import Entry
 
 
 _EXPECTED = (
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every entry that fits → exit status."""
-    from tritonclient_shim.notice.registry import BY_SYMBOL
+    from tritonclient_shim.registry import BY_SYMBOL
 
     found = _find(arguments.what)
     if found:
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _find(what: str) -> list[Entry]:
     """An id, a symbol as it is, or else every symbol that ends so or contains it."""
-    from tritonclient_shim.notice.registry import BY_SYMBOL, ENTRIES
+    from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
 
     if what.upper() in ENTRIES:
         return [ENTRIES[what.upper()]]

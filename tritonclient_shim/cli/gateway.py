@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tritonclient_shim.model import GRPC, HTTP
+from tritonclient_shim.core.model import GRPC, HTTP
 
 if TYPE_CHECKING:
     from tritonclient_shim.gateway.options import Address
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _missing(name: str) -> str:
-    from tritonclient_shim.installation import commands, wording
+    from tritonclient_shim.core.installation import commands, wording
 
     text = f"the gateway needs {name}, which is not installed"
     if name != "aiohttp":  # the others are required by any part of this distribution

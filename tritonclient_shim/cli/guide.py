@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is asked for → exit status."""
-    from tritonclient_shim.notice import guide
+    from tritonclient_shim.registry import guide
 
     if "list" in arguments:
         for anchor, section in guide.sections().items():
@@ -47,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _anchor(what: str) -> str:
     """``inference``, ``#inference``, ``migration_guide.md#inference``, ``Inference`` or an id."""
-    from tritonclient_shim.notice import guide
-    from tritonclient_shim.notice.registry import ENTRIES
+    from tritonclient_shim.registry import ENTRIES, guide
 
     if what.upper() in ENTRIES:
         return ENTRIES[what.upper()].anchor

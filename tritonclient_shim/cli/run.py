@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _warn_of_shadow(folder: str) -> None:
     """Say what in the script's folder or on the path is imported instead of our package."""
-    from tritonclient_shim.installation import examine
+    from tritonclient_shim.core.installation import examine
 
     text = examine.shadow(folder or os.curdir)
     if text:

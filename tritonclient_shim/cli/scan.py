@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
     from tritonclient_shim.migrate import sources
     from tritonclient_shim.migrate.scan import scan
-    from tritonclient_shim.notice.registry import ENTRIES
+    from tritonclient_shim.registry import ENTRIES
     from tritonclient_shim.usage import report
 
     only = {id.strip().upper() for id in getattr(arguments, "only", "").split(",") if id.strip()}

@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 import grpc
 
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access import Access
 from tritonclient_shim.gateway.grpc_arrivals import MOST, Arrivals, Streams, Unary, reader
 from tritonclient_shim.gateway.grpc_stream import V1Stream

@@ -16,11 +16,11 @@ from typing import Any, Iterator
 
 import grpc
 
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.sequences import Sequences
 from tritonclient_shim.service.streams import OrderedStream
+from tritonclient_shim.session.sequences import Sequences
 
 
 class _Feed:

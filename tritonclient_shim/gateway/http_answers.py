@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from aiohttp import web
 from google.protobuf import json_format, text_format
 
-from tritonclient_shim.model import Buffer
+from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.protos import request_status_pb2
 
 OK, BAD_REQUEST, NOT_ALLOWED = 200, 400, 405

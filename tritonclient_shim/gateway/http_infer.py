@@ -12,7 +12,9 @@ from aiohttp import web
 from google.protobuf import text_format
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.errors import Fault, InferenceServerException
+from tritonclient_shim.core.errors import Fault, InferenceServerException
+from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.gateway.access import Entry
 from tritonclient_shim.gateway.bodies import Bodies, BodyRefused
 from tritonclient_shim.gateway.http_answers import (
@@ -30,12 +32,10 @@ from tritonclient_shim.gateway.http_answers import (
 from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.options import Options
 from tritonclient_shim.gateway.upstream import Upstream
-from tritonclient_shim.ids import next_request_id
-from tritonclient_shim.model import V1Reply
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.service import status
 from tritonclient_shim.service.infer import Exchange
-from tritonclient_shim.translate import wire
+from tritonclient_shim.translate import v1_messages
 
 _NO_HEADER = "The request header should contain 'NV-InferRequest'"
 
@@ -97,7 +97,7 @@ class HttpInference:
                 model,
                 _version(version),
                 header,
-                lambda profile: wire.split_body(profile, header, body),
+                lambda profile: v1_messages.split_body(profile, header, body),
                 number,
             )
             async with self._slots:
@@ -152,7 +152,7 @@ def refused(upstream: Upstream, error: InferenceServerException) -> Any:
 
 def _success(status: Any, reply: V1Reply, binary: bool) -> tuple[dict[str, str], list[Any]]:
     """The reply → headers, and the body: raw outputs, then the response header again."""
-    header = wire.response_header(reply)
+    header = v1_messages.response_header(reply)
     told = readable(header)
     headers = {
         "NV-Status": one_line(status),

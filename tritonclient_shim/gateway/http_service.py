@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.gateway import http_routes as routes
 from tritonclient_shim.gateway.access import Access, Entry
 from tritonclient_shim.gateway.bodies import (
@@ -33,7 +34,6 @@ from tritonclient_shim.gateway.http_infer import HttpInference
 from tritonclient_shim.gateway.options import Options
 from tritonclient_shim.gateway.pool import DaemonPool
 from tritonclient_shim.gateway.upstream import Upstream
-from tritonclient_shim.ids import next_request_id
 
 #: Threads by kind of call. Inference needs them only to translate, not to wait.
 _THREADS = {routes.HEALTH: 4, routes.CONTROL: 16, routes.INFER: 8}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tritonclient_shim.model import Endpoint
+from tritonclient_shim.core.model import Endpoint
 
 #: v1's limit of a gRPC message, on both sides (docs/v1-behaviour.md §9.2).
 LARGEST_MESSAGE = 2**31 - 1

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from tritonclient_shim.gateway.access import Access
-from tritonclient_shim.gateway.greeting import greet
 from tritonclient_shim.gateway.grpc_service import open_server
 from tritonclient_shim.gateway.http_service import HttpService, open_runner
 from tritonclient_shim.gateway.options import Address, Options
+from tritonclient_shim.gateway.startup import greet
 from tritonclient_shim.gateway.upstream import Models, Upstream
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)

@@ -6,20 +6,20 @@ import logging
 import time
 from typing import Any, Callable, TypeVar
 
-from tritonclient_shim.errors import (
+from tritonclient_shim.core.errors import (
     Fault,
     InferenceServerException,
     ServerFault,
     TransportFault,
     UnsendableName,
 )
-from tritonclient_shim.ids import next_request_id
-from tritonclient_shim.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
 from tritonclient_shim.service.control import ControlService
 from tritonclient_shim.service.infer import InferService
-from tritonclient_shim.session import ServerSession
+from tritonclient_shim.session.server import ServerSession
 
 R = TypeVar("R")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Iterator
 
 from tritonclient_shim.migrate.sources import Unreadable, read
-from tritonclient_shim.notice.registry import BY_SYMBOL
+from tritonclient_shim.registry import BY_SYMBOL
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
 API = "tensorrtserver.api"

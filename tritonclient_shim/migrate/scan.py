@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from tritonclient_shim.migrate.bindings import API, Bindings, spelt
-from tritonclient_shim.migrate.habits import habits_in
+from tritonclient_shim.migrate.patterns import habits_in
 from tritonclient_shim.migrate.sources import Piece
-from tritonclient_shim.notice.entry import Entry
-from tritonclient_shim.notice.registry import BY_SYMBOL, ENTRIES
+from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
+from tritonclient_shim.registry.entry import Entry
 from tritonclient_shim.usage.rows import Row, relative
 
 #: Methods whose names tell on their own, whatever the variable is called.

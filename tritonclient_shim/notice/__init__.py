@@ -13,7 +13,7 @@ _given = False  # everything that is to be said in this process has been said
 
 
 def used(id: str) -> None:
-    """The legacy symbol of this id (:mod:`~tritonclient_shim.notice.registry`) is being called."""
+    """The legacy symbol of this id (:mod:`~tritonclient_shim.registry`) is being called."""
     if not _given:
         _tell(id)
 

@@ -6,7 +6,7 @@ import warnings
 from types import CodeType, FrameType
 
 from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning
-from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.registry import ENTRIES
 
 #: The filter that hides every DeprecationWarning outside ``__main__`` by default.
 _STOCK = ("ignore", None, DeprecationWarning, None, 0)

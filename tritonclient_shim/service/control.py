@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Callable, TypeVar
 
-from tritonclient_shim import control, shm_control
-from tritonclient_shim.errors import InferenceServerException, ServerFault
-from tritonclient_shim.ids import next_request_id
+from tritonclient_shim.core.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import retired_pb2, server_status_pb2
 from tritonclient_shim.service import status
-from tritonclient_shim.session import ServerSession
+from tritonclient_shim.session import control, shared_memory
+from tritonclient_shim.session.server import ServerSession
 
 R = TypeVar("R")
 
@@ -116,10 +116,10 @@ class ControlService:
         wanted = request.register
         backend = self.session.backend
         kind = wanted.WhichOneof("shared_memory_types")
-        with self.session.guard(request_id, shm_control.NO_STATUS):
+        with self.session.guard(request_id, shared_memory.NO_STATUS):
             if kind == "system_shared_memory":
                 region = wanted.system_shared_memory
-                shm_control.register_system(
+                shared_memory.register_system(
                     backend, wanted.name, region.shared_memory_key, wanted.byte_size, region.offset
                 )
             elif kind == "cuda_shared_memory":
@@ -136,14 +136,14 @@ class ControlService:
                 )
 
     def _unregister(self, request: Any, response: Any, request_id: int) -> None:
-        with self.session.guard(request_id, shm_control.NO_STATUS):
-            shm_control.unregister_name(self.session.backend, request.unregister.name)
+        with self.session.guard(request_id, shared_memory.NO_STATUS):
+            shared_memory.unregister_name(self.session.backend, request.unregister.name)
 
     def _unregister_all(self, request: Any, response: Any, request_id: int) -> None:
-        shm_control.unregister_all(self.session, request_id)
+        shared_memory.unregister_all(self.session, request_id)
 
     def _regions(self, request: Any, response: Any, request_id: int) -> None:
-        found = shm_control.status(self.session, request_id).shared_memory_region
+        found = shared_memory.status(self.session, request_id).shared_memory_region
         response.shared_memory_status.SetInParent()
         response.shared_memory_status.shared_memory_region.extend(found)
 

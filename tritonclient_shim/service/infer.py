@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.errors import Fault, InferenceServerException, Refusal, ServerFault
-from tritonclient_shim.ids import next_request_id
-from tritonclient_shim.labels import LabelBook
-from tritonclient_shim.model import (
+from tritonclient_shim.core.errors import Fault, InferenceServerException, Refusal, ServerFault
+from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
     InferReply,
@@ -17,13 +16,14 @@ from tritonclient_shim.model import (
     V1Reply,
     V1Request,
 )
+from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.reading import read
 from tritonclient_shim.service import status
-from tritonclient_shim.session import ServerSession
-from tritonclient_shim.translate import config, lower, reply, wire
-from tritonclient_shim.translate.messages import Asked
+from tritonclient_shim.session.labels import LabelBook
+from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.translate import config, to_v1, to_v2, v1_messages
+from tritonclient_shim.translate.wording import Asked
 
 _NO_STATUS = "infer request did not return status"
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
@@ -122,11 +122,11 @@ class InferService:
             return False
         return found != known
 
-    def raise_reply(self, profile: ModelProfile, request: V1Request, answer: InferReply) -> V1Reply:
+    def v1_reply(self, profile: ModelProfile, request: V1Request, answer: InferReply) -> V1Reply:
         """The v1 reply of a v2 reply; may ask the server once for labels."""
         book = self._known.labels.setdefault(profile.name, LabelBook())
         labels = book.reader(self.session.backend, profile, request, answer.model_version)
-        return read(reply.raise_reply, profile, request, answer, labels)
+        return read(to_v1.v1_reply, profile, request, answer, labels)
 
 
 class Exchange:
@@ -147,7 +147,7 @@ class Exchange:
         self._header = header
         self._data = data
         self._id = request_id
-        self._lowered: tuple[ModelProfile, V1Request] | None = None
+        self._translated: tuple[ModelProfile, V1Request] | None = None
         self._profile: ModelProfile | None = None
 
     def call(self) -> InferCall:
@@ -157,19 +157,19 @@ class Exchange:
             raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
         header = self._header
         if self._service.batch_in_dims:
-            header = wire.without_batch(profile, header)
+            header = v1_messages.without_batch(profile, header)
         try:
-            request = wire.to_request(profile, self._version, header, self._data(profile))
+            request = v1_messages.to_request(profile, self._version, header, self._data(profile))
         except Refusal:
             self._check_version()
             raise
-        self._lowered = profile, request
-        return lower.lower(profile, request, self._service.session.endpoint.protocol)
+        self._translated = profile, request
+        return to_v2.infer_call(profile, request, self._service.session.endpoint.protocol)
 
     def _check_version(self) -> None:
         """v1's server looked for the version first; Fault when there is none of this number."""
         backend = self._service.session.backend
-        version = lower.version(self.model_name, self._version, backend.endpoint.protocol)
+        version = to_v2.version(self.model_name, self._version, backend.endpoint.protocol)
         if version:
             backend.model_config(self.model_name, version)
 
@@ -193,8 +193,8 @@ class Exchange:
     def _response(self, answer: V1Reply) -> pb.InferResponse:
         return pb.InferResponse(
             request_status=status.success(self._service.session.server_id(), self._id),
-            meta_data=wire.response_header(answer),
-            raw_output=wire.raw_outputs(answer),
+            meta_data=v1_messages.response_header(answer),
+            raw_output=v1_messages.raw_outputs(answer),
         )
 
     def reply(self, outcome: Outcome, repeat: bool = True) -> V1Reply:
@@ -218,8 +218,8 @@ class Exchange:
     def _read(self, outcome: Outcome) -> V1Reply:
         if isinstance(outcome, Fault):
             raise outcome
-        assert self._lowered is not None
-        return self._service.raise_reply(*self._lowered, outcome)
+        assert self._translated is not None
+        return self._service.v1_reply(*self._translated, outcome)
 
     def _reloaded(self) -> bool:
         return self._profile is not None and self._service.reloaded(self._profile)
@@ -227,10 +227,10 @@ class Exchange:
     @property
     def stateful(self) -> bool:
         """Must this request keep its place among others?"""
-        return self._lowered is not None and lower.stateful(*self._lowered)
+        return self._translated is not None and to_v2.stateful(*self._translated)
 
     def _error(self, fault: Fault) -> Any:
         # What was refused before it was lowered is in v1's words already.
-        batching = self._lowered is not None and self._lowered[0].batching
+        batching = self._translated is not None and self._translated[0].batching
         asked = Asked(self.model_name, str(self._version), batching)
         return self._service.session.fault_to_error(fault, self._id, _NO_STATUS, asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tritonclient_shim.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.errors import InferenceServerException, ServerFault
 from tritonclient_shim.protos import request_status_pb2 as pb
 
 _CODES = {

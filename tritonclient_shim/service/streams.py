@@ -14,12 +14,12 @@ from functools import partial
 from typing import Iterable, Iterator, cast
 
 from tritonclient_shim.backends.base import InferStream, Outcome, StreamingBackend
-from tritonclient_shim.errors import Fault, Refusal, ServerFault, TransportFault
-from tritonclient_shim.owed import Owed
+from tritonclient_shim.core.errors import Fault, Refusal, ServerFault, TransportFault
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.sequences import SequenceLost, Sequences
 from tritonclient_shim.service import status
 from tritonclient_shim.service.infer import Exchange, InferService
+from tritonclient_shim.session.sequences import SequenceLost, Sequences
+from tritonclient_shim.session.unanswered import Owed
 
 #: Bytes of requests whose answers nobody has taken yet, before no more are accepted.
 MAX_UNREAD = 64 * 1024 * 1024

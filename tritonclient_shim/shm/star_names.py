@@ -18,7 +18,7 @@ from typing import Any, Iterator, Mapping
 import numpy as np
 from numpy.ctypeslib import ndpointer
 
-from tritonclient_shim.lazy import LazyModule
+from tritonclient_shim.core.lazy_imports import LazyModule
 
 
 def iteritems(mapping: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:

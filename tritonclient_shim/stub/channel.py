@@ -7,7 +7,7 @@ import time
 from typing import Any, MutableMapping, NamedTuple
 from weakref import WeakKeyDictionary
 
-from tritonclient_shim.backends.grpc_channel import (
+from tritonclient_shim.backends.grpc.users_channel import (
     CHANNEL,
     CallOptions,
     ChannelBackend,
@@ -15,7 +15,7 @@ from tritonclient_shim.backends.grpc_channel import (
 )
 from tritonclient_shim.service.control import ControlService
 from tritonclient_shim.service.infer import InferService, KnownModels
-from tritonclient_shim.session import ServerSession
+from tritonclient_shim.session.server import ServerSession
 
 
 class Arguments(NamedTuple):

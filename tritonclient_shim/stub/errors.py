@@ -6,7 +6,12 @@ from typing import Any, Callable, TypeVar
 
 import grpc
 
-from tritonclient_shim.errors import Fault, ForeignFault, InferenceServerException, TransportFault
+from tritonclient_shim.core.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    TransportFault,
+)
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator
 
 import grpc
 
-from tritonclient_shim.errors import InferenceServerException
+from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.stub.channel import Calls
 from tritonclient_shim.stub.errors import answered, fault_error, rpc_error

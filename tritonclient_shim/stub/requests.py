@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator
 import grpc
 from google.protobuf.message import DecodeError, EncodeError
 
-from tritonclient_shim.errors import TransportFault
+from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.stub.errors import LocalRpcError
 
 _NOT_SENT = "Exception serializing request!"  # gRPC's own words

@@ -8,8 +8,8 @@ import grpc
 
 from tritonclient_shim import notice
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.errors import Fault
-from tritonclient_shim.model import ModelConfigDocument
+from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.core.model import ModelConfigDocument
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
 from tritonclient_shim.service.streams import OrderedStream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Tuple
 
-from tritonclient_shim.errors import ArgumentError, InferenceServerException
+from tritonclient_shim.core.errors import ArgumentError, InferenceServerException
 
 UINT32 = 2**32 - 1
 UINT64 = 2**64 - 1

@@ -9,9 +9,9 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from tritonclient_shim.errors import UnreadableFault
-from tritonclient_shim.model import Buffer, V1Class
-from tritonclient_shim.reading import shown
+from tritonclient_shim.core.errors import UnreadableFault
+from tritonclient_shim.core.model import Buffer, V1Class
+from tritonclient_shim.core.reading import shown
 from tritonclient_shim.translate import introsort
 from tritonclient_shim.translate.strings import deserialize
 

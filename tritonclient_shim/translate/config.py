@@ -9,8 +9,8 @@ from typing import Any, Iterable, Mapping
 
 from google.protobuf import json_format
 
-from tritonclient_shim import dtypes
-from tritonclient_shim.model import ModelConfigDocument, ModelProfile, TensorSpec
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.model import ModelConfigDocument, ModelProfile, TensorSpec
 from tritonclient_shim.protos import model_config_pb2
 
 _BF16 = dtypes.BY_V2["BF16"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tritonclient_shim.model import Endpoint
+from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.translate import arguments
 
 _SCHEME = re.compile(r"(https?|grpcs?)://", re.IGNORECASE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Tuple
 
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.model import HTTP
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.model import HTTP
 
 Headers = Tuple[Tuple[str, str], ...]
 

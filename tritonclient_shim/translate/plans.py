@@ -13,9 +13,9 @@ from typing import Any, Hashable, Mapping, NamedTuple, Tuple
 
 import numpy as np
 
-from tritonclient_shim import dtypes
-from tritonclient_shim.forms import CallForm
-from tritonclient_shim.model import (
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.forms import CallForm
+from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
     InferCall,
@@ -24,7 +24,7 @@ from tritonclient_shim.model import (
     V1Input,
     V1Request,
 )
-from tritonclient_shim.translate import arguments, lower
+from tritonclient_shim.translate import arguments, to_v2
 from tritonclient_shim.translate.request import Options
 
 Tensors = Tuple[TensorIn, ...]
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
         """Is it for requests with these, too?
 
         They decide who classifies an output that has labels, the server or this client; see
-        :func:`~tritonclient_shim.translate.lower.server_classifies`.
+        :func:`~tritonclient_shim.translate.to_v2.server_classifies`.
         """
         return self.sequence is None or self.sequence == bool(correlation_id or flags)
 
@@ -183,7 +183,7 @@ def plan_for(
         request._replace(inputs=()),
         call._replace(inputs=(), form=form),
         classes,
-        lower.stateful(profile, request) if classes and not profile.stateful else None,
+        to_v2.stateful(profile, request) if classes and not profile.stateful else None,
     )
 
 

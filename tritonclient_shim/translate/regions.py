@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Iterable
 
-from tritonclient_shim.model import RegisteredRegion
+from tritonclient_shim.core.model import RegisteredRegion
 from tritonclient_shim.protos import server_status_pb2 as pb
 
 

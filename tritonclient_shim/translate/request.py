@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any, Callable, Mapping, MutableMapping, NamedTuple, Protocol
+from typing import Any, Mapping, MutableMapping, NamedTuple
 
-from tritonclient_shim import dtypes
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.model import Buffer, ModelProfile, ShmSlice, V1Input, V1Output, V1Request
-from tritonclient_shim.shm.handles import is_handle
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.model import (
+    Buffer,
+    ModelProfile,
+    ShmSlice,
+    V1Input,
+    V1Output,
+    V1Request,
+)
+from tritonclient_shim.shm.handles import LookUp, ReadableRegion, is_handle
 from tritonclient_shim.translate import arguments, strings
 from tritonclient_shim.translate.tensors import (
     array_chunk,
@@ -31,30 +38,12 @@ CLASS = 2
 StickyShapes = MutableMapping[str, "tuple[int, ...]"]
 
 
-class Region(Protocol):
-    """What a request needs of a shared-memory region that stands behind a handle."""
-
-    @property
-    def name(self) -> str:
-        """The name under which it is registered."""
-
-    @property
-    def byte_size(self) -> int:
-        """Its size in bytes."""
-
-    def read(self, offset: int, count: int) -> Buffer:
-        """Copy ``count`` bytes from ``offset``; raises an error of its own when it cannot."""
-
-
-LookUp = Callable[[object], Region]
-
-
 class OutputPlan(NamedTuple):
     """One requested output: the caller's key, and what to put under it."""
 
     key: Any  # the object the caller used as key; it is the key of the result too
     output: V1Output
-    region: Region | None = None
+    region: ReadableRegion | None = None
 
 
 class Options(NamedTuple):
@@ -254,7 +243,7 @@ def _shared(
     return V1Input(name, dims or None, byte_size=size, shm=ShmSlice(region.name, size))
 
 
-def _string_size(region: Region, count: int) -> int:
+def _string_size(region: ReadableRegion, count: int) -> int:
     """The bytes of ``count`` strings in a region, all of it when it does not hold as many.
 
     A v2 server wants the exact size of the tensor (docs/v2-mapping.md §8); v1 gave the region's.

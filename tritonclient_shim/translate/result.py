@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tritonclient_shim import dtypes
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.model import Buffer, V1Reply, V1Result
-from tritonclient_shim.reading import read
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.model import Buffer, V1Reply, V1Result
+from tritonclient_shim.core.reading import read
 from tritonclient_shim.translate import strings
 from tritonclient_shim.translate.request import Options, OutputPlan
 
@@ -80,7 +80,7 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
     """The bytes of a whole batch → one array of shape ``dims`` per batch entry.
 
     ValueError where they do not fit, to be made a fault by
-    :func:`~tritonclient_shim.reading.read`.
+    :func:`~tritonclient_shim.core.reading.read`.
     """
     row = dtypes.BY_V2.get(datatype)
     if row is None or row.numpy is None:

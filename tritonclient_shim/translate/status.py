@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Iterable, Sequence
 
-from tritonclient_shim.model import (
+from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
     IndexRow,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.model import Buffer
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.model import Buffer
 
 _LENGTH = struct.Struct("<I")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tritonclient_shim import dtypes
-from tritonclient_shim.errors import InferenceServerException
-from tritonclient_shim.model import Buffer, TensorSpec
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.model import Buffer, TensorSpec
 from tritonclient_shim.shm.handles import is_handle
 from tritonclient_shim.translate import strings
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from tritonclient_shim.notice.entry import Entry
+from tritonclient_shim.registry.entry import Entry
 from tritonclient_shim.usage.rows import Row, summary
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Mapping, NamedTuple
 
-from tritonclient_shim.notice.entry import Entry
-from tritonclient_shim.notice.registry import ENTRIES
+from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.registry.entry import Entry
 from tritonclient_shim.usage.recorder import Use
 
 

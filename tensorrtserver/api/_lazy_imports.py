@@ -1,0 +1,28 @@
+"""The modules that the facade calls: imported by the first call, not with the facade."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonclient_shim.core.lazy_imports import LazyModule
+
+if TYPE_CHECKING:
+    from tritonclient_shim.core import errors as errors
+    from tritonclient_shim.session import control as control
+    from tritonclient_shim.session import inference as inference
+    from tritonclient_shim.session import server as server
+    from tritonclient_shim.session import shared_memory as shared_memory
+    from tritonclient_shim.translate import arguments as arguments
+    from tritonclient_shim.translate import endpoint as endpoint
+    from tritonclient_shim.translate import headers as headers
+    from tritonclient_shim.translate import strings as strings
+else:
+    errors = LazyModule("tritonclient_shim.core.errors")
+    control = LazyModule("tritonclient_shim.session.control")
+    inference = LazyModule("tritonclient_shim.session.inference")
+    server = LazyModule("tritonclient_shim.session.server")
+    shared_memory = LazyModule("tritonclient_shim.session.shared_memory")
+    arguments = LazyModule("tritonclient_shim.translate.arguments")
+    endpoint = LazyModule("tritonclient_shim.translate.endpoint")
+    headers = LazyModule("tritonclient_shim.translate.headers")
+    strings = LazyModule("tritonclient_shim.translate.strings")

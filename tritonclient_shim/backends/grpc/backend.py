@@ -1,0 +1,271 @@
+"""The gRPC backend: control calls through tritonclient, inference framed by hand."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
+
+from tritonclient.grpc import service_pb2
+
+from tritonclient_shim.backends.base import Done, Outcome, StreamEnd, StreamReply
+from tritonclient_shim.backends.grpc import messages
+from tritonclient_shim.backends.grpc.connection import (
+    Connection,
+    Route,
+    connect,
+    discard,
+    is_closed,
+)
+from tritonclient_shim.backends.grpc.errors import (
+    CALL_ERRORS,
+    StatusCode,
+    as_fault,
+    caused,
+    fault_of,
+    in_users_words,
+    spends_channel,
+)
+from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply, encode_request, shm_use
+from tritonclient_shim.backends.grpc.stream import GrpcStream
+from tritonclient_shim.backends.names import wire_region_name
+from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, UnreadableFault
+from tritonclient_shim.core.forms import CallForm
+from tritonclient_shim.core.model import (
+    IndexRow,
+    InferCall,
+    InferReply,
+    ModelConfigDocument,
+    ModelStatistics,
+    RegisteredRegion,
+    ServerMetadata,
+)
+from tritonclient_shim.core.reading import outcome_of, read
+
+T = TypeVar("T")
+#: Configurations asked for at the same time.
+WINDOW = 64
+
+
+class GrpcBackend:
+    """One server over gRPC; see :class:`tritonclient_shim.backends.base.StreamingBackend`.
+
+    All backends of a process with the same settings share one connection per endpoint, which
+    outlives them.
+    """
+
+    def __init__(self, route: Route) -> None:
+        self.endpoint = route.endpoint
+        self._route = route
+        self._closed = False
+        self._lent: tuple[Connection, Any] | None = None
+
+    # ------------------------------------------------------------------- server and models
+
+    def live(self) -> bool:
+        """ServerLive."""
+        live: bool = read(self._control, lambda client: bool(client.is_server_live()))
+        return live
+
+    def ready(self) -> bool:
+        """ServerReady."""
+        ready: bool = read(self._control, lambda client: bool(client.is_server_ready()))
+        return ready
+
+    def server_metadata(self) -> ServerMetadata:
+        """ServerMetadata: name (``--id``) and version."""
+        return self._told(messages.server_metadata, lambda client: client.get_server_metadata())
+
+    def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
+        """ModelConfig; ServerFault NOT_FOUND for an unknown or unloaded model."""
+        return self._told(
+            messages.config_document, lambda client: client.get_model_config(name, version)
+        )
+
+    def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
+        """ModelConfig of several models, up to :data:`WINDOW` at once, refused ones left out."""
+        found: dict[str, ModelConfigDocument] = {}
+        for start in range(0, len(names), WINDOW):
+            found.update(self._configs(names[start : start + WINDOW]))
+        return found
+
+    def _configs(self, names: Sequence[str]) -> Iterator[tuple[str, ModelConfigDocument]]:
+        request, response = service_pb2.ModelConfigRequest, service_pb2.ModelConfigResponse
+
+        def ask_all(connection: Connection) -> tuple[Connection, list[Any]]:
+            ask = connection.method("ModelConfig", request, response)
+            return connection, [ask.future(request(name=name)) for name in names]
+
+        connection, futures = self._call(ask_all)
+        for name, future in zip(names, futures):
+            try:
+                answer = self._attempt(connection, _result(future))
+                yield name, _understood(messages.config_document, answer)
+            except ServerFault:
+                continue
+
+    def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
+        """ModelStatistics of one model, or of all."""
+        return self._told(
+            messages.model_statistics, lambda client: client.get_inference_statistics(name, version)
+        )
+
+    def repository_index(self) -> tuple[IndexRow, ...]:
+        """RepositoryIndex."""
+        return self._told(messages.index_rows, lambda client: client.get_model_repository_index())
+
+    def load(self, name: str) -> None:
+        """RepositoryModelLoad; returns when the model is ready or has failed."""
+        self._control(lambda client: client.load_model(name))
+
+    def unload(self, name: str) -> None:
+        """RepositoryModelUnload; returns at once."""
+        self._control(lambda client: client.unload_model(name))
+
+    # ------------------------------------------------------------------------- inference
+
+    def infer(self, call: InferCall) -> InferReply:
+        """ModelInfer, without a deadline (docs/v1-behaviour.md §10.4)."""
+        request, use = [encode_request(call)], shm_use(call)
+        data = self._call(lambda connection: connection.exchange(request), use.regions)
+        request.clear()  # perhaps as large as the reply
+        return decode_reply(data, use.outputs, call.form)
+
+    def infer_async(self, call: InferCall, done: Done) -> None:
+        """ModelInfer in the background; ``done`` runs on a thread of gRPC's as a rule."""
+        try:
+            self._send(call, done)
+        except Fault as unsent:
+            done(unsent)
+
+    def _send(self, call: InferCall, done: Done) -> None:
+        body, use, form = encode_request(call), shm_use(call), call.form
+
+        def begin(connection: Connection) -> tuple[Connection, Any]:
+            return connection, connection.infer.future(body)
+
+        def finish(future: Any) -> None:
+            done(outcome_of(self._outcome, connection, future, use, form))
+
+        connection, future = self._call(begin)
+        future.add_done_callback(finish)  # runs it here and now when the call has ended
+
+    def _outcome(
+        self, connection: Connection, future: Any, use: ShmUse, form: CallForm | None
+    ) -> Outcome:
+        if future.code() is not StatusCode.OK:
+            fault = fault_of(future.code(), future.details())
+            self._note(connection, fault)
+            return caused(in_users_words(fault, use.regions), future)
+        return decode_reply(future.result(), use.outputs, form)
+
+    def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> GrpcStream:
+        """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""
+
+        def begin(connection: Connection) -> GrpcStream:
+            return GrpcStream(
+                connection, on_reply, on_end, lambda fault: self._note(connection, fault)
+            )
+
+        return self._call(begin)
+
+    # --------------------------------------------------------------------- shared memory
+
+    def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
+        """SystemSharedMemoryRegister; sizes in bytes."""
+        place = (wire_region_name(name), key, byte_size, offset)
+        self._control(lambda client: client.register_system_shared_memory(*place), (name,))
+
+    def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
+        """CudaSharedMemoryRegister of a 64-byte IPC handle."""
+        place = (wire_region_name(name), base64.b64encode(raw_handle), device_id, byte_size)
+        self._control(lambda client: client.register_cuda_shared_memory(*place), (name,))
+
+    def unregister(self, name: str) -> None:
+        """Both kinds, as v1 had one name space; the empty name, v2's "all", is none here."""
+        if name:
+            self._unregister(wire_region_name(name), (name,))
+
+    def unregister_all(self) -> None:
+        """Both kinds."""
+        self._unregister("")
+
+    def _unregister(self, wire: str, names: Sequence[str] = ()) -> None:
+        self._control(lambda client: client.unregister_system_shared_memory(wire), names)
+        self._control(lambda client: client.unregister_cuda_shared_memory(wire), names)
+
+    def shm_status(self) -> tuple[RegisteredRegion, ...]:
+        """SystemSharedMemoryStatus and CudaSharedMemoryStatus."""
+        return self._told(
+            messages.system_regions, lambda client: client.get_system_shared_memory_status()
+        ) + self._told(messages.cuda_regions, lambda client: client.get_cuda_shared_memory_status())
+
+    # ------------------------------------------------------------------------ connection
+
+    def client(self) -> Any:
+        """A ``tritonclient.grpc.InferenceServerClient`` on the shared connection.
+
+        Its stream, its plugin and its end are its own.
+        """
+        connection, lent = self._connection(), self._lent
+        if lent is None or lent[0] is not connection or is_closed(lent[1]):
+            lent = self._lent = (connection, connection.lend())
+        return lent[1]
+
+    def close(self) -> None:
+        """Refuse further calls; the connection is the process's and stays
+        (docs/v1-behaviour.md §9.2).
+        """
+        self._closed = True
+
+    def _connection(self) -> Connection:
+        if self._closed:
+            raise TransportFault("The gRPC backend is closed; open another one.")
+        return connect(self._route)
+
+    def _told(self, convert: Callable[[Any], T], ask: Callable[[Any], Any]) -> T:
+        """What the server answers, converted; UnreadableFault when it makes no sense."""
+        return _understood(convert, self._control(ask))
+
+    def _control(self, ask: Callable[[Any], T], regions: Collection[str] = ()) -> T:
+        return self._call(lambda connection: ask(connection.client), regions)
+
+    def _call(self, begin: Callable[[Connection], T], regions: Collection[str] = ()) -> T:
+        """Use the connection; once more with a new one if a user of ``client()`` closed it."""
+        connection = self._connection()
+        try:
+            return self._attempt(connection, begin, regions)
+        except ValueError as error:
+            if "Cannot invoke RPC" not in str(error):
+                raise
+            discard(self._route, connection)
+            return self._attempt(connect(self._route), begin, regions)
+
+    def _attempt(
+        self,
+        connection: Connection,
+        begin: Callable[[Connection], T],
+        regions: Collection[str] = (),
+    ) -> T:
+        try:
+            return begin(connection)
+        except CALL_ERRORS as error:
+            fault = as_fault(error, regions)
+            self._note(connection, fault)
+            raise fault from error
+        except Fault as fault:
+            self._note(connection, fault)
+            raise
+
+    def _note(self, connection: Connection, fault: Fault) -> None:
+        if spends_channel(fault):
+            discard(self._route, connection)
+
+
+def _understood(convert: Callable[[Any], T], answer: Any) -> T:
+    if answer is None:  # of a call that ended with status OK, and without a message
+        raise UnreadableFault("it has no message", "one, as every answer has")
+    return read(convert, answer)
+
+
+def _result(future: Any) -> Callable[[Connection], Any]:
+    return lambda _connection: future.result()

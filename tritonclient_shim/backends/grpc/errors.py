@@ -1,0 +1,189 @@
+"""gRPC status → fault: one table of patterns (docs/v1-behaviour.md §3.1, docs/v2-mapping.md §6)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Collection, NamedTuple, Pattern
+
+import grpc
+from tritonclient.utils import InferenceServerException
+
+from tritonclient_shim.backends.names import user_message
+from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+
+StatusCode = grpc.StatusCode
+
+STREAM_CLOSED = "Stream has been closed."  # docs/v1-behaviour.md §A
+CONNECT_FAILED = "Connect Failed"
+NO_SUCH_NAME = "Name resolution failure"
+PROBE_UNANSWERED = "keepalive watchdog timeout"
+
+#: Statuses under which a server refuses, unless the words are gRPC's own.
+_APPLICATION = frozenset(
+    {
+        StatusCode.ABORTED,
+        StatusCode.ALREADY_EXISTS,
+        StatusCode.FAILED_PRECONDITION,
+        StatusCode.INTERNAL,
+        StatusCode.INVALID_ARGUMENT,
+        StatusCode.NOT_FOUND,
+        StatusCode.OUT_OF_RANGE,
+        StatusCode.PERMISSION_DENIED,
+        StatusCode.UNAUTHENTICATED,
+        StatusCode.UNKNOWN,
+    }
+)
+
+
+#: What Triton says itself under the codes that gRPC uses for its own troubles.
+_TRITONS_OWN = {
+    StatusCode.UNAVAILABLE: re.compile(
+        "Exceeds maximum queue size|Request timeout expired|explicit model load / unload"
+        "|(protocol|API) is restricted|Request for unknown model"
+        "|Server (is )?(not ready|exiting|stopping)",
+        re.IGNORECASE,
+    ),
+    StatusCode.UNIMPLEMENTED: re.compile(
+        "ModelInfer RPC doesn't support|correlation ID", re.IGNORECASE
+    ),
+}
+
+#: How the sentences begin that gRPC writes on this side, under codes that servers use as well.
+#: Nothing but the words tells them apart: metadata and debug text are the same for both.
+_GRPCS_OWN = re.compile(
+    "Stream removed|GOAWAY received|No status received|Received RST_STREAM with error code "
+    "|Received http2 header with status: |Exception (de)?serializing re"
+    "|Exception iterating requests|Trying to connect an http1|Failed parsing HTTP/2"
+    "|frame of size [0-9]+ overflows"
+    "|Error parsing '|Compression bit set but|Decompression failed due to "
+    "|Unexpected error decompressing data|Established channel does not have a sufficient security"
+)
+#: Newer gRPC puts the words of older into "Stream removed (…)" where a call ended on this side.
+_WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
+
+
+class _Row(NamedTuple):
+    """Details that match ``pattern`` under ``code`` are v1's ``text`` under ``becomes``."""
+
+    code: Any
+    pattern: Pattern[str]
+    becomes: Any
+    text: str
+
+
+def _row(code: Any, pattern: str, becomes: Any, text: str) -> _Row:
+    return _Row(code, re.compile(pattern, re.IGNORECASE | re.DOTALL), becomes, text)
+
+
+_ROWS = (
+    # Somebody listens but hangs up on HTTP/2, for example an HTTP port (docs/v1-behaviour.md §3.1).
+    _row(
+        StatusCode.UNAVAILABLE,
+        "failed to connect .*(Socket closed|Connection reset|Broken pipe|http1)",
+        StatusCode.UNKNOWN,
+        "Stream removed",
+    ),
+    _row(StatusCode.UNAVAILABLE, "failed to connect", StatusCode.UNAVAILABLE, CONNECT_FAILED),
+    _row(
+        StatusCode.UNAVAILABLE,
+        "errors resolving|DNS resolution failed|name resolution",
+        StatusCode.UNAVAILABLE,
+        NO_SUCH_NAME,
+    ),
+    _row(
+        StatusCode.UNAVAILABLE,
+        "Socket closed|Connection reset|Broken pipe|GOAWAY|connection closed",
+        StatusCode.UNAVAILABLE,
+        "Socket closed",
+    ),
+    # gRPC's words in the days of v1, and still in grpcio 1.56.
+    _row(StatusCode.UNAVAILABLE, "ping timeout", StatusCode.UNAVAILABLE, PROBE_UNANSWERED),
+    _row(
+        StatusCode.DEADLINE_EXCEEDED,
+        "Deadline Exceeded",
+        StatusCode.DEADLINE_EXCEEDED,
+        "Deadline Exceeded",
+    ),
+    _row(StatusCode.UNKNOWN, "^Stream removed", StatusCode.UNKNOWN, "Stream removed"),
+)
+
+#: The words when no connection came about, after which the channel is in back-off, and when
+#: one was given up as silent, to which gRPC may still hand the next call.
+_SPENDING = frozenset({CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNANSWERED})
+
+
+def transport_fault(code: Any, details: str) -> TransportFault:
+    """Status and details → fault in v1's words, ``GRPC client failed: 14: …``
+    (docs/v1-behaviour.md §3.1).
+    """
+    return TransportFault(f"GRPC client failed: {code.value[0]}: {details}", str(code))
+
+
+def fault_of(code: Any, details: str | None) -> Fault:
+    """What a call ended with → the fault to raise."""
+    text = details or ""
+    if _is_refusal(code, text):
+        return server_fault(code, text)
+    plain = text if code is StatusCode.UNKNOWN else _unwrapped(text)
+    for row in _ROWS:
+        if row.code is code and row.pattern.search(plain):
+            return transport_fault(row.becomes, row.text)
+    return transport_fault(code, plain)
+
+
+def _is_refusal(code: Any, text: str) -> bool:
+    if _GRPCS_OWN.match(text):
+        return False
+    tritons = _TRITONS_OWN.get(code)
+    return code in _APPLICATION or (tritons is not None and tritons.search(text) is not None)
+
+
+def _unwrapped(details: str) -> str:
+    """``Stream removed (Socket closed)`` → ``Socket closed``."""
+    match = _WRAPPED.fullmatch(details)
+    return _unwrapped(match[1]) if match else details
+
+
+def server_fault(code: Any, details: str) -> ServerFault:
+    """A refusal of the server, without its mention of a request id."""
+    return ServerFault(user_message(details, ()), code.name, str(code))
+
+
+def in_users_words(fault: Fault, regions: Collection[str]) -> Fault:
+    """``fault`` with the users' names of ``regions`` where the server wrote its own."""
+    if not regions or not isinstance(fault, ServerFault):
+        return fault
+    renamed = ServerFault(user_message(fault.message, regions), fault.code, fault.status)
+    return caused(renamed, fault.__cause__)
+
+
+def caused(fault: Fault, cause: BaseException | None) -> Fault:
+    """``fault``, chained to what made it, for faults that are handed over, not raised."""
+    fault.__cause__ = cause
+    return fault
+
+
+def spends_channel(fault: Fault) -> bool:
+    """True for a fault after which the next call on the channel may fail unasked."""
+    if not isinstance(fault, TransportFault):
+        return False
+    return fault.message.rpartition(": ")[2] in _SPENDING
+
+
+def call_of(error: Any) -> tuple[Any, str | None]:
+    """A gRPC error, or tritonclient's rendering of one → (status code, details)."""
+    if isinstance(error, InferenceServerException):
+        name = str(error.status()).rpartition(".")[2]
+        return getattr(StatusCode, name, StatusCode.UNKNOWN), error.message()
+    return error.code(), error.details()
+
+
+#: What calls of gRPC and of tritonclient end with when they fail.
+CALL_ERRORS = (grpc.RpcError, grpc.FutureCancelledError, InferenceServerException)
+
+
+def as_fault(error: Any, regions: Collection[str] = ()) -> Fault:
+    """One of :data:`CALL_ERRORS` → the fault to raise from it; see :func:`in_users_words`."""
+    if isinstance(error, grpc.FutureCancelledError):  # a user of client() closed it meanwhile
+        return transport_fault(StatusCode.CANCELLED, "Channel closed!")
+    return in_users_words(fault_of(*call_of(error)), regions)

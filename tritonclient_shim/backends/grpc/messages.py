@@ -1,0 +1,93 @@
+"""tritonclient's control messages → the waist's dataclasses (KServe v2 extensions)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tritonclient_shim.backends.names import user_region_name
+from tritonclient_shim.core.model import (
+    BatchStatistics,
+    Duration,
+    IndexRow,
+    ModelConfigDocument,
+    ModelStatistics,
+    RegisteredRegion,
+    ServerMetadata,
+)
+
+
+def server_metadata(response: Any) -> ServerMetadata:
+    """``ServerMetadataResponse`` → name and version."""
+    return ServerMetadata(response.name, response.version)
+
+
+def config_document(response: Any) -> ModelConfigDocument:
+    """``ModelConfigResponse`` → document with the wire bytes of ``inference.ModelConfig``."""
+    config = response.config
+    return ModelConfigDocument(
+        content=bytes(config.SerializeToString()),
+        backend=config.backend,
+        decoupled=config.model_transaction_policy.decoupled,
+    )
+
+
+def index_rows(response: Any) -> tuple[IndexRow, ...]:
+    """``RepositoryIndexResponse`` → rows."""
+    return tuple(IndexRow(row.name, row.version, row.state, row.reason) for row in response.models)
+
+
+def model_statistics(response: Any) -> tuple[ModelStatistics, ...]:
+    """``ModelStatisticsResponse`` → one record per model version; times in ns."""
+    return tuple(_one_model(record) for record in response.model_stats)
+
+
+def _one_model(record: Any) -> ModelStatistics:
+    stats = record.inference_stats
+    return ModelStatistics(
+        name=record.name,
+        version=record.version,
+        last_inference_ms=record.last_inference,
+        inference_count=record.inference_count,
+        execution_count=record.execution_count,
+        success=_duration(stats.success),
+        fail=_duration(stats.fail),
+        queue=_duration(stats.queue),
+        compute_input=_duration(stats.compute_input),
+        compute_infer=_duration(stats.compute_infer),
+        compute_output=_duration(stats.compute_output),
+        batches=tuple(_one_batch_size(batch) for batch in record.batch_stats),
+    )
+
+
+def _one_batch_size(batch: Any) -> BatchStatistics:
+    return BatchStatistics(
+        batch.batch_size,
+        _duration(batch.compute_input),
+        _duration(batch.compute_infer),
+        _duration(batch.compute_output),
+    )
+
+
+def _duration(duration: Any) -> Duration:
+    return Duration(duration.count, duration.ns)
+
+
+def system_regions(response: Any) -> tuple[RegisteredRegion, ...]:
+    """``SystemSharedMemoryStatusResponse`` → regions under their users' names."""
+    return tuple(
+        RegisteredRegion(user_region_name(region.name), region.byte_size, region.key, region.offset)
+        for region in response.regions.values()
+    )
+
+
+def cuda_regions(response: Any) -> tuple[RegisteredRegion, ...]:
+    """``CudaSharedMemoryStatusResponse`` → regions under their users' names."""
+    return tuple(
+        RegisteredRegion(
+            user_region_name(region.name),
+            region.byte_size,
+            device_id=region.device_id,
+            kind="cuda",
+        )
+        for region in response.regions.values()
+    )

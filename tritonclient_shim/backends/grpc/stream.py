@@ -1,0 +1,190 @@
+"""One bidirectional inference stream: a queue to gRPC and a thread that reads the answers.
+
+tritonclient's own stream loses the request id of a refusal and keeps the interpreter from
+exiting (docs/v2-mapping.md §4, §10), so this one works on the channel.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, Callable
+
+import grpc
+
+from tritonclient_shim.backends.base import StreamEnd, StreamReply
+from tritonclient_shim.backends.grpc.connection import Connection
+from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, call_of, caused, fault_of
+from tritonclient_shim.backends.grpc.framing import (
+    NO_SHM,
+    ShmUse,
+    decode_stream_reply,
+    encode_request,
+    shm_use,
+)
+from tritonclient_shim.core.errors import Fault, ForeignFault, StreamEnded, TransportFault
+from tritonclient_shim.core.forms import CallForm
+from tritonclient_shim.core.model import InferCall
+
+#: Bytes that may wait for the network before ``send`` blocks.
+MAX_QUEUED = 64 * 1024 * 1024
+#: What a waiting message costs besides its bytes.
+_OVERHEAD = 128
+
+
+class Outbox:
+    """The request iterator that gRPC drains: bounded by bytes, closable from both ends.
+
+    gRPC's side takes no lock. Whoever waits for room counts itself first and looks afterwards,
+    so that room made meanwhile is seen by it, or the count by the other side.
+    """
+
+    def __init__(self, limit: int = MAX_QUEUED) -> None:
+        self._limit = limit
+        self._messages: SimpleQueue[bytes | None] = SimpleQueue()
+        self._put = self._taken = 0  # bytes so far, each counted by one side
+        self._open = True
+        self._fault: Fault | None = None  # why it takes no more
+        self._abandoned = False
+        self._changed = threading.Condition()
+        self._waiters = 0
+
+    def put(self, body: bytes, wait: bool) -> None:
+        """Append; with ``wait``, first until there is room. StreamEnded once closed."""
+        size = len(body) + _OVERHEAD
+        with self._changed:
+            if wait and self._full(size):
+                self._wait_for_room(size)
+            if not self._open:
+                raise _ended(self._fault)
+            self._put += size
+            self._messages.put(body)
+
+    def _full(self, size: int) -> bool:
+        waiting = self._put - self._taken
+        return self._open and waiting > 0 and waiting + size > self._limit
+
+    def _wait_for_room(self, size: int) -> None:
+        self._waiters += 1
+        try:
+            while self._full(size):
+                self._changed.wait()
+        finally:
+            self._waiters -= 1
+
+    def finish(self) -> None:
+        """Accept nothing more; what waits is still sent, then the stream is half-closed."""
+        with self._changed:
+            self._open = False
+            self._messages.put(None)
+            self._changed.notify_all()
+
+    def abandon(self, fault: Fault | None = None) -> None:
+        """Accept nothing more and forget what waits: a broken stream's context may live on."""
+        self._fault = self._fault or fault
+        self._abandoned = True
+        self.finish()
+        with suppress(Empty):
+            while True:
+                self._messages.get_nowait()
+        self._messages.put(None)
+
+    def __iter__(self) -> Outbox:
+        return self
+
+    def __next__(self) -> bytes:
+        body = self._messages.get()
+        if body is None or self._abandoned:
+            self._messages.put(None)  # it stays the end
+            raise StopIteration
+        self._taken += len(body) + _OVERHEAD
+        if self._waiters:
+            with self._changed:
+                self._changed.notify_all()
+        return body
+
+
+def _ended(fault: Fault | None) -> StreamEnded:
+    """What a request is told that came after the stream's end."""
+    if fault is None:
+        return StreamEnded(STREAM_CLOSED)
+    ended = StreamEnded(str(fault), getattr(fault, "status", ""))
+    ended.__cause__ = fault
+    return ended
+
+
+class GrpcStream:
+    """An open stream. ``on_reply`` and ``on_end`` run on its one daemon thread.
+
+    ``send`` blocks while :data:`MAX_QUEUED` bytes wait for the network, except on that
+    thread; so its caller must not hold a lock that ``on_reply`` takes.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        on_reply: StreamReply,
+        on_end: StreamEnd,
+        on_fault: Callable[[Fault], None],
+    ) -> None:
+        self._connection = connection  # kept from being closed while the stream lives
+        self._on_reply, self._on_end, self._on_fault = on_reply, on_end, on_fault
+        self._shm_uses: dict[str, ShmUse] = {}  # by request id, until answered
+        self._form = CallForm()  # of the replies; requests may differ
+        self._outbox = Outbox()
+        self._closing = False
+        self._call: Any = connection.stream(self._outbox)
+        # daemon: an open stream must not keep the interpreter from exiting
+        self._reader = threading.Thread(target=self._read, name="grpc-stream", daemon=True)
+        self._reader.start()
+
+    def send(self, call: InferCall) -> None:
+        """Queue one request; StreamEnded when the stream is broken or closed."""
+        body = encode_request(call)
+        use = shm_use(call)
+        if use is not NO_SHM:
+            self._shm_uses[call.request_id] = use
+        self._outbox.put(body, wait=not self._on_reader())
+
+    def close(self, wait: bool = True) -> None:
+        """Half-close and wait for the remaining answers; without ``wait``, and on the reader's
+        thread, only the former. Idempotent."""
+        self._closing = True
+        self._outbox.finish()
+        if wait and not self._on_reader():
+            self._reader.join()
+
+    def cancel(self) -> None:
+        """Drop the stream at once; everything unanswered is lost."""
+        self._outbox.abandon()
+        self._call.cancel()
+
+    def _on_reader(self) -> bool:
+        return threading.current_thread() is self._reader
+
+    def _read(self) -> None:
+        fault: Fault | None = TransportFault(STREAM_CLOSED)
+        try:
+            fault = self._read_all()
+        finally:  # on_end comes whatever a reply's handling raised
+            self._outbox.abandon(fault)
+            self._call.cancel()
+            if fault is not None:
+                self._on_fault(fault)
+            self._on_end(fault)
+
+    def _read_all(self) -> Fault | None:
+        try:
+            for message in self._call:
+                self._on_reply(*decode_stream_reply(message, self._shm_use, self._form))
+        except grpc.RpcError as error:
+            return caused(fault_of(*call_of(error)), error)
+        except Fault as unusable:
+            return unusable
+        except Exception as error:  # whatever reading an answer raises, its request is told
+            return caused(ForeignFault(f"an answer could not be read: {error!r}"), error)
+        return None if self._closing else TransportFault(STREAM_CLOSED)
+
+    def _shm_use(self, request_id: str) -> ShmUse:
+        return self._shm_uses.pop(request_id, NO_SHM)

@@ -1,0 +1,125 @@
+"""One user's way to a server: the shared pool, the user's own headers, open until closed."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Any, Callable, Mapping, Sequence
+
+from tritonclient_shim.backends.http import connection_pool
+from tritonclient_shim.backends.http.address import head_lines, merged
+from tritonclient_shim.backends.http.compression import decoded
+from tritonclient_shim.backends.http.connector import dial_of
+from tritonclient_shim.backends.http.errors import PREFIX
+from tritonclient_shim.backends.http.response import Reply
+from tritonclient_shim.backends.plugins import changed_by, plugin_of
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import Buffer, Endpoint
+from tritonclient_shim.settings import DEFAULTS, Settings
+
+_NO_HEADERS: Mapping[str, Any] = {}
+
+
+class Channel:
+    """Sends requests with ``headers`` added to each. Usable from any thread."""
+
+    def __init__(
+        self, endpoint: Endpoint, headers: dict[str, str], settings: Settings = DEFAULTS
+    ) -> None:
+        self._headers = headers
+        self._encoding = settings.http_response_compression
+        self._plugin = plugin_of(settings)
+        self._pool = connection_pool.use(endpoint, dial_of(endpoint, settings))
+        self._via = None if endpoint.secure else self._pool.dial.proxy
+        # a proxy is told the whole url
+        self._origin = f"http://{self._pool.location.host_header}" if self._via else ""
+        self._open = True
+        self._closing = threading.RLock()
+        self._lines: bytes | None = None
+
+    @property
+    def prefix(self) -> str:
+        """The path prefix of the endpoint, '' or '/…'; TransportFault for a bad address."""
+        return self._pool.location.prefix
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, Any] = _NO_HEADERS,
+        body: Sequence[Buffer] = (),
+    ) -> Reply:
+        """One exchange; ``path`` starts with the prefix. TransportFault without an answer.
+
+        ``headers`` replace the channel's own of the same name.
+        """
+        end = head_lines(self._complete(headers)) + b"\r\n" if headers else self._end(headers)
+        return self._exchange(method, path, b"", end, body)()
+
+    def prepare(
+        self, method: str, path: str, headers: Mapping[str, str], body: Sequence[Buffer]
+    ) -> Callable[[], Reply]:
+        """The same in two steps: the exchange prepared now runs later, even after ``close``.
+
+        The pieces of ``body``, one after the other, are read when it runs. ``headers`` must be
+        others than the channel's own.
+        """
+        first = head_lines(headers) if self._plugin is None else b""
+        return self._exchange(method, path, first, self._end(headers), body)
+
+    def _exchange(
+        self, method: str, path: str, first: bytes, end: bytes, body: Sequence[Buffer]
+    ) -> Callable[[], Reply]:
+        if not self._open:
+            raise TransportFault(f"{PREFIX}this connection has been closed")
+        start = f"{method} {self._origin}{path} HTTP/1.1\r\n"
+        if method == "POST":
+            start += f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n"
+        return partial(_run, self._pool, (start.encode() + first + end, *body), method == "GET")
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Run ``job`` on one of the pool's threads."""
+        self._pool.senders.submit(job)
+
+    def close(self) -> None:
+        """Give up the share of the pool; idempotent."""
+        with self._closing:
+            was_open, self._open = self._open, False
+        if was_open:
+            connection_pool.release(self._pool)
+
+    def _end(self, headers: Mapping[str, Any]) -> bytes:
+        """The end of a request head: what the address, the user and the plugin say.
+
+        Without a plugin it is the same for every request; with one, ``headers`` are in it.
+        """
+        if self._plugin is not None:
+            return head_lines(self._complete(headers)) + b"\r\n"
+        if self._lines is None:
+            self._lines = head_lines(self._complete(_NO_HEADERS)) + b"\r\n"
+        return self._lines
+
+    def _complete(self, headers: Mapping[str, Any]) -> dict[str, Any]:
+        location = self._pool.location
+        own = {
+            "Host": location.host_header,
+            "Authorization": location.authorization,
+            "Accept": "*/*",
+            "Content-Type": "application/octet-stream",
+            "Proxy-Authorization": self._via.authorization if self._via else "",
+            "Accept-Encoding": "" if self._encoding == "none" else self._encoding,
+        }
+        everything = merged(merged(own, self._headers), headers)
+        return everything if self._plugin is None else self._plugged(everything)
+
+    def _plugged(self, headers: dict[str, Any]) -> dict[str, Any]:
+        """The headers as the plugin wants them; its new ones replace old ones of their names."""
+        assert self._plugin is not None
+        changed = changed_by(self._plugin, dict(headers))
+        kept = {name: value for name, value in changed.items() if headers.get(name) == value}
+        new = {name: value for name, value in changed.items() if name not in kept}
+        return merged(kept, new)
+
+
+def _run(pool: connection_pool.HttpPool, pieces: Sequence[Buffer], repeatable: bool) -> Reply:
+    return decoded(pool.request(pieces, repeatable))

@@ -1,0 +1,214 @@
+"""Keep-alive connections, shared by everything in the process that uses one endpoint.
+
+Any thread may send; a connection belongs to one exchange at a time. Nothing is ever run
+twice behind the user's back: see :meth:`HttpPool.request` for the failures that are repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import ssl
+import threading
+import weakref
+from collections import deque
+from contextlib import ExitStack
+from typing import Iterator, Sequence
+
+from tritonclient_shim.backends import tls
+from tritonclient_shim.backends.http import address, connector, errors
+from tritonclient_shim.backends.http.connector import DEFAULT, Dial
+from tritonclient_shim.backends.http.response import Reply, read_reply
+from tritonclient_shim.backends.http.senders import Senders
+from tritonclient_shim.core.model import Buffer, Endpoint
+
+MAX_IDLE = 64  # connections kept open per endpoint
+LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
+
+
+class Connection:
+    """One connection; used by one thread at a time."""
+
+    def __init__(
+        self, location: address.Location, context: ssl.SSLContext | None, dial: Dial
+    ) -> None:
+        self._socket = connector.reach(location, dial)
+        with ExitStack() as failed:
+            failed.callback(self.close)
+            if context is not None:
+                if dial.proxy is not None:
+                    connector.tunnel(self._socket, location, dial.proxy)
+                with errors.HANDSHAKE:
+                    self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
+            self._socket.settimeout(dial.network_timeout)
+            failed.pop_all()
+        self._readable = select.poll()
+        self._readable.register(self._socket, select.POLLIN)
+
+    def usable(self) -> bool:
+        """False when the server has closed the idle connection (or spoke out of turn)."""
+        return not self._readable.poll(0)
+
+    def exchange(self, pieces: Sequence[Buffer]) -> tuple[Reply, bool]:
+        """Send one request, receive its answer; also whether the connection may be kept."""
+        with errors.SEND:
+            for part in _parts(pieces):
+                self._socket.sendall(part)
+        with self._socket.makefile("rb") as stream:
+            return read_reply(stream)
+
+    def close(self) -> None:
+        """Close the socket; idempotent."""
+        self._socket.close()
+
+
+def _parts(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
+    """Pieces → the same bytes with small neighbours joined and large pieces as they are."""
+    small: list[Buffer] = []
+    for piece in pieces:
+        if memoryview(piece).nbytes < LARGE:
+            small.append(piece)
+            continue
+        yield b"".join(small)
+        small.clear()
+        yield piece
+    if small:
+        yield b"".join(small)
+
+
+class HttpPool:
+    """The connections of one endpoint and the threads that send asynchronous requests."""
+
+    def __init__(self, endpoint: Endpoint, dial: Dial = DEFAULT) -> None:
+        self._endpoint = endpoint
+        self.dial = dial
+        self._location: address.Location | None = None
+        self._context: ssl.SSLContext | None = None
+        if endpoint.secure and dial.tls != tls.DEFAULT:
+            self._context = tls.client_context(dial.tls)
+        self._idle: deque[Connection] = deque()
+        self.senders = Senders()
+        self.users = 0
+
+    @property
+    def location(self) -> address.Location:
+        """The parsed address; TransportFault when it is none, at first use as in v1
+        (docs/v1-behaviour.md §3.1).
+        """
+        if self._location is None:
+            with errors.ADDRESS:
+                self._location = address.parse(self._endpoint.address, self._endpoint.secure)
+        return self._location
+
+    def request(self, pieces: Sequence[Buffer], repeatable: bool = False) -> Reply:
+        """Send a complete request, in pieces; return the answer, whatever its status.
+
+        A request that fails on a connection kept from earlier is repeated on a fresh one,
+        once, in two cases: the server cannot have received all of it, or it is ``repeatable``
+        (a GET) and not one byte of an answer came. A POST that was sent completely and not answered
+        may have been executed; it fails. A server restarted between two calls is thus
+        reached at once (docs/v1-behaviour.md §E.7): its closed connection is seen before sending.
+        """
+        kept = self._take()
+        if kept is not None:
+            try:
+                return self._exchange(kept, pieces)
+            except errors.Unsent:
+                pass
+            except errors.Unanswered:
+                if not repeatable:
+                    raise
+        return self._exchange(self._connect(), pieces)
+
+    def _exchange(self, connection: Connection, pieces: Sequence[Buffer]) -> Reply:
+        keep = False
+        try:
+            reply, keep = connection.exchange(pieces)
+        finally:
+            if keep:
+                self._keep(connection)
+            else:
+                connection.close()
+        return reply
+
+    def _connect(self) -> Connection:
+        if self._endpoint.secure and self._context is None:
+            with errors.HANDSHAKE:
+                self._context = tls.client_context(self.dial.tls)
+        return Connection(self.location, self._context, self.dial)
+
+    def _take(self) -> Connection | None:
+        while True:
+            try:
+                connection = self._idle.pop()  # the most recently used
+            except IndexError:
+                return None
+            if connection.usable():
+                return connection
+            connection.close()
+
+    def _keep(self, connection: Connection) -> None:
+        self._idle.append(connection)
+        if self.users == 0:
+            self.close_idle()
+        elif len(self._idle) > MAX_IDLE:
+            self._close_oldest()
+
+    def close_idle(self) -> None:
+        """Close the connections nobody uses now."""
+        while self._close_oldest():
+            pass
+
+    def _close_oldest(self) -> bool:
+        try:
+            self._idle.popleft().close()
+        except IndexError:
+            return False
+        return True
+
+    def after_fork(self) -> None:
+        """In a forked child: leave the parent's connections and threads alone."""
+        self.close_idle()  # closes the child's copies only
+        self.senders = Senders()
+
+
+# Re-entrant: the garbage collector may release a backend while this thread holds it.
+_lock = threading.RLock()
+_pools: dict[tuple[Endpoint, Dial], HttpPool] = {}
+_alive: weakref.WeakSet[HttpPool] = weakref.WeakSet()
+
+
+def use(endpoint: Endpoint, dial: Dial = DEFAULT) -> HttpPool:
+    """The pool of an endpoint, with one more user; give it back with :func:`release`.
+
+    Users who dial in different ways share nothing. Raises SettingsError for unusable PEM files.
+    """
+    with _lock:
+        pool = _pools.get((endpoint, dial))
+        if pool is None:
+            pool = _pools[endpoint, dial] = HttpPool(endpoint, dial)
+            _alive.add(pool)
+        pool.users += 1
+        return pool
+
+
+def release(pool: HttpPool) -> None:
+    """One user less; the last one closes what is idle."""
+    with _lock:
+        pool.users -= 1
+        unused = pool.users == 0
+        key = (pool._endpoint, pool.dial)
+        if unused and _pools.get(key) is pool:
+            del _pools[key]
+    if unused:
+        pool.close_idle()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+    for pool in list(_alive):
+        pool.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

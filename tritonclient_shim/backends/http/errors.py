@@ -1,0 +1,150 @@
+"""What can go wrong over HTTP → faults, as tables.
+
+v1 let libcurl speak: its clients read ``HTTP client failed: <libcurl's text>``. The rows below
+were checked against the genuine client (docs/v1-behaviour.md §3.1, §A).
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+from http.client import (
+    HTTPException,
+    IncompleteRead,
+    InvalidURL,
+    RemoteDisconnected,
+    UnknownProtocol,
+)
+from typing import Any, NamedTuple
+
+from tritonclient_shim.backends.names import strip_request_id
+from tritonclient_shim.core.errors import (
+    Fault,
+    ForeignFault,
+    ServerFault,
+    TransportFault,
+    UnreadableFault,
+)
+
+PREFIX = "HTTP client failed: "
+
+
+class Unsent(TransportFault):
+    """The server cannot have the whole request: nothing was executed."""
+
+
+class Unanswered(TransportFault):
+    """The request was sent and the connection ended before the first byte of an answer."""
+
+
+class Row(NamedTuple):
+    """An exception, libcurl's text for it, and the fault it becomes."""
+
+    exceptions: type[BaseException] | tuple[type[BaseException], ...]
+    text: str
+    fault: type[TransportFault] = TransportFault
+
+
+_TIMEOUT = Row((socket.timeout, TimeoutError), "Timeout was reached")
+_MEMORY = Row(MemoryError, "Out of memory")
+
+
+class Phase:
+    """A step of an exchange as a context manager: its exceptions leave it as faults."""
+
+    def __init__(self, *rows: Row) -> None:
+        self._rows = rows
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            return
+        for row in self._rows:
+            if isinstance(error, row.exceptions):
+                raise row.fault(PREFIX + row.text) from error
+
+
+ADDRESS = Phase(
+    Row(InvalidURL, "URL using bad/illegal format or missing URL"),
+    Row(UnknownProtocol, "Unsupported protocol"),
+    Row(UnicodeError, "Couldn't resolve host name"),
+)
+CONNECT = Phase(
+    _TIMEOUT,
+    Row((socket.gaierror, UnicodeError), "Couldn't resolve host name"),
+    Row(OSError, "Couldn't connect to server"),
+)
+HANDSHAKE = Phase(
+    _TIMEOUT,
+    Row(ssl.SSLCertVerificationError, "SSL peer certificate or SSH remote key was not OK"),
+    Row((OSError, ValueError), "SSL connect error"),
+)
+SEND = Phase(
+    _TIMEOUT,
+    Row(OSError, "Failed sending data to the peer", Unsent),
+)
+ANSWER = Phase(
+    _TIMEOUT,
+    Row(IncompleteRead, "Transferred a partial file"),
+    Row(RemoteDisconnected, "Server returned nothing (no headers, no data)", Unanswered),
+    Row(ConnectionError, "Failure when receiving data from the peer", Unanswered),
+    Row(OSError, "Failure when receiving data from the peer"),
+    Row((HTTPException, ValueError), "Unsupported protocol"),
+)
+BODY = Phase(
+    _TIMEOUT,
+    _MEMORY,
+    Row(IncompleteRead, "Transferred a partial file"),
+    Row((OSError, HTTPException, ValueError), "Failure when receiving data from the peer"),
+)
+
+#: HTTP status → canonical gRPC name, as Triton and gRPC pair them.
+CODES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    408: "DEADLINE_EXCEEDED",
+    409: "ALREADY_EXISTS",
+    413: "RESOURCE_EXHAUSTED",
+    429: "UNAVAILABLE",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+def refusal(status: int, body: Any) -> Fault:
+    """Status and body of an answer other than 200 → the fault it stands for.
+
+    Only ``{"error": <text>}`` is a v2 server's refusal; anything else is ForeignFault.
+    """
+    try:
+        text = json.loads(bytes(body))["error"]
+    except (ValueError, KeyError, TypeError, RecursionError, MemoryError):
+        text = None
+    if not isinstance(text, str):
+        return ForeignFault(f"HTTP status {status} without the error text of a v2 server")
+    return ServerFault(strip_request_id(text), CODES.get(status, "UNKNOWN"), str(status))
+
+
+class _Understanding(Phase):
+    """The step in which tritonclient parses an answer: what is no JSON is not v2's.
+
+    The step also sends; a plugin's own exceptions pass.
+    """
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, (ValueError, LookupError, TypeError, AttributeError)):
+            raise ForeignFault(f"not the answer of a v2 server: {error!r}") from error
+        if isinstance(error, (RecursionError, MemoryError)):  # nested too deep, or too large
+            raise UnreadableFault(repr(error)) from error
+
+
+CONTENT = _Understanding()

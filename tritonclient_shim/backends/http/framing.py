@@ -1,0 +1,229 @@
+"""Inference requests and responses as HTTP bodies (KServe v2, binary tensor data extension).
+
+A request body is a JSON header followed by the bytes of the tensors, in the pieces they came in;
+the tensors of a response are views on the body received. No I/O here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii as _text  # the C encoder of json.dumps
+from typing import Any, Iterable
+from urllib.parse import quote
+
+import numpy as np
+
+from tritonclient_shim.backends.http.json_values import (
+    list_of,
+    number,
+    record_of,
+    text,
+    v2_object,
+    version,
+)
+from tritonclient_shim.backends.names import wire_region_name
+from tritonclient_shim.backends.reply_checks import checked
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.errors import ForeignFault, UnreadableFault, UnsendableName
+from tritonclient_shim.core.forms import CallForm, ReplyForm
+from tritonclient_shim.core.model import (
+    Buffer,
+    InferCall,
+    InferReply,
+    OutputSpec,
+    ShmSlice,
+    TensorIn,
+    TensorOut,
+)
+from tritonclient_shim.core.reading import shown
+
+_SEPARATORS = re.compile(r"[/\\]")
+_STEPS = frozenset({".", ".."})
+
+
+def infer_path(call: InferCall) -> str:
+    """InferCall → the path of its URL, below the server's prefix."""
+    version = f"/versions/{path_part(call.model_version)}" if call.model_version else ""
+    return f"/v2/models/{path_part(call.model_name)}{version}/infer"
+
+
+@lru_cache(maxsize=1024)
+def path_part(name: str) -> str:
+    """A name → the part of a path that stands for it; UnsendableName where there is none.
+
+    What looks like a step up in the tree of paths is carried out by proxies, also when it is
+    encoded: ``region/../unregister`` is ``unregister``, which forgets every region.
+    """
+    if not _STEPS.isdisjoint(_SEPARATORS.split(name)):
+        raise UnsendableName(
+            f"HTTP client failed: the name {name!r} cannot be sent over HTTP, where '.' and '..' "
+            "are steps in a path; expected a name without such parts: use gRPC, or another name"
+        )
+    return quote(name, safe="")
+
+
+def request_pieces(call: InferCall) -> list[Buffer]:
+    """InferCall → what its body consists of: the JSON header, then the bytes of the tensors."""
+    pieces: list[Buffer] = [request_header(call)]
+    for tensor in call.inputs:
+        if tensor.shm is None:
+            pieces.extend(tensor.chunks)
+    return pieces
+
+
+def request_header(call: InferCall) -> bytes:
+    """InferCall → its JSON header; only what differs from the defaults is named."""
+    members = [f'"id":{_text(call.request_id)}'] if call.request_id else []
+    parameters = _parameters(call)
+    if parameters:
+        members.append(f'"parameters":{{{parameters}}}')
+    members.append(_tensors_wanted(call))
+    return f"{{{','.join(members)}}}".encode("ascii")
+
+
+def _tensors_wanted(call: InferCall) -> str:
+    form = call.form
+    if form is not None and form.head is not None:
+        return str(form.head)
+    head = f'"inputs":[{",".join(map(_input, call.inputs))}]'
+    if call.outputs:
+        head += f',"outputs":[{",".join(map(_output, call.outputs))}]'
+    if form is not None:
+        form.head = head
+    return head
+
+
+def _parameters(call: InferCall) -> str:
+    items = []
+    if call.sequence_id:  # without an id the flags mean nothing (docs/v2-mapping.md §4)
+        items.append(f'"sequence_id":{call.sequence_id:d}')
+        items.append(f'"sequence_start":{_truth(call.sequence_start)}')
+        items.append(f'"sequence_end":{_truth(call.sequence_end)}')
+    if call.priority:
+        items.append(f'"priority":{call.priority:d}')
+    if call.timeout_us:
+        items.append(f'"timeout":{call.timeout_us:d}')
+    if not call.outputs:
+        items.append('"binary_data_output":true')
+    return ",".join(items)
+
+
+def _truth(flag: bool) -> str:
+    return "true" if flag else "false"
+
+
+def _input(tensor: TensorIn) -> str:
+    where = _region(tensor.shm) if tensor.shm else f'"binary_data_size":{tensor.byte_size:d}'
+    shape = ",".join(map(str, tensor.shape))
+    return (
+        f'{{"name":{_text(tensor.name)},"shape":[{shape}],"datatype":{_text(tensor.datatype)},'
+        f'"parameters":{{{where}}}}}'
+    )
+
+
+def _output(output: OutputSpec) -> str:
+    where = _region(output.shm) if output.shm else '"binary_data":true'
+    classes = f'"classification":{output.class_count:d},' if output.class_count else ""
+    return f'{{"name":{_text(output.name)},"parameters":{{{classes}{where}}}}}'
+
+
+def _region(shm: ShmSlice) -> str:
+    offset = f',"shared_memory_offset":{shm.offset:d}' if shm.offset else ""
+    name = _text(wire_region_name(shm.region))
+    return f'"shared_memory_region":{name},"shared_memory_byte_size":{shm.byte_size:d}{offset}'
+
+
+def parse_response(
+    body: Buffer, header_length: str | None, form: CallForm | None = None
+) -> InferReply:
+    """Body and ``Inference-Header-Content-Length`` → InferReply with views on the body.
+
+    ``form`` is that of the call, if it has one. ForeignFault when this is not a v2 response,
+    UnreadableFault when it is wrong, see :func:`~tritonclient_shim.core.reading.read`.
+    """
+    view = memoryview(body)
+    length = len(view) if header_length is None else _length(header_length, len(view))
+    head = bytes(view[:length])
+    known = None if form is None else form.reply  # looked at once: another thread may change it
+    if known is not None and known.head == head:
+        return _recognised(known, view, length)
+    header = _header(head)
+    outputs = tuple(_tensors(list_of(header, "outputs", []), view, length))
+    names = text(header, "model_name"), version(header, "model_version")
+    reply = InferReply(*names, outputs, text(header, "id", ""))
+    return reply if form is None else reply._replace(form=_learn(form, reply, head))
+
+
+def _length(announced: str, received: int) -> int:
+    if not announced.isdigit() or int(announced) > received:
+        raise UnreadableFault(
+            f"its JSON header should have {shown(announced)} bytes", f"at most the {received} sent"
+        )
+    return int(announced)
+
+
+def _header(head: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(head)
+    except ValueError as error:
+        raise ForeignFault(f"not the answer of a v2 server: {error!r}") from error
+    return v2_object(header, "model_name")
+
+
+def _recognised(known: ReplyForm, view: memoryview, position: int) -> InferReply:
+    outputs = []
+    for name, datatype, shape, size in known.tensors:
+        outputs.append(TensorOut(name, datatype, shape, view[position : position + size]))
+        position += size
+    _check_end(position, view)
+    return InferReply(known.model_name, known.model_version, tuple(outputs), "", known)
+
+
+def _learn(form: CallForm, reply: InferReply, head: bytes) -> ReplyForm | None:
+    """Keep the form of a reply all of whose data came as bytes; an id is part of its head."""
+    sizes = [len(one.data) for one in reply.outputs if isinstance(one.data, memoryview)]
+    if len(sizes) < len(reply.outputs) or reply.request_id:
+        return None
+    tensors = tuple((*one[:3], size) for one, size in zip(reply.outputs, sizes))
+    form.reply = ReplyForm(reply.model_name, reply.model_version, tensors, head)
+    return form.reply
+
+
+def _tensors(outputs: list[Any], view: memoryview, position: int) -> Iterable[TensorOut]:
+    for output in outputs:
+        name, datatype = text(output, "name"), text(output, "datatype")
+        parameters = record_of(output, "parameters", {})
+        data: Buffer | None = None
+        if parameters.get("binary_data_size") is not None:
+            end = position + number(parameters, "binary_data_size")
+            data, position = view[position:end], end
+        elif "data" in output:
+            data = json_data(datatype, list_of(output, "data"))
+        yield checked(TensorOut(name, datatype, tuple(list_of(output, "shape")), data))
+    _check_end(position, view)
+
+
+def _check_end(position: int, view: memoryview) -> None:
+    if position != len(view):
+        raise UnreadableFault(
+            f"it has {len(view)} bytes", f"{shown(position)}, by the sizes of its outputs"
+        )
+
+
+def json_data(datatype: str, values: list[Any]) -> bytes:
+    """A tensor as a JSON array, flat or nested → its bytes, as the binary form has them."""
+    row = dtypes.BY_V2.get(datatype)
+    if row is dtypes.STRING:
+        flat = np.asarray(values, dtype=object).ravel()
+        return b"".join(_with_length(one.encode()) for one in flat)
+    if row is None or row.numpy is None:
+        raise UnreadableFault(f"{shown(datatype)} has data in JSON", "binary data of this type")
+    content: bytes = np.asarray(values, dtype=row.numpy).tobytes()
+    return content
+
+
+def _with_length(content: bytes) -> bytes:
+    return struct.pack("<I", len(content)) + content

@@ -1,0 +1,287 @@
+"""The waist: what passes between the fronts, the session and the backends.
+
+A legacy call of either front becomes a :class:`V1Request`, is lowered to an
+:class:`InferCall` (KServe v2 terms, the batch dimension part of every shape), comes back
+as an :class:`InferReply` and is raised again to a :class:`V1Reply`. All of them are
+immutable; none of them knows a network or a legacy argument. What every request makes anew is
+a named tuple, several times cheaper to make than a frozen dataclass; the rest are dataclasses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, NamedTuple, Tuple
+
+from tritonclient_shim.core.forms import CallForm, ReplyForm
+
+#: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
+Buffer = Any
+
+#: Names of the two protocols, as used in endpoints, settings and messages.
+HTTP = "http"
+GRPC = "grpc"
+
+#: Sequence flags of a v1 request (docs/v1-behaviour.md §3.9).
+FLAG_SEQUENCE_START = 1
+FLAG_SEQUENCE_END = 2
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a server is and how to reach it; the key under which connections are shared."""
+
+    protocol: str  # HTTP or GRPC
+    address: str  # "host:port", for HTTP possibly followed by a path prefix
+    secure: bool = False
+
+
+class ShmSlice(NamedTuple):
+    """The part of a registered shared-memory region that holds one tensor."""
+
+    region: str
+    byte_size: int
+    offset: int = 0
+
+
+class V1Input(NamedTuple):
+    """One input in v1 terms: the dims of one batch entry, the bytes of the whole batch.
+
+    ``dims`` is None when the request gave none (raw stub, bare shared-memory handle); the
+    model configuration then decides. ``chunks`` follow each other in batch order.
+    """
+
+    name: str
+    dims: tuple[int, ...] | None
+    chunks: tuple[Buffer, ...] = ()
+    byte_size: int = 0
+    shm: ShmSlice | None = None
+
+
+class V1Output(NamedTuple):
+    """One requested output: raw tensor, or the ``class_count`` best classes per entry."""
+
+    name: str
+    class_count: int | None = None
+    shm: ShmSlice | None = None
+
+
+class V1Request(NamedTuple):
+    """An inference request in v1 terms: api.proto's ``InferRequestHeader`` and its data."""
+
+    model_version: int  # -1: the latest
+    batch_size: int
+    inputs: tuple[V1Input, ...]
+    outputs: tuple[V1Output, ...]
+    correlation_id: int = 0
+    flags: int = 0
+    priority: int = 0
+    timeout_us: int = 0
+    id: int = 0
+
+
+#: One class of a classification result: index, score as float32, label ('' without one;
+#: docs/v1-behaviour.md §4.2).
+V1Class = Tuple[int, float, str]
+
+
+class V1Result(NamedTuple):
+    """One output in v1 terms: ``dims`` of one batch entry, ``data`` of the whole batch.
+
+    ``data`` is None when the tensor lies in shared memory or was asked for as classes;
+    ``classes`` holds one list per batch entry and is None for a raw output.
+    """
+
+    name: str
+    datatype: str
+    dims: tuple[int, ...]
+    byte_size: int
+    data: Buffer | None = None
+    shm: ShmSlice | None = None
+    classes: list[list[V1Class]] | None = None
+
+
+class V1Reply(NamedTuple):
+    """The answer to a :class:`V1Request`; ``outputs`` in the order they were asked for."""
+
+    model_name: str
+    model_version: int
+    batch_size: int
+    outputs: tuple[V1Result, ...]
+    id: int = 0
+
+
+class TensorIn(NamedTuple):
+    """One input tensor of a v2 call: the bytes are ``chunks`` joined, or lie in ``shm``."""
+
+    name: str
+    datatype: str  # KServe v2 name, e.g. "FP32", "BYTES"
+    shape: tuple[int, ...]
+    chunks: tuple[Buffer, ...] = ()
+    byte_size: int = 0
+    shm: ShmSlice | None = None
+
+
+class OutputSpec(NamedTuple):
+    """One output asked of a v2 server; ``class_count`` 0 asks for the raw tensor."""
+
+    name: str
+    class_count: int = 0
+    shm: ShmSlice | None = None
+
+
+class InferCall(NamedTuple):
+    """One inference in KServe v2 terms. ``model_version`` '' is the latest, ids 0 are none.
+
+    ``sequence_id``, ``priority`` and ``timeout_us`` are unsigned 64-bit; a backend whose
+    wire has only int64 sends their two's complement (docs/v2-mapping.md §4, §5).
+    """
+
+    model_name: str
+    model_version: str
+    inputs: tuple[TensorIn, ...]
+    outputs: tuple[OutputSpec, ...]
+    request_id: str = ""
+    sequence_id: int = 0
+    sequence_start: bool = False
+    sequence_end: bool = False
+    priority: int = 0
+    timeout_us: int = 0
+    form: CallForm | None = None
+
+
+class TensorOut(NamedTuple):
+    """One output tensor of a v2 reply; ``data`` is None when it lies in shared memory.
+
+    ``data`` may be a view on the received message: copy before handing it to a user.
+    """
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+    data: Buffer | None = None
+
+
+class InferReply(NamedTuple):
+    """The outcome of an :class:`InferCall`; outputs in the order the server sent them."""
+
+    model_name: str
+    model_version: str
+    outputs: tuple[TensorOut, ...]
+    request_id: str = ""
+    form: ReplyForm | None = None
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """What a context must know of one configured tensor."""
+
+    name: str
+    datatype: str  # KServe v2 name, "" when the configuration names none
+    dims: tuple[int, ...]
+    label_filename: str = ""
+    is_shape_tensor: bool = False
+
+
+@dataclass(frozen=True)
+class ModelProfile:
+    """What a context keeps of a model configuration, read once (docs/v1-behaviour.md §3.1)."""
+
+    name: str
+    max_batch_size: int
+    inputs: Mapping[str, TensorSpec]  # in configuration order
+    outputs: Mapping[str, TensorSpec]
+    stateful: bool = False  # has a sequence batcher
+    ensemble: bool = False
+    decoupled: bool = False
+
+    @property
+    def batching(self) -> bool:
+        """True when every v2 shape of this model starts with the batch dimension."""
+        return self.max_batch_size > 0
+
+
+@dataclass(frozen=True)
+class ModelConfigDocument:
+    """A model configuration as a protocol delivers it: protobuf bytes, or decoded JSON."""
+
+    content: bytes | Mapping[str, Any]
+    backend: str = ""
+    decoupled: bool = False
+
+
+@dataclass(frozen=True)
+class ServerMetadata:
+    """Name (v1's server id) and version of a server."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class IndexRow:
+    """One row of a v2 repository index; version and state are '' for an unloaded model."""
+
+    name: str
+    version: str = ""
+    state: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Duration:
+    """A count of events and the nanoseconds they took together."""
+
+    count: int = 0
+    ns: int = 0
+
+
+@dataclass(frozen=True)
+class BatchStatistics:
+    """Compute times of the executions of one executed batch size."""
+
+    batch_size: int
+    compute_input: Duration = Duration()
+    compute_infer: Duration = Duration()
+    compute_output: Duration = Duration()
+
+
+@dataclass(frozen=True)
+class ModelStatistics:
+    """The statistics of one model version, as the v2 statistics extension gives them."""
+
+    name: str
+    version: str
+    last_inference_ms: int = 0  # epoch
+    inference_count: int = 0
+    execution_count: int = 0
+    success: Duration = Duration()
+    fail: Duration = Duration()
+    queue: Duration = Duration()
+    compute_input: Duration = Duration()
+    compute_infer: Duration = Duration()
+    compute_output: Duration = Duration()
+    batches: tuple[BatchStatistics, ...] = ()
+
+
+@dataclass(frozen=True)
+class ServerSnapshot:
+    """Everything a v2 server tells about itself that v1's ``ServerStatus`` has room for."""
+
+    metadata: ServerMetadata
+    live: bool
+    uptime_ns: int
+    index: tuple[IndexRow, ...] = ()
+    configs: Mapping[str, ModelConfigDocument] = field(default_factory=dict)
+    statistics: tuple[ModelStatistics, ...] = ()
+
+
+@dataclass(frozen=True)
+class RegisteredRegion:
+    """One shared-memory region a server knows; ``key`` is '' for a CUDA region."""
+
+    name: str
+    byte_size: int
+    key: str = ""
+    offset: int = 0
+    device_id: int = 0
+    kind: str = "system"  # or "cuda"

@@ -1,0 +1,54 @@
+"""Rows of the two shared-memory modules."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tritonclient_shim.registry.entry import Entry, both
+
+_called = partial(both, counted=True)
+
+
+def _module(first: int, name: str, error: str, create: str, heading: str) -> tuple[Entry, ...]:
+    legacy = f"tensorrtserver.{name}"
+    modern = f"tritonclient.utils.{name}"
+    ids = [f"TS{first + number:03d}" for number in range(5)]
+    row = partial(_called, heading=heading)
+    return (
+        row(ids[0], f"{legacy}.create_shared_memory_region", f"{modern}.{create}"),
+        row(
+            ids[1],
+            f"{legacy}.set_shared_memory_region",
+            f"{modern}.set_shared_memory_region(handle, arrays)",
+        ),
+        row(
+            ids[2],
+            f"{legacy}.destroy_shared_memory_region",
+            f"{modern}.destroy_shared_memory_region(handle)",
+        ),
+        row(
+            ids[3],
+            f"{legacy}.serialize_string_tensor",
+            "tritonclient.utils.serialize_byte_tensor(array)",
+            since="1.11",
+        ),
+        both(ids[4], f"{legacy}.{error}", f"{modern}.{error}", heading=heading),
+    )
+
+
+ROWS = (
+    *_module(
+        81,
+        "shared_memory",
+        "SharedMemoryException",
+        "create_shared_memory_region(name, key, byte_size)",
+        "System shared memory",
+    ),
+    *_module(
+        86,
+        "cuda_shared_memory",
+        "CudaSharedMemoryException",
+        "create_shared_memory_region(name, byte_size, device_id)",
+        "CUDA shared memory",
+    ),
+)

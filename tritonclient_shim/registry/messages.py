@@ -1,0 +1,93 @@
+"""Rows of v1's protobuf messages, of their modules and of the raw stub."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tritonclient_shim.registry.entry import IMPORT, Entry, both
+
+_STUB = "Raw gRPC stub"
+_manual = partial(both, automatic=False)
+_MODULES = "tritonclient.grpc.service_pb2"
+
+
+def _rpc(id: str, name: str, successor: str) -> Entry:
+    symbol = f"tensorrtserver.api.grpc_service_pb2_grpc.GRPCServiceStub.{name}"
+    stub = "GRPCInferenceServiceStub(channel)."
+    http = "the same call of tritonclient.http, see its own section"
+    return Entry(id, symbol, stub + successor, http, "", False, _STUB, counted=True)
+
+
+def _module(id: str, name: str, successor: str, heading: str) -> Entry:
+    symbol = f"tensorrtserver.api.{name}"
+    http = "plain dicts and lists"
+    return Entry(id, symbol, successor, http, "", False, heading, kind=IMPORT)
+
+
+ROWS = (
+    _module(
+        "TS003", "model_config_pb2", "tritonclient.grpc.model_config_pb2", "Model configuration"
+    ),
+    _module("TS004", "server_status_pb2", _MODULES, "Server status"),
+    _module("TS005", "api_pb2", _MODULES, "Sequences"),
+    _module("TS006", "request_status_pb2", "grpc.StatusCode", "Errors"),
+    _module("TS007", "grpc_service_pb2", _MODULES, _STUB),
+    _module("TS008", "grpc_service_pb2_grpc", "tritonclient.grpc.service_pb2_grpc", _STUB),
+    _manual(
+        "TS066",
+        "tensorrtserver.api.InferRequestHeader",
+        "infer(..., sequence_start=..., sequence_end=...) for its flags",
+        heading="Sequences",
+    ),
+    Entry(
+        "TS067",
+        "tensorrtserver.api.InferResponseHeader",
+        "result.get_response()",
+        "result.get_response(): a dict",
+        "",
+        False,
+        "What the last request was",
+    ),
+    _manual(
+        "TS068",
+        "tensorrtserver.api.InferSharedMemory",
+        "infer_input.set_shared_memory(region, byte_size, offset)",
+        heading="System shared memory",
+    ),
+    _manual(
+        "TS069",
+        "tensorrtserver.api.ServerStatus",
+        "what get_server_metadata(), get_model_config() and get_inference_statistics() return",
+        heading="Server status",
+    ),
+    _manual(
+        "TS070",
+        "tensorrtserver.api.SharedMemoryStatus",
+        "what get_system_shared_memory_status() returns",
+        heading="System shared memory",
+    ),
+    _manual(
+        "TS071",
+        "tensorrtserver.api.ModelRepositoryIndex",
+        "what get_model_repository_index() returns",
+        heading="Repository index",
+    ),
+    Entry(
+        "TS072",
+        "tensorrtserver.api.grpc_service_pb2_grpc.GRPCServiceStub",
+        "tritonclient.grpc.service_pb2_grpc.GRPCInferenceServiceStub(channel)",
+        "tritonclient.http.InferenceServerClient(url)",
+        "",
+        False,
+        _STUB,
+        counted=True,
+    ),
+    _rpc("TS073", "Infer", "ModelInfer"),
+    _rpc("TS074", "StreamInfer", "ModelStreamInfer"),
+    _rpc("TS075", "Status", "ServerMetadata, RepositoryIndex, ModelConfig, ModelStatistics"),
+    _rpc("TS076", "Health", "ServerLive, ServerReady"),
+    _rpc("TS077", "ModelControl", "RepositoryModelLoad, RepositoryModelUnload"),
+    _rpc("TS078", "SharedMemoryControl", "SystemSharedMemoryRegister and its neighbours"),
+    _rpc("TS079", "Repository", "RepositoryIndex"),
+    _rpc("TS080", "Profile", "none: 1.7 removed it"),
+)

@@ -1,0 +1,191 @@
+"""Rows of what scripts do besides calling: arguments, imports, and names that are gone."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tritonclient_shim.registry.entry import ARGUMENT, IMPORT, REMOVED, Entry, both
+
+_argument = partial(both, kind=ARGUMENT)
+_removed = partial(both, kind=REMOVED)
+_API = "tensorrtserver.api."
+_VALUES = "in the model's datatype: array.astype(...), or array.view(...) for the same bytes"
+
+ROWS = (
+    both(
+        "TS001",
+        "from tensorrtserver.api import *",
+        "import tritonclient.grpc as grpcclient, or tritonclient.http as httpclient",
+        "from pytriton.client import ModelClient",
+        heading="Imports",
+        kind=IMPORT,
+    ),
+    both(
+        "TS002",
+        "names taken from the star import (np, sys, os, struct, ctypes' names, ...)",
+        "an import of their own",
+        "an import of their own",
+        heading="Imports",
+        kind=IMPORT,
+    ),
+    both(
+        "TS009",
+        "import of tensorrtserver",
+        "import tritonclient.grpc as grpcclient, or tritonclient.http as httpclient",
+        "from pytriton.client import ModelClient",
+        heading="Imports",
+        kind=IMPORT,
+    ),
+    _argument(
+        "TS101",
+        f"{_API}InferContext(url with a scheme)",
+        "InferenceServerClient(host:port, ssl=True for https or grpcs)",
+        "the scheme stays: grpc:// or http://",
+        heading="Connections",
+    ),
+    Entry(
+        "TS102",
+        f"{_API}InferContext(http_headers=)",
+        "headers={name: value} of every call: gRPC metadata",
+        "headers={name: value} of every call",
+        "headers={name: value} of infer_sample and infer_batch",
+        True,
+        "Connections",
+        kind=ARGUMENT,
+    ),
+    _argument(
+        "TS103",
+        f"{_API}InferContext(verbose=)",
+        "InferenceServerClient(url, verbose=True)",
+        heading="Connections",
+    ),
+    Entry(
+        "TS104",
+        f"{_API}InferContext(streaming=)",
+        "client.start_stream(callback), then client.async_stream_infer(...)",
+        "none: streams are gRPC's",
+        "DecoupledModelClient, for decoupled models alone",
+        False,
+        "Streams",
+        kind=ARGUMENT,
+    ),
+    _argument(
+        "TS105",
+        f"{_API}InferContext(correlation_id=)",
+        "infer(..., sequence_id=...) with every request",
+        automatic=False,
+        heading="Sequences",
+    ),
+    _argument(
+        "TS106",
+        f"{_API}InferContext(model_version=)",
+        "infer(..., model_version=str(version)); '' is the latest",
+        "ModelClient(url, model_name, model_version=str(version))",
+        heading="Model versions",
+    ),
+    _argument(
+        "TS107",
+        f"{_API}InferContext.run(inputs)",
+        "[InferInput(name, shape, datatype)] and set_data_from_numpy(array) for each, the batch "
+        "dimension part of the shape",
+        "one array per input, by keyword, the batch dimension part of its shape",
+        automatic=False,
+        heading="Inference",
+    ),
+    _argument(
+        "TS108",
+        f"{_API}InferContext.run(outputs)",
+        "[InferRequestedOutput(name)]",
+        "every output comes back",
+        heading="Inference",
+    ),
+    _argument(
+        "TS109",
+        f"{_API}InferContext.run(batch_size=)",
+        "the first dimension of every shape",
+        "the first dimension of every array",
+        automatic=False,
+        heading="Batches",
+    ),
+    _argument(
+        "TS110",
+        f"{_API}InferContext.run(flags=)",
+        "infer(..., sequence_start=True, sequence_end=True)",
+        automatic=False,
+        heading="Sequences",
+    ),
+    _argument(
+        "TS111",
+        f"{_API}InferContext.run(corr_id=)",
+        "infer(..., sequence_id=...) with every request",
+        automatic=False,
+        heading="Sequences",
+    ),
+    _argument(
+        "TS112",
+        f"{_API}InferContext.run(priority=)",
+        "infer(..., priority=...)",
+        heading="Priority and time limit",
+    ),
+    _argument(
+        "TS113",
+        f"{_API}InferContext.run(timeout_us=)",
+        "infer(..., timeout=...), in microseconds",
+        heading="Priority and time limit",
+    ),
+    _argument(
+        "TS114",
+        f"{_API}InferContext.run(shared-memory handle as input)",
+        "infer_input.set_shared_memory(name, byte_size)",
+        automatic=False,
+        heading="System shared memory",
+    ),
+    _argument(
+        "TS115",
+        f"{_API}InferContext.run((RAW, handle) as output)",
+        "requested_output.set_shared_memory(name, byte_size)",
+        automatic=False,
+        heading="System shared memory",
+    ),
+    _argument(
+        "TS116",
+        f"{_API}InferContext.get_async_run_results(wait)",
+        "get_result(block=...) over HTTP; over gRPC the callback says when",
+        "future.result(timeout)",
+        automatic=False,
+        heading="Asynchronous requests with ids",
+        since="1.8",
+    ),
+    _argument(
+        "TS117",
+        f"{_API}InferContext.run(array of another data type, same bytes)",
+        _VALUES,
+        _VALUES,
+        automatic=False,
+        heading="Inference",
+    ),
+    _removed(
+        "TS201",
+        "numpy.object, numpy.bool, numpy.int, numpy.float, numpy.str, numpy.sctypes, ...",
+        "object, bool, int, float, str: Python's own",
+        "object, bool, int, float, str: Python's own",
+        heading="What Python and NumPy removed",
+        since="NumPy 1.20",
+    ),
+    _removed(
+        "TS202",
+        "an attribute, argument or variable named async",
+        "another name, such as async_set; argparse: dest='async_set'",
+        "another name, such as async_set; argparse: dest='async_set'",
+        heading="What Python and NumPy removed",
+        since="Python 3.7",
+    ),
+    _removed(
+        "TS203",
+        "future.utils",
+        "Python 3 itself: mapping.items()",
+        "Python 3 itself: mapping.items()",
+        heading="What Python and NumPy removed",
+        since="Python 3",
+    ),
+)

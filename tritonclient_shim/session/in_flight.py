@@ -1,0 +1,265 @@
+"""Asynchronous requests of one context: their ids, their outcomes, their callbacks.
+
+Backends complete requests on threads of their own; user callbacks run on one daemon
+thread per context, one after another, in the order of completion (docs/v1-behaviour.md §5). Results
+can be fetched once, inside the callback or later, from any thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import queue
+import sys
+import threading
+import traceback
+import weakref
+from functools import partial
+from typing import Any, Callable, Generic, TypeVar
+
+from tritonclient_shim.core.errors import InferenceServerException, TransportFault
+
+_T = TypeVar("_T")
+
+Job = Callable[[], None]
+
+#: A user's callback, already bound to its context: called with the request id.
+Callback = Callable[[int], None]
+
+_UNKNOWN_ID = "The request ID doesn't match any existing asynchronous requests"
+_NONE_SENT = "No asynchronous requests have been sent"
+_ONLY_CALLBACKS = (
+    "No asynchronous requests can be returned, all outstanding requests will signal "
+    "completion via their callback function"
+)
+_SENT_BEFORE_FORK = (
+    "request {} was sent before this process was forked, and its answer comes to the parent "
+    "process alone: fetch it there, or send the request again here"
+)
+
+
+class CallbackThread:
+    """One daemon thread that runs callbacks in order; started when first needed."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._pid = 0
+        self._ident: int | None = None
+
+    def post(self, job: Callable[[], None]) -> None:
+        """Run ``job`` after all jobs posted before; returns at once."""
+        self.ready()
+        self._jobs.put(job)
+
+    def ready(self) -> None:
+        """Start the thread if need be; InferenceServerException when none can be had."""
+        if self._pid != os.getpid():  # first use, or first use in a forked child
+            self._start()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._pid == os.getpid():
+                return
+            self._jobs = queue.SimpleQueue()
+            thread = threading.Thread(
+                target=_run_jobs, args=(self._jobs,), name="tensorrtserver-callback", daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise InferenceServerException(
+                    f"the callback cannot be called: {error}; expected a thread of its own for it; "
+                    "end threads that are not needed, or ask without a callback"
+                ) from error
+            self._ident = thread.ident
+            self._pid = os.getpid()
+
+    def is_current(self) -> bool:
+        """Is this call made by a callback of this context?"""
+        return threading.get_ident() == self._ident
+
+    def stop(self) -> None:
+        """End the thread after the jobs already posted; never waits for it."""
+        if self._pid == os.getpid():
+            self._jobs.put(None)
+
+
+def _run_jobs(jobs: queue.SimpleQueue[Job | None]) -> None:
+    while True:
+        job = jobs.get()
+        if job is None:
+            return
+        try:
+            job()
+        except BaseException:
+            # docs/v1-behaviour.md §5: whatever a callback raises is printed, then forgotten
+            traceback.print_exc(file=sys.stderr)
+        del job  # a finished job must not keep its context alive
+
+
+class Request(Generic[_T]):
+    """One asynchronous request: what is needed to read its result, and its outcome."""
+
+    __slots__ = ("callback", "called", "context", "outcome")
+
+    def __init__(self, context: _T, callback: Callback | None) -> None:
+        self.context = context
+        self.callback = callback
+        self.outcome: Any = None  # until it is completed
+        self.called = False  # the callback is running, or has run
+
+
+class InFlight(Generic[_T]):
+    """The table of asynchronous requests of one context, by client request id
+    (docs/v1-behaviour.md §4.5).
+
+    Three threads meet here for every request: the caller's, the backend's and the callbacks'.
+    What each does is one operation on the table or one assignment, both atomic; the lock is
+    only for those who wait.
+    """
+
+    def __init__(self) -> None:
+        self._table: dict[int, Request[_T]] = {}
+        self._changed = threading.Condition()
+        self._waiters = 0
+        self._callbacks = CallbackThread()
+        self._delivered = 0
+        self._closed = False
+        _tables.add(self)
+        #: The next client request id, from 1; streaming contexts use it for run() as well.
+        self.next_id = itertools.count(1).__next__
+
+    def add(self, request_id: int, context: _T, callback: Callback | None) -> None:
+        """Enter a request before it is sent, so that its completion finds it.
+
+        InferenceServerException when there is no thread for its callback.
+        """
+        if callback is not None:
+            self._callbacks.ready()
+        self._table[request_id] = Request(context, callback)
+
+    def forget(self, request_id: int) -> None:
+        """Take back a request that could not be sent."""
+        self._table.pop(request_id, None)
+
+    def complete(self, request_id: int, outcome: Any) -> None:
+        """A backend's report, from any thread; the first one of a request counts.
+
+        A forked child may get one more of its parent's: gRPC ends the calls of a parent there.
+        """
+        request = self._table.get(request_id)
+        if request is None or self._closed or request.outcome is not None:
+            return
+        request.outcome = outcome
+        self._tell()
+        if request.callback is not None:
+            self._callbacks.post(partial(self._deliver, request_id, request))
+
+    def _deliver(self, request_id: int, request: Request[_T]) -> None:
+        if self._closed:
+            return
+        request.called = True
+        try:
+            assert request.callback is not None
+            request.callback(request_id)
+        finally:
+            self._delivered += 1  # by the callback thread alone
+            self._tell()
+
+    def _tell(self) -> None:
+        """Wake whoever waits. A waiter counts itself first and looks afterwards, so that a
+        change is seen by it or by this test."""
+        if self._waiters:
+            with self._changed:
+                self._changed.notify_all()
+
+    def _wait_until(self, happened: Callable[[], bool]) -> None:
+        with self._changed:
+            self._waiters += 1
+            try:
+                self._changed.wait_for(lambda: self._closed or happened())
+            finally:
+                self._waiters -= 1
+
+    def take(self, request_id: int, wait: bool | None) -> Request[_T] | None:
+        """The completed request, removed from the table; None when not ready and not waiting.
+
+        ``wait`` None is the 1.8+ call: it waits for a request without callback, and knows one
+        with a callback only from the moment its callback runs (docs/v1-behaviour.md §2.3, §5). True
+        and False, the call of 1.4-1.7, do not ask for the callback: they may be used inside another
+        one.
+        """
+        request = self._table.get(request_id)
+        if request is None or (wait is None and request.callback and not request.called):
+            raise InferenceServerException(_UNKNOWN_ID)
+        if request.outcome is None:
+            if wait is False:
+                return None
+            self._wait_until(lambda: request.outcome is not None)
+        self._check_open()
+        if self._table.pop(request_id, None) is None:  # another thread fetched it meanwhile
+            raise InferenceServerException(_UNKNOWN_ID)
+        return request
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InferenceServerException("InferContext is closed")
+
+    def ready(self, wait: bool) -> int | None:
+        """Lowest id of a completed request without callback; it stays in the table
+        (docs/v1-behaviour.md §2.2).
+        """
+        if wait and self._plain() and not self._done():
+            self._wait_until(lambda: bool(self._done()) or not self._plain())
+            self._check_open()
+        if not self._table:
+            raise InferenceServerException(_NONE_SENT)
+        if not self._plain():
+            raise InferenceServerException(_ONLY_CALLBACKS)
+        return min(self._done(), default=None)
+
+    def _plain(self) -> dict[int, Request[_T]]:
+        """The requests without callback."""
+        return {i: request for i, request in list(self._table.items()) if not request.callback}
+
+    def _done(self) -> list[int]:
+        return [i for i, request in self._plain().items() if request.outcome is not None]
+
+    def close(self, wait_for_next: bool = False) -> None:
+        """Drop every request; no callback is started afterwards.
+
+        ``wait_for_next`` first waits for the next completion, and its callback, if any
+        request with a callback is outstanding: v1's close over gRPC (docs/v1-behaviour.md §5).
+        """
+        if wait_for_next and not self._callbacks.is_current():
+            seen = self._delivered
+            self._wait_until(lambda: self._delivered > seen or not self._expected())
+        self._closed = True
+        self._table.clear()
+        self._tell()
+        self._callbacks.stop()
+
+    def _expected(self) -> bool:
+        """Is any callback still to be called?"""
+        return any(one.callback and not one.called for one in list(self._table.values()))
+
+    def after_fork(self) -> None:
+        """In a forked child: what has no outcome gets one, as its answer comes to the parent."""
+        self._changed = threading.Condition()  # a thread of the parent may have held the lock
+        self._waiters = 0
+        for request_id, request in self._table.items():
+            if request.outcome is None:
+                request.outcome = TransportFault(_SENT_BEFORE_FORK.format(request_id))
+            request.called = True
+
+
+_tables: weakref.WeakSet[InFlight[Any]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for table in list(_tables):
+        table.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

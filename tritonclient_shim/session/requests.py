@@ -1,0 +1,76 @@
+"""What an InferContext keeps of a request: on its way, and when it has been answered."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tritonclient_shim.core.errors import InferenceServerException, UnreadableFault
+from tritonclient_shim.core.model import V1Reply, V1Request
+from tritonclient_shim.shm.handle_table import lookup
+from tritonclient_shim.shm.region import Region, RegionError
+from tritonclient_shim.translate import request, result
+
+
+def client_error_of(error: RegionError) -> InferenceServerException:
+    """A foreign handle, and a region that cannot be read, are client errors
+    (docs/v1-behaviour.md §4.3).
+    """
+    return InferenceServerException(str(error))
+
+
+def look_up(handle: object) -> Region:
+    """The region of a shared-memory handle; InferenceServerException when it is none of ours."""
+    try:
+        return lookup(handle)
+    except RegionError as error:
+        raise client_error_of(error) from error
+
+
+class Answer(NamedTuple):
+    """A request that the server has answered; reading its results may still fail."""
+
+    request_id: int  # the server-side id (docs/v1-behaviour.md §4.5)
+    options: request.Options
+    reply: V1Reply
+    client_id: int = 0  # of an asynchronous request
+
+    @property
+    def has_first(self) -> bool:
+        """Is the first of the outputs there, in the form that was asked for?"""
+        if not self.options.outputs:
+            return False
+        wanted = self.options.outputs[0].output
+        for found in self.reply.outputs:
+            if found.name == wanted.name:
+                return (found.classes is None) == (wanted.class_count is None)
+        return False
+
+    def read_into(self, results: dict[Any, list[Any]]) -> None:
+        """Fill the dict that ``run`` returns; v1's client errors where the reply does not fit."""
+        try:
+            result.read_into(results, self.options, self.reply, self.client_id)
+        except RegionError as error:
+            raise client_error_of(error) from error
+        except UnreadableFault as fault:
+            raise InferenceServerException(fault.message) from fault
+
+
+class Sent(NamedTuple):
+    """What must be kept of a request until its outcome is read.
+
+    ``options`` and ``request`` may be those of a request of the same plan.
+    """
+
+    options: request.Options
+    request: V1Request
+    request_id: int
+    client_id: int
+    started_ns: int
+    sent_ns: int = 0
+
+    def kept(self) -> Sent:
+        """Without the input data, unless learning labels may need them again."""
+        made = self.request
+        if not made.inputs or any(item.class_count for item in made.outputs):
+            return self
+        return self._replace(request=made._replace(inputs=()))

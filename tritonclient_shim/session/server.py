@@ -1,0 +1,130 @@
+"""One legacy context's hold on one server: its backend, the server's id, v1's two error families.
+
+The errors of a legacy call are of the *server family* (the server refused: its id, a positive
+request id) or of the *client family* (server id '', request id 0), see docs/v1-behaviour.md §1.6.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+from tritonclient_shim import settings
+from tritonclient_shim.backends import open_backend
+from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.core.errors import (
+    Fault,
+    InferenceServerException,
+    Refusal,
+    ServerFault,
+    TransportFault,
+    UnreadableFault,
+)
+from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.translate.headers import Headers
+from tritonclient_shim.translate.wording import Asked, v1_text
+
+_NOTHING = Asked()
+
+
+class ServerSession:
+    """A server seen from one context. Opens its backend on first use; any thread may call.
+
+    The settings are those of the moment it is made; SettingsError when one cannot be used.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        headers: Headers = (),
+        verbose: bool = False,
+        backend: Backend | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.headers = headers
+        self.verbose = verbose
+        self.settings = settings.current()
+        self._opened: dict[str, Backend] = {} if backend is None else {"backend": backend}
+        self._server_id = ""
+
+    @property
+    def backend(self) -> Backend:
+        """The open backend. Raises Fault when the endpoint cannot even be tried."""
+        backend = self._opened.get("backend")
+        return backend or self._open()
+
+    def _open(self) -> Backend:
+        ours = open_backend(self.endpoint, self.headers, self.settings)
+        backend = self._opened.setdefault("backend", ours)
+        if backend is not ours:  # another thread was first
+            ours.close()
+        return backend
+
+    def close(self) -> None:
+        """Give the backend up; idempotent."""
+        backend = self._opened.pop("backend", None)
+        if backend is not None:
+            backend.close()
+
+    def server_id(self) -> str:
+        """The server's ``--id``, asked of it once; '' when it does not tell."""
+        if not self._server_id:
+            try:
+                self._server_id = self.backend.server_metadata().name
+            except Fault:
+                return ""
+        return self._server_id
+
+    def server_error(
+        self,
+        message: str,
+        request_id: int | None = None,
+        status: str | None = None,
+        debug_details: Any = None,
+    ) -> InferenceServerException:
+        """An error of the server family, with this server's id and a positive request id."""
+        number = next_request_id() if request_id is None else request_id
+        return InferenceServerException(message, self.server_id(), number, status, debug_details)
+
+    def client_error(self, message: str, status: str | None = None) -> InferenceServerException:
+        """An error of the client family: server id '', request id 0."""
+        return InferenceServerException(message, "", 0, status)
+
+    def fault_to_error(
+        self,
+        fault: Fault,
+        request_id: int | None = None,
+        no_status_text: str = "request did not return status",
+        asked: Asked = _NOTHING,
+    ) -> InferenceServerException:
+        """What went wrong below → the error to raise from it.
+
+        ``no_status_text`` is v1's sentence for an answer of somebody who is no inference
+        server, e.g. ``status request did not return status``; ``asked`` fills what the
+        server's sentence leaves out. A reworded message keeps the server's own as
+        ``debug_details()``.
+        """
+        if isinstance(fault, ServerFault):
+            worded = isinstance(fault, Refusal)
+            message = fault.message if worded else v1_text(fault.message, asked)
+            details = None if message == fault.message else fault.message
+            return self.server_error(message, request_id, fault.status, details)
+        if isinstance(fault, TransportFault):
+            return self.client_error(fault.message, fault.status or None)
+        if isinstance(fault, UnreadableFault):
+            return self.client_error(fault.message)
+        return self.client_error(no_status_text)
+
+    @contextmanager
+    def guard(
+        self,
+        request_id: int | None = None,
+        no_status_text: str = "request did not return status",
+        asked: Asked = _NOTHING,
+    ) -> Iterator[None]:
+        """Raise a Fault of the block as InferenceServerException, chained to it."""
+        try:
+            yield
+        except Fault as fault:
+            raise self.fault_to_error(fault, request_id, no_status_text, asked) from fault

@@ -1,0 +1,121 @@
+"""Shared-memory control: which regions a server knows (docs/v1-behaviour.md §6.5).
+
+Each call takes the id of the legacy call and raises InferenceServerException, nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from typing import Callable
+
+from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.core.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.model import HTTP, Endpoint
+from tritonclient_shim.core.reading import read
+from tritonclient_shim.protos import server_status_pb2 as pb
+from tritonclient_shim.session import verbose
+from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.shm import handle_table
+from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
+from tritonclient_shim.translate.regions import free_spelling, to_status
+
+NO_STATUS = "sharedmemorycontrol request did not return status"
+
+#: Seconds that unregistering waits for requests that use the region.
+PATIENCE = 10.0
+_IN_USE = re.compile(r"it is currently in use\.$|^Failed to unregister the following ")
+
+#: One registration at a time per server: a key is spelled by what the server has already.
+_registering: dict[Endpoint, threading.Lock] = {}
+
+
+def register(session: ServerSession, handle: object, request_id: int) -> None:
+    """Register the system region behind a handle under its name."""
+    region = _region(handle, SYSTEM)
+    if session.endpoint.protocol == HTTP:
+        _check_http_path(region.name, region.key)
+    with session.guard(request_id, NO_STATUS):
+        register_system(session.backend, region.name, region.key, region.byte_size, region.offset)
+
+
+def register_system(backend: Backend, name: str, key: str, byte_size: int, offset: int = 0) -> None:
+    """Register a shared-memory object, also one that has other names already; raises Fault."""
+    with _registering.setdefault(backend.endpoint, threading.Lock()):
+        taken = [region.key for region in backend.shm_status()]
+        backend.register_system(name, free_spelling(key, taken), byte_size, offset)
+
+
+def cuda_register(session: ServerSession, handle: object, request_id: int) -> None:
+    """Register the CUDA region behind a handle under its name."""
+    region = _region(handle, CUDA)
+    assert region.raw_handle is not None and region.device_id is not None
+    with session.guard(request_id, NO_STATUS):
+        session.backend.register_cuda(
+            region.name, region.raw_handle, region.device_id, region.byte_size
+        )
+
+
+def unregister(session: ServerSession, handle: object, request_id: int) -> None:
+    """Unregister the name of a handle's region, of either kind; an unknown one succeeds."""
+    name = _region(handle).name
+    with session.guard(request_id, NO_STATUS):
+        unregister_name(session.backend, name)
+
+
+def unregister_name(backend: Backend, name: str) -> None:
+    """Unregister one name, of either kind, as soon as it is out of use; raises Fault."""
+    _once_unused(lambda: backend.unregister(name))
+
+
+def unregister_all(session: ServerSession, request_id: int) -> None:
+    """Unregister every region of the server, also those that others have registered."""
+    with session.guard(request_id, NO_STATUS):
+        _once_unused(session.backend.unregister_all)
+
+
+def status(session: ServerSession, request_id: int) -> pb.SharedMemoryStatus:
+    """Every region that the server knows."""
+    with session.guard(request_id, NO_STATUS):
+        message = read(to_status, session.backend.shm_status())
+    if session.verbose:
+        verbose.shared_memory_status(message, session.endpoint.protocol)
+    return message
+
+
+def _once_unused(unregister: Callable[[], None]) -> None:
+    """Unregister; again, for up to :data:`PATIENCE` seconds, while a request uses the region.
+
+    v1's server never refused. A v2 server does, and lets go of a region only a moment after
+    it has sent the answer, so even a script that waits for its results can meet the refusal.
+    """
+    deadline = time.monotonic() + PATIENCE
+    pause = 0.001
+    while True:
+        try:
+            return unregister()
+        except ServerFault as fault:
+            if not _IN_USE.search(fault.message) or time.monotonic() > deadline:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+
+
+def _region(handle: object, kind: str | None = None) -> Region:
+    """The region of a handle; v1 crashed for what is no handle, or took it for another kind."""
+    try:
+        return handle_table.lookup(handle, kind)
+    except RegionError as error:
+        raise InferenceServerException(str(error)) from error
+
+
+def _check_http_path(name: str, key: str) -> None:
+    # docs/v1-behaviour.md §6.5: name and key were parts of a URL, which had to match; gRPC had no
+    # such limit. Names with a slash work all the same.
+    if name and key.startswith("/") and "/" not in key[1:]:
+        return
+    raise InferenceServerException(NO_STATUS) from RegionError(
+        "over HTTP a shared memory region needs a name, and a key with one slash, at its "
+        f"beginning, but these are {name!r} and {key!r}: create it so, or register it over gRPC"
+    )
