@@ -12,7 +12,7 @@ from tritonclient_shim import notice
 
 if TYPE_CHECKING:
     from tritonclient_shim.session.inference import InferSession
-    from tritonclient_shim.session.requests import Answer
+    from tritonclient_shim.session.requests import CompletedRequest
 
 _UNSET: Any = object()
 
@@ -26,7 +26,7 @@ class AsyncCalls:
         """The open session; InferenceServerException when the context is closed."""
         raise NotImplementedError
 
-    def _read(self, answer: Answer) -> dict[Any, list[Any]]:
+    def _read(self, answer: CompletedRequest) -> dict[Any, list[Any]]:
         """The results of an answer, and the last request's particulars kept."""
         raise NotImplementedError
 

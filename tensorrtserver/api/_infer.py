@@ -13,7 +13,7 @@ from tritonclient_shim.core.ids import next_request_id
 
 if TYPE_CHECKING:
     from tritonclient_shim.session.inference import InferSession
-    from tritonclient_shim.session.requests import Answer
+    from tritonclient_shim.session.requests import CompletedRequest
 
 
 class InferContext(AsyncCalls):
@@ -187,7 +187,7 @@ class InferContext(AsyncCalls):
 
     # ---------------------------------------------------------------------- information
 
-    def _read(self, answer: Answer) -> dict[Any, list[Any]]:
+    def _read(self, answer: CompletedRequest) -> dict[Any, list[Any]]:
         self._last_request_id = answer.request_id
         results: dict[Any, list[Any]] = {}
         try:

@@ -13,7 +13,6 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc import framing
 from tritonclient_shim.core.errors import ForeignFault, ServerFault, TransportFault
-from tritonclient_shim.core.forms import CallForm
 from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, ShmSlice, TensorIn
 
 UINT64 = st.integers(0, 2**64 - 1)
@@ -187,7 +186,9 @@ def test_replies_small_and_large_read_the_same(
     tensors: Any, name: str, version: str, request_id: str, large: bool
 ) -> None:
     """Whatever the size, a reply's tensors are those protobuf finds in it."""
-    padding = [("padding", "UINT8", (framing.LARGE,), bytes(framing.LARGE))] if large else []
+    padding = (
+        [("padding", "UINT8", (framing._CUT_FROM,), bytes(framing._CUT_FROM))] if large else []
+    )
     tensors = [*(t for t in tensors if t[0] != "padding"), *padding]
     data = _response(tensors, name, version, request_id).SerializeToString()
     assert _described(framing.decode_reply(data)) == (name, version, request_id, tensors)
@@ -201,7 +202,7 @@ def test_large_tensors_are_views() -> None:
     assert tensor.data.obj is data
 
 
-@pytest.mark.parametrize("size", [4, framing.LARGE])
+@pytest.mark.parametrize("size", [4, framing._CUT_FROM])
 def test_outputs_in_shared_memory_have_no_data(size: int) -> None:
     """Triton's empty place for an output in shared memory becomes None, the others stay."""
     tensors = [("in shm", "UINT8", (4,), b""), ("here", "UINT8", (size,), bytes(size))]
@@ -233,13 +234,13 @@ def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
     assert message == expected
 
 
-@pytest.mark.parametrize("data", [b"\xff\xff", b"\x32\x05ab", b"\xff" * framing.LARGE])
+@pytest.mark.parametrize("data", [b"\xff\xff", b"\x32\x05ab", b"\xff" * framing._CUT_FROM])
 def test_foreign_answers_are_told_apart(data: bytes) -> None:
     """Bytes that are no inference response come from somebody else."""
     with pytest.raises(ForeignFault):
         framing.decode_reply(data)
     with pytest.raises(ForeignFault):
-        framing.decode_stream_reply(data, no_shm, CallForm())
+        framing.decode_stream_reply(data, no_shm)
 
 
 def test_missing_data_is_foreign() -> None:
@@ -250,13 +251,13 @@ def test_missing_data_is_foreign() -> None:
         framing.decode_reply(message.SerializeToString())
 
 
-@pytest.mark.parametrize("size", [4, framing.LARGE + 4])
+@pytest.mark.parametrize("size", [4, framing._CUT_FROM + 4])
 def test_stream_replies(size: int) -> None:
     """A stream's answer carries its request id and its tensors, whatever its size."""
     response = _response([("o", "UINT8", (size,), bytes(size))])
     message = service_pb2.ModelStreamInferResponse(infer_response=response)
     data = message.SerializeToString()
-    request_id, reply = framing.decode_stream_reply(data, no_shm, CallForm())
+    request_id, reply = framing.decode_stream_reply(data, no_shm)
     assert request_id == "7"
     assert isinstance(reply, InferReply)
     assert bytes(reply.outputs[0].data) == bytes(size)
@@ -267,7 +268,7 @@ def test_stream_refusals_carry_the_request_id() -> None:
     # docs/v2-mapping.md §4
     message = service_pb2.ModelStreamInferResponse(error_message="[request id: 7] no")
     message.infer_response.id = "7"
-    request_id, fault = framing.decode_stream_reply(message.SerializeToString(), no_shm, CallForm())
+    request_id, fault = framing.decode_stream_reply(message.SerializeToString(), no_shm)
     assert request_id == "7"
     assert isinstance(fault, ServerFault)
     assert fault.message == "no"

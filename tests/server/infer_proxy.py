@@ -49,8 +49,9 @@ class Door:
 
     def cut(self) -> None:
         """Cut every connection; new ones are let through."""
-        while self._sockets:
-            _end(self._sockets.pop())
+        present, self._sockets = self._sockets, []
+        for one in present:
+            _end(one)
 
     def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):

@@ -196,11 +196,11 @@ def test_body_is_cut_into_inputs() -> None:
     # docs/v1-behaviour.md §9.1
     model, made = two_inputs()
     body = bytes(range(22))
-    first, second = v1_messages.split_body(model, made, body)
-    assert (bytes(first), bytes(second)) == (body[:12], body[12:])
+    first, second = v1_messages.to_request_of_body(model, -1, made, body).inputs
+    assert [bytes(*one.chunks) for one in (first, second)] == [body[:12], body[12:]]
     made.input[0].shared_memory.name = "r"
-    (only,) = v1_messages.split_body(model, made, body[12:])
-    assert bytes(only) == body[12:]
+    shared, only = v1_messages.to_request_of_body(model, -1, made, body[12:]).inputs
+    assert (shared.chunks, bytes(*only.chunks)) == ((), body[12:])
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,8 @@ def test_body_of_a_wrong_size(size: int, text: str) -> None:
     """A body that is too short names what is missing, one too long is refused."""
     # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerFault) as caught:
-        v1_messages.split_body(*two_inputs(), bytes(size))
+        model, made = two_inputs()
+        v1_messages.to_request_of_body(model, -1, made, bytes(size))
     assert caught.value.message == text
 
 

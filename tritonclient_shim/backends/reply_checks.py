@@ -14,25 +14,22 @@ _LARGEST = 2**63 - 1  # of a dimension
 
 def checked(tensor: TensorOut) -> TensorOut:
     """The tensor; UnreadableFault where its sizes cannot be, or its data are not as many."""
+    check_sizes(tensor, None if tensor.data is None else memoryview(tensor.data).nbytes)
+    return tensor
+
+
+def check_sizes(tensor: TensorOut, received: int | None) -> None:
+    """UnreadableFault unless a tensor can have this shape, and data of so many bytes, if any."""
     for size in tensor.shape:
         if type(size) is not int or not 0 <= size <= _LARGEST:
             raise UnreadableFault(
                 f"output {shown(tensor.name)} has the shape {shown(list(tensor.shape))}",
                 "non-negative integers",
             )
-    wanted = data_size(tensor.datatype, tensor.shape)
-    if tensor.data is None or wanted is None:
-        return tensor
-    received = memoryview(tensor.data).nbytes
-    if received != wanted:
+    one = dtypes.itemsize(tensor.datatype)  # 0 for strings, and for a type that v1 did not have
+    wanted = one * prod(tensor.shape)
+    if received is not None and one and received != wanted:
         raise UnreadableFault(
             f"output {shown(tensor.name)} has {received} bytes of data",
             f"{shown(wanted)} for {tensor.datatype} of shape {shown(list(tensor.shape))}",
         )
-    return tensor
-
-
-def data_size(datatype: str, shape: tuple[int, ...]) -> int | None:
-    """Bytes of a tensor; None for strings, and for a type that is not in the table."""
-    one = dtypes.itemsize(datatype)
-    return one * prod(shape) if one else None

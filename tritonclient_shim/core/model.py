@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Tuple
 
-from tritonclient_shim.core.forms import CallForm, ReplyForm
-
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
 
@@ -146,7 +144,6 @@ class InferCall(NamedTuple):
     sequence_end: bool = False
     priority: int = 0
     timeout_us: int = 0
-    form: CallForm | None = None
 
 
 class TensorOut(NamedTuple):
@@ -168,7 +165,6 @@ class InferReply(NamedTuple):
     model_version: str
     outputs: tuple[TensorOut, ...]
     request_id: str = ""
-    form: ReplyForm | None = None
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from tritonclient_shim.gateway.options import Options
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.service import status
-from tritonclient_shim.service.infer import Exchange
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.translate import v1_messages
 
 _NO_HEADER = "The request header should contain 'NV-InferRequest'"
@@ -92,18 +92,12 @@ class HttpInference:
     ) -> V1Reply:
         with self._bodies.receive(request.content) as arriving:
             body = await read_body(request, self._bodies, arriving, self._max_body_bytes)
-            exchange = Exchange(
-                self._upstream.infer,
-                model,
-                _version(version),
-                header,
-                lambda profile: v1_messages.split_body(profile, header, body),
-                number,
-            )
+            service = self._upstream.infer
+            exchange = service.exchange_of_body(model, _version(version), header, body, number)
             async with self._slots:
                 outcome = await self._send(exchange)
                 loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._executor, exchange.reply, outcome)
+                return await loop.run_in_executor(self._executor, service.reply, exchange, outcome)
 
     async def _send(self, exchange: Exchange) -> Outcome:
         loop = asyncio.get_running_loop()

@@ -13,13 +13,14 @@ from collections import deque
 from functools import partial
 from typing import Iterable, Iterator, cast
 
-from tritonclient_shim.backends.base import InferStream, Outcome, StreamingBackend
+from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.core.errors import Fault, Refusal, ServerFault, TransportFault
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
-from tritonclient_shim.service.infer import Exchange, InferService
+from tritonclient_shim.service.infer import InferService
+from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.request_stream import RequestStream
 from tritonclient_shim.session.sequences import SequenceLost, Sequences
-from tritonclient_shim.session.unanswered import Owed
 
 #: Bytes of requests whose answers nobody has taken yet, before no more are accepted.
 MAX_UNREAD = 64 * 1024 * 1024
@@ -98,17 +99,14 @@ class _Flow:
         self._service = service
         self._changed = threading.Condition()
         self._entries: deque[_Entry] = deque()  # in order of the requests
-        self._owed = Owed()
-        self._sequences = sequences
-        self._number = sequences.next_stream()
         self._unread = 0
         self._next_id = itertools.count(1).__next__
         self._fault: Fault | None = None
-        self._stream: InferStream | None = None
+        self._stream: RequestStream | None = None
         self.ended = False
         try:
             backend = cast(StreamingBackend, service.session.backend)
-            self._stream = backend.open_stream(self._owed.answer, self._end)
+            self._stream = RequestStream(backend, sequences, lambda _, fault: self._end(fault))
         except Fault as fault:
             self._end(fault)
 
@@ -145,9 +143,7 @@ class _Flow:
             return False
         try:
             call = entry.exchange.call()._replace(request_id=str(self._next_id()))
-            done = partial(self._answered, entry)
-            self._owed[call.request_id] = self._sequences.enter(call, self._number, done)
-            self._stream.send(call)
+            self._stream.send(call, partial(self._answered, entry))
         except ServerFault as refusal:
             self._settle(entry, refusal)
         except SequenceLost as lost:
@@ -201,7 +197,7 @@ class _Flow:
             self._unread -= entry.size
             self._changed.notify_all()
         assert entry.outcome is not None
-        return entry.exchange.response(entry.outcome, repeat=not entry.exchange.stateful)
+        return self._service.response(entry.exchange, entry.outcome)
 
     def _is_answered(self) -> bool:
         return bool(self._entries) and self._entries[0].outcome is not None

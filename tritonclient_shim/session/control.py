@@ -12,7 +12,7 @@ from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault
 from tritonclient_shim.core.model import HTTP, Endpoint, IndexRow, ModelStatistics, ServerSnapshot
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.session import verbose
+from tritonclient_shim.session import models, verbose
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.status import to_index, to_status, tracked_rows
 from tritonclient_shim.translate.wording import Asked
@@ -137,8 +137,11 @@ def repository_index(session: ServerSession, request_id: int) -> pb.ModelReposit
 def load(session: ServerSession, model_name: str, request_id: int) -> None:
     """Load or reload a model; returns when it is ready (docs/v1-behaviour.md §6.4)."""
     _check_path(session, model_name)
-    with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
-        session.backend.load(model_name)
+    try:
+        with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
+            session.backend.load(model_name)
+    finally:
+        models.loaded()
 
 
 def unload(session: ServerSession, model_name: str, request_id: int) -> None:
@@ -149,8 +152,11 @@ def unload(session: ServerSession, model_name: str, request_id: int) -> None:
     or UNAVAILABLE, and it refuses by itself, in v1's words, when one stayed available.
     """
     _check_path(session, model_name)
-    with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
-        session.backend.unload(model_name)
+    try:
+        with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
+            session.backend.unload(model_name)
+    finally:
+        models.loaded()
 
 
 def _check_path(session: ServerSession, model_name: str) -> None:

@@ -8,16 +8,15 @@ can be fetched once, inside the callback or later, from any thread.
 from __future__ import annotations
 
 import itertools
-import os
 import queue
 import sys
 import threading
 import traceback
-import weakref
 from functools import partial
 from typing import Any, Callable, Generic, TypeVar
 
 from tritonclient_shim.core.errors import InferenceServerException, TransportFault
+from tritonclient_shim.session import forks
 
 _T = TypeVar("_T")
 
@@ -42,9 +41,13 @@ class CallbackThread:
     """One daemon thread that runs callbacks in order; started when first needed."""
 
     def __init__(self) -> None:
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Begin without a thread, in a forked child too: threads stay with their process."""
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._pid = 0
+        self._started = False
         self._ident: int | None = None
 
     def post(self, job: Callable[[], None]) -> None:
@@ -54,14 +57,13 @@ class CallbackThread:
 
     def ready(self) -> None:
         """Start the thread if need be; InferenceServerException when none can be had."""
-        if self._pid != os.getpid():  # first use, or first use in a forked child
+        if not self._started:
             self._start()
 
     def _start(self) -> None:
         with self._lock:
-            if self._pid == os.getpid():
+            if self._started:
                 return
-            self._jobs = queue.SimpleQueue()
             thread = threading.Thread(
                 target=_run_jobs, args=(self._jobs,), name="tensorrtserver-callback", daemon=True
             )
@@ -73,7 +75,7 @@ class CallbackThread:
                     "end threads that are not needed, or ask without a callback"
                 ) from error
             self._ident = thread.ident
-            self._pid = os.getpid()
+            self._started = True
 
     def is_current(self) -> bool:
         """Is this call made by a callback of this context?"""
@@ -81,7 +83,7 @@ class CallbackThread:
 
     def stop(self) -> None:
         """End the thread after the jobs already posted; never waits for it."""
-        if self._pid == os.getpid():
+        if self._started:
             self._jobs.put(None)
 
 
@@ -126,7 +128,7 @@ class InFlight(Generic[_T]):
         self._callbacks = CallbackThread()
         self._delivered = 0
         self._closed = False
-        _tables.add(self)
+        forks.tell(self)
         #: The next client request id, from 1; streaming contexts use it for run() as well.
         self.next_id = itertools.count(1).__next__
 
@@ -247,19 +249,9 @@ class InFlight(Generic[_T]):
     def after_fork(self) -> None:
         """In a forked child: what has no outcome gets one, as its answer comes to the parent."""
         self._changed = threading.Condition()  # a thread of the parent may have held the lock
+        self._callbacks.after_fork()
         self._waiters = 0
         for request_id, request in self._table.items():
             if request.outcome is None:
                 request.outcome = TransportFault(_SENT_BEFORE_FORK.format(request_id))
             request.called = True
-
-
-_tables: weakref.WeakSet[InFlight[Any]] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for table in list(_tables):
-        table.after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -1,4 +1,4 @@
-"""One InferContext's session: legacy arguments in, answers out, synchronously or not."""
+"""One InferContext's session: legacy arguments in, replies out, synchronously or not."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, Mapping, cast
 
-from tritonclient_shim.backends.base import Outcome, StreamingBackend
-from tritonclient_shim.core.errors import Fault, Refusal, ServerFault
+from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
+from tritonclient_shim.core.errors import Fault, ServerFault
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import (
     GRPC,
@@ -16,22 +16,25 @@ from tritonclient_shim.core.model import (
     InferCall,
     InferReply,
     ModelProfile,
-    V1Reply,
-    V1Request,
 )
-from tritonclient_shim.core.reading import outcome_of, read
+from tritonclient_shim.core.reading import outcome_of
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.in_flight import Callback, InFlight
-from tritonclient_shim.session.labels import LabelBook
-from tritonclient_shim.session.requests import Answer, Sent, client_error_of, look_up
+from tritonclient_shim.session.models import KnownModel
+from tritonclient_shim.session.requests import (
+    CompletedRequest,
+    PendingRequest,
+    client_error_of,
+    look_up,
+)
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.statistics import ContextStat
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.region import RegionError
-from tritonclient_shim.translate import arguments, config, plans, request, to_v1, to_v2
+from tritonclient_shim.translate import request
 from tritonclient_shim.translate.headers import Headers
-from tritonclient_shim.translate.wording import Asked
 
-_NO_STATUS = "infer request did not return status"
+_NO_STATUS = "status request did not return status"
 
 
 class InferSession(ServerSession):
@@ -48,16 +51,13 @@ class InferSession(ServerSession):
         verbose: bool = False,
     ) -> None:
         super().__init__(endpoint, headers, verbose)
-        self.model_name = model_name
         self.model_version = model_version
         self.correlation_id = correlation_id
         self.stat = ContextStat()
+        self._model = KnownModel(model_name)
         self._shapes: dict[str, tuple[int, ...]] = {}
-        self._requests: InFlight[Sent] = InFlight()
-        self._labels = LabelBook()
-        self._plans = plans.Plans()
+        self._requests: InFlight[PendingRequest] = InFlight()
         self._stream: ContextStream | None = None
-        self._profile: ModelProfile | None = None
         try:
             self._connect(streaming)
         except BaseException:
@@ -67,66 +67,59 @@ class InferSession(ServerSession):
     def _connect(self, streaming: bool) -> None:
         """Open the stream, then read the model's configuration, as v1's constructor did."""
         request_id = next_request_id()
-        with self.guard(request_id, "status request did not return status"):
+        with self.guard(request_id, _NO_STATUS):
             if streaming:
                 self._stream = ContextStream(cast(StreamingBackend, self.backend))
-            self._profile = self._read_profile(request_id)
-        if streaming and self._profile and self._profile.decoupled:
+            self._find_model(request_id)
+        profile = self._model.profile
+        if streaming and profile and profile.decoupled:
             raise self.client_error(
-                f"model '{self.model_name}' is decoupled: it answers a request with any number "
+                f"model '{profile.name}' is decoupled: it answers a request with any number "
                 "of responses, which this API cannot express; use tritonclient.grpc's streams"
             )
 
-    def _read_profile(self, request_id: int) -> ModelProfile | None:
-        """The model's profile; None for a model that is known but has no version loaded.
+    def _find_model(self, request_id: int) -> None:
+        """Read the model's configuration, unless it is known but has no version loaded.
 
         v1 kept the configuration of an unloaded model: its contexts could be made, and
         failed at the first request (docs/v1-behaviour.md §3.4).
         """
-        if not self.model_name:
+        name = self._model.name
+        if not name:
             self.backend.server_metadata()
             raise self.client_error('unable to find status information for ""')
         try:
-            document = self.backend.model_config(self.model_name)
+            self._model.read(self.backend)
         except ServerFault as fault:
-            if fault.code == "NOT_FOUND" and fault.message.endswith("has no available versions"):
-                return None
-            if fault.code == "NOT_FOUND":
-                raise self.server_error(
-                    f"no status available for unknown model '{self.model_name}'",
-                    request_id,
-                    fault.status,
-                ) from fault
-            raise
-        return read(config.to_profile, self.model_name, document)
+            if fault.code != "NOT_FOUND":
+                raise
+            if fault.message.endswith("has no available versions"):
+                return
+            unknown = f"no status available for unknown model '{name}'"
+            raise self.server_error(unknown, request_id, fault.status) from fault
 
-    def profile(self) -> ModelProfile:
-        """The model's profile, read once; read again while the model was not loaded."""
-        if self._profile is None:
-            request_id = next_request_id()
-            with self.guard(request_id, "status request did not return status"):
-                document = self.backend.model_config(self.model_name)
-                self._profile = read(config.to_profile, self.model_name, document)
-        return self._profile
+    def _profile(self) -> ModelProfile:
+        """The model's profile; asked for again while the model was not loaded."""
+        if self._model.profile is not None:
+            return self._model.profile
+        with self.guard(next_request_id(), _NO_STATUS):
+            return self._model.read(self.backend)
 
     # ------------------------------------------------------------------------- requests
 
-    def run(self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], scalars: Any) -> Answer:
+    def run(
+        self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], scalars: Any
+    ) -> CompletedRequest:
         """One inference, answered when this returns; InferenceServerException otherwise.
 
         ``scalars`` are batch_size, flags, corr_id, priority and timeout_us as given.
         """
-        sent, call = self._prepare(inputs, outputs, scalars, numbered=self._stream is not None)
-        return self._read(sent, self._outcome(call), perf_counter_ns())
+        pending = self._prepare(inputs, outputs, scalars, numbered=self._stream is not None)
+        outcome = pending.exchange.send(self._infer)
+        return self._read(pending, outcome, perf_counter_ns())
 
-    def _outcome(self, call: InferCall | Fault) -> Outcome:
-        if isinstance(call, Fault):
-            return call
-        infer = self._stream.infer if self._stream else self.backend.infer
-        try:
-            return infer(call)
-        except Fault as fault:
-            return fault
+    def _infer(self, call: InferCall) -> InferReply:
+        return self._stream.infer(call) if self._stream else self.backend.infer(call)
 
     def start(
         self,
@@ -138,30 +131,34 @@ class InferSession(ServerSession):
         """Send a request and return its client id; validation errors are raised here
         (docs/v1-behaviour.md §5).
         """
-        sent, call = self._prepare(inputs, outputs, scalars, numbered=True)
-        client_id, kept = sent.client_id, sent.kept()
-        self._requests.add(client_id, kept, callback)
-        done = partial(self._completed, client_id, kept)
-        if isinstance(call, Fault):  # v1's server refused it: the fetch tells
-            done(call)
+        pending = self._prepare(inputs, outputs, scalars, numbered=True)
+        exchange = pending.exchange
+        client_id = exchange.client_id
+        self._requests.add(client_id, pending, callback)
+        done = partial(self._completed, client_id, pending)
+        try:
+            call = exchange.call()
+        except Fault as refused:  # by v1's server: the fetch tells
+            done(refused)
             return client_id
+        exchange.release_inputs()
         try:
             self._send(call, done)
         except Fault as fault:
             self._requests.forget(client_id)
-            raise self._error(fault, sent.request_id) from fault
+            raise exchange.error(fault) from fault
         except BaseException:  # such as a plugin's own: nothing was sent
             self._requests.forget(client_id)
             raise
         return client_id
 
-    def fetch(self, client_id: int, wait: bool | None) -> Answer | None:
+    def fetch(self, client_id: int, wait: bool | None) -> CompletedRequest | None:
         """The answer of an asynchronous request, once; see :meth:`InFlight.take`."""
-        entry = self._requests.take(client_id, wait)
-        if entry is None:
+        taken = self._requests.take(client_id, wait)
+        if taken is None:
             return None
         counts = self.endpoint.protocol == GRPC
-        return self._read(entry.context, entry.outcome, perf_counter_ns(), counts, client_id)
+        return self._read(taken.context, taken.outcome, perf_counter_ns(), counts)
 
     def ready(self, wait: bool) -> int | None:
         """Id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -182,118 +179,60 @@ class InferSession(ServerSession):
 
     def _prepare(
         self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], scalars: Any, numbered: bool
-    ) -> tuple[Sent, InferCall | Fault]:
-        """The arguments → a request, and the call to send or how v1's server refuses it.
+    ) -> PendingRequest:
+        """Check the arguments in v1's order; a new correlation id sticks
+        (docs/v1-behaviour.md §3.2, §3.9).
 
         InferenceServerException for what v1's client refused.
         """
         started = perf_counter_ns()
-        key, found = self._plans.find(inputs, outputs, scalars[0])
-        if found is None:
-            return self._by_the_long_way(inputs, outputs, scalars, numbered, key)
-        numbers = arguments.numbers(*scalars[1:])
-        correlation_id = self._correlation(numbers[1])
-        if not found[0].holds(correlation_id, numbers[0]):
-            return self._by_the_long_way(inputs, outputs, scalars, numbered, key)
-        self._shapes.update(found[0].shapes)
-        client_id = self._requests.next_id() if numbered else 0
-        call = plans.call_of(*found, numbers, correlation_id, client_id)
-        options, made = found[0].options, plans.request_of(*found)
-        sent_ns = perf_counter_ns() - started
-        return Sent(options, made, next_request_id(), client_id, started, sent_ns), call
-
-    def _by_the_long_way(
-        self,
-        inputs: Mapping[Any, Any],
-        outputs: Mapping[Any, Any],
-        scalars: Any,
-        numbered: bool,
-        key: Any,
-    ) -> tuple[Sent, InferCall | Fault]:
-        """Check the arguments in v1's order; a new correlation id sticks
-        (docs/v1-behaviour.md §3.2, §3.9).
-        """
-        started = perf_counter_ns()
-        profile = self.profile()
+        profile = self._profile()
         options = request.parse_options(profile, inputs, outputs, scalars, look_up)
-        correlation_id = self._correlation(options.correlation_id)
+        if options.correlation_id:
+            self.correlation_id = options.correlation_id
         try:
             bound = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
         except RegionError as error:
             raise client_error_of(error) from error
         client_id = self._requests.next_id() if numbered else 0
-        made = request.build(options, bound, self.model_version, correlation_id, client_id)
-        number, sent_ns = next_request_id(), perf_counter_ns() - started
-        sent = Sent(options, made, number, client_id, started, sent_ns)
-        try:
-            call = self._lower(made)
-        except Fault as fault:
-            return sent, fault
-        if key is not None:
-            self._plans.keep(key, plans.plan_for(profile, inputs, options, made, call))
-        return sent, call
+        version = self.model_version
+        made = request.build(options, bound, version, self.correlation_id, client_id)
+        number = next_request_id()
+        exchange = Exchange(self, self._model, version, number, client_id, lambda _: made)
+        return PendingRequest(options, exchange, started, perf_counter_ns() - started)
 
-    def _correlation(self, given: int) -> int:
-        """The context's correlation id, after a request that was given this one."""
-        if given:
-            self.correlation_id = given
-        return given or self.correlation_id
-
-    def _lower(self, made: V1Request) -> InferCall:
-        try:
-            return to_v2.infer_call(self.profile(), made, self.endpoint.protocol)
-        except Refusal:  # v1's server looked for the version first
-            if made.model_version >= 0:
-                self.backend.model_config(self.model_name, str(made.model_version))
-            raise
-
-    def _send(self, call: InferCall, done: Any) -> None:
+    def _send(self, call: InferCall, done: Done) -> None:
         if self._stream is not None:
             self._stream.send(call, done)
         else:
             self.backend.infer_async(call, done)
 
-    def _completed(self, client_id: int, sent: Sent, outcome: Outcome) -> None:
+    def _completed(self, client_id: int, pending: PendingRequest, outcome: Outcome) -> None:
         """The :data:`Done` of every asynchronous request, whatever it was sent through."""
-        self._requests.complete(client_id, outcome_of(self._settled, sent, outcome))
+        self._requests.complete(client_id, outcome_of(self._settled, pending, outcome))
 
-    def _settled(self, sent: Sent, outcome: Outcome) -> Outcome:
-        if not isinstance(outcome, Fault):
-            outcome = to_v1.refusal(self.profile(), sent.request, outcome) or outcome
+    def _settled(self, pending: PendingRequest, outcome: Outcome) -> Outcome:
+        outcome = pending.exchange.checked(outcome)
         # docs/v1-behaviour.md §4.6: over HTTP an asynchronous request counts when it completes.
         if self.endpoint.protocol == HTTP and not isinstance(outcome, Fault):
-            self.stat.add(perf_counter_ns() - sent.started_ns, sent.sent_ns, 0)
+            self.stat.add(perf_counter_ns() - pending.started_ns, pending.sent_ns, 0)
         return outcome
 
     def _read(
-        self, sent: Sent, outcome: Outcome, received: int, counts: bool = True, client_id: int = 0
-    ) -> Answer:
+        self, pending: PendingRequest, outcome: Outcome, received: int, counts: bool = True
+    ) -> CompletedRequest:
+        exchange = pending.exchange
         try:
-            if isinstance(outcome, Fault):
-                raise outcome
-            raised = read(self._raise, sent.request, outcome)
+            reply = exchange.reply(outcome, self._infer)
         except Fault as fault:
             # docs/v1-behaviour.md §4.6: a refusal over HTTP has no body and is not counted.
             if counts and self.endpoint.protocol == GRPC:
-                self._count(sent, received)
-            raise self._error(fault, sent.request_id) from fault
+                self._count(pending, received)
+            raise exchange.error(fault) from fault
         if counts:
-            self._count(sent, received)
-        return Answer(sent.request_id, sent.options, raised, client_id)
+            self._count(pending, received)
+        return CompletedRequest(exchange.request_id, pending.options, reply, exchange.client_id)
 
-    def _raise(self, made: V1Request, answer: InferReply) -> V1Reply:
-        again = to_v1.raise_again(made, answer)
-        if again is not None:
-            return again
-        profile = self.profile()
-        labels = self._labels.reader(self.backend, profile, made, answer.model_version)
-        return to_v1.v1_reply(profile, made, answer, labels)
-
-    def _count(self, sent: Sent, received: int) -> None:
+    def _count(self, pending: PendingRequest, received: int) -> None:
         now = perf_counter_ns()
-        self.stat.add(now - sent.started_ns, sent.sent_ns, now - received)
-
-    def _error(self, fault: Fault, request_id: int) -> Exception:
-        batching = self._profile is not None and self._profile.batching
-        asked = Asked(self.model_name, str(self.model_version), batching)
-        return self.fault_to_error(fault, request_id, _NO_STATUS, asked)
+        self.stat.add(now - pending.started_ns, pending.sent_ns, now - received)

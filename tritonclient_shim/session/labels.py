@@ -24,7 +24,7 @@ from tritonclient_shim.translate.to_v1 import Labels
 
 
 class LabelBook:
-    """What one context has learned of its model's labels."""
+    """What has been learned of the labels of one model."""
 
     def __init__(self) -> None:
         self._labels: dict[tuple[str, str], list[str]] = {}

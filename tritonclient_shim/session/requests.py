@@ -1,11 +1,12 @@
-"""What an InferContext keeps of a request: on its way, and when it has been answered."""
+"""The requests of an InferContext: pending, and completed."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from tritonclient_shim.core.errors import InferenceServerException, UnreadableFault
-from tritonclient_shim.core.model import V1Reply, V1Request
+from tritonclient_shim.core.model import V1Reply
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.shm.handle_table import lookup
 from tritonclient_shim.shm.region import Region, RegionError
 from tritonclient_shim.translate import request, result
@@ -26,7 +27,7 @@ def look_up(handle: object) -> Region:
         raise client_error_of(error) from error
 
 
-class Answer(NamedTuple):
+class CompletedRequest(NamedTuple):
     """A request that the server has answered; reading its results may still fail."""
 
     request_id: int  # the server-side id (docs/v1-behaviour.md §4.5)
@@ -55,22 +56,10 @@ class Answer(NamedTuple):
             raise InferenceServerException(fault.message) from fault
 
 
-class Sent(NamedTuple):
-    """What must be kept of a request until its outcome is read.
-
-    ``options`` and ``request`` may be those of a request of the same plan.
-    """
+class PendingRequest(NamedTuple):
+    """What must be kept of a request until its outcome is read."""
 
     options: request.Options
-    request: V1Request
-    request_id: int
-    client_id: int
+    exchange: Exchange
     started_ns: int
-    sent_ns: int = 0
-
-    def kept(self) -> Sent:
-        """Without the input data, unless learning labels may need them again."""
-        made = self.request
-        if not made.inputs or any(item.class_count for item in made.outputs):
-            return self
-        return self._replace(request=made._replace(inputs=()))
+    sent_ns: int

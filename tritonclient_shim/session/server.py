@@ -31,7 +31,8 @@ _NOTHING = Asked()
 class ServerSession:
     """A server seen from one context. Opens its backend on first use; any thread may call.
 
-    The settings are those of the moment it is made; SettingsError when one cannot be used.
+    The settings are those of the moment it is made; SettingsError when one cannot be used. None
+    are read where a ``backend`` is given: it has its connection.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class ServerSession:
         self.endpoint = endpoint
         self.headers = headers
         self.verbose = verbose
-        self.settings = settings.current()
+        self.settings = settings.DEFAULTS if backend else settings.current()
         self._opened: dict[str, Backend] = {} if backend is None else {"backend": backend}
         self._server_id = ""
 

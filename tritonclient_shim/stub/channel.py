@@ -14,7 +14,8 @@ from tritonclient_shim.backends.grpc.users_channel import (
     ChannelConnection,
 )
 from tritonclient_shim.service.control import ControlService
-from tritonclient_shim.service.infer import InferService, KnownModels
+from tritonclient_shim.service.infer import InferService
+from tritonclient_shim.session.models import KnownModels
 from tritonclient_shim.session.server import ServerSession
 
 
@@ -37,7 +38,7 @@ class _Known:
     """What the calls on one channel have learned of its server."""
 
     def __init__(self) -> None:
-        self.models = KnownModels()
+        self.models: KnownModels = {}
         self.server_id = ""
 
 

@@ -116,7 +116,7 @@ class _Inference:
 
     def start(self) -> None:
         """Send the first message; returns at once."""
-        model = self._exchange.model_name
+        model = self._exchange.model.name
         if self._service.knows(model):
             self._send()
             return
@@ -133,7 +133,7 @@ class _Inference:
 
     def _learn(self, document: ModelConfigDocument) -> None:
         try:
-            self._service.learn(self._exchange.model_name, document)
+            self._service.learn(self._exchange.model.name, document)
         except Fault as fault:
             self._finish(fault)
         else:
@@ -148,7 +148,7 @@ class _Inference:
             self._finish(fault)
 
     def _finish(self, outcome: Outcome) -> None:
-        self._future.run(lambda: self._exchange.response(outcome))
+        self._future.run(lambda: self._service.response(self._exchange, outcome))
 
 
 class StreamInferRpc(grpc.StreamStreamMultiCallable):

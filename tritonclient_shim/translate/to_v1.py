@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -41,83 +41,60 @@ def v1_reply(
         for item in request.outputs
         if item.name in tensors
     ]
-    raised = V1Reply(
+    return V1Reply(
         reply.model_name or profile.name,
         versions.number_of(reply.model_version),
         request.batch_size,
         tuple(results),
         request.id,
     )
-    if reply.form is not None:
-        reply.form.reading = _reading(request, reply, raised)
-    return raised
 
 
-class _Reading(NamedTuple):
-    """What raising a reply comes to for all replies of its form, to requests of one plan."""
+def fits(profile: ModelProfile, reply: InferReply) -> bool:
+    """Has the reply the outputs and data types of this profile, or those of a model since?
 
-    outputs: tuple[V1Output, ...]  # those of the request
-    batch_size: int
-    reply: V1Reply
-    results: tuple[tuple[int, str, str, tuple[int, ...]], ...]  # place, name, datatype, dims
-
-
-def _reading(request: V1Request, reply: InferReply, raised: V1Reply) -> _Reading | None:
-    if any(item.class_count is not None or item.shm for item in request.outputs):
-        return None
-    places = {tensor.name: place for place, tensor in enumerate(reply.outputs)}
-    results = [(places[one.name], one.name, one.datatype, one.dims) for one in raised.outputs]
-    return _Reading(
-        request.outputs, request.batch_size, raised._replace(outputs=()), tuple(results)
-    )
-
-
-def raise_again(request: V1Request, reply: InferReply) -> V1Reply | None:
-    """The same as :func:`v1_reply`, where its outcome is known but for the data."""
-    reading = _known(request, reply)
-    if reading is None:
-        return None
-    results = []
-    for place, name, datatype, dims in reading.results:
-        data: Any = reply.outputs[place].data
-        results.append(V1Result(name, datatype, dims, len(data), data))
-    known = reading.reply
-    return V1Reply(
-        known.model_name, known.model_version, known.batch_size, tuple(results), request.id
-    )
-
-
-def _known(request: V1Request, reply: InferReply) -> _Reading | None:
-    reading: _Reading | None = None if reply.form is None else reply.form.reading
-    if reading is None or reading.outputs is not request.outputs:
-        return None
-    return reading if reading.batch_size == request.batch_size else None
+    Classes that the server has made are strings, whatever the output's type.
+    """
+    for tensor in reply.outputs:
+        spec = profile.outputs.get(tensor.name)
+        if spec is None:
+            return False
+        if spec.datatype not in (tensor.datatype, "") and tensor.datatype != dtypes.STRING.v2:
+            return False
+    return True
 
 
 def refusal(profile: ModelProfile, request: V1Request, reply: InferReply) -> ServerFault | None:
     """A v2 reply → how v1's server would have refused it, before anyone asks for its results."""
-    if _known(request, reply) is not None:
-        return None
     tensors = {tensor.name: tensor for tensor in reply.outputs}
     try:
         for item in request.outputs:
             if item.name in tensors:
-                _check(profile, request, item, tensors[item.name])
+                _checked(profile, request, item, tensors[item.name])
     except ServerFault as fault:
         return fault
     return None
 
 
-def _check(profile: ModelProfile, request: V1Request, item: V1Output, tensor: TensorOut) -> None:
+def _checked(
+    profile: ModelProfile, request: V1Request, item: V1Output, tensor: TensorOut
+) -> tuple[TensorSpec, Any]:
+    """An output → its configuration, and the dims of one batch entry.
+
+    The dims are None where the server has classified. ServerFault where v1's server refused.
+    """
     spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
-    if item.class_count and spec.datatype not in classes.CLASSIFIABLE:
+    if not item.class_count:
+        return spec, _entry_dims(profile, request, spec, tensor)
+    if spec.datatype not in classes.CLASSIFIABLE:
         raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
-    if item.class_count and tensor.datatype == dtypes.STRING.v2:  # the server has classified it
-        return
-    _entry_dims(profile, request, spec, tensor)
-    if item.class_count and not tensor.data:
+    if tensor.datatype == dtypes.STRING.v2:
+        return spec, None
+    dims = _entry_dims(profile, request, spec, tensor)
+    if not tensor.data:
         # An empty output cannot be classified: v1's server refused it (docs/v1-behaviour.md §E.1).
         raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
+    return spec, dims
 
 
 def _result(
@@ -127,21 +104,22 @@ def _result(
     tensor: TensorOut,
     labels: Labels,
 ) -> V1Result:
-    _check(profile, request, item, tensor)
-    spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
-    if item.class_count and tensor.datatype == dtypes.STRING.v2:  # the server has classified it
+    spec, dims = _checked(profile, request, item, tensor)
+    if dims is None:  # the server has classified it
         texts = classes.from_texts(tensor.data or b"", request.batch_size)
         found = [row[: item.class_count] for row in texts]
         return V1Result(item.name, spec.datatype, (), 0, classes=found)
-    dims = _entry_dims(profile, request, spec, tensor)
     if item.class_count:
         found = _classify(spec, item.class_count, tensor, request.batch_size, labels)
         return V1Result(item.name, spec.datatype, dims, 0, classes=found)
-    size = _byte_size(spec, tensor, dims, request.batch_size)
-    shm = item.shm if tensor.data is None else None
+    data = tensor.data
     # A type that is newer than the table of them here has a name in the reply only.
     datatype = spec.datatype or tensor.datatype
-    return V1Result(item.name, datatype, dims, size, tensor.data, shm)
+    if data is None:
+        size = request.batch_size * to_v2.byte_size(spec.datatype, dims)
+        return V1Result(item.name, datatype, dims, size, None, item.shm)
+    size = len(data) if type(data) is bytes else memoryview(data).nbytes
+    return V1Result(item.name, datatype, dims, size, data)
 
 
 def _entry_dims(
@@ -162,14 +140,6 @@ def _entry_dims(
             "INTERNAL",
         )
     return tensor.shape[1:]
-
-
-def _byte_size(spec: TensorSpec, tensor: TensorOut, dims: tuple[int, ...], batch_size: int) -> int:
-    if type(tensor.data) is bytes:
-        return len(tensor.data)
-    if tensor.data is not None:
-        return memoryview(tensor.data).nbytes
-    return batch_size * to_v2.byte_size(spec.datatype, dims)
 
 
 def _classify(

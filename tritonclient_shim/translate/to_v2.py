@@ -40,9 +40,8 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
     """
     batch = request.batch_size
     number = version(profile.name, request.model_version, protocol)
-    for item in request.inputs:
-        if item.dims is None or item.shm is not None:
-            check_dims(profile, request.inputs)
+    if [item for item in request.inputs if item.dims is None or item.shm is not None]:
+        check_dims(profile, request.inputs)
     return InferCall(
         profile.name,
         number,
@@ -72,7 +71,12 @@ def version(model: str, number: int, protocol: str) -> str:
 
 
 def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
-    spec = profile.inputs[item.name]
+    spec = profile.inputs.get(item.name)
+    if spec is None:  # since the model has been reloaded
+        raise Refusal(
+            f"unexpected inference input '{item.name}' for model '{profile.name}'",
+            "INVALID_ARGUMENT",
+        )
     if not spec.datatype:
         raise Refusal(
             f"input '{item.name}' of model '{profile.name}' has a data type that v1 did not have; "
@@ -91,7 +95,8 @@ def check_dims(profile: ModelProfile, inputs: Iterable[V1Input]) -> None:
     (docs/v1-behaviour.md §3.4).
     """
     for item in inputs:
-        entry_dims(profile, profile.inputs[item.name], item.dims)
+        if item.name in profile.inputs:
+            entry_dims(profile, profile.inputs[item.name], item.dims)
 
 
 def entry_dims(

@@ -6,8 +6,7 @@ Refusals are :class:`Refusal`: over the v1 wire they travel in ``request_status`
 
 from __future__ import annotations
 
-from math import prod
-from typing import Any, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import Refusal
@@ -33,6 +32,14 @@ def _refusal(message: str) -> Refusal:
 # --------------------------------------------------------------------------------- request
 
 
+class _CheckedInput(NamedTuple):
+    """One input of a header that has been checked."""
+
+    item: Any  # its message
+    dims: tuple[int, ...]  # of one batch entry, as given or as configured
+    size: int | None  # in bytes, of the whole batch; None for a string tensor of unknown size
+
+
 def to_request(
     profile: ModelProfile,
     model_version: int,
@@ -43,32 +50,48 @@ def to_request(
 
     Inputs may come without dims. Sizes are checked as v1's gRPC endpoint did.
     """
-    check_header(profile, header)
-    plain = [item for item in header.input if not item.HasField("shared_memory")]
+    inputs = _checked(profile, header)
+    plain = [one for one in inputs if not one.item.HasField("shared_memory")]
     if len(plain) != len(data):
         raise _refusal(
             f"expected tensor data for {len(plain)} inputs but got {len(data)} sets of data "
             f"for model '{profile.name}'"
         )
-    buffers = iter(data)
-    inputs = []
-    for item in header.input:
-        spec = profile.inputs[item.name]
-        dims = entry_dims(profile, item)
-        if item.HasField("shared_memory"):
-            where = _slice(item.shared_memory)
-            inputs.append(V1Input(item.name, dims, byte_size=where.byte_size, shm=where))
-            continue
-        chunk = next(buffers)
+    for (item, _, wanted), chunk in zip(plain, data):
         size = memoryview(chunk).nbytes
-        wanted = expected_size(profile, header, item)
         if wanted is not None and size != wanted:
             raise _refusal(
-                f"unexpected size {size} for input '{spec.name}', expecting {wanted} "
+                f"unexpected size {size} for input '{item.name}', expecting {wanted} "
                 f"for model '{profile.name}'"
             )
-        inputs.append(V1Input(item.name, dims, (chunk,), size))
-    return _assemble(model_version, header, tuple(inputs))
+    return _request(model_version, header, inputs, data)
+
+
+def to_request_of_body(
+    profile: ModelProfile, model_version: int, header: api_pb2.InferRequestHeader, body: Buffer
+) -> V1Request:
+    """Header and body of a v1 HTTP inference request → V1Request.
+
+    The body has the data of every input outside shared memory, one after another.
+    """
+    inputs = _checked(profile, header)
+    view, start = memoryview(body), 0
+    parts = []
+    for item, _, wanted in inputs:
+        if item.HasField("shared_memory"):
+            continue
+        size = wanted or 0
+        missing = start + size - len(view)
+        if missing > 0:
+            raise _refusal(
+                f"unexpected size for input '{item.name}', expecting {missing} bytes "
+                f"for model '{profile.name}'"
+            )
+        parts.append(view[start : start + size])
+        start += size
+    if start < len(view):
+        raise _refusal(f"unexpected additional input data for model '{profile.name}'")
+    return _request(model_version, header, inputs, parts)
 
 
 def without_batch(
@@ -98,13 +121,17 @@ def _batched(profile: ModelProfile, header: Any, item: Any, spec: TensorSpec) ->
     return to_v2.fits(given[1:], spec.dims)
 
 
-def _assemble(
-    model_version: int, header: api_pb2.InferRequestHeader, inputs: tuple[V1Input, ...]
+def _request(
+    model_version: int,
+    header: api_pb2.InferRequestHeader,
+    inputs: list[_CheckedInput],
+    data: Sequence[Buffer],
 ) -> V1Request:
+    buffers = iter(data)
     return V1Request(
         model_version=model_version,
         batch_size=header.batch_size,
-        inputs=inputs,
+        inputs=tuple(_input(item, dims, buffers) for item, dims, _ in inputs),
         outputs=tuple(_output(item) for item in header.output),
         correlation_id=header.correlation_id,
         flags=header.flags,
@@ -112,6 +139,14 @@ def _assemble(
         timeout_us=header.timeout_microseconds,
         id=header.id,
     )
+
+
+def _input(item: Any, dims: tuple[int, ...], buffers: Iterator[Buffer]) -> V1Input:
+    if item.HasField("shared_memory"):
+        where = _slice(item.shared_memory)
+        return V1Input(item.name, dims, byte_size=where.byte_size, shm=where)
+    chunk = next(buffers)
+    return V1Input(item.name, dims, (chunk,), memoryview(chunk).nbytes)
 
 
 def _output(item: Any) -> V1Output:
@@ -124,8 +159,8 @@ def _slice(shared: Any) -> ShmSlice:
     return ShmSlice(shared.name, shared.byte_size, shared.offset)
 
 
-def check_header(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> None:
-    """Refuse what v1's server refused of a header, in its order and words
+def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[_CheckedInput]:
+    """A header → its inputs; refused is what v1's server refused, in its order and words
     (docs/v1-behaviour.md §3.4).
     """
     batch, largest, model = header.batch_size, profile.max_batch_size, profile.name
@@ -138,53 +173,24 @@ def check_header(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> N
             f"expected {len(profile.inputs)} inputs but got {len(header.input)} inputs "
             f"for model '{model}'"
         )
+    inputs = []
     for item in header.input:
-        if item.name not in profile.inputs:
+        spec = profile.inputs.get(item.name)
+        if spec is None:
             raise _refusal(f"unexpected inference input '{item.name}' for model '{model}'")
-        entry_dims(profile, item)
+        dims = to_v2.entry_dims(profile, spec, tuple(item.dims) or None)
+        inputs.append(_CheckedInput(item, dims, _size(spec, dims, batch, item.batch_byte_size)))
     for output in header.output:
         if output.name not in profile.outputs:
             raise _refusal(f"unexpected inference output '{output.name}' for model '{model}'")
+    return inputs
 
 
-def entry_dims(profile: ModelProfile, item: Any) -> tuple[int, ...]:
-    """Dims of one batch entry: as given, or as configured."""
-    return to_v2.entry_dims(profile, profile.inputs[item.name], tuple(item.dims) or None)
-
-
-def expected_size(
-    profile: ModelProfile, header: api_pb2.InferRequestHeader, item: Any
-) -> int | None:
-    """Bytes an input must have for the whole batch; None for a string tensor of unknown size."""
-    spec = profile.inputs[item.name]
+def _size(spec: TensorSpec, dims: tuple[int, ...], batch_size: int, told: int) -> int | None:
     if spec.datatype == dtypes.STRING.v2:
-        return item.batch_byte_size or None
-    one = prod(entry_dims(profile, item)) * dtypes.itemsize(spec.datatype)
-    return one if spec.is_shape_tensor else one * header.batch_size
-
-
-def split_body(
-    profile: ModelProfile, header: api_pb2.InferRequestHeader, body: Buffer
-) -> list[memoryview]:
-    """Body of a v1 HTTP inference request → one buffer per input outside shared memory."""
-    check_header(profile, header)
-    view, start = memoryview(body), 0
-    parts = []
-    for item in header.input:
-        if item.HasField("shared_memory"):
-            continue
-        size = expected_size(profile, header, item) or 0
-        missing = start + size - len(view)
-        if missing > 0:
-            raise _refusal(
-                f"unexpected size for input '{item.name}', expecting {missing} bytes "
-                f"for model '{profile.name}'"
-            )
-        parts.append(view[start : start + size])
-        start += size
-    if start < len(view):
-        raise _refusal(f"unexpected additional input data for model '{profile.name}'")
-    return parts
+        return told or None
+    one = to_v2.byte_size(spec.datatype, dims)
+    return one if spec.is_shape_tensor else one * batch_size
 
 
 # ----------------------------------------------------------------------------------- reply

@@ -29,7 +29,6 @@ from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply, encode
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import wire_region_name
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, UnreadableFault
-from tritonclient_shim.core.forms import CallForm
 from tritonclient_shim.core.model import (
     IndexRow,
     InferCall,
@@ -128,7 +127,7 @@ class GrpcBackend:
         request, use = [encode_request(call)], shm_use(call)
         data = self._call(lambda connection: connection.exchange(request), use.regions)
         request.clear()  # perhaps as large as the reply
-        return decode_reply(data, use.outputs, call.form)
+        return decode_reply(data, use.outputs)
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """ModelInfer in the background; ``done`` runs on a thread of gRPC's as a rule."""
@@ -138,25 +137,23 @@ class GrpcBackend:
             done(unsent)
 
     def _send(self, call: InferCall, done: Done) -> None:
-        body, use, form = encode_request(call), shm_use(call), call.form
+        body, use = encode_request(call), shm_use(call)
 
         def begin(connection: Connection) -> tuple[Connection, Any]:
             return connection, connection.infer.future(body)
 
         def finish(future: Any) -> None:
-            done(outcome_of(self._outcome, connection, future, use, form))
+            done(outcome_of(self._outcome, connection, future, use))
 
         connection, future = self._call(begin)
         future.add_done_callback(finish)  # runs it here and now when the call has ended
 
-    def _outcome(
-        self, connection: Connection, future: Any, use: ShmUse, form: CallForm | None
-    ) -> Outcome:
+    def _outcome(self, connection: Connection, future: Any, use: ShmUse) -> Outcome:
         if future.code() is not StatusCode.OK:
             fault = fault_of(future.code(), future.details())
             self._note(connection, fault)
             return caused(in_users_words(fault, use.regions), future)
-        return decode_reply(future.result(), use.outputs, form)
+        return decode_reply(future.result(), use.outputs)
 
     def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> GrpcStream:
         """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""

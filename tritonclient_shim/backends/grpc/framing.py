@@ -15,12 +15,10 @@ from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
-from tritonclient_shim.backends.grpc.forms import LARGE, RAW_OUTPUT, learn, recognised
-from tritonclient_shim.backends.grpc.wire_records import read_varint, take
+from tritonclient_shim.backends.grpc.wire_records import take
 from tritonclient_shim.backends.names import wire_region_name
 from tritonclient_shim.backends.reply_checks import checked
 from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault
-from tritonclient_shim.core.forms import CallForm
 from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
@@ -36,7 +34,11 @@ LIMIT = 2**31 - 1
 
 _ID = b"\x1a"  # field 3 of ModelInferRequest, length-delimited
 _RAW_INPUT = b"\x3a"  # field 7 of ModelInferRequest, length-delimited
+_RAW_OUTPUT = 0x32  # field 6 of ModelInferResponse, length-delimited
 _STREAM_REPLY = 0x12  # field 2 of ModelStreamInferResponse, length-delimited
+
+#: Replies from this size in bytes on are cut into views on their tensors, smaller ones are parsed.
+_CUT_FROM = 64 * 1024
 
 
 # ------------------------------------------------------------------------------- requests
@@ -61,14 +63,8 @@ def encode_request(call: InferCall) -> bytes:
 
 
 def _head(call: InferCall) -> bytes:
-    form = call.form
-    if form is not None and form.head is not None:
-        return bytes(form.head)
     inputs = tuple((one.name, one.datatype, one.shape, one.shm) for one in call.inputs)
-    head = _layout(call.model_name, call.model_version, inputs, call.outputs)
-    if form is not None:
-        form.head = head
-    return head
+    return _layout(call.model_name, call.model_version, inputs, call.outputs)
 
 
 @lru_cache(maxsize=256)
@@ -155,8 +151,6 @@ NO_SHM = ShmUse()
 
 def shm_use(call: InferCall) -> ShmUse:
     """InferCall → its use of shared memory."""
-    if call.form is not None:
-        return NO_SHM
     slices = [spec.shm for spec in call.outputs if spec.shm is not None]
     slices += [tensor.shm for tensor in call.inputs if tensor.shm is not None]
     if not slices:
@@ -165,54 +159,35 @@ def shm_use(call: InferCall) -> ShmUse:
     return ShmUse(outputs, frozenset(shm.region for shm in slices))
 
 
-def decode_reply(
-    data: bytes, in_shm: frozenset[str] = frozenset(), form: CallForm | None = None
-) -> InferReply:
+def decode_reply(data: bytes, in_shm: frozenset[str] = frozenset()) -> InferReply:
     """Serialised ``ModelInferResponse`` → InferReply; ForeignFault when it is none.
 
-    UnreadableFault when it makes no sense. ``form`` is that of the call, if it has one.
+    UnreadableFault when it makes no sense. ``in_shm`` are the outputs in shared memory.
     """
-    return read(_decoded, data, in_shm, form)
+    return read(_decoded, data, in_shm)
 
 
-def _decoded(data: bytes, in_shm: frozenset[str], form: CallForm | None) -> InferReply:
-    reply = None if form is None else recognised(form, data)
-    return reply or _parsed(data, in_shm, form)
-
-
-def _parsed(data: bytes, in_shm: frozenset[str], form: CallForm | None) -> InferReply:
+def _decoded(data: bytes, in_shm: frozenset[str]) -> InferReply:
     try:
         message, tensors = _split_reply(data)
     except DecodeError as error:
         raise ForeignFault("the answer is no inference response of KServe v2") from error
-    reply = _reply(message, tensors, in_shm)
-    return reply if form is None else reply._replace(form=learn(form, data, 0, message))
+    return _reply(message, tensors, in_shm)
 
 
 def decode_stream_reply(
-    data: bytes, use_of: Callable[[str], ShmUse], form: CallForm
+    data: bytes, use_of: Callable[[str], ShmUse]
 ) -> tuple[str, InferReply | Fault]:
     """Serialised ``ModelStreamInferResponse`` → (request id, outcome).
 
-    ``use_of`` tells a request's use of shared memory by its id; ``form`` is the stream's. The
-    wire has no status for a refusal, so it comes as ``UNKNOWN`` (docs/v2-mapping.md §4).
+    ``use_of`` tells a request's use of shared memory by its id. The wire has no status for a
+    refusal, so it comes as ``UNKNOWN`` (docs/v2-mapping.md §4).
     """
-    return read(_decoded_from_stream, data, use_of, form)
+    return read(_decoded_from_stream, data, use_of)
 
 
 def _decoded_from_stream(
-    data: bytes, use_of: Callable[[str], ShmUse], form: CallForm
-) -> tuple[str, InferReply | Fault]:
-    inner = _start_of_reply(data)
-    reply = recognised(form, data, inner) if inner else None
-    if reply is not None:
-        use = use_of(reply.request_id)
-        return reply.request_id, _without(reply, use.outputs) if use.outputs else reply
-    return _parsed_from_stream(data, inner, use_of, form)
-
-
-def _parsed_from_stream(
-    data: bytes, inner: int, use_of: Callable[[str], ShmUse], form: CallForm
+    data: bytes, use_of: Callable[[str], ShmUse]
 ) -> tuple[str, InferReply | Fault]:
     try:
         error, message, tensors = _split_stream_reply(data)
@@ -221,31 +196,11 @@ def _parsed_from_stream(
     use = use_of(message.id)
     if error:
         return message.id, in_users_words(server_fault(StatusCode.UNKNOWN, error), use.regions)
-    reply = _reply(message, tensors, use.outputs)
-    if inner and not use.outputs:
-        reply = reply._replace(form=learn(form, data, inner, message))
-    return message.id, reply
-
-
-def _start_of_reply(data: bytes) -> int:
-    """Where the reply begins in a stream's message that has nothing else; 0 if it has."""
-    if not data or data[0] != _STREAM_REPLY:
-        return 0
-    try:
-        size, start = read_varint(data, 1)
-    except DecodeError:
-        return 0
-    return start if start + size == len(data) else 0
-
-
-def _without(reply: InferReply, in_shm: frozenset[str]) -> InferReply:
-    """The reply, without the data of outputs in shared memory: Triton keeps their place empty."""
-    outputs = [one._replace(data=None) if one.name in in_shm else one for one in reply.outputs]
-    return reply._replace(outputs=tuple(outputs))
+    return message.id, _reply(message, tensors, use.outputs)
 
 
 def _split_stream_reply(data: bytes) -> tuple[str, Any, Sequence[Buffer]]:
-    if len(data) >= LARGE:
+    if len(data) >= _CUT_FROM:
         rest, responses = take(data, _STREAM_REPLY)
         if len(responses) == 1:
             outer = service_pb2.ModelStreamInferResponse.FromString(rest)
@@ -256,10 +211,10 @@ def _split_stream_reply(data: bytes) -> tuple[str, Any, Sequence[Buffer]]:
 
 
 def _split_reply(data: Buffer) -> tuple[Any, Sequence[Buffer]]:
-    if len(data) < LARGE:
+    if len(data) < _CUT_FROM:
         message = service_pb2.ModelInferResponse.FromString(bytes(data))
         return message, message.raw_output_contents
-    rest, tensors = take(data, RAW_OUTPUT)
+    rest, tensors = take(data, _RAW_OUTPUT)
     return service_pb2.ModelInferResponse.FromString(rest), tensors
 
 

@@ -24,7 +24,6 @@ from tritonclient_shim.backends.grpc.framing import (
     shm_use,
 )
 from tritonclient_shim.core.errors import Fault, ForeignFault, StreamEnded, TransportFault
-from tritonclient_shim.core.forms import CallForm
 from tritonclient_shim.core.model import InferCall
 
 #: Bytes that may wait for the network before ``send`` blocks.
@@ -131,7 +130,6 @@ class GrpcStream:
         self._connection = connection  # kept from being closed while the stream lives
         self._on_reply, self._on_end, self._on_fault = on_reply, on_end, on_fault
         self._shm_uses: dict[str, ShmUse] = {}  # by request id, until answered
-        self._form = CallForm()  # of the replies; requests may differ
         self._outbox = Outbox()
         self._closing = False
         self._call: Any = connection.stream(self._outbox)
@@ -177,7 +175,7 @@ class GrpcStream:
     def _read_all(self) -> Fault | None:
         try:
             for message in self._call:
-                self._on_reply(*decode_stream_reply(message, self._shm_use, self._form))
+                self._on_reply(*decode_stream_reply(message, self._shm_use))
         except grpc.RpcError as error:
             return caused(fault_of(*call_of(error)), error)
         except Fault as unusable:

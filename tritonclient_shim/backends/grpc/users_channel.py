@@ -20,7 +20,6 @@ from tritonclient_shim.backends.grpc.connection import Connection, route_to
 from tritonclient_shim.backends.grpc.errors import StatusCode, caused, fault_of, in_users_words
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
 from tritonclient_shim.core.errors import Fault
-from tritonclient_shim.core.forms import CallForm
 from tritonclient_shim.core.model import GRPC, Endpoint, ModelConfigDocument
 from tritonclient_shim.core.reading import outcome_of
 
@@ -247,8 +246,8 @@ class ChannelBackend(GrpcBackend):
     def _call(self, begin: Callable[[Any], T], regions: Collection[str] = ()) -> T:
         return self._attempt(cast(Connection, self.bound), begin, regions)
 
-    def _outcome(self, connection: Any, future: Any, use: ShmUse, form: CallForm | None) -> Outcome:
-        outcome = _outcome_of(future, lambda data: decode_reply(data, use.outputs, form))
+    def _outcome(self, connection: Any, future: Any, use: ShmUse) -> Outcome:
+        outcome = _outcome_of(future, lambda data: decode_reply(data, use.outputs))
         if isinstance(outcome, Fault):
             return caused(in_users_words(outcome, use.regions), outcome.__cause__)
         return outcome

@@ -200,7 +200,7 @@ def _understood(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
         fault = refusal(reply.status, reply.body)
         raise _for_user(fault, _names(call))
     length = reply.headers.get(_HEADER_LENGTH.lower())
-    return read(framing.parse_response, reply.body, length, call.form)
+    return read(framing.parse_response, reply.body, length)
 
 
 def _finish(call: InferCall, exchange: Callable[[], Reply], done: Done) -> None:

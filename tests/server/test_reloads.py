@@ -1,0 +1,144 @@
+"""A model that is reloaded behind a client's back: a context, the raw stub, the gateway."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any, Iterator
+
+import grpc
+import numpy as np
+import pytest
+from infer_cases import CLASS, RAW
+
+from tensorrtserver.api import InferContext, ModelControlContext, grpc_service_pb2_grpc
+from testbed import TritonServer, repository
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.session import models
+
+MODELS = ("classify", "classify_nolabels", "identity_fp32", "ensemble_classify")
+SCORES = np.arange(10, dtype=np.float32)
+
+
+class Reloading:
+    """A server, and its repository, the models of which can be changed."""
+
+    def __init__(self, server: TritonServer, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+
+    def change(self, model: str, old: str, new: str, file: str = "config.pbtxt") -> None:
+        """Replace text in a model's file, and have the server load the model again."""
+        path = self.folder / model / file
+        text = path.read_text("utf-8")
+        assert re.search(old, text)
+        time.sleep(1.1)  # the server compares times of change in whole seconds
+        path.write_text(re.sub(old, new, text), "utf-8")
+        with ModelControlContext(self.server.http, 0) as control:
+            control.load(model)
+
+
+@pytest.fixture
+def reloading(tmp_path: Path) -> Iterator[Reloading]:
+    """A throw-away server with a repository of its own."""
+    repository.write(tmp_path, MODELS)
+    with TritonServer.start(MODELS, repository=tmp_path) as server:
+        yield Reloading(server, tmp_path)
+
+
+def top(context: InferContext) -> Any:
+    (found,) = context.run({"INPUT": [SCORES]}, {"OUTPUT": (CLASS, 1)})["OUTPUT"][0]
+    return found
+
+
+def test_other_labels(reloading: Reloading, protocol: int) -> None:
+    """docs/v1-behaviour.md §4.2: labels are the server's present ones, also in a context that lives
+    long."""
+    url = reloading.server.url(protocol)
+    with InferContext(url, protocol, "classify") as context:
+        assert [top(context) for _ in range(5)] == [(9, 9.0, "l9")] * 5
+        reloading.change("classify", "l9", "nine", "labels.txt")
+        assert top(context) == (9, 9.0, "nine")
+
+
+def test_other_labels_by_another_process(
+    reloading: Reloading, protocol: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has reloaded the model, its new labels show after the time for which labels are
+    believed."""
+    url = reloading.server.url(protocol)
+    with InferContext(url, protocol, "classify") as context:
+        assert top(context) == (9, 9.0, "l9")
+        monkeypatch.setattr(models, "loaded", lambda: None)
+        reloading.change("classify", "l9", "nine", "labels.txt")
+        assert top(context) == (9, 9.0, "l9")
+        monkeypatch.setattr(models, "BELIEVED", 0.0)
+        assert top(context) == (9, 9.0, "nine")
+
+
+def test_labels_at_last(reloading: Reloading, protocol: int) -> None:
+    """A model that is given labels has them from then on."""
+    url = reloading.server.url(protocol)
+    with InferContext(url, protocol, "classify_nolabels") as context:
+        assert top(context) == (9, 9.0, "")
+        labels = (reloading.folder / "classify" / "labels.txt").read_bytes()
+        (reloading.folder / "classify_nolabels" / "labels.txt").write_bytes(labels)
+        output = r'(name: "OUTPUT")'
+        reloading.change("classify_nolabels", output, r'\1 label_filename: "labels.txt"')
+        assert top(context) == (9, 9.0, "l9")
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_another_datatype(reloading: Reloading, protocol: int, streaming: bool) -> None:
+    """A context answers with the data type that the model has now: 4 bytes are 4 bytes to v1."""
+    if streaming and protocol == 0:
+        return
+    url = reloading.server.url(protocol)
+    with InferContext(url, protocol, "identity_fp32", streaming=streaming) as context:
+        inputs = {"INPUT0": [np.array([1.5, -2], np.float32)]}
+        assert context.run(inputs, {"OUTPUT0": RAW})["OUTPUT0"][0].dtype == np.float32
+        reloading.change("identity_fp32", "TYPE_FP32", "TYPE_INT32")
+        (found,) = context.run(inputs, {"OUTPUT0": RAW})["OUTPUT0"]
+        assert found.tobytes() == inputs["INPUT0"][0].tobytes()
+        assert found.dtype == np.int32
+
+
+def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
+    """An asynchronous request that meets a reload is refused by the server; the next one is not."""
+    url = reloading.server.url(protocol)
+    with InferContext(url, protocol, "identity_fp32") as context:
+        inputs = {"INPUT0": [np.array([1.5, -2], np.float32)]}
+        context.run(inputs, {"OUTPUT0": RAW})
+        reloading.change("identity_fp32", "TYPE_FP32", "TYPE_INT32")
+        with pytest.raises(Exception, match="data-type"):
+            context.get_async_run_results(context.async_run(inputs, {"OUTPUT0": RAW}), True)
+        found = context.get_async_run_results(context.async_run(inputs, {"OUTPUT0": RAW}), True)
+        assert found["OUTPUT0"][0].dtype == np.int32
+
+
+def test_a_larger_batch(reloading: Reloading, protocol: int) -> None:
+    """What v1's client checked itself it checks against what it knows, and v1 never looked again:
+    a batch that is larger than the model's once was is refused until a reload is noticed."""
+    url = reloading.server.url(protocol)
+    with InferContext(url, protocol, "identity_fp32") as context:
+        arrays = [np.array([1.5], np.float32)] * 9
+        reloading.change("identity_fp32", "max_batch_size: 8", "max_batch_size: 16")
+        with pytest.raises(Exception, match="exceeds maximum batch size 8"):
+            context.run({"INPUT0": arrays}, {"OUTPUT0": RAW}, 9)
+
+
+def test_the_raw_stub(reloading: Reloading) -> None:
+    """The stub's request for a reloaded model is answered as a new stub's would be."""
+    with grpc.insecure_channel(reloading.server.grpc) as channel:
+        stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
+        request = pb.InferRequest(model_name="classify", model_version=-1)
+        request.meta_data.batch_size = 1
+        request.meta_data.input.add(name="INPUT")
+        request.meta_data.output.add(name="OUTPUT").cls.count = 1
+        request.raw_input.append(SCORES.tobytes())
+        found = stub.Infer(request).meta_data.output[0].batch_classes[0].cls[0].label
+        assert found == "l9"
+        reloading.change("classify", "l9", "nine", "labels.txt")
+        found = stub.Infer(request).meta_data.output[0].batch_classes[0].cls[0].label
+        assert found == "nine"

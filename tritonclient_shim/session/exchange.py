@@ -1,0 +1,149 @@
+"""One inference on its way: v1 request → v2 call → what came of it → v1 reply.
+
+This is the path of every front: contexts, the raw stub and the gateway, synchronous, asynchronous
+and streaming. A front says how its request is made, sends the call in its way, and makes results
+or messages of the reply.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.core.errors import Fault, InferenceServerException, Refusal, ServerFault
+from tritonclient_shim.core.model import (
+    InferCall,
+    InferReply,
+    ModelProfile,
+    V1Reply,
+    V1Request,
+)
+from tritonclient_shim.session.models import KnownModel
+from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.translate import to_v1, to_v2
+from tritonclient_shim.translate.wording import Asked
+
+_NO_STATUS = "infer request did not return status"
+_DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
+
+#: Refusals of a server that has too much to do: they say nothing about the model.
+_BUSY = frozenset(("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"))
+
+#: How a front sends a call and waits for its reply. Raises Fault.
+Send = Callable[[InferCall], InferReply]
+
+#: How a front makes its request for a model; Fault for what v1's server refused.
+MakeRequest = Callable[[ModelProfile], V1Request]
+
+
+class Exchange:
+    """One inference.
+
+    ``request_id`` is the server-side id, which v1's server gave each request; ``client_id`` is
+    the id in the request's header, 0 for none, which the answer repeats
+    (docs/v1-behaviour.md §4.5).
+    """
+
+    def __init__(
+        self,
+        session: ServerSession,
+        model: KnownModel,
+        version: int,
+        request_id: int,
+        client_id: int,
+        make: MakeRequest,
+    ) -> None:
+        self.model = model
+        self.request_id = request_id
+        self.client_id = client_id
+        self._session = session
+        self._version = version
+        self._make: MakeRequest | None = make
+        self._profile: ModelProfile | None = None
+        self._request: V1Request | None = None
+
+    def call(self) -> InferCall:
+        """The v2 call to send. Raises Fault, a refusal of v1's server as ServerFault."""
+        backend = self._session.backend
+        profile = self._profile = self.model.read(backend)
+        if profile.decoupled:
+            raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
+        assert self._make is not None
+        try:
+            request = self._make(profile)
+            call = to_v2.infer_call(profile, request, backend.endpoint.protocol)
+        except Refusal:
+            self._check_version()
+            raise
+        self._request = request
+        return call
+
+    def _check_version(self) -> None:
+        """v1's server looked for the version first; Fault when there is none of this number."""
+        backend = self._session.backend
+        version = to_v2.version(self.model.name, self._version, backend.endpoint.protocol)
+        if version:
+            backend.model_config(self.model.name, version)
+
+    def send(self, send: Send) -> Outcome:
+        """Make the call and send it."""
+        try:
+            return send(self.call())
+        except Fault as fault:
+            return fault
+
+    def release_inputs(self) -> None:
+        """Keep the input data no longer, unless labels may have to be asked for with them.
+
+        For asynchronous requests, whose arrays may be large, and others by the time of the answer.
+        """
+        made = self._request
+        if made is not None and not any(item.class_count for item in made.outputs):
+            self._request = made._replace(inputs=())
+        self._make = None
+
+    def checked(self, outcome: Outcome) -> Outcome:
+        """An outcome, or how v1's server would have refused such a reply; asks nobody."""
+        if isinstance(outcome, Fault) or self._profile is None or self._request is None:
+            return outcome
+        return to_v1.refusal(self._profile, self._request, outcome) or outcome
+
+    def reply(self, outcome: Outcome, again: Send) -> V1Reply:
+        """What came of the call → the reply. Raises Fault when the request was refused.
+
+        A request that was refused because the model has been reloaded is sent once more with
+        ``again``, unless its inputs have been released or it is one of a sequence.
+        """
+        try:
+            return self._read(outcome)
+        except ServerFault as fault:
+            if not self._reloaded(fault) or self._make is None or self.stateful:
+                raise
+        return self._read(self.send(again))
+
+    def _reloaded(self, fault: ServerFault) -> bool:
+        if self._profile is None or fault.code in _BUSY:
+            return False
+        return self.model.reloaded(self._session.backend, self._profile)
+
+    def _read(self, outcome: Outcome) -> V1Reply:
+        if isinstance(outcome, Fault):
+            raise outcome
+        assert self._profile is not None
+        assert self._request is not None
+        backend = self._session.backend
+        return self.model.v1_reply(backend, self._profile, self._request, outcome)
+
+    @property
+    def stateful(self) -> bool:
+        """Must this request keep its place among others, and never be sent twice?"""
+        if self._profile is None or self._request is None:
+            return False
+        return to_v2.stateful(self._profile, self._request)
+
+    def error(self, fault: Fault) -> InferenceServerException:
+        """What went wrong → the error to raise from it, in v1's words."""
+        # What was refused before the call was made is in v1's words already.
+        known = self._profile if self._request is not None else None
+        asked = Asked(self.model.name, str(self._version), known is not None and known.batching)
+        return self._session.fault_to_error(fault, self.request_id, _NO_STATUS, asked)

@@ -1,0 +1,117 @@
+"""What is known of the models of one server, and how a reload is noticed: for contexts, the raw
+stub and the gateway alike.
+
+A model's configuration is read once. It is read again when the v2 server refuses a request, or
+answers with another data type than configured: then the model may have been reloaded with another
+configuration, and the request is repeated if it has. Other labels show in no answer. So before
+outputs are classified, configuration and labels are asked for again when this process has loaded or
+unloaded a model since, and after :data:`BELIEVED` seconds.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Dict
+
+from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.core.model import (
+    InferReply,
+    ModelConfigDocument,
+    ModelProfile,
+    V1Reply,
+    V1Request,
+)
+from tritonclient_shim.core.reading import read
+from tritonclient_shim.session.labels import LabelBook
+from tritonclient_shim.translate import config, to_v1, to_v2
+
+#: Seconds for which labels are believed.
+BELIEVED = 10.0
+
+#: How many times this process has loaded or unloaded a model, on whatever server.
+_loads = 0
+
+
+def loaded() -> None:
+    """Note that this process has had a server load or unload a model."""
+    global _loads
+    _loads += 1
+
+
+#: The models of one server by name, those of which the configuration has been read.
+KnownModels = Dict[str, "KnownModel"]
+
+
+class KnownModel:
+    """What has been read of one model. Any thread may call.
+
+    ``index`` is the table that the model joins once its configuration has been read.
+    """
+
+    def __init__(self, name: str, index: KnownModels | None = None) -> None:
+        self.name = name
+        #: As last read; None before, and while the model is not loaded.
+        self.profile: ModelProfile | None = None
+        self._index = index
+        self._labels = LabelBook()
+        self._read_at, self._loads = 0.0, 0
+        self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
+
+    def read(self, backend: Backend) -> ModelProfile:
+        """The profile, asked for if it is not known. Raises Fault."""
+        return self.profile or self.learn(backend.model_config(self.name))
+
+    def learn(self, document: ModelConfigDocument) -> ModelProfile:
+        """The profile of a configuration that the server has just told. Raises Fault."""
+        self._read_at, self._loads = monotonic(), _loads
+        profile = read(config.to_profile, self.name, document)
+        if profile != self.profile:
+            self._labels = LabelBook()
+            self.profile = profile
+        if self._index is not None:
+            self._index[self.name] = self
+        return profile
+
+    def reloaded(self, backend: Backend, known: ModelProfile) -> bool:
+        """Read the configuration again: is it another than the one that was known?"""
+        try:
+            return self.learn(backend.model_config(self.name)) != known
+        except Fault:
+            self.profile = None
+            return False
+
+    def v1_reply(
+        self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply
+    ) -> V1Reply:
+        """The v1 reply of a v2 reply. Raises Fault, ServerFault where v1's server refused it.
+
+        May ask the server for labels, and for the configuration if the reply does not fit it.
+        """
+        profile = self._current(backend, profile, request, answer)
+        labels = self._labels.reader(backend, profile, request, answer.model_version)
+        return read(to_v1.v1_reply, profile, request, answer, labels)
+
+    def _current(
+        self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply
+    ) -> ModelProfile:
+        """The profile by which to read a reply: another one, if the model has been reloaded."""
+        if not to_v1.fits(profile, answer):
+            doubtful = self._misfit != profile
+            self._misfit = profile
+        else:
+            doubtful = _classified(profile, request) and not self._believed()
+            if doubtful:
+                self._labels = LabelBook()
+        if doubtful and self.reloaded(backend, profile) and self.profile is not None:
+            return self.profile
+        return profile
+
+    def _believed(self) -> bool:
+        return self._loads == _loads and monotonic() - self._read_at < BELIEVED
+
+
+def _classified(profile: ModelProfile, request: V1Request) -> bool:
+    """Are outputs classified here, with labels that the server is asked for?"""
+    classes = any(item.class_count for item in request.outputs)
+    return classes and not to_v2.stateful(profile, request)
