@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterator, Union
 
-from source import PACKAGES, ROOT, trees
+from tests.architecture.source import PACKAGES, ROOT, trees
 
 FILE_LINES = 300
 FUNCTION_LINES = 40  # without its docstring

@@ -13,8 +13,9 @@ import grpc
 import numpy as np
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
-from scripted_server import CLOSE_AFTER, ScriptedServer, http
 from tritonclient.grpc import service_pb2 as v2
+
+from tests.backends.scripted_server import CLOSE_AFTER, ScriptedServer, http
 
 #: Of an answer over HTTP: status 200 with this body, the length of its JSON header if it has
 #: one, or the complete answer.

@@ -5,8 +5,16 @@ from __future__ import annotations
 from queue import SimpleQueue
 
 import numpy as np
-from contract_calls import PATIENCE, array_of, outcome_of, simple, single, slow, tensor
 
+from tests.backends.contract_calls import (
+    PATIENCE,
+    array_of,
+    outcome_of,
+    simple,
+    single,
+    slow,
+    tensor,
+)
 from tritonclient_shim.backends.base import Backend, Outcome
 from tritonclient_shim.core.errors import ServerFault, TransportFault
 from tritonclient_shim.core.model import InferReply

@@ -6,8 +6,17 @@ import threading
 
 import numpy as np
 import pytest
-from contract_calls import ONE, PATIENCE, SIXTEEN, array_of, simple, single, strings, tensor
 
+from tests.backends.contract_calls import (
+    ONE,
+    PATIENCE,
+    SIXTEEN,
+    array_of,
+    simple,
+    single,
+    strings,
+    tensor,
+)
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ServerFault

@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract_calls import PATIENCE, array_of, outcome_of, simple, single, slow, tensor
 
+from tests.backends.contract_calls import (
+    PATIENCE,
+    array_of,
+    outcome_of,
+    simple,
+    single,
+    slow,
+    tensor,
+)
 from tritonclient_shim.backends.base import Backend, Outcome
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.core.model import InferReply, ModelConfigDocument

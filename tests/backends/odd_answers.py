@@ -8,10 +8,11 @@ import struct
 from contextlib import suppress
 from typing import Any, Iterator
 
-from answering_servers import GRPC_ANSWERS, HTTP_ANSWERS, SCORES, Body, with_data
 from google.protobuf.descriptor import FieldDescriptor as Field
 from hypothesis import strategies as st
-from scripted_server import http
+
+from tests.backends.answering_servers import GRPC_ANSWERS, HTTP_ANSWERS, SCORES, Body, with_data
+from tests.backends.scripted_server import http
 
 _DEEP_LIST, _DEEP_OBJECT, _LONG_NUMBER, _RAW = "@list", "@object", "@number", "@raw"
 _MARKS = {

@@ -9,9 +9,7 @@ from functools import partial
 from typing import Any, Callable, Iterator
 
 import numpy as np
-import odd_answers
 import pytest
-from answering_servers import SCORES, GrpcAnswers, HttpAnswers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +22,8 @@ from tensorrtserver.api import (
     ServerStatusContext,
     SharedMemoryControlContext,
 )
+from tests.backends import odd_answers
+from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
 
 #: Answers per test; many more by hand: ``FUZZ_EXAMPLES=10000 pytest tests/backends/test_fuzzed…``.
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "30"))

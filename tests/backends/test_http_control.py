@@ -9,10 +9,11 @@ from typing import Iterator
 
 import pytest
 import tritonclient.http
-from scripted_server import ScriptedServer, http
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.backends.http.backend import HttpBackend, open_backend
+from tests.backends.scripted_server import ScriptedServer, http
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http.backend import HttpBackend
 from tritonclient_shim.core.errors import ForeignFault
 from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 

@@ -9,15 +9,14 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from scripted_server import SILENCE, ScriptedServer, http
 
-from tritonclient_shim.backends.http import connection_pool
-from tritonclient_shim.backends.http.backend import open_backend
+from tests.backends.scripted_server import SILENCE, ScriptedServer, http
+from tritonclient_shim.backends.http import connection_pool, open_backend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 from tritonclient_shim.settings import Settings, configure
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 REPLY = http(200, b'{"model_name": "m", "outputs": []}')
 VALUE = np.arange(4, dtype=np.float32)

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import Any, Callable, Iterator
 
 import pytest
-from answering_servers import SCORES, GrpcAnswers, HttpAnswers, reply
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers, reply
 
 PATIENCE = 30.0
 RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS

@@ -10,13 +10,10 @@ from typing import Any, Iterator
 
 import pytest
 
+from demo.programs import MODELS, PROGRAMS, Program, complaints
 from testbed import TritonServer
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
-sys.path.append(str(DEMO))
-
-from programs import MODELS, PROGRAMS, Program  # noqa: E402
-from run import complaints  # noqa: E402
 
 RUNS = [
     pytest.param(program, protocol, id="-".join((program.script, *program.options[:1], protocol)))

@@ -8,12 +8,12 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
-from gateway_process import Gateway, code_of
 
+from tests.gateway.gateway_process import Gateway, code_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import retired_pb2
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
 

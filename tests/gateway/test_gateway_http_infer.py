@@ -8,12 +8,12 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from gateway_process import Answer, Gateway, code_of, read_answer
 from google.protobuf import text_format
 
+from tests.gateway.gateway_process import Answer, Gateway, code_of, read_answer
 from tritonclient_shim.protos import api_pb2
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
 BODY = A.tobytes() + B.tobytes()

@@ -13,13 +13,20 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
-from gateway_process import COMMAND, SURROUNDINGS, Gateway, StartGateway, code_of, read_answer
-from test_gateway_grpc import simple
 
 from testbed import TritonServer
+from tests.gateway.gateway_process import (
+    COMMAND,
+    SURROUNDINGS,
+    Gateway,
+    StartGateway,
+    code_of,
+    read_answer,
+)
+from tests.gateway.test_gateway_grpc import simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 SIMPLE = 'batch_size: 1 input { name: "INPUT0" dims: 16 } input { name: "INPUT1" dims: 16 }'
 SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'

@@ -6,14 +6,14 @@ import queue
 from typing import Any
 
 import numpy as np
-from gateway_process import StartGateway, code_of
-from relays import Relay
-from stream_server import StreamServer, reply
 
 from testbed import TritonServer
+from tests.gateway.gateway_process import StartGateway, code_of
+from tests.relays import Relay
+from tests.stream_server import StreamServer, reply
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 START, END = 1, 2
 

@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from odd_servers import foreign_server
 
 from tensorrtserver.api import (
     InferenceServerException,
@@ -23,6 +22,7 @@ from tensorrtserver.api import (
     ServerStatusContext,
     SharedMemoryControlContext,
 )
+from tests.server.odd_servers import foreign_server
 
 #: Each context with a call that asks the server something and changes nothing.
 CALLS = {

@@ -10,7 +10,6 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from odd_servers import foreign_server
 
 from tensorrtserver.api import (
     InferContext,
@@ -20,6 +19,7 @@ from tensorrtserver.api import (
     server_status_pb2,
 )
 from testbed import TritonServer, repository
+from tests.server.odd_servers import foreign_server
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import time
 from typing import Any, Callable, Iterator
 
 import pytest
-from odd_servers import foreign_server, start_failed_server
 
 from tensorrtserver.api import (
     InferenceServerException,
@@ -14,6 +13,7 @@ from tensorrtserver.api import (
     ServerHealthContext,
     ServerStatusContext,
 )
+from tests.server.odd_servers import foreign_server, start_failed_server
 
 
 @pytest.fixture(scope="module")

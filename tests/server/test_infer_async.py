@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
     BOTH,
     ONE,
     PATIENCE,
@@ -23,9 +25,7 @@ from infer_cases import (
     number,
 )
 
-from tensorrtserver.api import InferContext, InferenceServerException
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 

@@ -7,11 +7,20 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from infer_cases import BOTH, ONE, SUM, Completions, add_sub, client_error, fp32, number
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
+    BOTH,
+    ONE,
+    SUM,
+    Completions,
+    add_sub,
+    client_error,
+    fp32,
+    number,
+)
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 NONE_SENT = "No asynchronous requests have been sent"

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, CLASS, ONE, RAMP, SUM, add_sub, client_error
 
-pytest_plugins = ["infer_fixtures"]
+from tests.server.infer_cases import BOTH, CLASS, ONE, RAMP, SUM, add_sub, client_error
+
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 REFUSED = "run batch-size {} exceeds maximum batch size {} allowed for model '{}'"
 

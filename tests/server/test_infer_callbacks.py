@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+from tensorrtserver.api import InferContext
+from tests.server.infer_cases import (
     BOTH,
     CLASS,
     ONE,
@@ -21,9 +23,7 @@ from infer_cases import (
     number,
 )
 
-from tensorrtserver.api import InferContext
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def test_order_of_completion(connect: Any) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import CLASS, END, START, server_error
 
 from tensorrtserver.api import ServerStatusContext
+from tests.server.infer_cases import CLASS, END, START, server_error
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 LABELS = ["l0", "l1", "l2", "a:b c", "l4", "l5", "l6", "", "l8", "l9"]
 SCORES = np.array([0.1, 1e-7, 0.7, -3, 2e8, 1 / 3, 0.15, 1e-45, -1e-30, 0.5], np.float32)

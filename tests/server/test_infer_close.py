@@ -8,11 +8,20 @@ import time
 from typing import Any, Callable
 
 import pytest
-from infer_cases import BOTH, ONE, PATIENCE, SUM, Completions, add_sub, client_error, fp32
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
+    BOTH,
+    ONE,
+    PATIENCE,
+    SUM,
+    Completions,
+    add_sub,
+    client_error,
+    fp32,
+)
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 CLOSED = "InferContext is closed"
 

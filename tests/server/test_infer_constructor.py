@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, add_sub, fp32, number, server_error
-from odd_servers import foreign_server
 
 from tensorrtserver.api import InferContext, InferenceServerException, ProtocolType
+from tests.server.infer_cases import BOTH, ONE, RAMP, add_sub, fp32, number, server_error
+from tests.server.odd_servers import foreign_server
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def test_signature() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, SUM, add_sub, client_error, fp32, server_error
 
 from tensorrtserver.api import InferenceServerException
+from tests.server.infer_cases import BOTH, ONE, RAMP, SUM, add_sub, client_error, fp32, server_error
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 NUMBERS = {
     **{name: np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64")},

@@ -7,11 +7,11 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, RAW, Completions, add_sub, fp32, number
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import BOTH, ONE, RAMP, RAW, Completions, add_sub, fp32, number
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 NONE = (None, None, None)
 KEYS = {

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, RAW, SUM, add_sub, client_error, server_error
 
-pytest_plugins = ["infer_fixtures"]
+from tests.server.infer_cases import BOTH, ONE, RAMP, RAW, SUM, add_sub, client_error, server_error
+
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 WANTED = (
     "values must be specified as a list of numpy arrays or as a single c_void_p (representing "

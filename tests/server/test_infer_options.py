@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+from tensorrtserver.api import InferenceServerException, InferRequestHeader
+from tests.server.infer_cases import (
     BOTH,
     END,
     ONE,
@@ -23,9 +25,7 @@ from infer_cases import (
     server_error,
 )
 
-from tensorrtserver.api import InferenceServerException, InferRequestHeader
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 SUM_AND_ID = {"OUTPUT": RAW, "CORRID": RAW}
 BAD_SIZE = {"INPUT0": [RAMP.view(np.int64)], "INPUT1": [RAMP]}

@@ -9,9 +9,10 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, RAMP, add_sub, client_error, number
 
-pytest_plugins = ["infer_fixtures"]
+from tests.server.infer_cases import BOTH, RAMP, add_sub, client_error, number
+
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 #: Faults in the order in which they are found, each with the error it causes.
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {

@@ -8,12 +8,12 @@ import threading
 from typing import Any, Iterator
 
 import pytest
-from infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
-from infer_proxy import Door
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
+from tests.server.infer_proxy import Door
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
 

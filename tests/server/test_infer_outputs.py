@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, CLASS, RAW, SUM, add_sub, client_error
 
 from tensorrtserver.api import InferContext
+from tests.server.infer_cases import BOTH, CLASS, RAW, SUM, add_sub, client_error
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 BEST = [(15, 30.0, ""), (14, 28.0, ""), (13, 26.0, "")]
 

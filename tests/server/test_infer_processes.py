@@ -7,14 +7,14 @@ import signal
 import threading
 from typing import Any, Callable
 
-import own_interpreter
 import pytest
-from infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
 
 import tensorrtserver
 from tensorrtserver.api import InferContext
+from tests.server import own_interpreter
+from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 

@@ -11,12 +11,12 @@ from typing import Any, Iterator
 import numpy as np
 import pytest
 import tritonclient.utils
-from infer_cases import CLASS, ONE, RAW, Completions, client_error, fp32, server_error
-from odd_servers import foreign_server
 
 from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
+from tests.server.infer_cases import CLASS, ONE, RAW, Completions, client_error, fp32, server_error
+from tests.server.odd_servers import foreign_server
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
     BOTH,
     CLASS,
     END,
@@ -25,9 +27,7 @@ from infer_cases import (
     server_error,
 )
 
-from tensorrtserver.api import InferContext, InferenceServerException
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 OUTPUT = {"OUTPUT": RAW}
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"

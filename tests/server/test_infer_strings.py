@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, client_error, server_error
 
-pytest_plugins = ["infer_fixtures"]
+from tests.server.infer_cases import BOTH, ONE, client_error, server_error
+
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def objects(*values: Any) -> np.ndarray[Any, Any]:

@@ -6,7 +6,9 @@ import threading
 from typing import Any, Callable
 
 import numpy as np
-from infer_cases import (
+
+from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
     BOTH,
     CLASS,
     ONE,
@@ -19,9 +21,7 @@ from infer_cases import (
     number,
 )
 
-from tensorrtserver.api import InferContext, InferenceServerException
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:

@@ -12,10 +12,10 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from guide_blocks import GUIDE, ROOT, Pair, anchors, at, plain, read
 
 from tensorrtserver.api import InferContext, ServerHealthContext
 from testbed import TritonServer, environment
+from tests.server.guide_blocks import GUIDE, ROOT, Pair, anchors, at, plain, read
 from tritonclient_shim import notice
 from tritonclient_shim.registry import ENTRIES
 
@@ -96,8 +96,8 @@ def with_pytriton(server: TritonServer) -> dict[str, Any]:
         for pair in WITH_PYTRITON
     }
     code = (
-        f"import json, sys\nsys.path.append({str(Path(__file__).parent)!r})\n"
-        "from guide_blocks import plain\nfound = {}\n"
+        f"import json, sys\nsys.path.append({str(Path(__file__).parents[2])!r})\n"
+        "from tests.server.guide_blocks import plain\nfound = {}\n"
         "for name, block in json.load(sys.stdin).items():\n"
         "    space = {}\n    exec(block, space)\n    found[name] = plain(space['result'])\n"
         "print(json.dumps(found))\n"

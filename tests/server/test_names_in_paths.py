@@ -11,7 +11,6 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from shm_cases import Regions
 
 from tensorrtserver.api import (
     InferContext,
@@ -23,10 +22,11 @@ from tensorrtserver.api import (
 )
 from testbed import TritonServer
 from testbed.process import free_ports
-from tritonclient_shim.backends.http.backend import open_backend
+from tests.server.shm_cases import Regions
+from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.core.model import Endpoint, InferCall, OutputSpec, TensorIn
 
-pytest_plugins = ["shm_fixtures"]
+pytest_plugins = ["tests.server.shm_fixtures"]
 
 # With the "/" after the target nginx sends on what it has decoded and resolved.
 NGINX = """

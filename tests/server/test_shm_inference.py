@@ -8,13 +8,13 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, client_error, server_error
-from shm_cases import Regions, name_of
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext, serialize_string_tensor
+from tests.server.infer_cases import BOTH, ONE, RAMP, client_error, server_error
+from tests.server.shm_cases import Regions, name_of
 
-pytest_plugins = ["shm_inference_fixtures"]
+pytest_plugins = ["tests.server.shm_inference_fixtures"]
 
 Connect = Callable[..., InferContext]
 FLOATS = np.arange(6, dtype=np.float32)

@@ -8,11 +8,11 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from odd_servers import start_failed_server
-from status_asked import counted_status, run, status_of, wait_until_unloaded
 
 from tensorrtserver.api import InferenceServerException, ModelControlContext, server_status_pb2
 from testbed import PyTritonServer, TritonServer, repository
+from tests.server.odd_servers import start_failed_server
+from tests.server.status_asked import counted_status, run, status_of, wait_until_unloaded
 
 READY = server_status_pb2.MODEL_READY
 

@@ -7,7 +7,11 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+import tritonclient_shim
+from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
+from testbed import TritonServer
+from tests.server.infer_cases import (
     END,
     ONE,
     PATIENCE,
@@ -20,13 +24,9 @@ from infer_cases import (
     number,
     server_error,
 )
-from infer_proxy import Door
+from tests.server.infer_proxy import Door
 
-import tritonclient_shim
-from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
-from testbed import TritonServer
-
-pytest_plugins = ["settings_fixtures", "infer_fixtures"]
+pytest_plugins = ["tests.settings_fixtures", "tests.server.infer_fixtures"]
 
 OUTPUT = {"OUTPUT": RAW}
 LOST = (

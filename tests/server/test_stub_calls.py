@@ -10,7 +10,10 @@ from typing import Any, Callable, Iterator
 
 import grpc
 import pytest
-from stub_cases import (
+
+from tensorrtserver.api import grpc_service_pb2 as pb
+from tensorrtserver.api import grpc_service_pb2_grpc, request_status_pb2
+from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
     Recorder,
@@ -21,9 +24,6 @@ from stub_cases import (
     slow_request,
     stub_at,
 )
-
-from tensorrtserver.api import grpc_service_pb2 as pb
-from tensorrtserver.api import grpc_service_pb2_grpc, request_status_pb2
 
 Code = grpc.StatusCode
 NOWHERE = "127.0.0.1:1"

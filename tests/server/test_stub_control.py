@@ -8,12 +8,12 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from stub_cases import SECONDS, SUCCESS, infer_request, simple_request, stub_at
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import grpc_service_pb2 as pb
 from tensorrtserver.api import model_config_pb2, server_status_pb2
 from tensorrtserver.api import request_status_pb2 as codes
+from tests.server.stub_cases import SECONDS, SUCCESS, infer_request, simple_request, stub_at
 from tritonclient_shim.service.control import with_regions_for_v1_clients
 
 KEY = "/stub_region_of_the_tests"

@@ -10,14 +10,14 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from certificates import Authority, Identity
-from infer_cases import BOTH, SUM, add_sub
 
 from tensorrtserver.api import InferContext, InferenceServerException, ServerHealthContext
 from testbed.process import free_ports
+from tests.certificates import Authority, Identity
+from tests.server.infer_cases import BOTH, SUM, add_sub
 from tritonclient_shim import configure
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 NGINX = """
 daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;

@@ -13,12 +13,12 @@ import pytest
 import tritonclient.grpc
 import tritonclient.http
 import tritonclient.utils
-from infer_cases import BOTH, PATIENCE, RAMP, SUM, add_sub
 
 import tensorrtserver.api as v1
+from tests.server.infer_cases import BOTH, PATIENCE, RAMP, SUM, add_sub
 from tritonclient_shim import configure, unwrap
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 LIBRARY = {0: tritonclient.http, 1: tritonclient.grpc}
 OPEN: dict[str, Callable[[str, int], Any]] = {

@@ -14,7 +14,7 @@ from tritonclient_shim import settings
 from tritonclient_shim.settings import DEFAULTS, Settings, SettingsError, configure, current
 from tritonclient_shim.settings.fields import FIELDS, variable
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 ROOT = Path(__file__).resolve().parents[2]
 

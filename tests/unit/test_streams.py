@@ -6,8 +6,8 @@ import threading
 from typing import Any
 
 import pytest
-from fake_streams import LOST, FakeBackend, FakeStream, call
 
+from tests.unit.fake_streams import LOST, FakeBackend, FakeStream, call
 from tritonclient_shim.core.errors import ServerFault, StreamEnded, TransportFault
 from tritonclient_shim.session.streams import ContextStream
 
