@@ -179,7 +179,7 @@ _GRPC_KINDS = {
 _STATEFUL = v2.ModelConfigRequest(name="s").SerializeToString()
 
 
-class GrpcAnswers(grpc.GenericRpcHandler):  # type: ignore[misc]
+class GrpcAnswers(grpc.GenericRpcHandler):
     """``replaced``: kind of request → the bytes of its answer; a context manager."""
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ class GrpcAnswers(grpc.GenericRpcHandler):  # type: ignore[misc]
             kind = "stateful"
         if kind == "infer" and b"classification" in request:
             kind = "classes"
-        return self.replaced.get(kind, self._answers[kind])
+        return self.replaced.get(kind) or self._answers[kind]
 
     def _stream(self, requests: Any, context: Any) -> Any:
         for request in requests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from queue import SimpleQueue
 
 import numpy as np
@@ -64,7 +65,7 @@ class AsyncContract:
         outcomes: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
         for number in range(200):
             call = simple(request_id=str(number + 1))
-            backend.infer_async(call, lambda outcome, n=number: outcomes.put((n, outcome)))
+            backend.infer_async(call, partial(_put, outcomes, number))
         received = [outcomes.get(timeout=PATIENCE) for _ in range(200)]
         assert sorted(number for number, _ in received) == list(range(200))
         assert all(one.request_id == str(n + 1) for n, one in received)  # type: ignore[union-attr]
@@ -75,3 +76,7 @@ class AsyncContract:
         outcomes: SimpleQueue[Outcome] = SimpleQueue()
         backend.infer_async(simple(), lambda first: backend.infer_async(simple(), outcomes.put))
         assert isinstance(outcomes.get(timeout=PATIENCE), InferReply)
+
+
+def _put(outcomes: SimpleQueue[tuple[int, Outcome]], number: int, outcome: Outcome) -> None:
+    outcomes.put((number, outcome))

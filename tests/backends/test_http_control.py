@@ -156,7 +156,7 @@ def test_other_objects_are_foreign(body: bytes) -> None:
 def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tritonclient without ``_client_stub`` is refused before anything is sent."""
 
-    class Changed(tritonclient.http.InferenceServerClient):  # type: ignore[misc]
+    class Changed(tritonclient.http.InferenceServerClient):
         def __init__(self, url: str) -> None:
             super().__init__(url)
             self._transport = self._client_stub
@@ -172,7 +172,7 @@ def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPa
 
 LAZY = """
 import sys
-import tritonclient_shim.backends.http.backend as http
+import tritonclient_shim.backends.http as http
 from tritonclient_shim.core.errors import ForeignFault
 from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 backend = http.open_backend(Endpoint("http", "127.0.0.1:1"))

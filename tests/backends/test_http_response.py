@@ -21,7 +21,7 @@ BODY = b'{"name": "triton", "version": "2.51.0"}'
 
 def stream_of(answer: bytes) -> Any:
     """What a socket that brings the answer is read through."""
-    return io.BufferedReader(io.BytesIO(answer))  # type: ignore[arg-type]
+    return io.BufferedReader(io.BytesIO(answer))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any, Iterator
 import numpy as np
 import pytest
 
-from tests.backends.scripted_server import SILENCE, ScriptedServer, http
+from tests.backends.scripted_server import SILENCE, Answer, ScriptedServer, http
 from tritonclient_shim.backends.http import connection_pool, open_backend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
@@ -163,7 +163,7 @@ def test_proxy_that_refuses_a_tunnel(server: ScriptedServer) -> None:
 
 def test_network_timeout_is_not_repeated() -> None:
     """A server that falls silent: one request, the text of v1, and no second attempt."""
-    answers = iter([REPLY, SILENCE, SILENCE])
+    answers: Iterator[Answer] = iter([REPLY, SILENCE, SILENCE])
     with ScriptedServer(lambda _: next(answers)) as server:
         settings = configure(network_timeout=0.2)
         backend = open_backend(Endpoint("http", server.address), (), settings)

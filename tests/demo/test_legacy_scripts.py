@@ -64,7 +64,7 @@ def test_script_runs_against_bound_functions(pytriton: Any, script: str, protoco
 def test_script_knows_nothing_of_us(path: Path) -> None:
     """The scripts import what scripts of 2019 could import, and each one is run."""
     names = {
-        node.module.split(".")[0] if isinstance(node, ast.ImportFrom) else alias.name.split(".")[0]
+        (node.module or "." if isinstance(node, ast.ImportFrom) else alias.name).split(".")[0]
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names

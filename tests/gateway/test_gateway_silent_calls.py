@@ -10,8 +10,7 @@ import pytest
 from testbed import TritonServer
 from tests.gateway.bad_clients import SilentCalls, health
 from tests.gateway.gateway_process import StartGateway, code_of
-from tests.gateway.test_gateway_grpc import simple
-from tests.gateway.test_gateway_process import slow
+from tests.gateway.grpc_requests import simple, slow
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]

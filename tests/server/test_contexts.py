@@ -114,7 +114,7 @@ def test_deletion_closes(context_class: Any, url: str, protocol: int) -> None:
     """__del__: closes, through the user's own ``close`` in a subclass (docs/v1-behaviour.md §6)."""
     closed: list[str] = []
 
-    class Mine(context_class):  # type: ignore[misc]
+    class Mine(context_class):
         def close(self) -> None:
             closed.append("mine")
             context_class.close(self)
@@ -194,7 +194,7 @@ def test_url_forms(context_class: Any, url: str, protocol: int, form: str) -> No
 @pytest.mark.parametrize("convert", [int, float, str, ProtocolType, bool])
 def test_protocol_forms(triton: Any, convert: Any, protocol: int) -> None:
     """Protocol: anything that int() reads (docs/v1-behaviour.md §1.5)."""
-    given = str(protocol) if convert is str else convert(protocol)
+    given: Any = str(protocol) if convert is str else convert(protocol)
     with ServerHealthContext(triton.url(protocol), given) as context:
         assert context.is_live() is True
 
@@ -202,7 +202,7 @@ def test_protocol_forms(triton: Any, convert: Any, protocol: int) -> None:
 def test_request_ids_increase(triton: Any) -> None:
     """Ids of consecutive calls differ by one, over all contexts and both protocols."""
     contexts = [ServerStatusContext(triton.url(p), p) for p in (0, 1, 0)]
-    ids = []
+    ids: list[Any] = []
     for context in contexts * 2:
         context.get_server_status()
         ids.append(context.get_last_request_id())

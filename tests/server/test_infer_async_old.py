@@ -146,7 +146,8 @@ def test_lowest_ready(connect: Any) -> None:
 def test_polling(connect: Any) -> None:
     """Seen in the wild: polling get_ready_async_request(False) until all are there."""
     # docs/v1-behaviour.md §2.2
-    context, values = connect("slow"), {}
+    context = connect("slow")
+    values: dict[int, float] = {}
     sent = {context.async_run(fp32(seconds), ONE): seconds for seconds in (0.2, 0.1, 0.0)}
     while len(values) < 3:
         ready = context.get_ready_async_request(False)

@@ -123,7 +123,8 @@ class Subclass(InferContext):
 def test_subclass(url: str, protocol: int) -> None:
     """Subclasses with their own close(), that read _ctx and the id after."""
     # docs/v1-behaviour.md §F.5
-    with Subclass(url, protocol) as context:
+    context = Subclass(url, protocol)
+    with context:
         done = Completions()
         context.async_run(done, add_sub(), BOTH)
         assert isinstance((done.wait(), done.calls[0][0])[1], Subclass)

@@ -147,7 +147,7 @@ def test_after_fetch_of_a_failure(connect: Any) -> None:
 def test_ids_increase(connect: Any, triton: Any) -> None:
     """Ids never repeat in a process, across contexts and protocols."""
     # docs/v1-behaviour.md §4.5, §E.11
-    ids = []
+    ids: list[Any] = []
     with InferContext(triton.http, 0, "simple") as other:
         for context in (connect("simple"), other, connect("simple_nobatch"), other):
             context.run(add_sub(), BOTH)

@@ -58,7 +58,8 @@ def test_dict_like(connect: Any, kind: Any) -> None:
 def test_not_dict_like(connect: Any, kind: str) -> None:
     """No ``items`` is an AttributeError, for inputs before outputs."""
     # docs/v1-behaviour.md §3.3, §3.8
-    value = {"list": [], "NoneType": None, "str": "INPUT0", "tuple": ()}[kind]
+    values: dict[str, Any] = {"list": [], "NoneType": None, "str": "INPUT0", "tuple": ()}
+    value = values[kind]
     context = connect("simple")
     for inputs, outputs in ((value, BOTH), (value, value), (add_sub(), value)):
         with pytest.raises(AttributeError) as caught:
@@ -156,8 +157,10 @@ def test_unknown_input(connect: Any, outputs: Any) -> None:
     context = connect("simple")
     with client_error("unknown input 'NOPE' for 'simple'"):
         context.run({"NOPE": [RAMP], **add_sub()}, outputs)
+    inputs: dict[Any, Any] = {**add_sub()}
+    inputs[b"OUTPUT0"] = [RAMP]
     with client_error("unknown input 'OUTPUT0' for 'simple'"):
-        context.run({**add_sub(), b"OUTPUT0": [RAMP]}, outputs)
+        context.run(inputs, outputs)
 
 
 @pytest.mark.parametrize("key", [5, ("INPUT0",), 1.5])

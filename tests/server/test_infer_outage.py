@@ -86,7 +86,8 @@ def test_server_is_back(triton: Any) -> None:
             door.shut()
             door.open()
         context.async_run(done, add_sub(), BOTH)
-        assert len(context.get_async_run_results(*done.wait())) == 2
+        (request_id,) = done.wait()
+        assert len(context.get_async_run_results(request_id)) == 2
 
 
 def test_server_is_back_after_failures(door: Door, protocol: int) -> None:

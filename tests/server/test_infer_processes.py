@@ -48,7 +48,7 @@ class TestFork:
                 done = Completions()
                 with InferContext(triton.http, 0, "simple") as own:
                     own.async_run(done, add_sub(), BOTH)
-                    results = own.get_async_run_results(*done.wait())
+                    results: Any = own.get_async_run_results(*done.wait())
                     return bool(results["OUTPUT0"][0].tolist() == SUM)
 
             assert in_child(work) == 0
@@ -64,7 +64,7 @@ class TestFork:
             def work() -> bool:
                 again = Completions()
                 context.async_run(again, add_sub(), BOTH)
-                results = context.get_async_run_results(*again.wait())
+                results: Any = context.get_async_run_results(*again.wait())
                 return bool(results["OUTPUT0"][0].tolist() == SUM)
 
             assert in_child(work) == 0

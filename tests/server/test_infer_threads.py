@@ -87,7 +87,8 @@ def test_one_result_for_one_thread(connect: Any) -> None:
         try:
             assert number(context.get_async_run_results(request_id, True))
         except InferenceServerException as error:
-            return error.message()
+            message: str | None = error.message()
+        return message
         return None
 
     results = together(4, work)

@@ -27,7 +27,8 @@ def values(results: Any, output: str = "OUTPUT0") -> list[Any]:
 
 def texts(*elements: str) -> np.ndarray[Any, Any]:
     """Elements as a region holds them."""
-    return serialize_string_tensor(np.array(elements, dtype=object))
+    tensor: np.ndarray[Any, Any] = serialize_string_tensor(np.array(elements, dtype=object))
+    return tensor
 
 
 # ------------------------------------------------------------------------------- handles

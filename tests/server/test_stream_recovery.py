@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -130,7 +131,7 @@ def test_server_restarted_on_its_port(start_triton: Any) -> None:
         with client_error(LOST.format(9100)):
             context.run(int32(6), OUTPUT)
         for flags, total in ((START, 6), (END, 12)):
-            found = until_it_works(lambda flags=flags: context.run(int32(6), OUTPUT, 1, flags))
+            found = until_it_works(partial(context.run, int32(6), OUTPUT, 1, flags))
             assert number(found, "OUTPUT") == total
 
 

@@ -11,8 +11,7 @@ from typing import Any, Callable, Iterator
 import grpc
 import pytest
 
-from tensorrtserver.api import grpc_service_pb2 as pb
-from tensorrtserver.api import grpc_service_pb2_grpc, request_status_pb2
+from tensorrtserver.api import grpc_service_pb2, grpc_service_pb2_grpc, request_status_pb2
 from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
@@ -25,6 +24,7 @@ from tests.server.stub_cases import (
     stub_at,
 )
 
+pb: Any = grpc_service_pb2  # Profile is not in its stubs
 Code = grpc.StatusCode
 NOWHERE = "127.0.0.1:1"
 

@@ -224,7 +224,9 @@ def test_unusable_files(
         live(secure(protocol), protocol)
 
 
-def test_encrypted_key_asks_nobody(secure: Url, protocol: int, client: Identity, tmp_path: Path):
+def test_encrypted_key_asks_nobody(
+    secure: Url, protocol: int, client: Identity, tmp_path: Path
+) -> None:
     """An encrypted key is refused; nobody is asked for its password on the terminal."""
     from cryptography.hazmat.primitives import serialization as forms
 

@@ -84,7 +84,7 @@ def test_protocol_type() -> None:
     assert (str(ProtocolType.HTTP), str(ProtocolType.GRPC)) == (
         *("ProtocolType.HTTP", "ProtocolType.GRPC"),
     )
-    assert ProtocolType.HTTP == 0
+    assert list(ProtocolType) == [0, 1]
     assert ProtocolType(1) is ProtocolType.GRPC
     assert ProtocolType["GRPC"] == 1
 

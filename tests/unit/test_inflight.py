@@ -41,7 +41,8 @@ class Called:
 def refused(table: InFlight[str], request_id: int, wait: bool | None) -> str | None:
     with pytest.raises(InferenceServerException) as caught:
         table.take(request_id, wait)
-    return caught.value.message()
+    message: str | None = caught.value.message()
+    return message
 
 
 def test_ids(table: InFlight[str]) -> None:

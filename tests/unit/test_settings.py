@@ -65,7 +65,7 @@ def test_configure_is_the_packages() -> None:
     """``tritonclient_shim.configure`` is there without an import of the submodule."""
     assert tritonclient_shim.configure is configure
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = tritonclient_shim.nothing  # type: ignore[attr-defined]
+        _ = tritonclient_shim.nothing
 
 
 def test_several_calls_add_up() -> None:
