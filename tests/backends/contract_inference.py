@@ -130,7 +130,8 @@ class InferenceContract:
     @pytest.mark.parametrize("number", [1, 2**63, 2**64 - 1])
     def test_priority_and_timeout(self, backend: Backend, number: int) -> None:
         """Both take 64 bits (docs/v2-mapping.md §5)."""
-        backend.infer(simple(priority=number, timeout_us=number))
+        reply = backend.infer(simple(priority=number, timeout_us=number))
+        assert [output.name for output in reply.outputs] == ["OUTPUT0", "OUTPUT1"]
 
     def test_unknown_model(self, backend: Backend) -> None:
         """An inference with an unknown model is NOT_FOUND, with the user's name in the text."""

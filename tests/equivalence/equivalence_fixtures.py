@@ -56,7 +56,7 @@ def _mark(server: TritonServer) -> None:
     with ModelControlContext(server.http, ProtocolType.HTTP) as control:
         control.load("spare")
         control.unload("spare")
-        with pytest.raises(InferenceServerException):
+        with pytest.raises(InferenceServerException, match="failed to load 'broken'"):
             control.load("broken")
 
 

@@ -32,6 +32,14 @@ CALLS = {
     ModelControlContext: lambda context: context.unload("no_such_model"),
     SharedMemoryControlContext: lambda context: context.get_shared_memory_status(),
 }
+#: Whether that is what the session's server answers.
+ANSWERS = {
+    ServerHealthContext: lambda live: live is True,
+    ServerStatusContext: lambda status: "simple" in status.model_status,
+    ModelRepositoryContext: lambda index: "simple" in [one.name for one in index.models],
+    ModelControlContext: lambda nothing: nothing is None,
+    SharedMemoryControlContext: lambda status: status.IsInitialized(),
+}
 NUMBERED = {ServerStatusContext, ModelRepositoryContext, SharedMemoryControlContext}
 
 
@@ -132,7 +140,7 @@ def test_failed_construction_is_quiet(context_class: Any, monkeypatch: pytest.Mo
     """__del__: a constructor that failed leaves nothing to complain about."""
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'protocol'"):
         context_class("localhost:8000")
     with pytest.raises(InferenceServerException, match="unexpected protocol integer"):
         context_class("localhost:8000", 2)
@@ -188,7 +196,7 @@ def test_url_forms(context_class: Any, url: str, protocol: int, form: str) -> No
     """url: str or bytes, a scheme of either protocol and a trailing slash accepted."""
     given = url.encode() if form == "bytes" else form.format(url)
     with context_class(given, protocol) as context:
-        CALLS[context_class](context)
+        assert ANSWERS[context_class](CALLS[context_class](context))
 
 
 @pytest.mark.parametrize("convert", [int, float, str, ProtocolType, bool])
@@ -271,7 +279,7 @@ def test_headers_are_sent(context_class: Any) -> None:
 def test_no_headers(context_class: Any, url: str, protocol: int, nothing: Any) -> None:
     """None, [], () and "" are no headers, as keyword and as last positional."""
     with context_class(url, protocol, http_headers=nothing) as context:
-        CALLS[context_class](context)
+        assert ANSWERS[context_class](CALLS[context_class](context))
 
 
 def test_bad_headers(context_class: Any, url: str) -> None:

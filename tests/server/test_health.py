@@ -48,7 +48,7 @@ def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: i
         control.unload("spare")
         control.load("spare")
         assert health.is_ready() is True
-        with pytest.raises(InferenceServerException):
+        with pytest.raises(InferenceServerException, match="failed to load 'broken'"):
             control.load("broken")
         assert health.is_ready() is False
         assert health.is_live() is True

@@ -125,7 +125,7 @@ def test_refused_calls_are_raised(connect: Any) -> None:
         context.async_run(done, add_sub(), BOTH, 9)
     with client_error("expecting 1 invocations of SetRaw for input 'INPUT1', have 0"):
         context.async_run(done, {"INPUT0": [RAMP]}, BOTH)
-    with pytest.raises(ctypes.ArgumentError):
+    with pytest.raises(ctypes.ArgumentError, match="wrong type"):
         context.async_run(done, add_sub(), BOTH, "1")
     context.async_run(done, add_sub(), BOTH)
     assert done.wait() == [1]

@@ -87,7 +87,7 @@ def test_getters_after_failing_run(connect: Any) -> None:
 def test_with(url: str, protocol: int) -> None:
     """``with``: returns the context, closes on exit, lets exceptions pass."""
     # docs/v1-behaviour.md §6
-    with pytest.raises(KeyError), InferContext(url, protocol, "simple") as context:
+    with pytest.raises(KeyError, match="mine"), InferContext(url, protocol, "simple") as context:
         assert type(context) is InferContext
         raise KeyError("mine")
     assert context._ctx is None

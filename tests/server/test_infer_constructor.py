@@ -102,7 +102,7 @@ def test_fresh_context(connect: Any) -> None:
 def test_headers_are_sent() -> None:
     """http_headers go with the constructor's request (docs/v1-behaviour.md §6.6)."""
     with foreign_server() as foreign:
-        with pytest.raises(InferenceServerException):
+        with pytest.raises(InferenceServerException, match="did not return status"):
             InferContext(foreign.url, 0, "m", http_headers=["X-A:b:c", b"X-B:2"])
         headers = dict(foreign.requests[0][2])
     assert (headers["X-A"], headers["X-B"]) == ("b:c", "2")

@@ -196,7 +196,7 @@ def test_failed_constructor_leaves_a_closable_object(url: str, protocol: int) ->
     """An object whose constructor failed can be closed; it is closed."""
     # docs/v1-behaviour.md §3.1
     context = InferContext.__new__(InferContext)
-    with pytest.raises(InferenceServerException):
+    with pytest.raises(InferenceServerException, match="unknown model 'nope'"):
         context.__init__(url, protocol, "nope")  # type: ignore[misc]
     assert context.close() is None
     assert context._ctx is None

@@ -171,5 +171,6 @@ def test_large_result(connect: Any) -> None:
     """A batch of several megabytes comes back whole, entry by entry (docs/v1-behaviour.md §4.1)."""
     arrays = [np.random.default_rng(seed).random((300, 700), np.float32) for seed in range(4)]
     results = connect("identity_2d").run({"INPUT0": arrays}, ONE, 4)
+    assert len(results["OUTPUT0"]) == 4
     for sent, got in zip(arrays, results["OUTPUT0"]):
         assert np.array_equal(sent, got)

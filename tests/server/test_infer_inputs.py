@@ -197,7 +197,7 @@ def test_no_arguments(connect: Any) -> None:
     for arguments in ((), (add_sub(),)):
         with pytest.raises(TypeError, match="outputs"):
             connect("simple").run(*arguments)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="takes from 3 to 8 positional arguments"):
         connect("simple").run(add_sub(), BOTH, 1, 0, 0, 0, 0, 0)
 
 

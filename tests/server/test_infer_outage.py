@@ -180,8 +180,9 @@ def test_killed_server(start_triton: Any) -> None:
     for context, done in zip(contexts, dones):
         context.async_run(done, fp32(30), ONE)
     threading.Timer(0.3, server.kill).start()
-    with pytest.raises(InferenceServerException):
+    with pytest.raises(InferenceServerException) as caught:
         contexts[1].run(fp32(30), ONE)
+    lost(caught.value, 1)
     for context, done, protocol in zip(contexts, dones, (0, 1, 1)):
         with pytest.raises(InferenceServerException) as caught:
             context.get_async_run_results(*done.wait())

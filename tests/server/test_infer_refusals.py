@@ -152,7 +152,7 @@ def test_headers_go_with_every_request() -> None:
                 lambda: context.run(fp32(1), ONE),
                 lambda: context.get_async_run_results(context.async_run(fp32(1), ONE)),
             ):
-                with pytest.raises(InferenceServerException):
+                with pytest.raises(InferenceServerException, match="did not return status"):
                     call()
         sent = [dict(headers) for _, _, headers in foreign.requests]
     assert [(one["X-A"].strip(), one["X-B"]) for one in sent] == [("1", "2")] * 3

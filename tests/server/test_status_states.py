@@ -42,7 +42,7 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]
         with ModelControlContext(server.http, 0) as control:
             control.unload("spare")
             for name in ("broken", "slow"):
-                with pytest.raises(InferenceServerException):
+                with pytest.raises(InferenceServerException, match=f"failed to load '{name}'"):
                     control.load(name)
         shutil.rmtree(one / "multi_version")
         wait_until_unloaded(server, "spare")

@@ -155,7 +155,7 @@ def test_errors_of_the_client(client: Any, protocol: int, caught_as: Any) -> Non
 @pytest.mark.parametrize("caught_as", BOTH_CLASSES)
 def test_errors_of_the_context(context: v1.InferContext, caught_as: Any) -> None:
     """Either class catches the errors of legacy calls as well."""
-    with pytest.raises(caught_as):
+    with pytest.raises(caught_as, match="unknown output 'NO_SUCH_OUTPUT'"):
         context.run({}, {"NO_SUCH_OUTPUT": (1,)})
 
 
