@@ -102,3 +102,11 @@ PROGRAMS = (
         protocols=("grpc",),
     ),
 )
+
+
+def complaints(program: Program, protocol: str, status: int, output: str) -> list[str]:
+    """What a script left and what it should have → one line per difference."""
+    name = f"{program.script} over {protocol}"
+    found = [f"{name} ended with exit status {status}"] if status else []
+    missing = [text for text in (*program.expected, "PASS") if text not in output]
+    return found + [f"{name} did not print {text!r}" for text in missing]

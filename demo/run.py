@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from programs import MODELS, PROGRAMS, Program
+from programs import MODELS, PROGRAMS, Program, complaints
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))  # testbed lies there; the shim itself is the installed one
@@ -86,14 +86,6 @@ def run(program: Program, protocol: str, url: str) -> list[str]:
     output = done.stdout.decode("utf-8", "replace")
     print(output, end="", flush=True)
     return complaints(program, protocol, done.returncode, output)
-
-
-def complaints(program: Program, protocol: str, status: int, output: str) -> list[str]:
-    """What a script left and what it should have → one line per difference."""
-    name = f"{program.script} over {protocol}"
-    found = [f"{name} ended with exit status {status}"] if status else []
-    missing = [text for text in (*program.expected, "PASS") if text not in output]
-    return found + [f"{name} did not print {text!r}" for text in missing]
 
 
 def report(problems: list[str]) -> int:

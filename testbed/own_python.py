@@ -12,7 +12,7 @@ import shutil
 import sys
 from glob import glob
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Tuple
 
 from testbed import apt
 from testbed.distribution import Distribution, remedies
@@ -29,6 +29,7 @@ DEBIAN_PACKAGES = (
     *(f"libpython{VERSION}", f"python{VERSION}-venv", "python3-distutils"),
     *("python3-pip-whl", "python3-setuptools-whl"),
 )
+_Route = Tuple[str, Callable[[Path], str]]
 
 
 def fetch(cache: Path, distribution: Distribution) -> Interpreter:
@@ -50,9 +51,9 @@ def fetch(cache: Path, distribution: Distribution) -> Interpreter:
     )
 
 
-def _routes(distribution: Distribution) -> list[tuple[str, Callable[[Path], str]]]:
-    debian = [("debian", from_debian)] if distribution.id == "debian" else []
-    uv = [("uv", with_uv)]
+def _routes(distribution: Distribution) -> list[_Route]:
+    debian: list[_Route] = [("debian", from_debian)] if distribution.id == "debian" else []
+    uv: list[_Route] = [("uv", with_uv)]
     return uv + debian if any(map(os.environ.get, UV_SOURCES)) else debian + uv
 
 

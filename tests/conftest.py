@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
 
-sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from testbed import PyTritonServer, TritonServer
 
-from testbed import PyTritonServer, TritonServer  # noqa: E402  (the line above makes it importable; an installed package comes first)
+# The assertions of the modules beside the tests say as much as those of the tests.
+_FOLDERS = [path.name for path in Path(__file__).parent.iterdir() if path.is_dir()]
+pytest.register_assert_rewrite(*(f"tests.{name}" for name in _FOLDERS))
 
 # The servers, and hosts that must not exist, are asked for directly whatever proxy there is.
 _DIRECTLY = "127.0.0.1,localhost,::1,.invalid"
@@ -34,7 +37,7 @@ def _left_out(*_arguments: Any, **_options: Any) -> Any:
 # scripts/test sets it where no server can run: then whatever starts one is skipped.
 if os.environ.get("TESTBED_WITHOUT_SERVER"):
     for kind in (TritonServer, PyTritonServer):
-        kind.start = staticmethod(_left_out)
+        setattr(kind, "start", staticmethod(_left_out))  # noqa: B010  (mypy: a method)
 
 StartTriton = Callable[..., TritonServer]
 

@@ -10,7 +10,7 @@ import grpc
 LIVE = b"\x08\x01"  # ServerLiveResponse(live=True)
 
 
-class Listener(grpc.GenericRpcHandler):  # type: ignore[misc]
+class Listener(grpc.GenericRpcHandler):
     """``address``, and ``calls``: the metadata and the remaining time of every call."""
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ def _rename(message: Any, old: str, new: str) -> Any:
     return message
 
 
-class _Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
+class _Handler(grpc.GenericRpcHandler):
     """Every method of the v2 service, passed on."""
 
     def __init__(self, channel: Any) -> None:

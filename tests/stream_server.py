@@ -26,7 +26,7 @@ def reply(request_id: str, value: bytes = b"\0\0\0\0") -> bytes:
     return bytes(pb.ModelStreamInferResponse(infer_response=answer).SerializeToString())
 
 
-class StreamServer(grpc.GenericRpcHandler):  # type: ignore[misc]
+class StreamServer(grpc.GenericRpcHandler):
     """Serves ``slow``: its configuration, and streams of it, each request with ``answers``.
 
     ``streams`` tells how many streams there were, ``requests`` what came on all of them.

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, overload
 
 from tensorrtserver.api._lazy_imports import arguments
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from tritonclient_shim.session.inference import InferSession
     from tritonclient_shim.session.requests import CompletedRequest
 
@@ -104,6 +106,14 @@ class AsyncCalls:
     ) -> int:
         scalars = (batch_size, flags, corr_id, priority, timeout_us)
         return self._session().start(None, inputs, outputs, scalars)
+
+    @overload
+    def get_async_run_results(
+        self, request_id: Any, wait: Literal[True] = ...
+    ) -> dict[Any, list[Any]]: ...
+
+    @overload
+    def get_async_run_results(self, request_id: Any, wait: Any) -> dict[Any, list[Any]] | None: ...
 
     def get_async_run_results(
         self, request_id: Any, wait: Any = _UNSET

@@ -13,4 +13,4 @@ from tritonclient_shim.protos.grpc_service_pb2_grpc import (
 from tritonclient_shim.protos.grpc_service_pb2_grpc import (
     add_GRPCServiceServicer_to_server as add_GRPCServiceServicer_to_server,
 )
-from tritonclient_shim.stub import GRPCServiceStub
+from tritonclient_shim.stub import GRPCServiceStub as GRPCServiceStub

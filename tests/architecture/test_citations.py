@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Iterator
 
-from source import ROOT
+from tests.architecture.source import ROOT
 
 DOCUMENTS = {"docs/v1-behaviour.md": "v1", "docs/v2-mapping.md": "v2"}  # → prefix of its anchors
 FOLDERS = ("tensorrtserver", "tritonclient_shim", "tests", "testbed", "demo", "benchmarks", "docs")

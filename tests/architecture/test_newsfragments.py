@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from source import ROOT
+from tests.architecture.source import ROOT
 
 KINDS = ("feature", "bugfix", "doc", "removal", "misc")
 NAME = re.compile(rf"\+?[\w-]+\.({'|'.join(KINDS)})(\.\d+)?\.md")

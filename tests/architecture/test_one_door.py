@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Callable, Iterator
 
 import pytest
-from source import PACKAGES, trees
+
+from tests.architecture.source import PACKAGES, trees
 
 SHIM = "tritonclient_shim/"
 FACADE = "tensorrtserver/"

@@ -13,8 +13,9 @@ import grpc
 import numpy as np
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
-from scripted_server import CLOSE_AFTER, ScriptedServer, http
 from tritonclient.grpc import service_pb2 as v2
+
+from tests.backends.scripted_server import CLOSE_AFTER, ScriptedServer, http
 
 #: Of an answer over HTTP: status 200 with this body, the length of its JSON header if it has
 #: one, or the complete answer.
@@ -178,7 +179,7 @@ _GRPC_KINDS = {
 _STATEFUL = v2.ModelConfigRequest(name="s").SerializeToString()
 
 
-class GrpcAnswers(grpc.GenericRpcHandler):  # type: ignore[misc]
+class GrpcAnswers(grpc.GenericRpcHandler):
     """``replaced``: kind of request → the bytes of its answer; a context manager."""
 
     def __init__(self) -> None:
@@ -210,7 +211,7 @@ class GrpcAnswers(grpc.GenericRpcHandler):  # type: ignore[misc]
             kind = "stateful"
         if kind == "infer" and b"classification" in request:
             kind = "classes"
-        return self.replaced.get(kind, self._answers[kind])
+        return self.replaced.get(kind) or self._answers[kind]
 
     def _stream(self, requests: Any, context: Any) -> Any:
         for request in requests:

@@ -6,10 +6,10 @@ one on a port where nobody listens, ``open_backend`` opens further ones on an En
 
 from __future__ import annotations
 
-from contract_async import AsyncContract
-from contract_inference import InferenceContract
-from contract_regions import RegionContract
-from contract_server import ServerContract
+from tests.backends.contract_async import AsyncContract
+from tests.backends.contract_inference import InferenceContract
+from tests.backends.contract_regions import RegionContract
+from tests.backends.contract_server import ServerContract
 
 
 class Contract(ServerContract, InferenceContract, AsyncContract, RegionContract):

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from queue import SimpleQueue
 
 import numpy as np
-from contract_calls import PATIENCE, array_of, outcome_of, simple, single, slow, tensor
 
+from tests.backends.contract_calls import (
+    PATIENCE,
+    array_of,
+    outcome_of,
+    simple,
+    single,
+    slow,
+    tensor,
+)
 from tritonclient_shim.backends.base import Backend, Outcome
 from tritonclient_shim.core.errors import ServerFault, TransportFault
 from tritonclient_shim.core.model import InferReply
@@ -56,7 +65,7 @@ class AsyncContract:
         outcomes: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
         for number in range(200):
             call = simple(request_id=str(number + 1))
-            backend.infer_async(call, lambda outcome, n=number: outcomes.put((n, outcome)))
+            backend.infer_async(call, partial(_put, outcomes, number))
         received = [outcomes.get(timeout=PATIENCE) for _ in range(200)]
         assert sorted(number for number, _ in received) == list(range(200))
         assert all(one.request_id == str(n + 1) for n, one in received)  # type: ignore[union-attr]
@@ -67,3 +76,7 @@ class AsyncContract:
         outcomes: SimpleQueue[Outcome] = SimpleQueue()
         backend.infer_async(simple(), lambda first: backend.infer_async(simple(), outcomes.put))
         assert isinstance(outcomes.get(timeout=PATIENCE), InferReply)
+
+
+def _put(outcomes: SimpleQueue[tuple[int, Outcome]], number: int, outcome: Outcome) -> None:
+    outcomes.put((number, outcome))

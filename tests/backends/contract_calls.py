@@ -56,3 +56,9 @@ def outcome_of(backend: Backend, call: InferCall) -> Outcome:
 def strings(*values: bytes) -> bytes:
     """Values of a BYTES tensor as they travel."""
     return b"".join(len(one).to_bytes(4, "little") + one for one in values)
+
+
+def bytes_of(tensor: TensorOut) -> bytes:
+    """The bytes of an output, which lies in the reply itself."""
+    assert tensor.data is not None
+    return bytes(tensor.data)

@@ -6,8 +6,18 @@ import threading
 
 import numpy as np
 import pytest
-from contract_calls import ONE, PATIENCE, SIXTEEN, array_of, simple, single, strings, tensor
 
+from tests.backends.contract_calls import (
+    ONE,
+    PATIENCE,
+    SIXTEEN,
+    array_of,
+    bytes_of,
+    simple,
+    single,
+    strings,
+    tensor,
+)
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ServerFault
@@ -64,7 +74,7 @@ class InferenceContract:
         value = TensorIn("INPUT0", row.v2, (1, 2), (content,), len(content))
         (output,) = backend.infer(single(model, value)).outputs
         assert (output.datatype, output.shape) == (row.v2, (1, 2))
-        assert bytes(output.data) == content
+        assert bytes_of(output) == content
 
     @pytest.mark.parametrize("model", ["identity_fp32", "identity_string"])
     def test_empty_tensor(self, backend: Backend, model: str) -> None:
@@ -73,7 +83,7 @@ class InferenceContract:
         value = TensorIn("INPUT0", datatype, (2, 0), (), 0)
         (output,) = backend.infer(single(model, value)).outputs
         assert output.shape == (2, 0)
-        assert bytes(output.data) == b""
+        assert bytes_of(output) == b""
 
     @pytest.mark.parametrize("elements", [1 << 14, (1 << 14) + 1, 1 << 20])
     def test_large_tensor(self, backend: Backend, elements: int) -> None:
@@ -103,7 +113,7 @@ class InferenceContract:
         call = InferCall("classify", "", (value,), (OutputSpec("OUTPUT", class_count=2),))
         (output,) = backend.infer(call).outputs
         assert (output.datatype, output.shape) == ("BYTES", (1, 2))
-        assert bytes(output.data) == strings(b"9.000000:9:l9", b"8.000000:8:l8")
+        assert bytes_of(output) == strings(b"9.000000:9:l9", b"8.000000:8:l8")
 
     @pytest.mark.parametrize("number", [1, 2**63 - 1, 2**63, 2**64 - 1])
     def test_sequence(self, backend: Backend, number: int) -> None:
@@ -120,7 +130,8 @@ class InferenceContract:
     @pytest.mark.parametrize("number", [1, 2**63, 2**64 - 1])
     def test_priority_and_timeout(self, backend: Backend, number: int) -> None:
         """Both take 64 bits (docs/v2-mapping.md §5)."""
-        backend.infer(simple(priority=number, timeout_us=number))
+        reply = backend.infer(simple(priority=number, timeout_us=number))
+        assert [output.name for output in reply.outputs] == ["OUTPUT0", "OUTPUT1"]
 
     def test_unknown_model(self, backend: Backend) -> None:
         """An inference with an unknown model is NOT_FOUND, with the user's name in the text."""

@@ -8,8 +8,8 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from contract_calls import AWKWARD_NAME, ONE, SIXTEEN, simple, tensor
 
+from tests.backends.contract_calls import AWKWARD_NAME, ONE, SIXTEEN, simple, tensor
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import ServerFault
 from tritonclient_shim.core.model import OutputSpec, ShmSlice, TensorIn

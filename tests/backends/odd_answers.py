@@ -8,10 +8,11 @@ import struct
 from contextlib import suppress
 from typing import Any, Iterator
 
-from answering_servers import GRPC_ANSWERS, HTTP_ANSWERS, SCORES, Body, with_data
 from google.protobuf.descriptor import FieldDescriptor as Field
 from hypothesis import strategies as st
-from scripted_server import http
+
+from tests.backends.answering_servers import GRPC_ANSWERS, HTTP_ANSWERS, SCORES, Body, with_data
+from tests.backends.scripted_server import http
 
 _DEEP_LIST, _DEEP_OBJECT, _LONG_NUMBER, _RAW = "@list", "@object", "@number", "@raw"
 _MARKS = {
@@ -106,7 +107,7 @@ def bodies(draw: Any, kind: str) -> Body | bytes:
             st.sampled_from(["0", "1", "-1", "x", "²", "9" * 30, "", "1.0", str(size)])
         )
     elif how == "http":
-        return draw(st.sampled_from(ODD_HTTP))
+        return bytes(draw(st.sampled_from(ODD_HTTP)))
     elif how == "bytes":
         return cut(draw, body), length
     return with_data(head, data) if length is not None else (head, None)
@@ -187,7 +188,7 @@ def cut(draw: Any, content: bytes) -> bytes:
     how = draw(st.sampled_from(["cut", "insert", "change", "append"]))
     if how == "cut":
         return content[:place]
-    extra = draw(st.binary(min_size=1, max_size=8))
+    extra: bytes = draw(st.binary(min_size=1, max_size=8))
     if how == "append":
         return content + extra
     return content[:place] + extra + content[place + (len(extra) if how == "change" else 0) :]

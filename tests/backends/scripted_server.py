@@ -8,7 +8,7 @@ import ssl
 import struct
 import threading
 from contextlib import suppress
-from typing import Callable, Union
+from typing import Callable, TypeVar, Union
 
 RESET = "reset"  # end the connection with a TCP reset
 CLOSE = "close"  # end it in an orderly way
@@ -17,6 +17,7 @@ TLS_HANDSHAKE = b"\x16"  # the first byte when a client wants TLS: such a connec
 CLOSE_AFTER = b"\0close"  # appended to an answer: close the connection when it is sent
 
 Answer = Union[bytes, str]
+Self = TypeVar("Self", bound="ScriptedServer")
 
 
 def http(status: int, body: bytes = b"", *headers: str) -> bytes:
@@ -63,7 +64,7 @@ class ScriptedServer:
             one.close()
         self._sockets.clear()
 
-    def __enter__(self) -> ScriptedServer:
+    def __enter__(self: Self) -> Self:
         return self
 
     def __exit__(self, *unused: object) -> None:

@@ -21,6 +21,6 @@ def test_a_dropped_client_closes_unless_the_interpreter_ends(
             closed.append(1)
 
     client = clients.for_users(Client)()
-    monkeypatch.setattr(clients.sys, "is_finalizing", lambda: ending)
+    monkeypatch.setattr("sys.is_finalizing", lambda: ending)
     del client
     assert closed == ([] if ending else [1])

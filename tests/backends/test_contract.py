@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any, Callable, Iterator
 
 import pytest
-from contract import Contract
 
 from testbed import TritonServer
+from tests.backends.contract import Contract
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.model import Endpoint
 

@@ -9,9 +9,7 @@ from functools import partial
 from typing import Any, Callable, Iterator
 
 import numpy as np
-import odd_answers
 import pytest
-from answering_servers import SCORES, GrpcAnswers, HttpAnswers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +22,8 @@ from tensorrtserver.api import (
     ServerStatusContext,
     SharedMemoryControlContext,
 )
+from tests.backends import odd_answers
+from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
 
 #: Answers per test; many more by hand: ``FUZZ_EXAMPLES=10000 pytest tests/backends/test_fuzzed…``.
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "30"))
@@ -62,7 +62,7 @@ class Client:
         """In every style; each callback comes exactly once."""
         for context in self.contexts:
             for outputs in REQUESTS:
-                attempt(lambda context=context, outputs=outputs: context.run(INPUTS, outputs))
+                attempt(partial(context.run, INPUTS, outputs))
                 self._later(context, outputs)
 
     def _later(self, context: InferContext, outputs: Any) -> None:
@@ -97,11 +97,11 @@ class Client:
     def construct(self) -> None:
         """A new context, and a request if it could be made."""
         for model in ("m", "s"):
-            made = attempt(lambda model=model: self.open(model))
+            made = attempt(partial(self.open, model))
             if made is None:
                 continue
             for outputs in REQUESTS:
-                attempt(lambda outputs=outputs, made=made: made.run(INPUTS, outputs))
+                attempt(partial(made.run, INPUTS, outputs))
             made.close()
 
     def well(self) -> None:
@@ -214,7 +214,8 @@ def test_http(kinds: Any, data: Any, http_side: Any, quiet: Any) -> None:
     """Whatever answer comes over HTTP, only InferenceServerException leaves a call."""
     # docs/v1-behaviour.md §1.6
     kind = data.draw(st.sampled_from(kinds))
-    use(*http_side, kind, data.draw(odd_answers.bodies(kind)))
+    server, client = http_side
+    use(server, client, kind, data.draw(odd_answers.bodies(kind)))
     quiet()
 
 
@@ -225,5 +226,6 @@ def test_grpc(kinds: Any, data: Any, grpc_side: Any, quiet: Any) -> None:
     """Whatever answer comes over gRPC, only InferenceServerException leaves a call."""
     # docs/v1-behaviour.md §1.6
     kind = data.draw(st.sampled_from(kinds))
-    use(*grpc_side, kind, data.draw(odd_answers.messages(kind)))
+    server, client = grpc_side
+    use(server, client, kind, data.draw(odd_answers.messages(kind)))
     quiet()

@@ -9,11 +9,11 @@ from typing import Any, Iterator
 
 import pytest
 import tritonclient.grpc
-from contract_calls import simple, slow
 from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException
 
 from testbed import TritonServer
+from tests.backends.contract_calls import simple, slow
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.clients import for_users
 from tritonclient_shim.backends.grpc import connection, open_backend

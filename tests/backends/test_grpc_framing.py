@@ -11,7 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2
 
+from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.grpc import framing
+from tritonclient_shim.backends.grpc.framing import CUT_FROM
+from tritonclient_shim.backends.grpc.wire_records import take
 from tritonclient_shim.core.errors import ForeignFault, ServerFault, TransportFault
 from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, ShmSlice, TensorIn
 
@@ -24,7 +27,7 @@ REGIONS = st.one_of(
 CHUNKS = st.lists(
     st.one_of(
         st.binary(max_size=300),
-        st.binary(max_size=9).map(memoryview),
+        st.binary(max_size=9).map(lambda data: memoryview(data)),
         st.lists(st.integers(-5, 5), max_size=50).map(lambda v: np.array(v, dtype=np.int32)),
         st.just(np.arange(6, dtype=np.float64).reshape(2, 3)),
         st.builds(lambda: memoryview(np.arange(6, dtype=np.float16).reshape(2, 3))),
@@ -177,7 +180,7 @@ def _response(tensors: Any, name: str = "m", version: str = "1", request_id: str
 
 
 def _described(reply: InferReply) -> Any:
-    tensors = [(o.name, o.datatype, o.shape, bytes(o.data)) for o in reply.outputs]
+    tensors = [(o.name, o.datatype, o.shape, bytes_of(o)) for o in reply.outputs]
     return reply.model_name, reply.model_version, reply.request_id, tensors
 
 
@@ -186,9 +189,7 @@ def test_replies_small_and_large_read_the_same(
     tensors: Any, name: str, version: str, request_id: str, large: bool
 ) -> None:
     """Whatever the size, a reply's tensors are those protobuf finds in it."""
-    padding = (
-        [("padding", "UINT8", (framing._CUT_FROM,), bytes(framing._CUT_FROM))] if large else []
-    )
+    padding = [("padding", "UINT8", (CUT_FROM,), bytes(CUT_FROM))] if large else []
     tensors = [*(t for t in tensors if t[0] != "padding"), *padding]
     data = _response(tensors, name, version, request_id).SerializeToString()
     assert _described(framing.decode_reply(data)) == (name, version, request_id, tensors)
@@ -202,13 +203,13 @@ def test_large_tensors_are_views() -> None:
     assert tensor.data.obj is data
 
 
-@pytest.mark.parametrize("size", [4, framing._CUT_FROM])
+@pytest.mark.parametrize("size", [4, CUT_FROM])
 def test_outputs_in_shared_memory_have_no_data(size: int) -> None:
     """Triton's empty place for an output in shared memory becomes None, the others stay."""
     tensors = [("in shm", "UINT8", (4,), b""), ("here", "UINT8", (size,), bytes(size))]
     reply = framing.decode_reply(_response(tensors).SerializeToString(), frozenset({"in shm"}))
     assert reply.outputs[0].data is None
-    assert bytes(reply.outputs[1].data) == bytes(size)
+    assert bytes_of(reply.outputs[1]) == bytes(size)
 
 
 @given(st.binary(max_size=60), st.booleans())
@@ -219,7 +220,7 @@ def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
     """Arbitrary bytes: the scanner takes the tensors protobuf sees, or refuses the message."""
     data = junk + (b"\x32\x02ab" if padded else b"")
     try:
-        rest, values = framing.take(data, 0x32)
+        rest, values = take(data, 0x32)
     except DecodeError:
         return
     try:
@@ -234,7 +235,7 @@ def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
     assert message == expected
 
 
-@pytest.mark.parametrize("data", [b"\xff\xff", b"\x32\x05ab", b"\xff" * framing._CUT_FROM])
+@pytest.mark.parametrize("data", [b"\xff\xff", b"\x32\x05ab", b"\xff" * CUT_FROM])
 def test_foreign_answers_are_told_apart(data: bytes) -> None:
     """Bytes that are no inference response come from somebody else."""
     with pytest.raises(ForeignFault):
@@ -251,7 +252,7 @@ def test_missing_data_is_foreign() -> None:
         framing.decode_reply(message.SerializeToString())
 
 
-@pytest.mark.parametrize("size", [4, framing._CUT_FROM + 4])
+@pytest.mark.parametrize("size", [4, CUT_FROM + 4])
 def test_stream_replies(size: int) -> None:
     """A stream's answer carries its request id and its tensors, whatever its size."""
     response = _response([("o", "UINT8", (size,), bytes(size))])
@@ -260,7 +261,7 @@ def test_stream_replies(size: int) -> None:
     request_id, reply = framing.decode_stream_reply(data, no_shm)
     assert request_id == "7"
     assert isinstance(reply, InferReply)
-    assert bytes(reply.outputs[0].data) == bytes(size)
+    assert bytes_of(reply.outputs[0]) == bytes(size)
 
 
 def test_stream_refusals_carry_the_request_id() -> None:

@@ -6,7 +6,6 @@ import queue
 from typing import Any, Callable, Iterator
 
 import pytest
-from http2_server import GRPC_HEADERS, Http2Server, headers
 
 from tensorrtserver.api import (
     InferContext,
@@ -16,6 +15,7 @@ from tensorrtserver.api import (
     ServerStatusContext,
     SharedMemoryControlContext,
 )
+from tests.backends.http2_server import GRPC_HEADERS, Http2Server, headers
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import UnreadableFault

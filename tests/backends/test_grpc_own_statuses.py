@@ -9,17 +9,17 @@ from typing import Any, Callable, Iterator
 import grpc
 import numpy as np
 import pytest
-from http2_server import GRPC_HEADERS, Http2Server, headers, message, reset
 
 from tensorrtserver.api import InferContext, InferenceServerException
 from tensorrtserver.api.grpc_service_pb2 import StatusRequest
 from tensorrtserver.api.grpc_service_pb2_grpc import GRPCServiceStub
+from tests.backends.http2_server import GRPC_HEADERS, Http2Server, headers, message, reset
 from tritonclient_shim import configure
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 Answer = Callable[[int], bytes]
 

@@ -8,9 +8,9 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from stream_server import StreamServer, reply
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.stream_server import StreamServer, reply
 
 RAW = InferContext.ResultFormat.RAW
 INPUTS = {"INPUT0": [np.zeros(1, np.float32)]}

@@ -9,11 +9,12 @@ from typing import Iterator
 
 import pytest
 import tritonclient.http
-from scripted_server import ScriptedServer, http
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.backends.http import HttpBackend, open_backend
-from tritonclient_shim.core.errors import ForeignFault
+from tests.backends.scripted_server import ScriptedServer, http
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http.backend import HttpBackend
+from tritonclient_shim.core.errors import ForeignFault, ServerFault
 from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 
 NAME = "a b/c%d:é"
@@ -57,7 +58,7 @@ def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> 
         lambda: backend.unregister(NAME),
     )
     for call in calls:
-        with pytest.raises(Exception, match="no"):
+        with pytest.raises(ServerFault, match="^no$"):
             call()
     found = [request.split(b" ")[1] for request in server.requests]
     assert found == [
@@ -126,8 +127,7 @@ def test_commands_believe_triton_behind_anything(body: bytes) -> None:
     """Triton's empty answer, another v2 server's object, and what a proxy makes of them count."""
     for headers in ((), (HTML,)):
         with answering(http(200, body, *headers)) as backend:
-            for command in COMMANDS:
-                command(backend)
+            assert [command(backend) for command in COMMANDS] == [None] * len(COMMANDS)
 
 
 @pytest.mark.parametrize("body", [b"{}", b'""', b'{"models": []}', b"null"])
@@ -155,7 +155,7 @@ def test_other_objects_are_foreign(body: bytes) -> None:
 def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tritonclient without ``_client_stub`` is refused before anything is sent."""
 
-    class Changed(tritonclient.http.InferenceServerClient):  # type: ignore[misc]
+    class Changed(tritonclient.http.InferenceServerClient):
         def __init__(self, url: str) -> None:
             super().__init__(url)
             self._transport = self._client_stub

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from scripted_server import CLOSE, CLOSE_AFTER, RESET, Answer, ScriptedServer, http
 
+from tests.backends.scripted_server import CLOSE, CLOSE_AFTER, RESET, Answer, ScriptedServer, http
 from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.errors import CODES, refusal
 from tritonclient_shim.core.errors import ForeignFault, ServerFault, TransportFault

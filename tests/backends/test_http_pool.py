@@ -10,10 +10,11 @@ from queue import SimpleQueue
 from typing import Iterator
 
 import pytest
-from scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
 
+from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.http import HttpBackend, open_backend
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http.backend import HttpBackend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
 

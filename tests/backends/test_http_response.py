@@ -7,8 +7,8 @@ import io
 from typing import Any
 
 import pytest
-from scripted_server import ScriptedServer, http
 
+from tests.backends.scripted_server import ScriptedServer, http
 from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.response import SMALL, read_reply
 from tritonclient_shim.core.errors import TransportFault
@@ -21,7 +21,7 @@ BODY = b'{"name": "triton", "version": "2.51.0"}'
 
 def stream_of(answer: bytes) -> Any:
     """What a socket that brings the answer is read through."""
-    return io.BufferedReader(io.BytesIO(answer))  # type: ignore[arg-type]
+    return io.BufferedReader(io.BytesIO(answer))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from queue import SimpleQueue
 
 import pytest
@@ -23,7 +24,7 @@ def test_jobs_run_at_the_same_time_up_to_the_limit() -> None:
         gate.wait(PATIENCE)
 
     for number in range(5):
-        senders.submit(lambda n=number: job(n))
+        senders.submit(partial(job, number))
     first = {running.get(timeout=PATIENCE) for _ in range(3)}
     assert first == {0, 1, 2}
     assert running.empty()
@@ -84,7 +85,7 @@ def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: SimpleQueue[str] = SimpleQueue()
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError, match="can't start new thread"):
             senders.submit(lambda: ran.put("lost"))
     senders.submit(lambda: ran.put("next"))
     assert ran.get(timeout=PATIENCE) == "next"

@@ -9,14 +9,14 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from scripted_server import SILENCE, ScriptedServer, http
 
+from tests.backends.scripted_server import SILENCE, Answer, ScriptedServer, http
 from tritonclient_shim.backends.http import connection_pool, open_backend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 from tritonclient_shim.settings import Settings, configure
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 REPLY = http(200, b'{"model_name": "m", "outputs": []}')
 VALUE = np.arange(4, dtype=np.float32)
@@ -163,7 +163,7 @@ def test_proxy_that_refuses_a_tunnel(server: ScriptedServer) -> None:
 
 def test_network_timeout_is_not_repeated() -> None:
     """A server that falls silent: one request, the text of v1, and no second attempt."""
-    answers = iter([REPLY, SILENCE, SILENCE])
+    answers: Iterator[Answer] = iter([REPLY, SILENCE, SILENCE])
     with ScriptedServer(lambda _: next(answers)) as server:
         settings = configure(network_timeout=0.2)
         backend = open_backend(Endpoint("http", server.address), (), settings)

@@ -8,9 +8,9 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from certificates import Authority
-from scripted_server import ScriptedServer, http
 
+from tests.backends.scripted_server import ScriptedServer, http
+from tests.certificates import Authority
 from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn

@@ -7,18 +7,24 @@ import re
 from typing import Any
 
 import pytest
-from answering_servers import SCORES, GrpcAnswers, HttpAnswers, model_config, with_data
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as v2
-from unreadable_cases import CLASS, RAW, UNREADABLE, output, refused, run, with_id
 
 from tensorrtserver.api import (
     ModelRepositoryContext,
     ServerStatusContext,
     SharedMemoryControlContext,
 )
+from tests.backends.answering_servers import (
+    SCORES,
+    GrpcAnswers,
+    HttpAnswers,
+    model_config,
+    with_data,
+)
+from tests.backends.unreadable_cases import CLASS, RAW, UNREADABLE, output, refused, run, with_id
 
-pytest_plugins = ["settings_fixtures", "unreadable_cases"]
+pytest_plugins = ["tests.settings_fixtures", "tests.backends.unreadable_cases"]
 
 DEEP = b'{"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 

@@ -12,10 +12,19 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
-from answering_servers import GRPC_ANSWERS, SCORES, GrpcAnswers, HttpAnswers, reply, with_data
-from scripted_server import http
 from tritonclient.grpc import service_pb2 as v2
-from unreadable_cases import (
+
+from tensorrtserver.api import grpc_service_pb2, grpc_service_pb2_grpc
+from tests.backends.answering_servers import (
+    GRPC_ANSWERS,
+    SCORES,
+    GrpcAnswers,
+    HttpAnswers,
+    reply,
+    with_data,
+)
+from tests.backends.scripted_server import http
+from tests.backends.unreadable_cases import (
     CLASS,
     INPUTS,
     PATIENCE,
@@ -27,11 +36,9 @@ from unreadable_cases import (
     with_callback,
     with_id,
 )
-
-from tensorrtserver.api import grpc_service_pb2, grpc_service_pb2_grpc
 from tritonclient_shim.settings import configure
 
-pytest_plugins = ["settings_fixtures", "unreadable_cases"]
+pytest_plugins = ["tests.settings_fixtures", "tests.backends.unreadable_cases"]
 
 REPLIES = [
     output(name=["OUT"]),

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import Any, Callable, Iterator
 
 import pytest
-from answering_servers import SCORES, GrpcAnswers, HttpAnswers, reply
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers, reply
 
 PATIENCE = 30.0
 RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS
@@ -49,10 +49,12 @@ def quiet(capfd: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def refused(call: Callable[[], Any]) -> str:
-    """The message with which a call is refused, by a complete sentence."""
-    with pytest.raises(InferenceServerException, match=".") as caught:
+    """The message with which a call is refused."""
+    with pytest.raises(InferenceServerException) as caught:
         call()
-    return caught.value.message() or ""
+    message: str | None = caught.value.message()
+    assert message, "it says nothing"
+    return message
 
 
 def output(**members: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_scripts import python
 
 from testbed import TritonServer
+from tests.cli.cli_scripts import python
 from tritonclient_shim.registry import ENTRIES
 
 SCRIPT = """\

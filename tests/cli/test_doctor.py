@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from cli_scripts import shim
 
 from testbed import TritonServer, repository
+from tests.cli.cli_scripts import shim
 from tritonclient_shim import __version__
 from tritonclient_shim.cli import _installed, main
 

@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from cli_scripts import ROOT, shim
 
+from tests.cli.cli_scripts import ROOT, shim
 from tritonclient_shim.cli import main
 from tritonclient_shim.registry import ENTRIES
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_scripts import python
+
+from tests.cli.cli_scripts import python
 
 SUITE = """\
 import pytest

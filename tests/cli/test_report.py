@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_scripts import python
 
+from tests.cli.cli_scripts import python
 from tritonclient_shim.registry import ENTRIES
 
 SCRIPT = """\

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_scripts import python, shim
+
+from tests.cli.cli_scripts import python, shim
 
 OLD = """\
 import argparse

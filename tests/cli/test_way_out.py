@@ -6,22 +6,17 @@ Each step is what the report of the step before says.
 from __future__ import annotations
 
 import json
-import os
 import ssl
-import sys
 from pathlib import Path
 from typing import Any, Iterator, NamedTuple
 
 import pytest
-from cli_scripts import python, shim
 
-sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-from certificates import Authority  # noqa: E402
-from relays import Relay  # noqa: E402
-
-from testbed import TritonServer  # noqa: E402
-from tritonclient_shim.registry import ENTRIES  # noqa: E402
+from testbed import TritonServer
+from tests.certificates import Authority
+from tests.cli.cli_scripts import python, shim
+from tests.relays import Relay
+from tritonclient_shim.registry import ENTRIES
 
 OLD = """\
 from tensorrtserver.api import *

@@ -10,13 +10,10 @@ from typing import Any, Iterator
 
 import pytest
 
+from demo.programs import MODELS, PROGRAMS, Program, complaints
 from testbed import TritonServer
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
-sys.path.append(str(DEMO))
-
-from programs import MODELS, PROGRAMS, Program  # noqa: E402
-from run import complaints  # noqa: E402
 
 RUNS = [
     pytest.param(program, protocol, id="-".join((program.script, *program.options[:1], protocol)))
@@ -67,7 +64,7 @@ def test_script_runs_against_bound_functions(pytriton: Any, script: str, protoco
 def test_script_knows_nothing_of_us(path: Path) -> None:
     """The scripts import what scripts of 2019 could import, and each one is run."""
     names = {
-        node.module.split(".")[0] if isinstance(node, ast.ImportFrom) else alias.name.split(".")[0]
+        (node.module or "." if isinstance(node, ast.ImportFrom) else alias.name).split(".")[0]
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names

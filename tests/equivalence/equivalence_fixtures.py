@@ -5,15 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
-import paths  # noqa: F401  (oracle and gateway_process are found through it)
-
-import oracle as genuine_environment  # isort: skip
 import pytest
-import sides
-from gateway_process import Gateway
 
 from tensorrtserver.api import InferenceServerException, ModelControlContext, ProtocolType
 from testbed import TritonServer  # noqa: E402
+from tests.equivalence import sides
+from tests.gateway import oracle as genuine_environment
+from tests.gateway.gateway_process import Gateway
 
 #: Files whose scenarios load and unload models: they have a server of their own.
 MARKING = ("loading",)
@@ -58,7 +56,7 @@ def _mark(server: TritonServer) -> None:
     with ModelControlContext(server.http, ProtocolType.HTTP) as control:
         control.load("spare")
         control.unload("spare")
-        with pytest.raises(InferenceServerException):
+        with pytest.raises(InferenceServerException, match="failed to load 'broken'"):
             control.load("broken")
 
 

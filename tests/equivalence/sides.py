@@ -14,13 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Dict, Iterable, Mapping, NamedTuple
 
-import paths  # noqa: F401  (the next two are found through it)
-from compare import Steps
-from gateway_process import Gateway
-from oracle import OracleEnvironment
-
 import tensorrtserver
 from testbed import TritonServer
+from tests.equivalence.compare import Steps
+from tests.gateway.gateway_process import Gateway
+from tests.gateway.oracle import OracleEnvironment
 
 PROGRAM = Path(__file__).with_name("program")
 PROTOCOLS = ("http", "grpc")

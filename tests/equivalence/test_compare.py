@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import compare
 import pytest
+
+from tests.equivalence import compare
 
 
 def outcome(words: str) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import known
-import sides
+from tests.equivalence import known, sides
 
 ROWS = known.load()
 

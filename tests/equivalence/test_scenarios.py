@@ -6,12 +6,11 @@ import json
 import os
 from typing import Any
 
-import compare
-import known
 import pytest
-import sides
 
-pytest_plugins = ["equivalence_fixtures"]
+from tests.equivalence import compare, known, sides
+
+pytest_plugins = ["tests.equivalence.equivalence_fixtures"]
 
 ROWS = known.load()
 DEFINED = sides.scenarios(*(file for file in sides.files() if file != "undefined"))

@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-import sides
+
+from tests.equivalence import sides
 
 FORKS = """
 import os, sys, time

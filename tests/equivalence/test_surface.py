@@ -10,10 +10,11 @@ import subprocess
 from typing import Any
 
 import pytest
-import sides
-from oracle import OracleEnvironment
 
-pytest_plugins = ["equivalence_fixtures"]
+from tests.equivalence import sides
+from tests.gateway.oracle import OracleEnvironment
+
+pytest_plugins = ["tests.equivalence.equivalence_fixtures"]
 
 #: Names of other releases: 1.9 had the strings in the shared-memory modules, 1.12 the rest.
 OTHER_RELEASES = {

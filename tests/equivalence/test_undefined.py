@@ -7,13 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-import known
 import pytest
-import sides
 
 from testbed import TritonServer
+from tests.equivalence import known, sides
 
-pytest_plugins = ["equivalence_fixtures"]
+pytest_plugins = ["tests.equivalence.equivalence_fixtures"]
 
 ROWS = known.load()
 UNDEFINED = sides.scenarios("undefined")

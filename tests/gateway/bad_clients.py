@@ -11,8 +11,8 @@ from typing import Any, Callable
 
 import grpc
 import numpy as np
-from gateway_process import Answer, Gateway, read_answer
 
+from tests.gateway.gateway_process import Answer, Gateway, read_answer
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 

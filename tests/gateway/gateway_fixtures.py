@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Iterator
 
-import oracle as genuine
 import pytest
-from gateway_process import Gateway, StartGateway
 
 from testbed import TritonServer
+from tests.gateway import oracle as genuine
+from tests.gateway.gateway_process import Gateway, StartGateway
 
 MODELS = (
     "simple",

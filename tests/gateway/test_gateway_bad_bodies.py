@@ -8,12 +8,12 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from bad_clients import BODY, SIMPLE, Raw, chunk, head, highest, until, zeros
-from gateway_process import Gateway, StartGateway, code_of
 
 from testbed import TritonServer
+from tests.gateway.bad_clients import BODY, SIMPLE, Raw, chunk, head, highest, until, zeros
+from tests.gateway.gateway_process import Gateway, StartGateway, code_of
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 MANY = 40
 LIMIT = 8_000_000

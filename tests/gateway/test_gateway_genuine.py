@@ -5,18 +5,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_process import ROOT, Gateway
-from oracle import OracleEnvironment
 
-pytest_plugins = ["gateway_fixtures"]
+from demo.programs import PROGRAMS, Program
+from tests.gateway.gateway_process import ROOT, Gateway
+from tests.gateway.oracle import OracleEnvironment
 
-sys.path.append(str(ROOT / "demo"))
-from programs import PROGRAMS, Program  # noqa: E402  (the line above makes it importable)
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 TOUR = Path(__file__).with_name("genuine_tour.py")
 SUM = [list(range(1, 17)), list(range(-1, 15))]

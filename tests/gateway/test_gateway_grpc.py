@@ -6,38 +6,14 @@ import queue
 from typing import Any
 
 import grpc
-import numpy as np
 import pytest
-from gateway_process import Gateway, code_of
 
+from tests.gateway.gateway_process import Gateway, code_of
+from tests.gateway.grpc_requests import A, B, failing, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import retired_pb2
 
-pytest_plugins = ["gateway_fixtures"]
-
-A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
-
-
-def simple(number: int = 0, **fields: Any) -> pb.InferRequest:
-    """A request to ``simple`` with an id."""
-    request = pb.InferRequest(model_name="simple", model_version=-1, **fields)
-    request.meta_data.batch_size, request.meta_data.id = 1, number
-    for name in ("INPUT0", "INPUT1"):
-        request.meta_data.input.add(name=name, dims=[16])
-    for name in ("OUTPUT0", "OUTPUT1"):
-        request.meta_data.output.add(name=name)
-    request.raw_input.extend([A.tobytes(), B.tobytes()])
-    return request
-
-
-def failing(number: int, value: float) -> pb.InferRequest:
-    """A request to ``failing``, which refuses any value but 0."""
-    request = pb.InferRequest(model_name="failing", model_version=-1)
-    request.meta_data.batch_size, request.meta_data.id = 1, number
-    request.meta_data.input.add(name="INPUT0", dims=[1])
-    request.meta_data.output.add(name="OUTPUT0")
-    request.raw_input.append(np.float32([value]).tobytes())
-    return request
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 
 def test_infer(gateway: Gateway) -> None:

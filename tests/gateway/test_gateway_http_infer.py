@@ -8,12 +8,12 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from gateway_process import Answer, Gateway, code_of, read_answer
 from google.protobuf import text_format
 
+from tests.gateway.gateway_process import Answer, Gateway, code_of, read_answer
 from tritonclient_shim.protos import api_pb2
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
 BODY = A.tobytes() + B.tobytes()
@@ -31,7 +31,9 @@ def through(request: pytest.FixtureRequest) -> Gateway:
 def header_of(answer: Answer) -> api_pb2.InferResponseHeader:
     """The message in NV-InferResponse."""
     text = answer.headers["NV-InferResponse"]
-    return text_format.Parse(text, api_pb2.InferResponseHeader())
+    header = api_pb2.InferResponseHeader()
+    text_format.Parse(text, header)
+    return header
 
 
 def test_tensors_then_header(through: Gateway) -> None:
@@ -214,6 +216,6 @@ def test_refusals(
 def test_the_models_own_error(through: Gateway) -> None:
     """What a model refuses is the request's error, in v1's form; the gateway goes on."""
     header = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'
-    refused = through.infer("failing", header, np.float32([5]).tobytes())
+    refused = through.infer("failing", header, np.array([5], np.float32).tobytes())
     assert refused.code == 400 and refused.status.msg == "the model refused value 5"
-    assert through.infer("failing", header, np.float32([0]).tobytes()).code == 200
+    assert through.infer("failing", header, np.array([0], np.float32).tobytes()).code == 200

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from gateway_process import Gateway, code_of
 
+from tests.gateway.gateway_process import Gateway, code_of
 from tritonclient_shim.protos import server_status_pb2
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import oracle as genuine
 import pytest
-from oracle import NoOracle, OracleEnvironment
 
 from testbed.interpreters import Interpreter
+from tests.gateway import oracle as genuine
+from tests.gateway.oracle import NoOracle, OracleEnvironment
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 
 def interpreters(*versions: str) -> list[Interpreter]:

@@ -11,24 +11,25 @@ from http.client import HTTPConnection
 from typing import Any
 
 import grpc
-import numpy as np
 import pytest
-from gateway_process import COMMAND, SURROUNDINGS, Gateway, StartGateway, code_of, read_answer
-from test_gateway_grpc import simple
 
 from testbed import TritonServer
+from tests.gateway.gateway_process import (
+    COMMAND,
+    SURROUNDINGS,
+    Gateway,
+    StartGateway,
+    code_of,
+    read_answer,
+)
+from tests.gateway.grpc_requests import seconds, simple, slow
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 SIMPLE = 'batch_size: 1 input { name: "INPUT0" dims: 16 } input { name: "INPUT1" dims: 16 }'
 SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'
 LARGE = 'batch_size: 1 input { name: "INPUT0" dims: 5000 } output { name: "OUTPUT0" }'
-
-
-def seconds(count: float) -> bytes:
-    """A request body that keeps ``slow`` busy."""
-    return np.float32([count]).tobytes()
 
 
 def test_ids_start_at_one(behind: TritonServer, start_gateway: StartGateway) -> None:
@@ -106,16 +107,6 @@ def send_header(connection: HTTPConnection, model: str, header: str, size: int) 
     connection.putheader("Expect", "100-continue")
     connection.endheaders()
     assert connection.sock.recv(100).startswith(b"HTTP/1.1 100 ")
-
-
-def slow(number: int, value: float) -> pb.InferRequest:
-    """A request that keeps ``slow`` busy."""
-    request = pb.InferRequest(model_name="slow", model_version=-1)
-    request.meta_data.batch_size, request.meta_data.id = 1, number
-    request.meta_data.input.add(name="INPUT0", dims=[1])
-    request.meta_data.output.add(name="OUTPUT0")
-    request.raw_input.append(seconds(value))
-    return request
 
 
 def test_stop_is_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:

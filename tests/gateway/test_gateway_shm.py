@@ -8,12 +8,12 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from gateway_process import Gateway, code_of
 
+from tests.gateway.gateway_process import Gateway, code_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 CONTROL = "/api/sharedmemorycontrol"
 

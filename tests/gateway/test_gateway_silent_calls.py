@@ -6,15 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
-from bad_clients import SilentCalls, health
-from gateway_process import StartGateway, code_of
-from test_gateway_grpc import simple
-from test_gateway_process import slow
 
 from testbed import TritonServer
+from tests.gateway.bad_clients import SilentCalls, health
+from tests.gateway.gateway_process import StartGateway, code_of
+from tests.gateway.grpc_requests import simple, slow
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 MANY = 40
 

@@ -6,12 +6,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from bad_clients import BODY, SIMPLE, Raw, chunk, head, until
-from gateway_process import Answer, Gateway, StartGateway, code_of
 
 from testbed import TritonServer
+from tests.gateway.bad_clients import BODY, SIMPLE, Raw, chunk, head, until
+from tests.gateway.gateway_process import Answer, Gateway, StartGateway, code_of
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 MANY = 40
 FLOATS = 'batch_size: 1 input { name: "INPUT0" dims: %d } output { name: "OUTPUT0" }'

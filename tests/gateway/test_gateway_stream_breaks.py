@@ -6,14 +6,14 @@ import queue
 from typing import Any
 
 import numpy as np
-from gateway_process import StartGateway, code_of
-from relays import Relay
-from stream_server import StreamServer, reply
 
 from testbed import TritonServer
+from tests.gateway.gateway_process import StartGateway, code_of
+from tests.relays import Relay
+from tests.stream_server import StreamServer, reply
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 START, END = 1, 2
 
@@ -25,7 +25,7 @@ def step(number: int, value: int, flags: int = 0, sequence: int = 70) -> pb.Infe
     header.batch_size, header.id, header.flags, header.correlation_id = 1, number, flags, sequence
     header.input.add(name="INPUT", dims=[1])
     header.output.add(name="OUTPUT")
-    request.raw_input.append(np.int32([value]).tobytes())
+    request.raw_input.append(np.array([value], np.int32).tobytes())
     return request
 
 
@@ -35,7 +35,7 @@ def slow(number: int) -> pb.InferRequest:
     request.meta_data.batch_size, request.meta_data.id = 1, number
     request.meta_data.input.add(name="INPUT0", dims=[1])
     request.meta_data.output.add(name="OUTPUT0")
-    request.raw_input.append(np.float32([0]).tobytes())
+    request.raw_input.append(np.array([0], np.float32).tobytes())
     return request
 
 

@@ -6,14 +6,14 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from gateway_process import Gateway, code_of
 from google.protobuf import text_format
-from named_versions import NamedVersions
 
+from tests.gateway.gateway_process import Gateway, code_of
+from tests.named_versions import NamedVersions
 from tritonclient_shim.protos import api_pb2, server_status_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 ROW = np.arange(16, dtype=np.int32).tobytes()
 INPUTS = 'input { name: "INPUT0" dims: 16 } input { name: "INPUT1" dims: 16 } '

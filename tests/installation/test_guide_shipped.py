@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import distributions
 import pytest
-from environments import ROOT, Environment
+
+from tests.installation import distributions
+from tests.installation.environments import ROOT, Environment
 
 SDIST = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
 

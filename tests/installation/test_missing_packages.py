@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib import metadata
 from pathlib import Path
 
-import distributions
 import pytest
-from environments import Environment, commands, top_level
+
+from tests.installation import distributions
+from tests.installation.environments import Environment, commands, top_level
 
 NEEDED = {
     "tritonclient": "tritonclient",

@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 from typing import Callable
 
-import distributions
 import pytest
-from environments import Environment, commands, star_names_here
+
+from tests.installation import distributions
+from tests.installation.environments import Environment, commands, star_names_here
 
 State = Callable[["Mixture"], None]
 

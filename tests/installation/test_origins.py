@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 from typing import Callable
 
-import distributions
 import pytest
-from environments import Environment, commands, star_names_here, top_level
+
+from tests.installation import distributions
+from tests.installation.environments import Environment, commands, star_names_here, top_level
 
 Install = Callable[[Environment, Path, Path], None]
 

@@ -59,6 +59,7 @@ def client_error(message: str) -> Iterator[None]:
 def server_error(beginning: str) -> Iterator[None]:
     """The block raises an error of the session's server whose message begins so."""
     # docs/v1-behaviour.md §1.6
+    assert beginning, "every message begins so"
     with pytest.raises(InferenceServerException) as caught:
         yield
     message = caught.value.message()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Iterator
 
 import pytest
-from shm_cases import Regions
+
+from tests.server.shm_cases import Regions
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import contextlib
 from typing import Any, Callable, Iterator
 
 import pytest
-from shm_cases import Regions
 
 from tensorrtserver.api import InferContext
 from testbed import TritonServer
+from tests.server.shm_cases import Regions
 
 
 @pytest.fixture(params=["HTTP", "GRPC", "stream"])

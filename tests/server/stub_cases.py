@@ -71,8 +71,8 @@ def classify_request(*outputs: tuple[str, int], model: str = "classify") -> Any:
 
 
 class Recorder(
-    grpc.UnaryUnaryClientInterceptor,  # type: ignore[misc]
-    grpc.StreamStreamClientInterceptor,  # type: ignore[misc]
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.StreamStreamClientInterceptor,
 ):
     """An interceptor of the user's that writes down the name of every call."""
 

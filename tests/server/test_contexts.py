@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from odd_servers import foreign_server
 
 from tensorrtserver.api import (
     InferenceServerException,
@@ -23,6 +22,7 @@ from tensorrtserver.api import (
     ServerStatusContext,
     SharedMemoryControlContext,
 )
+from tests.server.odd_servers import foreign_server
 
 #: Each context with a call that asks the server something and changes nothing.
 CALLS = {
@@ -31,6 +31,14 @@ CALLS = {
     ModelRepositoryContext: lambda context: context.get_model_repository_index(),
     ModelControlContext: lambda context: context.unload("no_such_model"),
     SharedMemoryControlContext: lambda context: context.get_shared_memory_status(),
+}
+#: Whether that is what the session's server answers.
+ANSWERS = {
+    ServerHealthContext: lambda live: live is True,
+    ServerStatusContext: lambda status: "simple" in status.model_status,
+    ModelRepositoryContext: lambda index: "simple" in [one.name for one in index.models],
+    ModelControlContext: lambda nothing: nothing is None,
+    SharedMemoryControlContext: lambda status: status.IsInitialized(),
 }
 NUMBERED = {ServerStatusContext, ModelRepositoryContext, SharedMemoryControlContext}
 
@@ -114,7 +122,7 @@ def test_deletion_closes(context_class: Any, url: str, protocol: int) -> None:
     """__del__: closes, through the user's own ``close`` in a subclass (docs/v1-behaviour.md §6)."""
     closed: list[str] = []
 
-    class Mine(context_class):  # type: ignore[misc]
+    class Mine(context_class):
         def close(self) -> None:
             closed.append("mine")
             context_class.close(self)
@@ -132,7 +140,7 @@ def test_failed_construction_is_quiet(context_class: Any, monkeypatch: pytest.Mo
     """__del__: a constructor that failed leaves nothing to complain about."""
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'protocol'"):
         context_class("localhost:8000")
     with pytest.raises(InferenceServerException, match="unexpected protocol integer"):
         context_class("localhost:8000", 2)
@@ -188,13 +196,13 @@ def test_url_forms(context_class: Any, url: str, protocol: int, form: str) -> No
     """url: str or bytes, a scheme of either protocol and a trailing slash accepted."""
     given = url.encode() if form == "bytes" else form.format(url)
     with context_class(given, protocol) as context:
-        CALLS[context_class](context)
+        assert ANSWERS[context_class](CALLS[context_class](context))
 
 
 @pytest.mark.parametrize("convert", [int, float, str, ProtocolType, bool])
 def test_protocol_forms(triton: Any, convert: Any, protocol: int) -> None:
     """Protocol: anything that int() reads (docs/v1-behaviour.md §1.5)."""
-    given = str(protocol) if convert is str else convert(protocol)
+    given: Any = str(protocol) if convert is str else convert(protocol)
     with ServerHealthContext(triton.url(protocol), given) as context:
         assert context.is_live() is True
 
@@ -202,7 +210,7 @@ def test_protocol_forms(triton: Any, convert: Any, protocol: int) -> None:
 def test_request_ids_increase(triton: Any) -> None:
     """Ids of consecutive calls differ by one, over all contexts and both protocols."""
     contexts = [ServerStatusContext(triton.url(p), p) for p in (0, 1, 0)]
-    ids = []
+    ids: list[Any] = []
     for context in contexts * 2:
         context.get_server_status()
         ids.append(context.get_last_request_id())
@@ -271,7 +279,7 @@ def test_headers_are_sent(context_class: Any) -> None:
 def test_no_headers(context_class: Any, url: str, protocol: int, nothing: Any) -> None:
     """None, [], () and "" are no headers, as keyword and as last positional."""
     with context_class(url, protocol, http_headers=nothing) as context:
-        CALLS[context_class](context)
+        assert ANSWERS[context_class](CALLS[context_class](context))
 
 
 def test_bad_headers(context_class: Any, url: str) -> None:

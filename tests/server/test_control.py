@@ -10,7 +10,6 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from odd_servers import foreign_server
 
 from tensorrtserver.api import (
     InferContext,
@@ -20,6 +19,7 @@ from tensorrtserver.api import (
     server_status_pb2,
 )
 from testbed import TritonServer, repository
+from tests.server.odd_servers import foreign_server
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def infer(server: Any, protocol: int, seconds: float) -> None:
 
 def test_load_bytes(server: Any, control: ModelControlContext, protocol: int) -> None:
     """Model names may be bytes (docs/v1-behaviour.md §3.1)."""
-    control.load(b"slow")  # type: ignore[arg-type]
+    control.load(b"slow")
     assert states(server, protocol, "slow") == {1: server_status_pb2.MODEL_READY}
 
 

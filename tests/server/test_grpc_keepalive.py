@@ -7,14 +7,14 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, SUM, add_sub
-from relays import Relay
 
 from tensorrtserver.api import InferContext, InferenceServerException
 from testbed import TritonServer
+from tests.relays import Relay
+from tests.server.infer_cases import BOTH, SUM, add_sub
 from tritonclient_shim import configure
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 GIVEN_UP = "[ 0] GRPC client failed: 14: keepalive watchdog timeout"
 REFUSED = "[ 0] GRPC client failed: 14: Too many pings"

@@ -6,7 +6,6 @@ import time
 from typing import Any, Callable, Iterator
 
 import pytest
-from odd_servers import foreign_server, start_failed_server
 
 from tensorrtserver.api import (
     InferenceServerException,
@@ -14,6 +13,7 @@ from tensorrtserver.api import (
     ServerHealthContext,
     ServerStatusContext,
 )
+from tests.server.odd_servers import foreign_server, start_failed_server
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: i
         control.unload("spare")
         control.load("spare")
         assert health.is_ready() is True
-        with pytest.raises(InferenceServerException):
+        with pytest.raises(InferenceServerException, match="failed to load 'broken'"):
             control.load("broken")
         assert health.is_ready() is False
         assert health.is_live() is True

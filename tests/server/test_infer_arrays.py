@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, SUM, client_error, server_error
 
-pytest_plugins = ["infer_fixtures"]
+from tests.server.infer_cases import BOTH, ONE, RAMP, SUM, client_error, server_error
+
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def test_shape_of_the_first_array_counts(connect: Any) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
     BOTH,
     ONE,
     PATIENCE,
@@ -23,9 +25,7 @@ from infer_cases import (
     number,
 )
 
-from tensorrtserver.api import InferContext, InferenceServerException
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 
@@ -125,7 +125,7 @@ def test_refused_calls_are_raised(connect: Any) -> None:
         context.async_run(done, add_sub(), BOTH, 9)
     with client_error("expecting 1 invocations of SetRaw for input 'INPUT1', have 0"):
         context.async_run(done, {"INPUT0": [RAMP]}, BOTH)
-    with pytest.raises(ctypes.ArgumentError):
+    with pytest.raises(ctypes.ArgumentError, match="wrong type"):
         context.async_run(done, add_sub(), BOTH, "1")
     context.async_run(done, add_sub(), BOTH)
     assert done.wait() == [1]

@@ -7,11 +7,20 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from infer_cases import BOTH, ONE, SUM, Completions, add_sub, client_error, fp32, number
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
+    BOTH,
+    ONE,
+    SUM,
+    Completions,
+    add_sub,
+    client_error,
+    fp32,
+    number,
+)
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 NONE_SENT = "No asynchronous requests have been sent"
@@ -137,7 +146,8 @@ def test_lowest_ready(connect: Any) -> None:
 def test_polling(connect: Any) -> None:
     """Seen in the wild: polling get_ready_async_request(False) until all are there."""
     # docs/v1-behaviour.md §2.2
-    context, values = connect("slow"), {}
+    context = connect("slow")
+    values: dict[int, float] = {}
     sent = {context.async_run(fp32(seconds), ONE): seconds for seconds in (0.2, 0.1, 0.0)}
     while len(values) < 3:
         ready = context.get_ready_async_request(False)

@@ -6,9 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, CLASS, ONE, RAMP, SUM, add_sub, client_error
 
-pytest_plugins = ["infer_fixtures"]
+from tests.server.infer_cases import (
+    BOTH,
+    CLASS,
+    ONE,
+    RAMP,
+    SUM,
+    add_sub,
+    client_error,
+    server_error,
+)
+
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 REFUSED = "run batch-size {} exceeds maximum batch size {} allowed for model '{}'"
 
@@ -67,7 +77,7 @@ def test_zero(connect: Any, given: Any, output: Any) -> None:
 def test_zero_runs_the_model(connect: Any) -> None:
     """batch_size 0: it is a request like any other, so the model's error comes back."""
     # docs/v1-behaviour.md §3.5
-    with pytest.raises(Exception, match="the model refused value 3"):
+    with server_error("the model refused value 3"):
         connect("failing").run({"INPUT0": [np.array([3], np.float32)]}, ONE, 0)
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+from tensorrtserver.api import InferContext
+from tests.server.infer_cases import (
     BOTH,
     CLASS,
     ONE,
@@ -21,9 +23,7 @@ from infer_cases import (
     number,
 )
 
-from tensorrtserver.api import InferContext
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def test_order_of_completion(connect: Any) -> None:
@@ -116,7 +116,7 @@ def test_callback_of_wrong_arity(connect: Any, capfd: pytest.CaptureFixture[str]
     """A callback that cannot be called so is printed, too; its result stays fetchable."""
     # docs/v1-behaviour.md §5
     context, done = connect("simple"), Completions()
-    context.async_run(lambda: None, add_sub(), BOTH)  # type: ignore[misc]
+    context.async_run(lambda: None, add_sub(), BOTH)
     assert len(context.get_async_run_results(1, True)) == 2
     context.async_run(done, add_sub(), BOTH)  # its callback comes after the other one's
     assert done.wait() == [2]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import CLASS, END, START, server_error
 
 from tensorrtserver.api import ServerStatusContext
+from tests.server.infer_cases import CLASS, END, START, server_error
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 LABELS = ["l0", "l1", "l2", "a:b c", "l4", "l5", "l6", "", "l8", "l9"]
 SCORES = np.array([0.1, 1e-7, 0.7, -3, 2e8, 1 / 3, 0.15, 1e-45, -1e-30, 0.5], np.float32)
@@ -97,10 +97,11 @@ def test_labels_of_ever_longer_outputs(connect: Any) -> None:
 def test_other_types(connect: Any, model: str) -> None:
     """Value: the double that holds the float32 of the score, whatever the type."""
     # docs/v1-behaviour.md §4.2
-    values = {
+    columns: dict[str, list[float]] = {
         "classify_fp64": [1e300, 1e308, 0.1, -0.1, 1e-300, 3.0, 16777217.0, -1e300, 5.5, 7.25],
         "classify_int32": [2**31 - 1, -(2**31), 16777217, 0, 1, 2, 3, 4, 5, 6],
-    }[model]
+    }
+    values = columns[model]
     dtype = np.float64 if model == "classify_fp64" else np.int32
     order = sorted(range(10), key=lambda i: -values[i])
     with np.errstate(over="ignore"):

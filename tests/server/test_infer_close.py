@@ -8,11 +8,20 @@ import time
 from typing import Any, Callable
 
 import pytest
-from infer_cases import BOTH, ONE, PATIENCE, SUM, Completions, add_sub, client_error, fp32
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
+    BOTH,
+    ONE,
+    PATIENCE,
+    SUM,
+    Completions,
+    add_sub,
+    client_error,
+    fp32,
+)
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 CLOSED = "InferContext is closed"
 
@@ -78,7 +87,7 @@ def test_getters_after_failing_run(connect: Any) -> None:
 def test_with(url: str, protocol: int) -> None:
     """``with``: returns the context, closes on exit, lets exceptions pass."""
     # docs/v1-behaviour.md §6
-    with pytest.raises(KeyError), InferContext(url, protocol, "simple") as context:
+    with pytest.raises(KeyError, match="mine"), InferContext(url, protocol, "simple") as context:
         assert type(context) is InferContext
         raise KeyError("mine")
     assert context._ctx is None
@@ -114,7 +123,8 @@ class Subclass(InferContext):
 def test_subclass(url: str, protocol: int) -> None:
     """Subclasses with their own close(), that read _ctx and the id after."""
     # docs/v1-behaviour.md §F.5
-    with Subclass(url, protocol) as context:
+    context = Subclass(url, protocol)
+    with context:
         done = Completions()
         context.async_run(done, add_sub(), BOTH)
         assert isinstance((done.wait(), done.calls[0][0])[1], Subclass)

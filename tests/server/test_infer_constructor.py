@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, add_sub, fp32, number, server_error
-from odd_servers import foreign_server
 
 from tensorrtserver.api import InferContext, InferenceServerException, ProtocolType
+from tests.server.infer_cases import BOTH, ONE, RAMP, add_sub, fp32, number, server_error
+from tests.server.odd_servers import foreign_server
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def test_signature() -> None:
@@ -102,7 +102,7 @@ def test_fresh_context(connect: Any) -> None:
 def test_headers_are_sent() -> None:
     """http_headers go with the constructor's request (docs/v1-behaviour.md §6.6)."""
     with foreign_server() as foreign:
-        with pytest.raises(InferenceServerException):
+        with pytest.raises(InferenceServerException, match="did not return status"):
             InferContext(foreign.url, 0, "m", http_headers=["X-A:b:c", b"X-B:2"])
         headers = dict(foreign.requests[0][2])
     assert (headers["X-A"], headers["X-B"]) == ("b:c", "2")

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import ONE, add_sub, client_error, fp32, server_error
-from odd_servers import foreign_server
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import ONE, add_sub, client_error, fp32, server_error
+from tests.server.odd_servers import foreign_server
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 INTEGER = "unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"
 HTTP_ONLY = "Streaming is only allowed with gRPC protocol"
@@ -196,7 +196,7 @@ def test_failed_constructor_leaves_a_closable_object(url: str, protocol: int) ->
     """An object whose constructor failed can be closed; it is closed."""
     # docs/v1-behaviour.md §3.1
     context = InferContext.__new__(InferContext)
-    with pytest.raises(InferenceServerException):
+    with pytest.raises(InferenceServerException, match="unknown model 'nope'"):
         context.__init__(url, protocol, "nope")  # type: ignore[misc]
     assert context.close() is None
     assert context._ctx is None

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, SUM, add_sub, client_error, fp32, server_error
 
 from tensorrtserver.api import InferenceServerException
+from tests.server.infer_cases import BOTH, ONE, RAMP, SUM, add_sub, client_error, fp32, server_error
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 NUMBERS = {
     **{name: np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64")},
@@ -171,5 +171,6 @@ def test_large_result(connect: Any) -> None:
     """A batch of several megabytes comes back whole, entry by entry (docs/v1-behaviour.md §4.1)."""
     arrays = [np.random.default_rng(seed).random((300, 700), np.float32) for seed in range(4)]
     results = connect("identity_2d").run({"INPUT0": arrays}, ONE, 4)
+    assert len(results["OUTPUT0"]) == 4
     for sent, got in zip(arrays, results["OUTPUT0"]):
         assert np.array_equal(sent, got)

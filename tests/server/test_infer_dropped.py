@@ -8,11 +8,11 @@ import weakref
 from typing import Any
 
 import pytest
-from infer_cases import BOTH, ONE, PATIENCE, SUM, Completions, add_sub, fp32
 
 from tensorrtserver.api import InferContext, ServerStatusContext
+from tests.server.infer_cases import BOTH, ONE, PATIENCE, SUM, Completions, add_sub, fp32
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def test_context_that_was_never_made() -> None:

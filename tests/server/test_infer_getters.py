@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, RAW, Completions, add_sub, fp32, number
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
+    BOTH,
+    ONE,
+    RAMP,
+    RAW,
+    Completions,
+    add_sub,
+    client_error,
+    fp32,
+    number,
+    server_error,
+)
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 NONE = (None, None, None)
 KEYS = {
@@ -45,17 +56,26 @@ def test_after_run(connect: Any) -> None:
         assert [type(part) for part in (number_, name, version)] == [int, str, int]
 
 
-#: Calls that fail before or at the server, on a context of model ``failing``.
-FAILING: dict[str, Callable[[InferContext], Any]] = {
-    "input type": lambda context: context.run({"INPUT0": 1}, ONE),
-    "no mapping": lambda context: context.run([], ONE),
-    "output": lambda context: context.run(fp32(0), {"NOPE": RAW}),
-    "scalar": lambda context: context.run(fp32(0), ONE, None),
-    "batch": lambda context: context.run(fp32(0), ONE, 9),
-    "input": lambda context: context.run({"NOPE": [RAMP]}, ONE),
-    "server": lambda context: context.run({"INPUT0": [np.zeros(2, np.float32)]}, ONE),
-    "model": lambda context: context.run(fp32(3), ONE),
+UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
+#: Arguments that fail before or at the server, on a context of model ``failing``, and the text.
+FAILING: dict[str, tuple[tuple[Any, ...], str]] = {
+    "input type": (({"INPUT0": 1}, ONE), "input 'INPUT0' values must be specified as a list"),
+    "no mapping": (([], ONE), "'list' object has no attribute 'items'"),
+    "output": ((fp32(0), {"NOPE": RAW}), "unknown output 'NOPE' for 'failing'"),
+    "scalar": ((fp32(0), ONE, None), "argument 3: <class 'TypeError'>: wrong type"),
+    "batch": ((fp32(0), ONE, 9), "run batch-size 9 exceeds maximum batch size"),
+    "input": (({"NOPE": [RAMP]}, ONE), "unknown input 'NOPE' for 'failing'"),
+    "server": (({"INPUT0": [np.zeros(2, np.float32)]}, ONE), "unexpected shape for input 'INPUT0'"),
+    "model": ((fp32(3), ONE), "the model refused value 3"),
 }
+
+
+def fails(context: InferContext, name: str) -> None:
+    """run() raises the error of this row."""
+    arguments, text = FAILING[name]
+    expected = (InferenceServerException, AttributeError, ctypes.ArgumentError)
+    with pytest.raises(expected, match=text):
+        context.run(*arguments)
 
 
 @pytest.mark.parametrize("call", FAILING)
@@ -64,8 +84,7 @@ def test_after_failing_run(connect: Any, call: str) -> None:
     context = connect("failing")
     context.run(fp32(0), ONE)
     assert None not in last(context)
-    with pytest.raises((InferenceServerException, AttributeError, ctypes.ArgumentError)):
-        FAILING[call](context)
+    fails(context, call)
     assert last(context) == NONE
 
 
@@ -90,7 +109,7 @@ def test_after_async_run(connect: Any) -> None:
     assert last(context) == NONE
     context.run(fp32(0), ONE)
     before = last(context)
-    with pytest.raises(InferenceServerException):
+    with client_error("unknown output 'NOPE' for 'failing'"):
         context.async_run(done, fp32(0), {"NOPE": RAW})
     context.async_run(done, fp32(0), ONE)
     done.wait(2)
@@ -121,13 +140,15 @@ def test_stale_name(connect: Any) -> None:
     assert last(context)[1:] == ("older", 1)
 
 
-@pytest.mark.parametrize("request_id", [7, 0, -1, "7"])
-def test_after_failing_fetch(connect: Any, request_id: Any) -> None:
+@pytest.mark.parametrize(
+    ("request_id", "text"), [(7, UNKNOWN), (0, UNKNOWN), (-1, UNKNOWN), ("7", "wrong type")]
+)
+def test_after_failing_fetch(connect: Any, request_id: Any, text: str) -> None:
     """Fetch failing: unchanged from before (docs/v1-behaviour.md §4.4)."""
     context = connect("failing")
     context.run(fp32(0), ONE)
     before = last(context)
-    with pytest.raises((InferenceServerException, ctypes.ArgumentError)):
+    with pytest.raises((InferenceServerException, ctypes.ArgumentError), match=text):
         context.get_async_run_results(request_id)
     assert last(context) == before
 
@@ -147,7 +168,7 @@ def test_after_fetch_of_a_failure(connect: Any) -> None:
 def test_ids_increase(connect: Any, triton: Any) -> None:
     """Ids never repeat in a process, across contexts and protocols."""
     # docs/v1-behaviour.md §4.5, §E.11
-    ids = []
+    ids: list[Any] = []
     with InferContext(triton.http, 0, "simple") as other:
         for context in (connect("simple"), other, connect("simple_nobatch"), other):
             context.run(add_sub(), BOTH)
@@ -162,7 +183,7 @@ def test_client_ids(connect: Any) -> None:
     done = Completions()
     for context in (first, second):
         context.run(add_sub(), BOTH)
-        with pytest.raises(InferenceServerException):
+        with pytest.raises(InferenceServerException, match="run batch-size 9 exceeds"):
             context.async_run(done, add_sub(), BOTH, 9)
         assert context.async_run(add_sub(), BOTH) == 1
         assert context.async_run(done, add_sub(), BOTH) is None
@@ -190,8 +211,7 @@ def test_stat_of_failures(connect: Any, protocol: int) -> None:
     # docs/v1-behaviour.md §4.6
     context = connect("failing")
     for name in ("model", "server", "input", "batch", "output", "scalar"):
-        with pytest.raises((InferenceServerException, ctypes.ArgumentError)):
-            FAILING[name](context)
+        fails(context, name)
     assert completed(context) == (2 if protocol else 0)
 
 
@@ -212,7 +232,7 @@ def test_stat_of_async_failure(connect: Any, protocol: int) -> None:
     context.async_run(done, fp32(3), ONE)
     (request_id,) = done.wait()
     assert completed(context) == 0
-    with pytest.raises(InferenceServerException):
+    with server_error("the model refused value 3"):
         context.get_async_run_results(request_id)
     assert completed(context) == (1 if protocol else 0)
 

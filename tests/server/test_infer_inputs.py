@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, RAW, SUM, add_sub, client_error, server_error
 
-pytest_plugins = ["infer_fixtures"]
+from tests.server.infer_cases import BOTH, ONE, RAMP, RAW, SUM, add_sub, client_error, server_error
+
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 WANTED = (
     "values must be specified as a list of numpy arrays or as a single c_void_p (representing "
@@ -57,7 +58,8 @@ def test_dict_like(connect: Any, kind: Any) -> None:
 def test_not_dict_like(connect: Any, kind: str) -> None:
     """No ``items`` is an AttributeError, for inputs before outputs."""
     # docs/v1-behaviour.md §3.3, §3.8
-    value = {"list": [], "NoneType": None, "str": "INPUT0", "tuple": ()}[kind]
+    values: dict[str, Any] = {"list": [], "NoneType": None, "str": "INPUT0", "tuple": ()}
+    value = values[kind]
     context = connect("simple")
     for inputs, outputs in ((value, BOTH), (value, value), (add_sub(), value)):
         with pytest.raises(AttributeError) as caught:
@@ -155,8 +157,10 @@ def test_unknown_input(connect: Any, outputs: Any) -> None:
     context = connect("simple")
     with client_error("unknown input 'NOPE' for 'simple'"):
         context.run({"NOPE": [RAMP], **add_sub()}, outputs)
+    inputs: dict[Any, Any] = {**add_sub()}
+    inputs[b"OUTPUT0"] = [RAMP]
     with client_error("unknown input 'OUTPUT0' for 'simple'"):
-        context.run({**add_sub(), b"OUTPUT0": [RAMP]}, outputs)
+        context.run(inputs, outputs)
 
 
 @pytest.mark.parametrize("key", [5, ("INPUT0",), 1.5])
@@ -193,7 +197,7 @@ def test_no_arguments(connect: Any) -> None:
     for arguments in ((), (add_sub(),)):
         with pytest.raises(TypeError, match="outputs"):
             connect("simple").run(*arguments)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="takes from 3 to 8 positional arguments"):
         connect("simple").run(add_sub(), BOTH, 1, 0, 0, 0, 0, 0)
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+from tensorrtserver.api import InferenceServerException, InferRequestHeader
+from tests.server.infer_cases import (
     BOTH,
     END,
     ONE,
@@ -23,9 +25,7 @@ from infer_cases import (
     server_error,
 )
 
-from tensorrtserver.api import InferenceServerException, InferRequestHeader
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 SUM_AND_ID = {"OUTPUT": RAW, "CORRID": RAW}
 BAD_SIZE = {"INPUT0": [RAMP.view(np.int64)], "INPUT1": [RAMP]}
@@ -102,23 +102,23 @@ def test_sticky_reaches_the_server(connect: Any, protocol: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "kept"),
+    ("arguments", "text", "kept"),
     [
-        (({"INPUT0": 5}, ONE, 1, 0, 8), 7),
-        ((add_sub(), ONE, 1.5, 0, 8), 7),
-        ((add_sub(), {"NOPE": RAW}, 1, 0, 8), 7),
-        ((add_sub(), ONE, 9, 0, 8), 7),
-        (({"NOPE": [RAMP]}, ONE, 1, 0, 8), 8),
-        ((BAD_SIZE, ONE, 1, 0, 8), 8),
-        (({"INPUT0": [RAMP]}, ONE, 1, 0, 8), 8),
+        (({"INPUT0": 5}, ONE, 1, 0, 8), "input 'INPUT0' values must be specified as a list", 7),
+        ((add_sub(), ONE, 1.5, 0, 8), "argument 3: <class 'TypeError'>: wrong type", 7),
+        ((add_sub(), {"NOPE": RAW}, 1, 0, 8), "unknown output 'NOPE'", 7),
+        ((add_sub(), ONE, 9, 0, 8), "run batch-size 9 exceeds maximum batch size 8", 7),
+        (({"NOPE": [RAMP]}, ONE, 1, 0, 8), "unknown input 'NOPE'", 8),
+        ((BAD_SIZE, ONE, 1, 0, 8), "invalid size", 8),
+        (({"INPUT0": [RAMP]}, ONE, 1, 0, 8), "expecting 1 invocations of SetRaw", 8),
     ],
 )
 @pytest.mark.parametrize("style", ["run", "async_run"])
-def test_when_it_sticks(connect: Any, arguments: Any, kept: int, style: str) -> None:
+def test_when_it_sticks(connect: Any, arguments: Any, text: str, kept: int, style: str) -> None:
     """Stickiness: errors up to the batch size leave it, input errors come too late."""
     # docs/v1-behaviour.md §3.9
     context = connect("simple", correlation_id=7)
-    with pytest.raises((InferenceServerException, ctypes.ArgumentError)):
+    with pytest.raises((InferenceServerException, ctypes.ArgumentError), match=text):
         getattr(context, style)(*arguments)
     assert context.correlation_id() == kept
 

@@ -8,12 +8,12 @@ import threading
 from typing import Any, Iterator
 
 import pytest
-from infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
-from infer_proxy import Door
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
+from tests.server.infer_proxy import Door
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
 
@@ -86,7 +86,8 @@ def test_server_is_back(triton: Any) -> None:
             door.shut()
             door.open()
         context.async_run(done, add_sub(), BOTH)
-        assert len(context.get_async_run_results(*done.wait())) == 2
+        (request_id,) = done.wait()
+        assert len(context.get_async_run_results(request_id)) == 2
 
 
 def test_server_is_back_after_failures(door: Door, protocol: int) -> None:
@@ -179,8 +180,9 @@ def test_killed_server(start_triton: Any) -> None:
     for context, done in zip(contexts, dones):
         context.async_run(done, fp32(30), ONE)
     threading.Timer(0.3, server.kill).start()
-    with pytest.raises(InferenceServerException):
+    with pytest.raises(InferenceServerException) as caught:
         contexts[1].run(fp32(30), ONE)
+    lost(caught.value, 1)
     for context, done, protocol in zip(contexts, dones, (0, 1, 1)):
         with pytest.raises(InferenceServerException) as caught:
             context.get_async_run_results(*done.wait())

@@ -7,14 +7,14 @@ import signal
 import threading
 from typing import Any, Callable
 
-import own_interpreter
 import pytest
-from infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
 
 import tensorrtserver
 from tensorrtserver.api import InferContext
+from tests.server import own_interpreter
+from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 
@@ -48,7 +48,7 @@ class TestFork:
                 done = Completions()
                 with InferContext(triton.http, 0, "simple") as own:
                     own.async_run(done, add_sub(), BOTH)
-                    results = own.get_async_run_results(*done.wait())
+                    results: Any = own.get_async_run_results(*done.wait())
                     return bool(results["OUTPUT0"][0].tolist() == SUM)
 
             assert in_child(work) == 0
@@ -64,7 +64,7 @@ class TestFork:
             def work() -> bool:
                 again = Completions()
                 context.async_run(again, add_sub(), BOTH)
-                results = context.get_async_run_results(*again.wait())
+                results: Any = context.get_async_run_results(*again.wait())
                 return bool(results["OUTPUT0"][0].tolist() == SUM)
 
             assert in_child(work) == 0

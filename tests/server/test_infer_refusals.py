@@ -11,12 +11,12 @@ from typing import Any, Iterator
 import numpy as np
 import pytest
 import tritonclient.utils
-from infer_cases import CLASS, ONE, RAW, Completions, client_error, fp32, server_error
-from odd_servers import foreign_server
 
 from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
+from tests.server.infer_cases import CLASS, ONE, RAW, Completions, client_error, fp32, server_error
+from tests.server.odd_servers import foreign_server
 
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_headers_go_with_every_request() -> None:
                 lambda: context.run(fp32(1), ONE),
                 lambda: context.get_async_run_results(context.async_run(fp32(1), ONE)),
             ):
-                with pytest.raises(InferenceServerException):
+                with pytest.raises(InferenceServerException, match="did not return status"):
                     call()
         sent = [dict(headers) for _, _, headers in foreign.requests]
     assert [(one["X-A"].strip(), one["X-B"]) for one in sent] == [("1", "2")] * 3

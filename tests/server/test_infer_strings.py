@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, client_error, server_error
 
-pytest_plugins = ["infer_fixtures"]
+from tests.server.infer_cases import BOTH, ONE, client_error, server_error
+
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def objects(*values: Any) -> np.ndarray[Any, Any]:
@@ -71,8 +72,8 @@ def test_layouts(connect: Any) -> None:
     flat = [f"{j}{i}" for i in range(4) for j in range(4)]
     arrays = [square.T.reshape(16), np.repeat(objects(*flat), 2)[::2], objects(*flat[::-1])[::-1]]
     results = connect("identity_string").run({"INPUT0": arrays}, ONE, 3)
-    for entry in results["OUTPUT0"]:
-        assert entry.tolist() == [text.encode() for text in flat]
+    expected = [text.encode() for text in flat]
+    assert [entry.tolist() for entry in results["OUTPUT0"]] == [expected] * 3
 
 
 def test_first_shape_counts(connect: Any) -> None:
@@ -86,7 +87,7 @@ def test_first_shape_counts(connect: Any) -> None:
 def test_uneven_batch(connect: Any) -> None:
     """The client does not check the size of strings; the server refuses a wrong count."""
     # docs/v1-behaviour.md §3.3
-    with server_error(""):
+    with server_error("expected 4 string elements for inference input 'INPUT0'"):
         connect("identity_string").run({"INPUT0": [objects("a", "b"), objects("c")]}, ONE, 2)
 
 
@@ -112,7 +113,7 @@ def test_numbers_for_strings(connect: Any) -> None:
     # docs/v1-behaviour.md §3.6
     array = np.array([2, 0x6261], np.int32).view(np.int64)[:1]
     raw = np.frombuffer(b"\x02\x00\x00\x00ab", np.uint8)
-    with server_error(""):
+    with server_error("incomplete string length indicator for inference input 'INPUT0'"):
         connect("identity_string").run({"INPUT0": [array]}, ONE)
     shaped = np.frombuffer(raw.tobytes(), "V6")
     (got,) = connect("identity_string").run({"INPUT0": [shaped]}, ONE)["OUTPUT0"]

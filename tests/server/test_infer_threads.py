@@ -6,7 +6,9 @@ import threading
 from typing import Any, Callable
 
 import numpy as np
-from infer_cases import (
+
+from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.infer_cases import (
     BOTH,
     CLASS,
     ONE,
@@ -19,9 +21,7 @@ from infer_cases import (
     number,
 )
 
-from tensorrtserver.api import InferContext, InferenceServerException
-
-pytest_plugins = ["infer_fixtures"]
+pytest_plugins = ["tests.server.infer_fixtures"]
 
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:
@@ -87,7 +87,8 @@ def test_one_result_for_one_thread(connect: Any) -> None:
         try:
             assert number(context.get_async_run_results(request_id, True))
         except InferenceServerException as error:
-            return error.message()
+            message: str | None = error.message()
+        return message
         return None
 
     results = together(4, work)

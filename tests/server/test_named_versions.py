@@ -6,13 +6,13 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, RAMP, RAW, Completions
-from named_versions import VERSION, NamedVersions
-from status_asked import status_of
-from stub_cases import SECONDS, SUCCESS, is_sum, simple_request, stub_at
 
 from tensorrtserver.api import InferContext, ModelRepositoryContext, server_status_pb2
 from tensorrtserver.api import grpc_service_pb2 as pb
+from tests.named_versions import VERSION, NamedVersions
+from tests.server.infer_cases import BOTH, RAMP, RAW, Completions
+from tests.server.status_asked import status_of
+from tests.server.stub_cases import SECONDS, SUCCESS, is_sum, simple_request, stub_at
 
 INPUTS = {"INPUT0": [RAMP], "INPUT1": [RAMP]}
 

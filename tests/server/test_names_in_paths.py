@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from shm_cases import Regions
 
 from tensorrtserver.api import (
     InferContext,
     InferenceServerException,
     ModelControlContext,
-    ServerHealthContext,
     ServerStatusContext,
     SharedMemoryControlContext,
 )
 from testbed import TritonServer
-from testbed.process import free_ports
+from tests.server.nginx import nginx
+from tests.server.shm_cases import Regions
 from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.core.errors import UnsendableName
 from tritonclient_shim.core.model import Endpoint, InferCall, OutputSpec, TensorIn
 
-pytest_plugins = ["shm_fixtures"]
+pytest_plugins = ["tests.server.shm_fixtures"]
 
-# With the "/" after the target nginx sends on what it has decoded and resolved.
-NGINX = """
-daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
-events {{ worker_connections 64; }}
-http {{
-  access_log off; client_body_temp_path {folder}; proxy_temp_path {folder};
-  fastcgi_temp_path {folder}; uwsgi_temp_path {folder}; scgi_temp_path {folder};
-  server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://{target}/; }} }}
-}}
-"""
 STEPS = [".", "..", "x/../..", "../x", "x\\..\\.."]
 REFUSED = (
     "[ 0] HTTP client failed: the name {!r} cannot be sent over HTTP, where '.' and '..' are "
@@ -54,44 +41,21 @@ def refused(name: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def nginx(triton: TritonServer, tmp_path: Path) -> Iterator[str]:
+def proxy(triton: TritonServer, tmp_path: Path) -> Iterator[str]:
     """The address of an nginx in front of the server that resolves the paths it passes on."""
-    program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
-    if program is None:
-        pytest.skip("nginx is not installed (apt-get install nginx-light)")
-    port = free_ports()[0]
-    config = tmp_path / "nginx.conf"
-    config.write_text(NGINX.format(folder=tmp_path, port=port, target=triton.http))
-    process = subprocess.Popen([program, "-p", str(tmp_path), "-c", str(config)])
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def wait_until_live(url: str) -> None:
-    """Until a proxy that has just been started answers."""
-    for _ in range(200):
-        try:
-            with ServerHealthContext(url, 0) as context:
-                if context.is_live():
-                    return
-        except InferenceServerException:
-            pass
-        threading.Event().wait(0.05)
-    raise AssertionError("nginx does not answer")
+    # With the "/" after the target nginx sends on what it has decoded and resolved.
+    with nginx(tmp_path, f"location / {{ proxy_pass http://{triton.http}/; }}") as address:
+        yield address
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_a_region_behind_a_proxy(nginx: str, triton: TritonServer, name: str) -> None:
+def test_a_region_behind_a_proxy(proxy: str, triton: TritonServer, name: str) -> None:
     """Unregistering one region leaves the others alone, whatever a proxy makes of its name."""
-    wait_until_live(nginx)
     regions = Regions(triton.grpc, 1)
     try:
         regions.empty(64, "kept")
         odd = regions.create(64, name)
-        with SharedMemoryControlContext(nginx, 0) as control:
+        with SharedMemoryControlContext(proxy, 0) as control:
             for act in (control.register, control.unregister):
                 with refused(name):
                     act(odd)
@@ -150,15 +114,14 @@ def test_all_paths(name: str) -> None:
         lambda: backend.unregister(name),
     ]
     for ask in asks:
-        with pytest.raises(Exception, match="HTTP client failed: the name .* cannot be sent"):
+        with pytest.raises(UnsendableName, match="HTTP client failed: the name .* cannot be sent"):
             ask()
 
 
 @pytest.mark.parametrize("name", ["...", "a..b", "a.", "..;", "%2e%2e", "a%2F..", "é", "a?b#c;d"])
-def test_other_names_pass_a_proxy(nginx: str, triton: TritonServer, name: str) -> None:
+def test_other_names_pass_a_proxy(proxy: str, triton: TritonServer, name: str) -> None:
     """All else reaches the server as it is, through a proxy that resolves paths."""
-    wait_until_live(nginx)
-    regions = Regions(nginx, 0)
+    regions = Regions(proxy, 0)
     try:
         odd = regions.empty(64, name)
         assert name in regions.listed()

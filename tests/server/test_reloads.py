@@ -10,10 +10,10 @@ from typing import Any, Iterator
 import grpc
 import numpy as np
 import pytest
-from infer_cases import CLASS, RAW
 
 from tensorrtserver.api import InferContext, ModelControlContext, grpc_service_pb2_grpc
 from testbed import TritonServer, repository
+from tests.server.infer_cases import CLASS, RAW
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.session import models
 

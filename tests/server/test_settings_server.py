@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grpc_listener import Listener
-from infer_cases import ONE, fp32, number
-from relays import Relay
 
 from tensorrtserver.api import (
     InferContext,
@@ -17,12 +14,15 @@ from tensorrtserver.api import (
     ServerHealthContext,
     ServerStatusContext,
 )
+from tests.grpc_listener import Listener
+from tests.relays import Relay
+from tests.server.infer_cases import ONE, fp32, number
 from tritonclient_shim import configure, unwrap
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.settings import current
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 LATE = {
     0: "HTTP client failed: Timeout was reached",
@@ -82,7 +82,8 @@ def test_timeout_is_of_the_unwrapped_client_too(url: str, protocol: int) -> None
     value = library.InferInput("INPUT0", [1], "FP32")
     value.set_data_from_numpy(np.array([1], np.float32))
     expected: Any = {0: OSError, 1: InferenceServerException}[protocol]
-    with ServerHealthContext(url, protocol) as context, pytest.raises(expected):
+    late = pytest.raises(expected, match=("timed out", "Deadline Exceeded")[protocol])
+    with ServerHealthContext(url, protocol) as context, late:
         unwrap(context).infer("slow", [value])
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from odd_servers import foreign_server
-from shm_cases import Regions, name_of, refused
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import (
@@ -19,12 +17,14 @@ from tensorrtserver.api import (
     SharedMemoryControlContext,
     SharedMemoryStatus,
 )
+from tests.server.odd_servers import foreign_server
+from tests.server.shm_cases import Regions, name_of, refused
 from tritonclient_shim.core.model import RegisteredRegion
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, Region
 from tritonclient_shim.translate.regions import to_status
 
-pytest_plugins = ["shm_fixtures"]
+pytest_plugins = ["tests.server.shm_fixtures"]
 
 NO_STATUS = "sharedmemorycontrol request did not return status"
 RAMP = np.arange(16, dtype=np.int32)

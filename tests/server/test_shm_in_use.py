@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shm_cases import Regions, name_of, refused
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.server.shm_cases import Regions, name_of, refused
 from tritonclient_shim.core.errors import ServerFault
 
-pytest_plugins = ["shm_fixtures"]
+pytest_plugins = ["tests.server.shm_fixtures"]
 
 RAW = InferContext.ResultFormat.RAW
 

@@ -8,13 +8,13 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from infer_cases import BOTH, ONE, RAMP, client_error, server_error
-from shm_cases import Regions, name_of
 
 import tensorrtserver.shared_memory as shm
-from tensorrtserver.api import InferContext, serialize_string_tensor
+from tensorrtserver.api import InferContext, InferenceServerException, serialize_string_tensor
+from tests.server.infer_cases import BOTH, ONE, RAMP, client_error, server_error
+from tests.server.shm_cases import Regions, name_of
 
-pytest_plugins = ["shm_inference_fixtures"]
+pytest_plugins = ["tests.server.shm_inference_fixtures"]
 
 Connect = Callable[..., InferContext]
 FLOATS = np.arange(6, dtype=np.float32)
@@ -27,7 +27,8 @@ def values(results: Any, output: str = "OUTPUT0") -> list[Any]:
 
 def texts(*elements: str) -> np.ndarray[Any, Any]:
     """Elements as a region holds them."""
-    return serialize_string_tensor(np.array(elements, dtype=object))
+    tensor: np.ndarray[Any, Any] = serialize_string_tensor(np.array(elements, dtype=object))
+    return tensor
 
 
 # ------------------------------------------------------------------------------- handles
@@ -223,7 +224,7 @@ def test_too_few_strings(open_context: Connect, memory: Regions) -> None:
     """The size of strings is not checked by the client; the server refuses them."""
     # docs/v1-behaviour.md §3.7
     handle = memory.holding(texts("a", "b"))
-    with server_error(""):
+    with server_error("expected 3 string elements for inference input 'INPUT0'"):
         open_context("identity_string").run({"INPUT0": (handle, [3])}, ONE)
 
 
@@ -232,7 +233,9 @@ def test_shrunk_strings(open_context: Connect, memory: Regions) -> None:
     key = memory.new_key()
     handle = memory.create(64, "", key)
     memory.create(4, "smaller", key)
-    with pytest.raises(Exception, match="another create_shared_memory_region") as caught:
+    with pytest.raises(
+        InferenceServerException, match="another create_shared_memory_region"
+    ) as caught:
         open_context("identity_string").run({"INPUT0": (handle, [3])}, ONE)
     assert str(caught.value).startswith(f"[ 0] shared memory region '{name_of(handle)}'")
 

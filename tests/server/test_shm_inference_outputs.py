@@ -9,14 +9,14 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from infer_cases import RAMP, Completions, client_error, server_error
-from shm_cases import Regions, contents, name_of
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext
+from tests.server.infer_cases import RAMP, Completions, client_error, server_error
+from tests.server.shm_cases import Regions, contents, name_of
 from tritonclient_shim.shm.region import RegionError
 
-pytest_plugins = ["shm_inference_fixtures"]
+pytest_plugins = ["tests.server.shm_inference_fixtures"]
 
 Connect = Callable[..., InferContext]
 RAW = InferContext.ResultFormat.RAW

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import tritonclient.http
-from shm_cases import Regions, name_of
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext, SharedMemoryControlContext
+from tests.server.shm_cases import Regions, name_of
 
-pytest_plugins = ["shm_fixtures"]
+pytest_plugins = ["tests.server.shm_fixtures"]
 
 RAW = InferContext.ResultFormat.RAW
 RAMP = np.arange(16, dtype=np.int32)

@@ -6,7 +6,6 @@ from typing import Any, Callable
 
 import pytest
 from google.protobuf import text_format
-from status_asked import status_of
 
 from tensorrtserver.api import (
     InferenceServerException,
@@ -16,6 +15,7 @@ from tensorrtserver.api import (
     server_status_pb2,
 )
 from testbed import repository
+from tests.server.status_asked import status_of
 
 READY = server_status_pb2.MODEL_READY
 

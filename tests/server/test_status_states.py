@@ -8,11 +8,11 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from odd_servers import start_failed_server
-from status_asked import counted_status, run, status_of, wait_until_unloaded
 
 from tensorrtserver.api import InferenceServerException, ModelControlContext, server_status_pb2
 from testbed import PyTritonServer, TritonServer, repository
+from tests.server.odd_servers import start_failed_server
+from tests.server.status_asked import counted_status, run, status_of, wait_until_unloaded
 
 READY = server_status_pb2.MODEL_READY
 
@@ -42,7 +42,7 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]
         with ModelControlContext(server.http, 0) as control:
             control.unload("spare")
             for name in ("broken", "slow"):
-                with pytest.raises(InferenceServerException):
+                with pytest.raises(InferenceServerException, match=f"failed to load '{name}'"):
                     control.load(name)
         shutil.rmtree(one / "multi_version")
         wait_until_unloaded(server, "spare")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from infer_cases import (
+
+import tritonclient_shim
+from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
+from testbed import TritonServer
+from tests.server.infer_cases import (
     END,
     ONE,
     PATIENCE,
@@ -20,13 +25,9 @@ from infer_cases import (
     number,
     server_error,
 )
-from infer_proxy import Door
+from tests.server.infer_proxy import Door
 
-import tritonclient_shim
-from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
-from testbed import TritonServer
-
-pytest_plugins = ["settings_fixtures", "infer_fixtures"]
+pytest_plugins = ["tests.settings_fixtures", "tests.server.infer_fixtures"]
 
 OUTPUT = {"OUTPUT": RAW}
 LOST = (
@@ -130,7 +131,7 @@ def test_server_restarted_on_its_port(start_triton: Any) -> None:
         with client_error(LOST.format(9100)):
             context.run(int32(6), OUTPUT)
         for flags, total in ((START, 6), (END, 12)):
-            found = until_it_works(lambda flags=flags: context.run(int32(6), OUTPUT, 1, flags))
+            found = until_it_works(partial(context.run, int32(6), OUTPUT, 1, flags))
             assert number(found, "OUTPUT") == total
 
 

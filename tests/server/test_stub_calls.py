@@ -10,7 +10,9 @@ from typing import Any, Callable, Iterator
 
 import grpc
 import pytest
-from stub_cases import (
+
+from tensorrtserver.api import grpc_service_pb2, grpc_service_pb2_grpc, request_status_pb2
+from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
     Recorder,
@@ -22,9 +24,7 @@ from stub_cases import (
     stub_at,
 )
 
-from tensorrtserver.api import grpc_service_pb2 as pb
-from tensorrtserver.api import grpc_service_pb2_grpc, request_status_pb2
-
+pb: Any = grpc_service_pb2  # Profile is not in its stubs
 Code = grpc.StatusCode
 NOWHERE = "127.0.0.1:1"
 

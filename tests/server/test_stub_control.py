@@ -8,14 +8,14 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
-from stub_cases import SECONDS, SUCCESS, infer_request, simple_request, stub_at
 
 import tensorrtserver.shared_memory as shm
-from tensorrtserver.api import grpc_service_pb2 as pb
-from tensorrtserver.api import model_config_pb2, server_status_pb2
+from tensorrtserver.api import grpc_service_pb2, model_config_pb2, server_status_pb2
 from tensorrtserver.api import request_status_pb2 as codes
+from tests.server.stub_cases import SECONDS, SUCCESS, infer_request, simple_request, stub_at
 from tritonclient_shim.service.control import with_regions_for_v1_clients
 
+pb: Any = grpc_service_pb2  # Profile, and the modules that it imports, are not in its stubs
 KEY = "/stub_region_of_the_tests"
 
 
@@ -113,11 +113,12 @@ def test_load_and_unload(start_triton: Any) -> None:
     server = start_triton(models=["simple"])
     load, unload = pb.ModelControlRequest.LOAD, pb.ModelControlRequest.UNLOAD
 
-    def control(name: str, kind: int) -> tuple[Any, str]:
-        return outcome(stub.ModelControl(pb.ModelControlRequest(model_name=name, type=kind)))
-
     request = infer_request("spare", {"INPUT0": np.ones(1, np.float32)}, ["OUTPUT0"])
     with stub_at(server.grpc) as stub:
+
+        def control(name: str, kind: Any) -> tuple[Any, str]:
+            return outcome(stub.ModelControl(pb.ModelControlRequest(model_name=name, type=kind)))
+
         assert stub.Infer(request).request_status.code == codes.UNAVAILABLE
         assert control("spare", load) == (SUCCESS, "")
         assert stub.Infer(request).request_status.code == SUCCESS

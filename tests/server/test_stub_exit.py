@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
-from own_interpreter import script
+from tests.server.own_interpreter import script
 
 #: A thread stopped inside the stream, as any of its own may be. It must not refer to __main__,
 #: which would keep the responses from being dropped at all.
 SCRIPT = """
 import queue, sys, threading, time
 import grpc
-from stub_cases import simple_request
+from tests.server.stub_cases import simple_request
 from tensorrtserver.api import grpc_service_pb2_grpc
 
 def hold(lock):
@@ -34,6 +33,5 @@ if sys.argv[2] == "held":
 
 def test_an_open_stream_does_not_keep_the_interpreter(triton: Any) -> None:
     """A stream dropped when its threads have stopped, one with a lock, is left as it is."""
-    paths = [*sys.path, str(Path(__file__).parent)]
     for held in ("free", "held"):
-        assert script(SCRIPT, triton.grpc, held, paths=paths) == (0, "1\n", "")
+        assert script(SCRIPT, triton.grpc, held, paths=sys.path) == (0, "1\n", "")

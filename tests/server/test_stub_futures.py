@@ -8,7 +8,8 @@ from typing import Any, Iterator
 import grpc
 import numpy as np
 import pytest
-from stub_cases import SECONDS, SUCCESS, is_sum, simple_request, slow_request, stub_at
+
+from tests.server.stub_cases import SECONDS, SUCCESS, is_sum, simple_request, slow_request, stub_at
 
 Code = grpc.StatusCode
 

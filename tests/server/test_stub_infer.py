@@ -10,7 +10,10 @@ from typing import Any, Iterator
 import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from stub_cases import (
+
+from tensorrtserver.api import grpc_service_pb2, model_config_pb2
+from tensorrtserver.api import request_status_pb2 as codes
+from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
     classify_request,
@@ -20,10 +23,7 @@ from stub_cases import (
     stub_at,
 )
 
-from tensorrtserver.api import grpc_service_pb2 as pb
-from tensorrtserver.api import model_config_pb2
-from tensorrtserver.api import request_status_pb2 as codes
-
+pb: Any = grpc_service_pb2  # the modules that it imports are not in its stubs
 FP32_4 = np.array([1, 2, 3, 4], np.float32)
 
 

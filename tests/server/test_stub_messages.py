@@ -16,12 +16,12 @@ from google.protobuf import (
     message_factory,
     timestamp_pb2,
 )
-from stub_cases import SECONDS, SUCCESS, is_sum, join_threads, simple_request, stub_at
 from tritonclient.grpc import service_pb2
 
 from tensorrtserver.api import grpc_service_pb2 as pb
 from tensorrtserver.api import model_config_pb2, server_status_pb2
 from tensorrtserver.api import request_status_pb2 as codes
+from tests.server.stub_cases import SECONDS, SUCCESS, is_sum, join_threads, simple_request, stub_at
 
 Code = grpc.StatusCode
 UNARY = ("Status", "Profile", "Health", "ModelControl", "SharedMemoryControl", "Repository")

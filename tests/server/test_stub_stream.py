@@ -12,8 +12,9 @@ from typing import Any, Iterator
 import grpc
 import numpy as np
 import pytest
-from stream_server import StreamServer, reply
-from stub_cases import (
+
+from tensorrtserver.api import request_status_pb2 as codes
+from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
     classify_request,
@@ -24,8 +25,7 @@ from stub_cases import (
     slow_request,
     stub_at,
 )
-
-from tensorrtserver.api import request_status_pb2 as codes
+from tests.stream_server import StreamServer, reply
 from tritonclient_shim.service import streams
 
 Code = grpc.StatusCode

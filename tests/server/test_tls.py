@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
-from certificates import Authority, Identity
-from infer_cases import BOTH, END, PATIENCE, SUM, add_sub, int32, number
-from relays import Relay
 
 from tensorrtserver.api import (
     InferContext,
@@ -21,9 +18,12 @@ from tensorrtserver.api import (
 )
 from testbed import TritonServer
 from testbed.process import free_ports
+from tests.certificates import Authority, Identity
+from tests.relays import Relay
+from tests.server.infer_cases import BOTH, END, PATIENCE, SUM, add_sub, int32, number
 from tritonclient_shim import configure, unwrap
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 REFUSED = {
     0: "HTTP client failed: SSL peer certificate or SSH remote key was not OK",
@@ -224,7 +224,9 @@ def test_unusable_files(
         live(secure(protocol), protocol)
 
 
-def test_encrypted_key_asks_nobody(secure: Url, protocol: int, client: Identity, tmp_path: Path):
+def test_encrypted_key_asks_nobody(
+    secure: Url, protocol: int, client: Identity, tmp_path: Path
+) -> None:
     """An encrypted key is refused; nobody is asked for its password on the terminal."""
     from cryptography.hazmat.primitives import serialization as forms
 

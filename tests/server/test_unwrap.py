@@ -13,12 +13,12 @@ import pytest
 import tritonclient.grpc
 import tritonclient.http
 import tritonclient.utils
-from infer_cases import BOTH, PATIENCE, RAMP, SUM, add_sub
 
 import tensorrtserver.api as v1
+from tests.server.infer_cases import BOTH, PATIENCE, RAMP, SUM, add_sub
 from tritonclient_shim import configure, unwrap
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 LIBRARY = {0: tritonclient.http, 1: tritonclient.grpc}
 OPEN: dict[str, Callable[[str, int], Any]] = {
@@ -155,7 +155,7 @@ def test_errors_of_the_client(client: Any, protocol: int, caught_as: Any) -> Non
 @pytest.mark.parametrize("caught_as", BOTH_CLASSES)
 def test_errors_of_the_context(context: v1.InferContext, caught_as: Any) -> None:
     """Either class catches the errors of legacy calls as well."""
-    with pytest.raises(caught_as):
+    with pytest.raises(caught_as, match="unknown output 'NO_SUCH_OUTPUT'"):
         context.run({}, {"NO_SUCH_OUTPUT": (1,)})
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from traces import Traces
 
 from testbed import ServerFailed, TritonServer, process, repository
+from tests.testbed.traces import Traces
 
 START = """
 import os, signal, sys
@@ -80,10 +80,9 @@ def test_stop_twice_is_harmless(start_triton: Callable[..., TritonServer]) -> No
 
 def test_killed_parent_takes_the_server_along() -> None:
     """SIGKILL of the process that started the server ends the server."""
-    report = "import json; from traces import Traces; t = Traces.of(server)\n"
+    report = "import json; from tests.testbed.traces import Traces; t = Traces.of(server)\n"
     report += "print(json.dumps([t.group, t.folder, t.prefix]), flush=True); sys.stdin.read()\n"
-    here = f"sys.path.append({str(Path(__file__).parent)!r})\n"
-    with script(here + report) as parent:
+    with script(report) as parent:
         assert parent.stdout is not None
         traces = Traces(*json.loads(parent.stdout.readline()))
         present = traces.present()

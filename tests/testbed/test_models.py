@@ -24,7 +24,9 @@ TEXT = np.array([[b"", b"a\0b", b"\xff"]], object)
 
 def texts(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Decimal text of each number."""
-    return np.array([str(one).encode() for one in numbers.flat], object).reshape(numbers.shape)
+    texts = np.array([str(one).encode() for one in numbers.flat], object)
+    shaped: np.ndarray[Any, Any] = texts.reshape(numbers.shape)
+    return shaped
 
 
 def pair(array: np.ndarray[Any, Any], names: str = "INPUT0 OUTPUT0") -> tuple[Arrays, Arrays]:

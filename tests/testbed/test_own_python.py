@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,7 +126,7 @@ def test_fetched_interpreter_is_found_again(
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
     program = tmp_path / "python" / "uv" / "cpython-3.11.9" / "bin" / "python3.11"
     program.parent.mkdir(parents=True)
-    answer = {"path": "/own/python3.11", "prefix": "/own", "version": "3.11"}
+    answer: dict[str, Any] = {"path": "/own/python3.11", "prefix": "/own", "version": "3.11"}
     answer.update(has_venv=True, multiarch=None, libdir=None)
     program.write_text(f"#!/bin/sh\necho '{json.dumps(answer)}'\n".replace("True", "true"), "utf-8")
     program.chmod(0o755)

@@ -7,9 +7,9 @@ import os
 
 import numpy as np
 import tritonclient.http as client
-from traces import Traces
 
 from testbed import PyTritonServer
+from tests.testbed.traces import Traces
 
 
 def test_bound_functions_answer(pytriton: PyTritonServer) -> None:

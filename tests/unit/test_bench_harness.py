@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import Any, Callable
 
 import numpy as np
@@ -129,7 +130,8 @@ def test_ratio_is_the_median_of_pairs() -> None:
 def test_equal_sees_every_difference(other: list[Any]) -> None:
     """Results with fewer entries, other values or another datatype are not equal."""
     ours = [np.zeros(2, np.float32), np.zeros(2, np.float32)]
-    assert equal(ours, np.zeros((2, 2), np.float32))
+    first_axis: Any = np.zeros((2, 2), np.float32)
+    assert equal(ours, first_axis)
     assert not equal(ours, other)
     assert not equal(other, ours)
 
@@ -164,7 +166,14 @@ def test_a_lost_callback_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_processes_take_turns() -> None:
     """Figures from processes of their own are interleaved too, neither always first."""
     ran: list[str] = []
-    programs = {name: (lambda name=name: ran.append(name) or 1.0) for name in ("facade", "hand")}
+
+    def program(name: str) -> float:
+        ran.append(name)
+        return 1.0
+
+    programs: dict[str, Callable[[], float]] = {
+        name: partial(program, name) for name in ("facade", "hand")
+    }
     assert processes.in_turns(programs, 4) == {"facade": [1.0] * 4, "hand": [1.0] * 4}
     rounds = [ran[i : i + 2] for i in range(0, 8, 2)]
     assert rounds.count(["facade", "hand"]) == rounds.count(["hand", "facade"]) == 2

@@ -74,7 +74,7 @@ def test_json_keeps_what_v1_knows() -> None:
 def test_bf16_keeps_its_number() -> None:
     """DataType: BF16 is the bare number 14, on the wire as in JSON (docs/v1-behaviour.md §8.3)."""
     wire = pb.ModelConfig(name="m")
-    wire.input.add(name="B").data_type = 14  # type: ignore[assignment]
+    wire.input.add(name="B").data_type = 14
     for config in (to_v1(document()), to_v1(document(wire.SerializeToString()))):
         assert [tensor.data_type for tensor in config.input if tensor.name == "B"] == [14]
     assert to_v1(document()).model_warmup[0].inputs["I"].data_type == 14

@@ -68,9 +68,8 @@ class FakeCuda:
         module.cudaIpcMemHandle_t = IpcHandle  # type: ignore[attr-defined]
         module.CUDA_IPC_HANDLE_SIZE = 64  # type: ignore[attr-defined]
         module.cudaMemcpyKind = enum.Enum("cudaMemcpyKind", "cudaMemcpyDefault")  # type: ignore
-        module.cudaDeviceAttr = enum.Enum(  # type: ignore[attr-defined]
-            "cudaDeviceAttr", "cudaDevAttrUnifiedAddressing"
-        )
+        attributes = ("cudaDeviceAttr", "cudaDevAttrUnifiedAddressing")
+        module.cudaDeviceAttr = enum.Enum(*attributes)  # type: ignore
         return module
 
     def driver(self) -> ModuleType:

@@ -92,7 +92,7 @@ def test_protocol_no_int() -> None:
     """Protocol: what int() does not read raises its own errors (docs/v1-behaviour.md §1.5)."""
     with pytest.raises(ValueError, match=r"invalid literal for int\(\) with base 10: 'http'"):
         protocol_of("http")
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"^int\(\) argument must be a string, .* not 'NoneType'$"):
         protocol_of(None)
 
 
@@ -112,5 +112,5 @@ def test_from_str() -> None:
     with pytest.raises(Exception, match="^unexpected protocol: x, expecting HTTP or gRPC$") as e:
         ProtocolType.from_str("x")
     assert type(e.value) is Exception
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="^'NoneType' object has no attribute 'lower'$"):
         ProtocolType.from_str(None)  # type: ignore[arg-type]

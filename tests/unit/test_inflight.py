@@ -41,7 +41,8 @@ class Called:
 def refused(table: InFlight[str], request_id: int, wait: bool | None) -> str | None:
     with pytest.raises(InferenceServerException) as caught:
         table.take(request_id, wait)
-    return caught.value.message()
+    message: str | None = caught.value.message()
+    return message
 
 
 def test_ids(table: InFlight[str]) -> None:
@@ -146,7 +147,10 @@ def test_close_that_waits(table: InFlight[str]) -> None:
 def test_close_that_need_not_wait(table: InFlight[str]) -> None:
     """close, gRPC: with no callback outstanding it returns at once (docs/v1-behaviour.md §5)."""
     table.add(1, "old style", None)
-    table.close(wait_for_next=True)
+    closer = threading.Thread(target=table.close, args=(True,), daemon=True)
+    closer.start()
+    closer.join(PATIENCE)
+    assert not closer.is_alive()
 
 
 def test_thread_ends_with_the_context(table: InFlight[str]) -> None:

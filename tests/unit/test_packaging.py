@@ -176,7 +176,14 @@ def test_nvidias_elsewhere_on_the_path_is_no_mixture(tmp_path: Path) -> None:
     for name in NVIDIA:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(NVIDIA[name])
-    installation.refuse_mixture(str(ROOT / "tensorrtserver"))
+    with pytest.raises(ImportError, match="tensorrtserver-1.11.0.dist-info"):
+        installation.refuse_mixture(str(tmp_path / "tensorrtserver"))
+    code = (
+        f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(tmp_path)!r}]\n"
+        "import tensorrtserver; print(tensorrtserver.__path__[0])"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == (str(ROOT / "tensorrtserver"), "")
 
 
 def test_compiled_libraries_alone_are_recognised(tmp_path: Path) -> None:

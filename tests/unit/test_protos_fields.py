@@ -49,7 +49,7 @@ def type_name(field: Any) -> str:
     if field.type_name:
         return str(field.type_name[len(PACKAGE) :])
     plain = field.Type.Name(field.type)[len("TYPE_") :].lower()
-    return SHORT.get(plain, plain)
+    return str(SHORT.get(plain, plain))
 
 
 def field_line(message: Any, field: Any) -> str:

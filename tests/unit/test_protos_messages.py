@@ -107,17 +107,20 @@ def test_a_datatype_newer_than_v1() -> None:
 
 def test_internals_of_generated_modules() -> None:
     """Legacy raw-stub programs walk through the imports and descriptors of generated code."""
-    through = grpc_service_pb2.server__status__pb2.model__config__pb2
+    config: Any = model_config_pb2
+    header: Any = api_pb2
+    service: Any = grpc_service_pb2
+    through = service.server__status__pb2.model__config__pb2
     assert through is model_config_pb2
-    assert api_pb2.model__config__pb2 is model_config_pb2
-    assert grpc_service_pb2.request__status__pb2 is request_status_pb2
-    assert grpc_service_pb2.api__pb2 is api_pb2
-    assert api_pb2._INFERREQUESTHEADER is api_pb2.InferRequestHeader.DESCRIPTOR
-    assert api_pb2._INFERREQUESTHEADER_FLAG.values_by_name["FLAG_SEQUENCE_START"].number == 1
-    entry = model_config_pb2._MODELCONFIG_CCMODELFILENAMESENTRY
-    assert entry.containing_type is model_config_pb2._MODELCONFIG
-    assert model_config_pb2._DATATYPE.values_by_number[11].name == "TYPE_FP32"
-    assert len(grpc_service_pb2._GRPCSERVICE.methods) == 7
+    assert header.model__config__pb2 is model_config_pb2
+    assert service.request__status__pb2 is request_status_pb2
+    assert service.api__pb2 is api_pb2
+    assert header._INFERREQUESTHEADER is api_pb2.InferRequestHeader.DESCRIPTOR
+    assert header._INFERREQUESTHEADER_FLAG.values_by_name["FLAG_SEQUENCE_START"].number == 1
+    entry = config._MODELCONFIG_CCMODELFILENAMESENTRY
+    assert entry.containing_type is config._MODELCONFIG
+    assert config._DATATYPE.values_by_number[11].name == "TYPE_FP32"
+    assert len(service._GRPCSERVICE.methods) == 7
     deepest = "_MODELOPTIMIZATIONPOLICY_EXECUTIONACCELERATORS_ACCELERATOR_PARAMETERSENTRY"
     assert hasattr(model_config_pb2, deepest)
 
@@ -125,10 +128,11 @@ def test_internals_of_generated_modules() -> None:
 def test_retired_profile_messages() -> None:
     """A 1.0–1.6 script finds Profile's messages; the module does not list them."""
     # docs/v1-behaviour.md §8.2
-    response = grpc_service_pb2.ProfileResponse()
+    service: Any = grpc_service_pb2
+    response = service.ProfileResponse()
     response.request_status.code = request_status_pb2.SUCCESS
     assert pickle.loads(pickle.dumps(response)) == response
-    assert grpc_service_pb2.ProfileRequest().SerializeToString() == b""
+    assert service.ProfileRequest().SerializeToString() == b""
     assert "ProfileRequest" not in dir(grpc_service_pb2)
     with pytest.raises(AttributeError, match="ProfileStats"):
         grpc_service_pb2.ProfileStats  # noqa: B018

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_streams import FakeBackend, call
 
+from tests.unit.fake_streams import FakeBackend, call
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import InferReply
 from tritonclient_shim.session import sequences

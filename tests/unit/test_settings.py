@@ -14,7 +14,7 @@ from tritonclient_shim import settings
 from tritonclient_shim.settings import DEFAULTS, Settings, SettingsError, configure, current
 from tritonclient_shim.settings.fields import FIELDS, variable
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,7 +65,7 @@ def test_configure_is_the_packages() -> None:
     """``tritonclient_shim.configure`` is there without an import of the submodule."""
     assert tritonclient_shim.configure is configure
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = tritonclient_shim.nothing  # type: ignore[attr-defined]
+        _ = tritonclient_shim.nothing
 
 
 def test_several_calls_add_up() -> None:
@@ -77,7 +77,7 @@ def test_several_calls_add_up() -> None:
 
 def test_refused_change_changes_nothing() -> None:
     """One bad value among several: none of them is taken."""
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match="network_timeout"):
         configure(tls="on", network_timeout="soon")
     assert current() is DEFAULTS
 
@@ -176,7 +176,9 @@ def test_refused(name: str, text: str, expected: str, monkeypatch: pytest.Monkey
 )
 def test_refused_objects(name: str, value: Any) -> None:
     """Objects of the wrong type are refused when configured, not when used."""
-    with pytest.raises(SettingsError):
+    with pytest.raises(
+        SettingsError, match=f"^configure\\({name}=…\\) .*; expected .*docs/settings.md"
+    ):
         configure(**{name: value})
 
 

@@ -13,7 +13,7 @@ from tritonclient_shim.backends.plugins import plugin_of
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, SettingsError, configure, current
 
-pytest_plugins = ["settings_fixtures"]
+pytest_plugins = ["tests.settings_fixtures"]
 
 
 class Plugin:

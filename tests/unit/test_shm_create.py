@@ -9,9 +9,9 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from shm_regions import code_of, contents, fresh_keys, path_of
 
 import tensorrtserver.shared_memory as shm
+from tests.unit.shm_regions import code_of, contents, fresh_keys, path_of
 from tritonclient_shim.shm import handle_table
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shm_regions import run_python
 
 import tensorrtserver.shared_memory as shm
+from tests.unit.shm_regions import run_python
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
 

@@ -6,9 +6,9 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from shm_regions import fresh_keys, run_python
 
 import tensorrtserver.shared_memory as shm
+from tests.unit.shm_regions import fresh_keys, run_python
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.system import LARGE
 

@@ -10,9 +10,9 @@ from typing import Callable, Iterator
 
 import numpy as np
 import pytest
-from shm_regions import code_of, contents, fresh_keys, path_of, run_python
 
 import tensorrtserver.shared_memory as shm
+from tests.unit.shm_regions import code_of, contents, fresh_keys, path_of, run_python
 from tritonclient_shim.shm import handle_table
 
 

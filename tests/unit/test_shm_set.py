@@ -7,9 +7,9 @@ from typing import Iterator
 
 import numpy as np
 import pytest
-from shm_regions import contents, fresh_keys, path_of, run_python
 
 import tensorrtserver.shared_memory as shm
+from tests.unit.shm_regions import contents, fresh_keys, path_of, run_python
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import RegionError
 

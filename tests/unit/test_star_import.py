@@ -85,8 +85,8 @@ def test_nothing_is_added(bound: dict[str, Any]) -> None:
 
 def test_nothing_is_hidden(bound: dict[str, Any]) -> None:
     """The names are the things they were, not namesakes (docs/v1-behaviour.md §1.2)."""
-    things = {"sys": sys, "os": os, "np": np, "struct": struct, "threading": threading}
-    things.update(partial=functools.partial, IntEnum=enum.IntEnum, range=range)
+    things: dict[str, Any] = {"sys": sys, "os": os, "np": np, "struct": struct}
+    things.update(threading=threading, partial=functools.partial, IntEnum=enum.IntEnum, range=range)
     things.update((name, getattr(ctypes, name)) for name in CTYPES if hasattr(ctypes, name))
     assert [name for name, thing in things.items() if bound[name] is not thing] == []
     assert bound["iteritems"]({"a": 1}).__next__() == ("a", 1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
-from fake_streams import LOST, FakeBackend, FakeStream, call
 
+from tests.unit.fake_streams import LOST, FakeBackend, FakeStream, call
 from tritonclient_shim.core.errors import ServerFault, StreamEnded, TransportFault
 from tritonclient_shim.session.streams import ContextStream
 
@@ -26,8 +27,12 @@ def keep(stream: ContextStream, *numbers: int) -> list[Any]:
     """Send requests → where (number, outcome) of each will be."""
     got: list[Any] = []
     for number in numbers:
-        stream.send(call(number), lambda outcome, n=number: got.append((n, outcome)))
+        stream.send(call(number), partial(_add, got, number))
     return got
+
+
+def _add(got: list[Any], number: int, outcome: Any) -> None:
+    got.append((number, outcome))
 
 
 # ------------------------------------------------------------------------------- answers
@@ -68,7 +73,8 @@ def test_infer_waits(fake: FakeBackend, stream: ContextStream) -> None:
         answerer = threading.Timer(0.02, fake.latest.on_reply, ("1", outcome))
         answerer.start()
         if outcome == "answer":
-            assert stream.infer(call(1)) == "answer"
+            answer: Any = stream.infer(call(1))
+            assert answer == "answer"
         else:
             with pytest.raises(ServerFault, match="no"):
                 stream.infer(call(1))

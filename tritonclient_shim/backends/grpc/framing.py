@@ -38,7 +38,7 @@ _RAW_OUTPUT = 0x32  # field 6 of ModelInferResponse, length-delimited
 _STREAM_REPLY = 0x12  # field 2 of ModelStreamInferResponse, length-delimited
 
 #: Replies from this size in bytes on are cut into views on their tensors, smaller ones are parsed.
-_CUT_FROM = 64 * 1024
+CUT_FROM = 64 * 1024
 
 
 # ------------------------------------------------------------------------------- requests
@@ -200,7 +200,7 @@ def _decoded_from_stream(
 
 
 def _split_stream_reply(data: bytes) -> tuple[str, Any, Sequence[Buffer]]:
-    if len(data) >= _CUT_FROM:
+    if len(data) >= CUT_FROM:
         rest, responses = take(data, _STREAM_REPLY)
         if len(responses) == 1:
             outer = service_pb2.ModelStreamInferResponse.FromString(rest)
@@ -211,7 +211,7 @@ def _split_stream_reply(data: bytes) -> tuple[str, Any, Sequence[Buffer]]:
 
 
 def _split_reply(data: Buffer) -> tuple[Any, Sequence[Buffer]]:
-    if len(data) < _CUT_FROM:
+    if len(data) < CUT_FROM:
         message = service_pb2.ModelInferResponse.FromString(bytes(data))
         return message, message.raw_output_contents
     rest, tensors = take(data, _RAW_OUTPUT)
