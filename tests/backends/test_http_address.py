@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scripted_server import ScriptedServer, http
 
+from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.address import parse, usable_headers
-from tritonclient_shim.backends.http.backend import open_backend
 from tritonclient_shim.core.model import Endpoint, InferCall
 
 

@@ -12,7 +12,8 @@ import tritonclient.http
 from scripted_server import ScriptedServer, http
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.backends.http.backend import HttpBackend, open_backend
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http.backend import HttpBackend
 from tritonclient_shim.core.errors import ForeignFault
 from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 
@@ -171,7 +172,7 @@ def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPa
 
 LAZY = """
 import sys
-import tritonclient_shim.backends.http.backend as http
+import tritonclient_shim.backends.http as http
 from tritonclient_shim.core.errors import ForeignFault
 from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 backend = http.open_backend(Endpoint("http", "127.0.0.1:1"))

@@ -13,7 +13,8 @@ import pytest
 from scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.http.backend import HttpBackend, open_backend
+from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http.backend import HttpBackend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
 
@@ -185,7 +186,7 @@ def test_forked_child_has_its_own_connections(server: ScriptedServer) -> None:
 
 EXIT = """
 import sys, threading
-from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.core.model import Endpoint, InferCall
 backend = open_backend(Endpoint("http", sys.argv[1]))
 for number in range(70):

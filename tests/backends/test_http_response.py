@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scripted_server import ScriptedServer, http
 
-from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.response import SMALL, read_reply
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scripted_server import SILENCE, ScriptedServer, http
 
-from tritonclient_shim.backends.http import connection_pool
-from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.backends.http import connection_pool, open_backend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 from tritonclient_shim.settings import Settings, configure

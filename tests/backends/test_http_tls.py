@@ -11,7 +11,7 @@ import pytest
 from certificates import Authority
 from scripted_server import ScriptedServer, http
 
-from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 

@@ -23,7 +23,7 @@ from tensorrtserver.api import (
 )
 from testbed import TritonServer
 from testbed.process import free_ports
-from tritonclient_shim.backends.http.backend import open_backend
+from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.core.model import Endpoint, InferCall, OutputSpec, TensorIn
 
 pytest_plugins = ["shm_fixtures"]

@@ -22,6 +22,7 @@ from tritonclient_shim.backends.grpc.errors import NO_SUCH_NAME, StatusCode, tra
 from tritonclient_shim.backends.grpc.interceptors import Dressing
 from tritonclient_shim.backends.grpc.options import options_of
 from tritonclient_shim.backends.plugins import plugin_of
+from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
@@ -29,7 +30,8 @@ from tritonclient_shim.settings import DEFAULTS, Settings
 _SERVICE = "/inference.GRPCInferenceService/"
 #: Bytes of a request from which on its memory is worth a thread of gRPC's.
 LARGE = 16 * 1024 * 1024
-_HOST_PORT = re.compile(r"(?:dns:(?:///)?)?(\[[0-9A-Fa-f:.%]+\]|[^\s\[\]:/?#@%,]+):([0-9]{1,5})")
+_DNS = re.compile(r"dns:(?:///)?(?=.*:)")  # a host may be called dns, too
+_HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[^\[\s?#%,]+")
 #: Address lists and sockets, which gRPC reads itself.
 _OWN_SCHEMES = ("unix:", "ipv4:", "ipv6:")
 
@@ -191,10 +193,14 @@ def target_of(address: str) -> str:
     """
     if address.startswith(_OWN_SCHEMES):
         return address
-    match = _HOST_PORT.fullmatch(address)
-    if match is None or not 0 < int(match.group(2)) < 2**16:
+    scheme = _DNS.match(address)
+    found = addresses.parse(address[scheme.end() :] if scheme else address)
+    if found is None or found.scheme or found.user is not None or found.prefix:
         raise unresolvable()
-    return f"dns:///{quote(match.group(1), safe=':')}:{int(match.group(2))}"
+    port = int(found.port) if found.port and len(found.port) <= 5 else 0
+    if not (0 < port < 2**16 and _HOST.fullmatch(found.host)):
+        raise unresolvable()
+    return f"dns:///{quote(found.host, safe=':')}:{port}"
 
 
 def unresolvable() -> TransportFault:

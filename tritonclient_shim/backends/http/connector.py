@@ -12,6 +12,7 @@ from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.http import errors
 from tritonclient_shim.backends.http.address import Location, parse
 from tritonclient_shim.backends.http.response import read_reply
+from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.settings import Proxy, Settings, proxy_for
@@ -81,8 +82,8 @@ def _whole(seconds: float) -> int:
 
 def tunnel(reached: socket.socket, location: Location, proxy: Proxy) -> None:
     """Have the proxy connect to the server (CONNECT); TransportFault when it does not."""
-    host = f"[{location.host}]" if ":" in location.host else location.host
-    lines = [f"CONNECT {host}:{location.port} HTTP/1.1", f"Host: {host}:{location.port}"]
+    target = join_port(location.host, location.port)
+    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.authorization:
         lines.append(f"Proxy-Authorization: {proxy.authorization}")
     with errors.SEND:
