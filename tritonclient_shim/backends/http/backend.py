@@ -114,7 +114,7 @@ class HttpBackend:
         except Fault as fault:
             return done(fault)
         try:
-            self._channel.submit(lambda: _finish(call, exchange, done))
+            self._channel.executor.execute(lambda: _finish(call, exchange, done))
         except RuntimeError:  # no thread to be had
             done(TransportFault(f"{PREFIX}Out of memory"))
 

@@ -13,6 +13,7 @@ from tritonclient_shim.backends.http.connector import dial_of
 from tritonclient_shim.backends.http.errors import PREFIX
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.plugins import changed_by, plugin_of
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Buffer, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
@@ -77,9 +78,10 @@ class Channel:
             start += f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n"
         return partial(_run, self._pool, (start.encode() + first + end, *body), method == "GET")
 
-    def submit(self, job: Callable[[], None]) -> None:
-        """Run ``job`` on one of the pool's threads."""
-        self._pool.senders.submit(job)
+    @property
+    def executor(self) -> DaemonExecutor:
+        """The threads of the endpoint's asynchronous requests, 64 at most."""
+        return self._pool.executor
 
     def close(self) -> None:
         """Give up the share of the pool; idempotent."""

@@ -19,10 +19,11 @@ from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.http import address, connector, errors
 from tritonclient_shim.backends.http.connector import DEFAULT, Dial
 from tritonclient_shim.backends.http.response import Reply, read_reply
-from tritonclient_shim.backends.http.senders import Senders
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.model import Buffer, Endpoint
 
 MAX_IDLE = 64  # connections kept open per endpoint
+MAX_IN_FLIGHT = 64  # asynchronous requests per endpoint; more wait their turn
 LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
 
 
@@ -87,7 +88,7 @@ class HttpPool:
         if endpoint.secure and dial.tls != tls.DEFAULT:
             self._context = tls.client_context(dial.tls)
         self._idle: deque[Connection] = deque()
-        self.senders = Senders()
+        self.executor = _executor()
         self.users = 0
 
     @property
@@ -169,7 +170,11 @@ class HttpPool:
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connections and threads alone."""
         self.close_idle()  # closes the child's copies only
-        self.senders = Senders()
+        self.executor = _executor()
+
+
+def _executor() -> DaemonExecutor:
+    return DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
 
 
 # Re-entrant: the garbage collector may release a backend while this thread holds it.
