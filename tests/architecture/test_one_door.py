@@ -130,7 +130,6 @@ EFFECTS = (
             SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is a fault
             SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
             SHIM + "session/in_flight.py",
-            SHIM + "backends/grpc/stream.py",  # the end of a stream, whatever it is
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
             SHIM + "migrate/",
         ),

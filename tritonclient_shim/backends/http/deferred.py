@@ -8,7 +8,7 @@ from __future__ import annotations
 from concurrent.futures import Future, TimeoutError, wait
 from typing import Any, Callable
 
-from tritonclient_shim.backends.http.client import Channel
+from tritonclient_shim.backends.http.client import HttpClient
 
 
 class Deferred:
@@ -34,13 +34,13 @@ class Deferred:
 class ThreadPool:
     """Stands in for ``_pool`` of tritonclient's client."""
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
         self._running: set[Future[Any]] = set()
 
     def apply_async(self, act: Callable[..., Any], arguments: Any) -> Deferred:
         """Run soon; at most 64 at once per endpoint. RuntimeError when no thread is to be had."""
-        future = self._channel.executor.submit(act, *arguments)
+        future = self._http.executor.submit(act, *arguments)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return Deferred(future)
