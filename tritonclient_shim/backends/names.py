@@ -48,7 +48,7 @@ def path_part(name: str) -> str:
 def strip_request_id(text: str) -> str:
     """A server's message → the same without ``[request id: …]``, wherever it stands.
 
-    The id is the one that the server gave the request, not the one that this client sent with it.
+    It is the id that the request has on the wire, which v1's messages did not name.
     """
     return _REQUEST_ID.sub("", text)
 
