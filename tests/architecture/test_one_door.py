@@ -114,6 +114,7 @@ EFFECTS = (
             or imports("_thread", "concurrent", "multiprocessing")(node)
         ),
         (
+            SHIM + "core/daemon_executor.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/streams.py",
             SHIM + "service/streams.py",
@@ -128,9 +129,8 @@ EFFECTS = (
         broad_except,
         (
             SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is a fault
-            SHIM + "backends/http/deferred.py",  # the outcome of a future, whatever it is
+            SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
             SHIM + "session/in_flight.py",
-            SHIM + "backends/grpc/stream.py",  # the end of a stream, whatever it is
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
             SHIM + "migrate/",
         ),

@@ -20,7 +20,7 @@ def test_a_dropped_client_closes_unless_the_interpreter_ends(
         def __del__(self) -> None:
             closed.append(1)
 
-    client = clients.for_users(Client)()
+    client = clients.user_client_class(Client)()
     monkeypatch.setattr("sys.is_finalizing", lambda: ending)
     del client
     assert closed == ([] if ending else [1])

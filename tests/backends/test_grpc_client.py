@@ -15,7 +15,7 @@ from tritonclient.utils import InferenceServerException
 from testbed import TritonServer
 from tests.backends.contract_calls import simple, slow
 from tritonclient_shim.backends.base import StreamingBackend
-from tritonclient_shim.backends.clients import for_users
+from tritonclient_shim.backends.clients import user_client_class
 from tritonclient_shim.backends.grpc import connection, open_backend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
@@ -93,8 +93,7 @@ def test_without_the_channel_of_tritonclient(
         grpc = Grpc
 
     monkeypatch.setattr(connection, "tritonclient", Tritonclient)
-    route = connection.route_to(Endpoint(GRPC, triton.grpc))
-    made = connection.Connection(route)
+    made = connection.GrpcConnection(connection.connector_for(Endpoint(GRPC, triton.grpc)))
     request = service_pb2.ServerLiveRequest
     ask = made.method("ServerLive", request, service_pb2.ServerLiveResponse)
     assert ask(request()).live
@@ -108,7 +107,7 @@ def test_a_client_without_del_goes_quietly(monkeypatch: pytest.MonkeyPatch) -> N
 
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
-    dropped = for_users(Sealed)()
+    dropped = user_client_class(Sealed)()
     del dropped
     gc.collect()
     assert ignored == []

@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from tritonclient_shim.backends.grpc.connection import target_of
-from tritonclient_shim.backends.grpc.errors import fault_of, spends_channel
+from tritonclient_shim.backends.grpc.errors import breaks_channel, fault_of
 from tritonclient_shim.core.errors import ServerFault, TransportFault
 
 CODE = grpc.StatusCode
@@ -116,11 +116,11 @@ def test_details_may_be_missing() -> None:
 
 def test_faults_that_spend_a_channel() -> None:
     """A channel that never connected, or fell silent, is given up; else it reconnects by itself."""
-    assert spends_channel(fault_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
-    assert spends_channel(fault_of(CODE.UNAVAILABLE, "errors resolving h:1"))
-    assert spends_channel(fault_of(CODE.UNAVAILABLE, "ping timeout"))
-    assert not spends_channel(fault_of(CODE.UNAVAILABLE, "Socket closed"))
-    assert not spends_channel(fault_of(CODE.NOT_FOUND, "Connect Failed"))
+    assert breaks_channel(fault_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
+    assert breaks_channel(fault_of(CODE.UNAVAILABLE, "errors resolving h:1"))
+    assert breaks_channel(fault_of(CODE.UNAVAILABLE, "ping timeout"))
+    assert not breaks_channel(fault_of(CODE.UNAVAILABLE, "Socket closed"))
+    assert not breaks_channel(fault_of(CODE.NOT_FOUND, "Connect Failed"))
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,24 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import gevent
 import pytest
 
-from tritonclient_shim.backends.http.deferred import Deferred
+from tritonclient_shim.backends.http.deferred import ThreadPool
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
+
+PATIENCE = 30.0
 
 
-@pytest.mark.parametrize("kind", [TypeError, KeyError, MemoryError, RecursionError, SystemExit])
+class Client:
+    """What the pool needs of an HTTP client."""
+
+    executor = DaemonExecutor(2, "test")
+
+
+@pytest.mark.parametrize(
+    "kind", [TypeError, KeyError, MemoryError, RecursionError, TimeoutError, SystemExit]
+)
 def test_whatever_is_raised_is_the_outcome(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What reading the answer raises reaches who asks for it, and ends no thread."""
     died: list[Any] = []
@@ -19,10 +31,19 @@ def test_whatever_is_raised_is_the_outcome(kind: Any, monkeypatch: pytest.Monkey
     def act() -> None:
         raise kind("odd answer")
 
-    deferred = Deferred(act, ())
-    thread = threading.Thread(target=deferred.run)
-    thread.start()
-    thread.join()
+    deferred = ThreadPool(Client()).apply_async(act, ())  # type: ignore[arg-type]
     with pytest.raises(kind, match="odd answer"):
-        deferred.get()
+        deferred.get(timeout=PATIENCE)
     assert not died
+
+
+def test_no_answer_yet() -> None:
+    """Who does not wait, or not long enough, is told so; the answer can still be had."""
+    pool, answered = ThreadPool(Client()), threading.Event()  # type: ignore[arg-type]
+    deferred = pool.apply_async(answered.wait, (PATIENCE,))
+    for arguments in ({"block": False}, {"timeout": 0.01}):
+        with pytest.raises(gevent.Timeout):
+            deferred.get(**arguments)
+    answered.set()
+    pool.join()
+    assert deferred.get(block=False) is True

@@ -14,7 +14,7 @@ from tritonclient.http import InferenceServerClient, InferInput, InferRequestedO
 
 from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.http import framing
-from tritonclient_shim.backends.names import user_region_name, wire_region_name
+from tritonclient_shim.backends.names import percent_decoded, percent_encoded
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import UnsendableName
 from tritonclient_shim.core.model import InferCall, OutputSpec, ShmSlice, TensorIn
@@ -63,7 +63,7 @@ def tritonclient_body(call: InferCall) -> tuple[bytes, int | None]:
             data = np.frombuffer(b"".join(one.chunks), dtypes.BY_V2[one.datatype].numpy)
             tensor.set_data_from_numpy(data.reshape(one.shape))
         else:
-            region = wire_region_name(one.shm.region)
+            region = percent_encoded(one.shm.region)
             tensor.set_shared_memory(region, one.shm.byte_size, one.shm.offset)
         tensors.append(tensor)
     body, length = InferenceServerClient.generate_request_body(
@@ -85,7 +85,7 @@ def tritonclient_output(one: OutputSpec) -> InferRequestedOutput:
         return InferRequestedOutput(one.name, binary_data=True, class_count=one.class_count)
     # tritonclient keeps "classification" beside the region, and refuses to set it up that way
     output = InferRequestedOutput(one.name)
-    output.set_shared_memory(wire_region_name(one.shm.region), one.shm.byte_size, one.shm.offset)
+    output.set_shared_memory(percent_encoded(one.shm.region), one.shm.byte_size, one.shm.offset)
     output._parameters.pop("binary_data", None)  # false is what servers take it for
     if one.class_count:
         output._parameters["classification"] = one.class_count
@@ -200,10 +200,10 @@ def test_output_in_shared_memory_has_no_data() -> None:
 @given(NAMES)
 def test_region_names(name: str) -> None:
     """The stored name needs no quoting in a URL, and the user's name comes back from it."""
-    assert set(wire_region_name(name)) <= set("%-._~") | {
+    assert set(percent_encoded(name)) <= set("%-._~") | {
         chr(n) for n in range(128) if chr(n).isalnum()
     }
-    assert user_region_name(wire_region_name(name)) == name
+    assert percent_decoded(percent_encoded(name)) == name
 
 
 @pytest.mark.parametrize(("told", "known"), [("null", ""), ("3", "3"), ('"v2.0"', "v2.0")])

@@ -183,7 +183,7 @@ def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
     ):
         backend = open_backend(endpoint, (), settings)
         backend.live()
-        (connection,) = backend._channel._pool._idle
+        (connection,) = backend._http._pool._idle
         options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE)]
         names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
         options += [(socket.IPPROTO_TCP, name) for name in names]
@@ -200,7 +200,7 @@ def test_pools_are_of_equal_settings(server: ScriptedServer) -> None:
         open_backend(endpoint, [("A", "1")], configure(http_headers={"B": "2"})),
     ]
     other = open_backend(endpoint, (), configure(network_timeout=9))
-    pools = [backend._channel._pool for backend in (*same, other)]
+    pools = [backend._http._pool for backend in (*same, other)]
     assert pools[0] is pools[1]
     assert pools[2] is not pools[0]
     before = len(connection_pool._pools)

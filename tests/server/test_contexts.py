@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import inspect
-import socket
 import sys
 import threading
 from contextlib import suppress
@@ -22,6 +21,7 @@ from tensorrtserver.api import (
     ServerStatusContext,
     SharedMemoryControlContext,
 )
+from testbed.process import free_ports
 from tests.server.odd_servers import foreign_server
 
 #: Each context with a call that asks the server something and changes nothing.
@@ -48,13 +48,6 @@ def context_class(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def test_construction_sends_nothing(context_class: Any, protocol: int) -> None:
     """Constructor: no network, last request id 0, ``_ctx`` set (docs/v1-behaviour.md §6)."""
     context = context_class("127.0.0.1:1", protocol)
@@ -76,7 +69,7 @@ def test_server_down(context_class: Any, protocol: int) -> None:
         0: "HTTP client failed: Couldn't connect to server",
         1: "GRPC client failed: 14: Connect Failed",
     }
-    with context_class(f"127.0.0.1:{unused_port()}", protocol) as context:
+    with context_class(f"127.0.0.1:{free_ports()[0]}", protocol) as context:
         with pytest.raises(InferenceServerException) as caught:
             CALLS[context_class](context)
         assert context.get_last_request_id() is None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import socket
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from testbed.process import free_ports
 from tests.server.infer_cases import ONE, add_sub, client_error, fp32, server_error
 from tests.server.odd_servers import foreign_server
 
@@ -17,13 +17,6 @@ pytest_plugins = ["tests.server.infer_fixtures"]
 
 INTEGER = "unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"
 HTTP_ONLY = "Streaming is only allowed with gRPC protocol"
-
-
-def unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.mark.parametrize(
@@ -116,7 +109,7 @@ def test_unreachable_hosts(protocol: int, host: str, texts: set[str]) -> None:
 def test_server_down(protocol: int, streaming: bool) -> None:
     """Server down: a client error, on each attempt, with a stream as well."""
     # docs/v1-behaviour.md §3.1
-    url = f"127.0.0.1:{unused_port()}"
+    url = f"127.0.0.1:{free_ports()[0]}"
     texts = ["HTTP client failed: Couldn't connect to server", "GRPC client failed: 14: "]
     message = HTTP_ONLY if streaming and not protocol else texts[protocol]
     for _ in range(2):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tritonclient_shim import settings
-from tritonclient_shim.backends import placed
+from tritonclient_shim.backends import effective_endpoint
 from tritonclient_shim.backends.grpc.options import options_of
 from tritonclient_shim.backends.plugins import plugin_of
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
@@ -41,16 +41,16 @@ REWRITES = "localhost:8000=triton.example:443, *:8001=grpcs://*:9001, 10.0.*:*=*
 def test_rewriting(address: str, expected: str, secure: bool) -> None:
     """The first rule that fits all of host and port replaces them; a scheme decides on TLS."""
     chosen = configure(rewrite_addresses=REWRITES)
-    assert placed(Endpoint(HTTP, address), chosen) == Endpoint(HTTP, expected, secure)
+    assert effective_endpoint(Endpoint(HTTP, address), chosen) == Endpoint(HTTP, expected, secure)
 
 
 def test_tls_mode() -> None:
     """``on`` and ``off`` win over the scheme of the url; ``auto`` follows it."""
     plain, secure = Endpoint(GRPC, "a:1"), Endpoint(GRPC, "a:1", True)
-    assert placed(plain, configure(tls="on")) == secure
-    assert placed(secure, configure(tls="off")) == plain
-    assert placed(secure, configure(tls="auto")) is not plain
-    assert placed(secure, configure(tls="auto")) == secure
+    assert effective_endpoint(plain, configure(tls="on")) == secure
+    assert effective_endpoint(secure, configure(tls="off")) == plain
+    assert effective_endpoint(secure, configure(tls="auto")) is not plain
+    assert effective_endpoint(secure, configure(tls="auto")) == secure
 
 
 def test_grpc_channel_arguments() -> None:

@@ -29,10 +29,10 @@ def open_backend(
     """
     chosen = current() if settings is None else settings
     module = importlib.import_module(_MODULES[endpoint.protocol])
-    return cast(Backend, module.open_backend(placed(endpoint, chosen), headers, chosen))
+    return cast(Backend, module.open_backend(effective_endpoint(endpoint, chosen), headers, chosen))
 
 
-def placed(endpoint: Endpoint, settings: Settings) -> Endpoint:
+def effective_endpoint(endpoint: Endpoint, settings: Settings) -> Endpoint:
     """The endpoint that the settings put in the place of a script's own."""
     address, demanded = rewritten(settings.rewrite_addresses, endpoint.address)
     secure = endpoint.secure if demanded is None else demanded

@@ -27,7 +27,7 @@ class UnwrappedError(InferenceServerException):
         return str(TritonException.__str__(self))
 
 
-def for_both(error: Any) -> Any:
+def user_error(error: Any) -> Any:
     """tritonclient's exception → one that is v1's as well; anything else as it is."""
     if not isinstance(error, TritonException) or isinstance(error, InferenceServerException):
         return error
@@ -39,7 +39,7 @@ def for_both(error: Any) -> Any:
 _KINDS: dict[Any, Any] = {}
 
 
-def for_users(base: Any) -> Any:
+def user_client_class(base: Any) -> Any:
     """A subclass whose public methods raise, and give to callbacks, errors of both libraries."""
     found = _KINDS.get(base)
     return found or _KINDS.setdefault(base, type(base.__name__, (base,), _members(base)))
@@ -84,12 +84,12 @@ def _converting(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             result = method(*args, **kwargs)
         except TritonException as error:
-            made = for_both(error)
+            made = user_error(error)
             if made is error:
                 raise
             raise made from error
         if hasattr(result, "get_result"):  # of tritonclient.http's async_infer
-            result.__class__ = for_users(type(result))
+            result.__class__ = user_client_class(type(result))
         return result
 
     return converted
@@ -100,6 +100,6 @@ def _told(callback: Any) -> Any:
         return None
 
     def told(result: Any, error: Any) -> None:
-        callback(result=result, error=for_both(error))
+        callback(result=result, error=user_error(error))
 
     return told

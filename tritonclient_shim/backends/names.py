@@ -8,32 +8,55 @@ anything but letters, digits and ``-._~`` can only be stored in percent-encoded 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Iterable
 from urllib.parse import quote, unquote
 
+from tritonclient_shim.core.errors import UnsendableName
+
 #: Triton's mention of a request, at the front or inside a sentence (docs/v1-behaviour.md §E.10).
 _REQUEST_ID = re.compile(r"\[request id: [^\]]*\] ")
+_SEPARATORS = re.compile(r"[/\\]")
+_STEPS = frozenset({".", ".."})
 
 
-def strip_request_id(text: str) -> str:
-    """Server message → the same without ``[request id: …]``, wherever it stands."""
-    return _REQUEST_ID.sub("", text)
-
-
-def wire_region_name(name: str) -> str:
-    """The user's region name → the name under which servers store the region."""
+def percent_encoded(name: str) -> str:
+    """The user's name → its percent-encoded form, under which servers store a region."""
     return quote(name, safe="")
 
 
-def user_region_name(name: str) -> str:
-    """The stored region name → the user's name; the inverse of :func:`wire_region_name`."""
+def percent_decoded(name: str) -> str:
+    """The percent-encoded form → the user's name."""
     return unquote(name)
 
 
+@lru_cache(maxsize=1024)
+def path_part(name: str) -> str:
+    """A name → the part of a path that stands for it; UnsendableName where there is none.
+
+    What looks like a step up in the tree of paths is carried out by proxies, also when it is
+    encoded: ``region/../unregister`` is ``unregister``, which forgets every region.
+    """
+    if not _STEPS.isdisjoint(_SEPARATORS.split(name)):
+        raise UnsendableName(
+            f"HTTP client failed: the name {name!r} cannot be sent over HTTP, where '.' and '..' "
+            "are steps in a path; expected a name without such parts: use gRPC, or another name"
+        )
+    return percent_encoded(name)
+
+
+def strip_request_id(text: str) -> str:
+    """A server's message → the same without ``[request id: …]``, wherever it stands.
+
+    It is the id that the request has on the wire, which v1's messages did not name.
+    """
+    return _REQUEST_ID.sub("", text)
+
+
 def user_message(text: str, names: Iterable[str]) -> str:
-    """Server message → the same with the users' ``names`` where it has encoded ones."""
+    """A server's message → the same with the users' ``names`` where it has encoded ones."""
     for name in names:
-        wire = quote(name, safe="")
-        if wire != name:
-            text = text.replace(f"'{wire}'", f"'{name}'")
+        stored = percent_encoded(name)
+        if stored != name:
+            text = text.replace(f"'{stored}'", f"'{name}'")
     return strip_request_id(text)

@@ -11,7 +11,7 @@ from tritonclient_shim.settings import Settings, SettingsError
 Plugin = Callable[[Any], Any]
 
 
-class Request:
+class PluginRequest:
     """What a plugin is called with, as tritonclient calls it: ``headers`` is to be changed."""
 
     def __init__(self, headers: dict[str, Any]) -> None:
@@ -49,8 +49,8 @@ def _no_plugin(text: str, why: str) -> SettingsError:
     )
 
 
-def changed_by(plugin: Plugin, headers: dict[str, Any]) -> dict[str, Any]:
+def headers_after(plugin: Plugin, headers: dict[str, Any]) -> dict[str, Any]:
     """The headers after the plugin has seen them; its own exceptions are the caller's."""
-    request = Request(headers)
+    request = PluginRequest(headers)
     plugin(request)
     return request.headers

@@ -103,12 +103,13 @@ def _log_to_stderr() -> None:
 
 
 def _address(text: str) -> Address:
+    from tritonclient_shim.core.addresses import split_port
     from tritonclient_shim.gateway.options import Address
 
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535:
+    host, port = split_port(text)
+    if ":" not in text or not port.isdigit() or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"expected HOST:PORT, got {text!r}")
-    return Address(host.strip("[]") or "127.0.0.1", int(port))
+    return Address(host or "127.0.0.1", int(port))
 
 
 def _positive(text: str) -> int:

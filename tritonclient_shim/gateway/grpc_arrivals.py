@@ -14,7 +14,7 @@ from typing import Any, Callable
 import grpc
 from google.protobuf.message import DecodeError
 
-from tritonclient_shim.gateway.pool import DaemonPool
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 
 #: Calls of one kind whose requests are waited for at one time.
 MOST = 256
@@ -25,7 +25,7 @@ _FAIR_WAIT = 1.0
 class Arrivals:
     """The calls of one kind; thread-safe."""
 
-    def __init__(self, pool: DaemonPool, most: int = MOST) -> None:
+    def __init__(self, pool: DaemonExecutor, most: int = MOST) -> None:
         self.pool = pool
         self._most = most
         self._changed = threading.Condition()
@@ -80,7 +80,7 @@ class Streams:
         self._most = most
         self._free = threading.Semaphore(most)
         # Some threads more than streams: refusing one takes one, too.
-        self.experimental_thread_pool = DaemonPool(most + 16, "gateway-streams")
+        self.experimental_thread_pool = DaemonExecutor(most + 16, "gateway-streams")
 
     def __call__(self, requests: Any, context: Any) -> Any:
         if not self._free.acquire(blocking=False):

@@ -7,12 +7,12 @@ from typing import Any, Iterator
 
 import grpc
 
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access import Access
 from tritonclient_shim.gateway.grpc_arrivals import MOST, Arrivals, Streams, Unary, reader
 from tritonclient_shim.gateway.grpc_stream import V1Stream
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, Options
-from tritonclient_shim.gateway.pool import DaemonPool
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
@@ -86,11 +86,11 @@ def not_inferred(upstream: Upstream, request: Any, error: BaseException) -> Any:
 
 def _handlers(servicer: GatewayServicer, options: Options) -> dict[str, Any]:
     """gRPC's handlers by the name of their rpc; health must answer while loads take minutes."""
-    in_flight = DaemonPool(options.max_in_flight + 2 * MOST, "gateway-grpc-infer")
-    control = Arrivals(DaemonPool(2 * MOST, "gateway-grpc-control"))
+    in_flight = DaemonExecutor(options.max_in_flight + 2 * MOST, "gateway-grpc-infer")
+    control = Arrivals(DaemonExecutor(2 * MOST, "gateway-grpc-control"))
     arrivals = {
         "Infer": Arrivals(in_flight),
-        "Health": Arrivals(DaemonPool(2 * MOST, "gateway-grpc-health")),
+        "Health": Arrivals(DaemonExecutor(2 * MOST, "gateway-grpc-health")),
     }
     handlers = {}
     for name, rpc in {**v1.RPCS, **v1.RETIRED_RPCS}.items():
@@ -114,7 +114,7 @@ def open_server(options: Options, upstream: Upstream, access: Access) -> tuple[A
     largest = min(options.max_body_bytes, LARGEST_MESSAGE)
     servicer = GatewayServicer(upstream, access, options.max_in_flight)
     server = grpc.server(
-        DaemonPool(MOST, "gateway-grpc"),  # for what is none of the rpcs
+        DaemonExecutor(MOST, "gateway-grpc"),  # for what is none of the rpcs
         handlers=[grpc.method_handlers_generic_handler(v1.SERVICE, _handlers(servicer, options))],
         options=(
             ("grpc.max_receive_message_length", largest),

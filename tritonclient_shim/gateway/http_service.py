@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.gateway import http_routes as routes
 from tritonclient_shim.gateway.access import Access, Entry
@@ -32,7 +33,6 @@ from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.http_calls import Asked
 from tritonclient_shim.gateway.http_infer import HttpInference
 from tritonclient_shim.gateway.options import Options
-from tritonclient_shim.gateway.pool import DaemonPool
 from tritonclient_shim.gateway.upstream import Upstream
 
 #: Threads by kind of call. Inference needs them only to translate, not to wait.
@@ -53,7 +53,7 @@ class HttpService:
         self._upstream = upstream
         self._access = access
         self._pools = {
-            kind: DaemonPool(count, f"gateway-{kind}") for kind, count in _THREADS.items()
+            kind: DaemonExecutor(count, f"gateway-{kind}") for kind, count in _THREADS.items()
         }
         self._bodies = Bodies(options.max_body_bytes, options.client_timeout)
         self._inference = HttpInference(upstream, self._pools[routes.INFER], self._bodies, options)

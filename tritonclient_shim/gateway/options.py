@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.model import Endpoint
 
 #: v1's limit of a gRPC message, on both sides (docs/v1-behaviour.md §9.2).
@@ -18,8 +19,7 @@ class Address:
     port: int
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return join_port(self.host, self.port)
 
 
 @dataclass(frozen=True)

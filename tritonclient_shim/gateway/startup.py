@@ -6,7 +6,7 @@ import logging
 from concurrent.futures import wait
 from typing import Any, Sequence
 
-from tritonclient_shim.gateway.pool import DaemonPool
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.gateway.upstream import Upstream
 
 log = logging.getLogger("tritonclient_shim.gateway")
@@ -17,7 +17,7 @@ PATIENCE = 5.0
 
 def greet(upstreams: Sequence[Upstream]) -> None:
     """Ask each server who it is; one line in the log when any does not tell. Does not wait."""
-    pool = DaemonPool(len(upstreams) + 1, "gateway-greeting")
+    pool = DaemonExecutor(len(upstreams) + 1, "gateway-greeting")
     asked = [pool.submit(one.silence) for one in upstreams]
     pool.submit(_warn, upstreams, asked)
     pool.shutdown()

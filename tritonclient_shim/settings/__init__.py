@@ -5,7 +5,7 @@ docs/settings.md is the user's manual of all of them.
 
 from __future__ import annotations
 
-from tritonclient_shim.settings.fields import DEFAULTS, Settings, SettingsError
+from tritonclient_shim.settings.fields import DEFAULTS, Settings, SettingsError, of_connections
 from tritonclient_shim.settings.notices import WARNING_MODES, report_path, warnings_mode
 from tritonclient_shim.settings.proxies import Proxy, proxy_for
 from tritonclient_shim.settings.sources import Row, configure, current, described, unknown_variables
@@ -20,6 +20,7 @@ __all__ = [
     "configure",
     "current",
     "described",
+    "of_connections",
     "proxy_for",
     "report_path",
     "unknown_variables",

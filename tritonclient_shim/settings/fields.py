@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
+from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import rewriting, values
+
+#: What a setting is a property of, besides connections over HTTP and over GRPC.
+SECURE = "secure connections"  # over either protocol
+ADDRESS = "address"  # of the server; part of every endpoint
+REQUEST = "request"  # each one of a client, whatever connection it is sent on
 
 _COMPRESSION = {"none": "as v1", "gzip": "RFC 1952", "deflate": "zlib's format"}
 
@@ -14,8 +20,11 @@ class SettingsError(ValueError):
     """A setting that cannot be used; says which, what was expected, and what to do."""
 
 
-def _setting(default: Any, reader: values.Reader, secret: bool = False) -> Any:
-    return field(default=default, metadata={"reader": reader, "secret": secret})
+def _setting(default: Any, reader: values.Reader, *of: str, secret: bool = False) -> Any:
+    """A field; ``of`` is what the setting is a property of, so that connections are shared only
+    where all that matters to them is equal."""
+    metadata = {"reader": reader, "of": frozenset(of), "secret": secret}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -26,42 +35,58 @@ class Settings:
     in capitals; docs/settings.md tells what each does.
     """
 
-    rewrite_addresses: tuple[tuple[str, str], ...] = _setting((), rewriting.rules)
+    rewrite_addresses: tuple[tuple[str, str], ...] = _setting((), rewriting.rules, ADDRESS)
     tls: str = _setting(
-        "auto", values.choice(auto="by the scheme of the url", on="always", off="never")
+        "auto", values.choice(auto="by the scheme of the url", on="always", off="never"), ADDRESS
     )
-    root_certificates: str | None = _setting(None, values.existing_file)
-    client_key: str | None = _setting(None, values.existing_file)
-    client_certificate: str | None = _setting(None, values.existing_file)
-    insecure: bool = _setting(False, values.truth)
-    connect_timeout: float | None = _setting(None, values.seconds)
-    network_timeout: float | None = _setting(None, values.seconds)
-    keepalive_time: float | None = _setting(None, values.seconds)
-    keepalive_timeout: float | None = _setting(20.0, values.seconds)
-    keepalive_without_calls: bool = _setting(False, values.truth)
-    http_headers: tuple[tuple[str, str], ...] = _setting((), values.http_headers, secret=True)
-    http_request_compression: str = _setting("none", values.choice(**_COMPRESSION))
-    http_response_compression: str = _setting("none", values.choice(**_COMPRESSION))
-    proxy: str = _setting("environment", values.proxy, secret=True)
-    grpc_metadata: tuple[tuple[str, str], ...] = _setting((), values.grpc_metadata, secret=True)
-    grpc_compression: str = _setting("none", values.choice(**_COMPRESSION))
+    root_certificates: str | None = _setting(None, values.existing_file, SECURE)
+    client_key: str | None = _setting(None, values.existing_file, SECURE)
+    client_certificate: str | None = _setting(None, values.existing_file, SECURE)
+    insecure: bool = _setting(False, values.truth, SECURE)
+    connect_timeout: float | None = _setting(None, values.seconds, HTTP, GRPC)
+    network_timeout: float | None = _setting(None, values.seconds, HTTP, GRPC)
+    keepalive_time: float | None = _setting(None, values.seconds, HTTP, GRPC)
+    keepalive_timeout: float | None = _setting(20.0, values.seconds, HTTP, GRPC)
+    keepalive_without_calls: bool = _setting(False, values.truth, GRPC)
+    http_headers: tuple[tuple[str, str], ...] = _setting(
+        (), values.http_headers, REQUEST, secret=True
+    )
+    http_request_compression: str = _setting("none", values.choice(**_COMPRESSION), REQUEST)
+    http_response_compression: str = _setting("none", values.choice(**_COMPRESSION), REQUEST)
+    proxy: str = _setting("environment", values.proxy, HTTP, GRPC, secret=True)
+    grpc_metadata: tuple[tuple[str, str], ...] = _setting(
+        (), values.grpc_metadata, GRPC, secret=True
+    )
+    grpc_compression: str = _setting("none", values.choice(**_COMPRESSION), GRPC)
     grpc_load_balancing: str = _setting(
         "pick_first",
         values.choice(
             pick_first="all calls to one address of the server's name",
             round_robin="calls to all of its addresses in turn",
         ),
+        GRPC,
     )
     grpc_channel_arguments: tuple[tuple[str, int | str], ...] = _setting(
-        (), values.channel_arguments
+        (), values.channel_arguments, GRPC
     )
-    plugin: Any = _setting(None, values.plugin)
+    plugin: Any = _setting(None, values.plugin, GRPC, REQUEST)  # over HTTP, each client asks it
 
 
 DEFAULTS = Settings()
 
 #: Name → dataclass field, in the order of the table.
 FIELDS: dict[str, Field[Any]] = {one.name: one for one in fields(Settings)}
+
+
+def of_connections(settings: Settings, endpoint: Endpoint) -> Settings:
+    """The same settings, as far as they are properties of connections to the endpoint.
+
+    All others have their defaults: what is made from these settings alone can be shared by all
+    whose settings are equal to them.
+    """
+    kinds = {endpoint.protocol, SECURE} if endpoint.secure else {endpoint.protocol}
+    names = [name for name, one in FIELDS.items() if kinds & one.metadata["of"]]
+    return Settings(**{name: getattr(settings, name) for name in names})
 
 
 def variable(name: str) -> str:

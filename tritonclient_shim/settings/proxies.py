@@ -8,20 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from base64 import b64encode
 from typing import NamedTuple
-from urllib.parse import unquote_to_bytes
 
+from tritonclient_shim.core.addresses import basic_authorization, parse_proxy
 from tritonclient_shim.settings.fields import Settings, SettingsError
 
 #: v1 read the lower-case names only; no upper-case ones.
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-
-_PROXY = re.compile(
-    r"(?:(?P<scheme>[a-z0-9]+)://)?(?:(?P<user>[^@/]*)@)?"
-    r"(?P<host>\[[0-9a-f:.]+\]|[^:/@\[\]]+)(?::(?P<port>[0-9]+))?/?",
-    re.IGNORECASE,
-)
 
 
 class Proxy(NamedTuple):
@@ -57,13 +50,12 @@ def _excepted(host: str, exceptions: str) -> bool:
 
 
 def _parse(text: str, source: str) -> Proxy:
-    found = _PROXY.fullmatch(text)
-    if found is None or (found["scheme"] or "http").lower() != "http":
+    found = parse_proxy(text)
+    if found is None:
         shown = re.sub(r"//[^@/]*@", "//…@", text)
         raise SettingsError(
             f"{source} is {shown!r}; expected http://host:port, the only kind of proxy that is "
             "spoken here. Name the server in no_proxy or set TRITON_SHIM_PROXY=off to go without"
         )
-    user = found["user"]
-    secret = f"Basic {b64encode(unquote_to_bytes(user)).decode()}" if user else ""
-    return Proxy(found["host"].strip("[]"), int(found["port"] or 1080), secret)
+    port = int(found.port or 1080)
+    return Proxy(found.host.strip("[]"), port, basic_authorization(found.user))

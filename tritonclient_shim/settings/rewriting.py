@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Mapping
 
-_SCHEME = re.compile(r"(https?|grpcs?)://", re.IGNORECASE)
+from tritonclient_shim.core.addresses import without_scheme
+
 _EXPECTED = (
     "old=new, several with commas between; old is host:port or has * for any text, "
     "and each * of new stands for what the * of old found"
@@ -47,9 +48,7 @@ def _pattern(old: str) -> re.Pattern[str]:
 
 
 def _filled(new: str, found: tuple[str, ...], prefix: str) -> tuple[str, bool | None]:
-    scheme = _SCHEME.match(new)
-    target = new[scheme.end() :] if scheme else new
+    target, secure = without_scheme(new)
     for text in found:
         target = target.replace("*", text, 1)
-    secure = None if scheme is None else scheme[1].lower().endswith("s")
     return target.rstrip("/") + prefix, secure

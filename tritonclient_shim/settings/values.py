@@ -11,6 +11,8 @@ import os
 import re
 from typing import Any, Callable, Mapping
 
+from tritonclient_shim.core.addresses import parse_proxy
+
 Reader = Callable[[Any], Any]
 
 _TRUTHS = {"1": True, "true": True, "yes": True, "on": True}
@@ -153,6 +155,7 @@ def proxy(value: Any) -> str:
     text = value.strip() if isinstance(value, str) else ""
     if text.lower() in ("environment", "off"):
         return text.lower()
-    if re.fullmatch(r"(?:http://)?(?:[^@/\s]+@)?(?:\[[0-9a-fA-F:.]+\]|[^:/\s@]+):[0-9]+/?", text):
+    found = None if re.search(r"\s", text) else parse_proxy(text)
+    if found and found.scheme in (None, "http") and found.user != "" and found.port:
         return text
     raise ValueError("environment, off, or http://host:port")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from tritonclient_shim.core.addresses import without_scheme
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.translate import arguments
-
-_SCHEME = re.compile(r"(https?|grpcs?)://", re.IGNORECASE)
-_SECURE = frozenset({"https", "grpcs"})
 
 
 def parse_url(url: Any, protocol: str) -> Endpoint:
@@ -21,7 +18,5 @@ def parse_url(url: Any, protocol: str) -> Endpoint:
     anything but text, InferenceServerException for None, where v1 ended the process.
     """
     text = arguments.text(url, "url", 2, "replace").strip()
-    scheme = _SCHEME.match(text)
-    if scheme is None:
-        return Endpoint(protocol, text.rstrip("/"))
-    return Endpoint(protocol, text[scheme.end() :].rstrip("/"), scheme[1].lower() in _SECURE)
+    address, secure = without_scheme(text)
+    return Endpoint(protocol, address.rstrip("/"), bool(secure))

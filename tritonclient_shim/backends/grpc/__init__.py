@@ -28,7 +28,7 @@ def open_backend(
     del headers
     try:
         from tritonclient_shim.backends.grpc.backend import GrpcBackend
-        from tritonclient_shim.backends.grpc.connection import route_to
+        from tritonclient_shim.backends.grpc.connection import connector_for
     except (ImportError, RuntimeError) as missing:  # tritonclient turns one into the other
         raise ImportError(_MISSING) from missing
-    return GrpcBackend(route_to(endpoint, settings))
+    return GrpcBackend(connector_for(endpoint, settings))

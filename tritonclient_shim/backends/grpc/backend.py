@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import base64
+from functools import partial
 from typing import Any, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
 
 from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc import messages
-from tritonclient_shim.backends.grpc.connection import (
-    Connection,
-    Route,
-    connect,
-    discard,
-    is_closed,
-)
+from tritonclient_shim.backends.grpc.connection import GrpcConnection, GrpcConnector, is_closed
 from tritonclient_shim.backends.grpc.errors import (
     CALL_ERRORS,
     StatusCode,
     as_fault,
+    breaks_channel,
     caused,
     fault_of,
     in_users_words,
-    spends_channel,
 )
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply, encode_request, shm_use
 from tritonclient_shim.backends.grpc.stream import GrpcStream
-from tritonclient_shim.backends.names import wire_region_name
+from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, UnreadableFault
 from tritonclient_shim.core.model import (
     IndexRow,
@@ -52,11 +47,11 @@ class GrpcBackend:
     outlives them.
     """
 
-    def __init__(self, route: Route) -> None:
-        self.endpoint = route.endpoint
-        self._route = route
+    def __init__(self, connector: GrpcConnector) -> None:
+        self.endpoint = connector.endpoint
+        self._connector = connector
         self._closed = False
-        self._lent: tuple[Connection, Any] | None = None
+        self._user_client: tuple[GrpcConnection, Any] | None = None
 
     # ------------------------------------------------------------------- server and models
 
@@ -72,11 +67,11 @@ class GrpcBackend:
 
     def server_metadata(self) -> ServerMetadata:
         """ServerMetadata: name (``--id``) and version."""
-        return self._told(messages.server_metadata, lambda client: client.get_server_metadata())
+        return self._query(messages.server_metadata, lambda client: client.get_server_metadata())
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """ModelConfig; ServerFault NOT_FOUND for an unknown or unloaded model."""
-        return self._told(
+        return self._query(
             messages.config_document, lambda client: client.get_model_config(name, version)
         )
 
@@ -90,7 +85,7 @@ class GrpcBackend:
     def _configs(self, names: Sequence[str]) -> Iterator[tuple[str, ModelConfigDocument]]:
         request, response = service_pb2.ModelConfigRequest, service_pb2.ModelConfigResponse
 
-        def ask_all(connection: Connection) -> tuple[Connection, list[Any]]:
+        def ask_all(connection: GrpcConnection) -> tuple[GrpcConnection, list[Any]]:
             ask = connection.method("ModelConfig", request, response)
             return connection, [ask.future(request(name=name)) for name in names]
 
@@ -98,19 +93,19 @@ class GrpcBackend:
         for name, future in zip(names, futures):
             try:
                 answer = self._attempt(connection, _result(future))
-                yield name, _understood(messages.config_document, answer)
+                yield name, _converted(messages.config_document, answer)
             except ServerFault:
                 continue
 
     def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """ModelStatistics of one model, or of all."""
-        return self._told(
+        return self._query(
             messages.model_statistics, lambda client: client.get_inference_statistics(name, version)
         )
 
     def repository_index(self) -> tuple[IndexRow, ...]:
         """RepositoryIndex."""
-        return self._told(messages.index_rows, lambda client: client.get_model_repository_index())
+        return self._query(messages.index_rows, lambda client: client.get_model_repository_index())
 
     def load(self, name: str) -> None:
         """RepositoryModelLoad; returns when the model is ready or has failed."""
@@ -139,7 +134,7 @@ class GrpcBackend:
     def _send(self, call: InferCall, done: Done) -> None:
         body, use = encode_request(call), shm_use(call)
 
-        def begin(connection: Connection) -> tuple[Connection, Any]:
+        def begin(connection: GrpcConnection) -> tuple[GrpcConnection, Any]:
             return connection, connection.infer.future(body)
 
         def finish(future: Any) -> None:
@@ -148,20 +143,19 @@ class GrpcBackend:
         connection, future = self._call(begin)
         future.add_done_callback(finish)  # runs it here and now when the call has ended
 
-    def _outcome(self, connection: Connection, future: Any, use: ShmUse) -> Outcome:
+    def _outcome(self, connection: GrpcConnection, future: Any, use: ShmUse) -> Outcome:
         if future.code() is not StatusCode.OK:
             fault = fault_of(future.code(), future.details())
-            self._note(connection, fault)
+            self._discard_if_broken(connection, fault)
             return caused(in_users_words(fault, use.regions), future)
         return decode_reply(future.result(), use.outputs)
 
     def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> GrpcStream:
         """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""
 
-        def begin(connection: Connection) -> GrpcStream:
-            return GrpcStream(
-                connection, on_reply, on_end, lambda fault: self._note(connection, fault)
-            )
+        def begin(connection: GrpcConnection) -> GrpcStream:
+            on_fault = partial(self._discard_if_broken, connection)
+            return GrpcStream(connection, on_reply, on_end, on_fault)
 
         return self._call(begin)
 
@@ -169,18 +163,18 @@ class GrpcBackend:
 
     def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
         """SystemSharedMemoryRegister; sizes in bytes."""
-        place = (wire_region_name(name), key, byte_size, offset)
+        place = (percent_encoded(name), key, byte_size, offset)
         self._control(lambda client: client.register_system_shared_memory(*place), (name,))
 
     def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
         """CudaSharedMemoryRegister of a 64-byte IPC handle."""
-        place = (wire_region_name(name), base64.b64encode(raw_handle), device_id, byte_size)
+        place = (percent_encoded(name), base64.b64encode(raw_handle), device_id, byte_size)
         self._control(lambda client: client.register_cuda_shared_memory(*place), (name,))
 
     def unregister(self, name: str) -> None:
         """Both kinds, as v1 had one name space; the empty name, v2's "all", is none here."""
         if name:
-            self._unregister(wire_region_name(name), (name,))
+            self._unregister(percent_encoded(name), (name,))
 
     def unregister_all(self) -> None:
         """Both kinds."""
@@ -192,9 +186,10 @@ class GrpcBackend:
 
     def shm_status(self) -> tuple[RegisteredRegion, ...]:
         """SystemSharedMemoryStatus and CudaSharedMemoryStatus."""
-        return self._told(
-            messages.system_regions, lambda client: client.get_system_shared_memory_status()
-        ) + self._told(messages.cuda_regions, lambda client: client.get_cuda_shared_memory_status())
+        return (
+            *self._query(messages.system_regions, lambda c: c.get_system_shared_memory_status()),
+            *self._query(messages.cuda_regions, lambda c: c.get_cuda_shared_memory_status()),
+        )
 
     # ------------------------------------------------------------------------ connection
 
@@ -203,10 +198,10 @@ class GrpcBackend:
 
         Its stream, its plugin and its end are its own.
         """
-        connection, lent = self._connection(), self._lent
-        if lent is None or lent[0] is not connection or is_closed(lent[1]):
-            lent = self._lent = (connection, connection.lend())
-        return lent[1]
+        connection, found = self._connection(), self._user_client
+        if found is None or found[0] is not connection or is_closed(found[1]):
+            found = self._user_client = (connection, connection.user_client())
+        return found[1]
 
     def close(self) -> None:
         """Refuse further calls; the connection is the process's and stays
@@ -214,19 +209,19 @@ class GrpcBackend:
         """
         self._closed = True
 
-    def _connection(self) -> Connection:
+    def _connection(self) -> GrpcConnection:
         if self._closed:
             raise TransportFault("The gRPC backend is closed; open another one.")
-        return connect(self._route)
+        return self._connector.connect()
 
-    def _told(self, convert: Callable[[Any], T], ask: Callable[[Any], Any]) -> T:
+    def _query(self, convert: Callable[[Any], T], ask: Callable[[Any], Any]) -> T:
         """What the server answers, converted; UnreadableFault when it makes no sense."""
-        return _understood(convert, self._control(ask))
+        return _converted(convert, self._control(ask))
 
     def _control(self, ask: Callable[[Any], T], regions: Collection[str] = ()) -> T:
         return self._call(lambda connection: ask(connection.client), regions)
 
-    def _call(self, begin: Callable[[Connection], T], regions: Collection[str] = ()) -> T:
+    def _call(self, begin: Callable[[GrpcConnection], T], regions: Collection[str] = ()) -> T:
         """Use the connection; once more with a new one if a user of ``client()`` closed it."""
         connection = self._connection()
         try:
@@ -234,35 +229,35 @@ class GrpcBackend:
         except ValueError as error:
             if "Cannot invoke RPC" not in str(error):
                 raise
-            discard(self._route, connection)
-            return self._attempt(connect(self._route), begin, regions)
+            self._connector.discard(connection)
+            return self._attempt(self._connector.connect(), begin, regions)
 
     def _attempt(
         self,
-        connection: Connection,
-        begin: Callable[[Connection], T],
+        connection: GrpcConnection,
+        begin: Callable[[GrpcConnection], T],
         regions: Collection[str] = (),
     ) -> T:
         try:
             return begin(connection)
         except CALL_ERRORS as error:
             fault = as_fault(error, regions)
-            self._note(connection, fault)
+            self._discard_if_broken(connection, fault)
             raise fault from error
         except Fault as fault:
-            self._note(connection, fault)
+            self._discard_if_broken(connection, fault)
             raise
 
-    def _note(self, connection: Connection, fault: Fault) -> None:
-        if spends_channel(fault):
-            discard(self._route, connection)
+    def _discard_if_broken(self, connection: GrpcConnection, fault: Fault) -> None:
+        if breaks_channel(fault):
+            self._connector.discard(connection)
 
 
-def _understood(convert: Callable[[Any], T], answer: Any) -> T:
+def _converted(convert: Callable[[Any], T], answer: Any) -> T:
     if answer is None:  # of a call that ended with status OK, and without a message
         raise UnreadableFault("it has no message", "one, as every answer has")
     return read(convert, answer)
 
 
-def _result(future: Any) -> Callable[[Connection], Any]:
+def _result(future: Any) -> Callable[[GrpcConnection], Any]:
     return lambda _connection: future.result()

@@ -8,6 +8,8 @@ import atexit
 import copy
 import os
 import re
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Iterator
 from urllib.parse import quote
 
@@ -16,90 +18,113 @@ import tritonclient.grpc
 from tritonclient.grpc import service_pb2_grpc
 
 from tritonclient_shim.backends import tls
-from tritonclient_shim.backends.clients import UnwrappedError, for_users
+from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
 from tritonclient_shim.backends.grpc import credentials
 from tritonclient_shim.backends.grpc.errors import NO_SUCH_NAME, StatusCode, transport_fault
-from tritonclient_shim.backends.grpc.interceptors import Dressing
+from tritonclient_shim.backends.grpc.interceptors import interceptor_of
 from tritonclient_shim.backends.grpc.options import options_of
-from tritonclient_shim.backends.plugins import plugin_of
+from tritonclient_shim.backends.plugins import Plugin, plugin_of
+from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.settings import DEFAULTS, Settings
+from tritonclient_shim.settings import DEFAULTS, Settings, of_connections
 
 _SERVICE = "/inference.GRPCInferenceService/"
 #: Bytes of a request from which on its memory is worth a thread of gRPC's.
 LARGE = 16 * 1024 * 1024
-_HOST_PORT = re.compile(r"(?:dns:(?:///)?)?(\[[0-9A-Fa-f:.%]+\]|[^\s\[\]:/?#@%,]+):([0-9]{1,5})")
+_DNS = re.compile(r"dns:(?:///)?(?=.*:)")  # a host may be called dns, too
+_HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[^\[\s?#%,]+")
 #: Address lists and sockets, which gRPC reads itself.
 _OWN_SCHEMES = ("unix:", "ipv4:", "ipv6:")
 
 
-class Route:
-    """An endpoint and all that settings say about connections to it, with those made so far.
+class GrpcConnector:
+    """How connections to an endpoint are made, and the one that each process has made so.
 
-    Equal ones are one object; see :func:`route_to`.
+    Equal ones are one object; see :func:`connector_for`.
     """
 
     def __init__(
-        self, endpoint: Endpoint, settings: Settings, files: tls.Tls, dressing: Dressing | None
+        self, endpoint: Endpoint, settings: Settings, files: tls.Tls, plugin: Plugin | None
     ) -> None:
         self.endpoint = endpoint
         self.options = list(options_of(settings))
         self.files = files
         self.connect_timeout = settings.connect_timeout
-        self.dressing = dressing
+        self.interceptor = interceptor_of(settings, plugin)
         #: By process. Emptied at exit only: v1 kept a channel per url for the life of the
         #: process (docs/v1-behaviour.md §9.2). After a fork the child finds no entry of its own and
         #: leaves its parent's sockets alone.
-        self.connections: dict[int, Connection] = {}
+        self._connections: dict[int, GrpcConnection] = {}
+
+    def connect(self) -> GrpcConnection:
+        """The shared connection of this process; TransportFault for an impossible address."""
+        process = os.getpid()
+        found = self._connections.get(process)
+        # setdefault decides between threads that come at once; the loser's never connects
+        return found or self._connections.setdefault(process, GrpcConnection(self))
+
+    def discard(self, failed: GrpcConnection) -> None:
+        """Let the next call make a new connection; calls under way keep theirs."""
+        process = os.getpid()
+        if self._connections.get(process) is failed:
+            self._connections.pop(process, None)
+
+    def release(self) -> None:
+        """Let this process's connection go."""
+        self._connections.pop(os.getpid(), None)
 
 
-_routes: dict[Any, Route] = {}
+_connectors: dict[Any, GrpcConnector] = {}
 
 
-def route_to(endpoint: Endpoint, settings: Settings = DEFAULTS) -> Route:
-    """The route of an endpoint under some settings; SettingsError for unusable files."""
-    files = tls.tls_of(settings) if endpoint.secure else tls.DEFAULT
-    plugin = plugin_of(settings)
-    asked = (settings.network_timeout, settings.grpc_metadata, plugin)
-    # plugins need not be hashable, and a route keeps its own alive
-    key = (endpoint, options_of(settings), files, settings.connect_timeout, asked[:2], id(plugin))
-    found = _routes.get(key)
+def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConnector:
+    """The connector of an endpoint under some settings; SettingsError for unusable files."""
+    relevant = of_connections(settings, endpoint)
+    files, plugin = tls.tls_of(relevant), plugin_of(relevant)
+    # plugins need not be hashable, and a connector keeps its own alive
+    key = (endpoint, replace(relevant, plugin=None), files, id(plugin))
+    found = _connectors.get(key)
     if found is None:
         credentials.check(files)
-        dressing = None if asked == (None, (), None) else Dressing(*asked)
-        found = _routes.setdefault(key, Route(endpoint, settings, files, dressing))
+        made = GrpcConnector(endpoint, relevant, files, plugin)
+        found = _connectors.setdefault(key, made)
     return found
 
 
-class Connection:
+@atexit.register
+def _release() -> None:
+    """Let go while the interpreter is whole; later, tritonclient's clean-up would fail."""
+    for connector in list(_connectors.values()):
+        connector.release()
+
+
+class GrpcConnection:
     """The objects behind all calls to one endpoint. Closed when nothing refers to it.
 
     ``client`` is the tritonclient client; ``infer`` and ``stream`` take and give serialised
     messages. TransportFault for an impossible address.
     """
 
-    def __init__(self, route: Route) -> None:
-        target, options, made = target_of(route.endpoint.address), route.options, None
-        if route.endpoint.secure:
-            timeout = route.connect_timeout
-            made, more = credentials.credentials(target, route.files, timeout)
+    def __init__(self, connector: GrpcConnector) -> None:
+        target, secure = target_of(connector.endpoint.address), connector.endpoint.secure
+        options, made = connector.options, None
+        if secure:
+            timeout = connector.connect_timeout
+            made, more = credentials.credentials(target, connector.files, timeout)
             options = [*options, *more]
-        kind = for_users(tritonclient.grpc.InferenceServerClient)
-        self.client: Any = kind(target, ssl=route.endpoint.secure, creds=made, channel_args=options)
+        kind = user_client_class(tritonclient.grpc.InferenceServerClient)
+        self.client: Any = kind(target, ssl=secure, creds=made, channel_args=options)
         plain = getattr(self.client, "_channel", None)
-        self._sealed = plain is None
+        self._channel_is_hidden = plain is None
         self.channel = _own_channel(target, made, options) if plain is None else plain
-        if route.dressing is not None:
-            self.channel = grpc.intercept_channel(self.channel, route.dressing)
-            self._redirect(self.channel)
+        if connector.interceptor is not None:
+            self.channel = grpc.intercept_channel(self.channel, connector.interceptor)
+            self.client._channel = self.channel
+            self.client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(self.channel)
         self.infer = self.channel.unary_unary(_SERVICE + "ModelInfer")
         self._infer_large = self.channel.stream_unary(_SERVICE + "ModelInfer")
         self.stream = self.channel.stream_stream(_SERVICE + "ModelStreamInfer")
-
-    def _redirect(self, channel: Any) -> None:
-        self.client._channel = channel
-        self.client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
     def exchange(self, request: list[bytes]) -> bytes:
         """ModelInfer: the serialised request, alone in its list → the serialised reply.
@@ -108,7 +133,7 @@ class Connection:
         of the list and sent as a stream of one, the same on the wire, which it lets go.
         """
         large = len(request[0]) >= LARGE
-        reply: bytes = self._infer_large(_taken_out(request)) if large else self.infer(request[0])
+        reply: bytes = self._infer_large(_popped(request)) if large else self.infer(request[0])
         return reply
 
     def method(self, name: str, request: Any, response: Any) -> Any:
@@ -116,70 +141,46 @@ class Connection:
         serialize, parse = request.SerializeToString, response.FromString
         return self.channel.unary_unary(_SERVICE + name, serialize, parse)
 
-    def lend(self) -> Any:
+    def user_client(self) -> Any:
         """A client for a user, on this connection, with a stream, a plugin and an end of its own.
 
         It keeps the connection open.
         """
-        if self._sealed:
+        if self._channel_is_hidden:
             return self.client
-        lent = copy.copy(self.client)
-        lent.__class__ = _lendable(type(lent))
-        lent._connection, lent._stream, lent._plugin = self, None, None
-        return lent
+        client = copy.copy(self.client)
+        client.__class__ = _closable(client.__class__)
+        client._connection, client._stream, client._plugin = self, None, None
+        return client
 
 
-def _taken_out(request: list[bytes]) -> Iterator[bytes]:
+def _popped(request: list[bytes]) -> Iterator[bytes]:
     while request:
         yield request.pop()
 
 
-class _Ended:
-    """In the place of a lent client's stub once its user has closed it."""
+class _ClosedStub:
+    """In the place of the stub of a user's client, once the user has closed the client."""
 
     def __getattr__(self, name: str) -> Any:
         raise UnwrappedError("this client is closed; unwrap() the context again")
 
 
 def is_closed(client: Any) -> bool:
-    """Has its user closed this lent client?"""
-    return isinstance(client._client_stub, _Ended)
+    """Has its user closed this client?"""
+    return isinstance(client._client_stub, _ClosedStub)
 
 
-def _close_lent(client: Any) -> None:
+def _close(client: Any) -> None:
     """Close the client; the connection is the context's and stays."""
     client.stop_stream()
-    client._client_stub = _Ended()
+    client._client_stub = _ClosedStub()
 
 
-_LENDABLE: dict[Any, Any] = {}
-
-
-def _lendable(base: Any) -> Any:
-    members = {"__doc__": base.__doc__, "close": _close_lent}
-    return _LENDABLE.get(base) or _LENDABLE.setdefault(base, type(base.__name__, (base,), members))
-
-
-def connect(route: Route) -> Connection:
-    """The shared connection of this process; TransportFault for an impossible address."""
-    process = os.getpid()
-    found = route.connections.get(process)
-    # setdefault decides between threads that come at once; the loser's never connects
-    return found or route.connections.setdefault(process, Connection(route))
-
-
-@atexit.register
-def _release() -> None:
-    """Let go while the interpreter is whole; later, tritonclient's clean-up would fail."""
-    for route in list(_routes.values()):
-        route.connections.pop(os.getpid(), None)
-
-
-def discard(route: Route, failed: Connection) -> None:
-    """Let the next call make a new connection; calls under way keep theirs."""
-    process = os.getpid()
-    if route.connections.get(process) is failed:
-        route.connections.pop(process, None)
+@lru_cache(maxsize=None)
+def _closable(base: Any) -> Any:
+    """tritonclient's client, of which ``close`` leaves the channel open."""
+    return type(base.__name__, (base,), {"__doc__": base.__doc__, "close": _close})
 
 
 def target_of(address: str) -> str:
@@ -191,10 +192,14 @@ def target_of(address: str) -> str:
     """
     if address.startswith(_OWN_SCHEMES):
         return address
-    match = _HOST_PORT.fullmatch(address)
-    if match is None or not 0 < int(match.group(2)) < 2**16:
+    scheme = _DNS.match(address)
+    found = addresses.parse(address[scheme.end() :] if scheme else address)
+    if found is None or found.scheme or found.user is not None or found.prefix:
         raise unresolvable()
-    return f"dns:///{quote(match.group(1), safe=':')}:{int(match.group(2))}"
+    port = int(found.port) if found.port and len(found.port) <= 5 else 0
+    if not (0 < port < 2**16 and _HOST.fullmatch(found.host)):
+        raise unresolvable()
+    return f"dns:///{quote(found.host, safe=':')}:{port}"
 
 
 def unresolvable() -> TransportFault:

@@ -13,6 +13,7 @@ from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.grpc.errors import CONNECT_FAILED, StatusCode, transport_fault
 from tritonclient_shim.backends.grpc.options import Option
 from tritonclient_shim.backends.tls import Tls
+from tritonclient_shim.core.addresses import split_port
 
 _PARTIAL_CHAIN = 0x80000  # X509_V_FLAG_PARTIAL_CHAIN; the ssl module names it since 3.10
 
@@ -75,5 +76,5 @@ def _host_and_port(target: str) -> tuple[str, int]:
     """The first address of a target."""
     scheme, _, rest = target.partition(":")
     address = rest.lstrip("/") if scheme == "dns" else rest
-    host, _, port = address.partition(",")[0].rpartition(":")
-    return unquote(host).strip("[]"), int(port)
+    host, port = split_port(unquote(address.partition(",")[0]))
+    return host, int(port)

@@ -62,7 +62,7 @@ _GRPCS_OWN = re.compile(
 _WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
 
 
-class _Row(NamedTuple):
+class _StatusRule(NamedTuple):
     """Details that match ``pattern`` under ``code`` are v1's ``text`` under ``becomes``."""
 
     code: Any
@@ -71,45 +71,45 @@ class _Row(NamedTuple):
     text: str
 
 
-def _row(code: Any, pattern: str, becomes: Any, text: str) -> _Row:
-    return _Row(code, re.compile(pattern, re.IGNORECASE | re.DOTALL), becomes, text)
+def _rule(code: Any, pattern: str, becomes: Any, text: str) -> _StatusRule:
+    return _StatusRule(code, re.compile(pattern, re.IGNORECASE | re.DOTALL), becomes, text)
 
 
-_ROWS = (
+_RULES = (
     # Somebody listens but hangs up on HTTP/2, for example an HTTP port (docs/v1-behaviour.md §3.1).
-    _row(
+    _rule(
         StatusCode.UNAVAILABLE,
         "failed to connect .*(Socket closed|Connection reset|Broken pipe|http1)",
         StatusCode.UNKNOWN,
         "Stream removed",
     ),
-    _row(StatusCode.UNAVAILABLE, "failed to connect", StatusCode.UNAVAILABLE, CONNECT_FAILED),
-    _row(
+    _rule(StatusCode.UNAVAILABLE, "failed to connect", StatusCode.UNAVAILABLE, CONNECT_FAILED),
+    _rule(
         StatusCode.UNAVAILABLE,
         "errors resolving|DNS resolution failed|name resolution",
         StatusCode.UNAVAILABLE,
         NO_SUCH_NAME,
     ),
-    _row(
+    _rule(
         StatusCode.UNAVAILABLE,
         "Socket closed|Connection reset|Broken pipe|GOAWAY|connection closed",
         StatusCode.UNAVAILABLE,
         "Socket closed",
     ),
     # gRPC's words in the days of v1, and still in grpcio 1.56.
-    _row(StatusCode.UNAVAILABLE, "ping timeout", StatusCode.UNAVAILABLE, PROBE_UNANSWERED),
-    _row(
+    _rule(StatusCode.UNAVAILABLE, "ping timeout", StatusCode.UNAVAILABLE, PROBE_UNANSWERED),
+    _rule(
         StatusCode.DEADLINE_EXCEEDED,
         "Deadline Exceeded",
         StatusCode.DEADLINE_EXCEEDED,
         "Deadline Exceeded",
     ),
-    _row(StatusCode.UNKNOWN, "^Stream removed", StatusCode.UNKNOWN, "Stream removed"),
+    _rule(StatusCode.UNKNOWN, "^Stream removed", StatusCode.UNKNOWN, "Stream removed"),
 )
 
 #: The words when no connection came about, after which the channel is in back-off, and when
 #: one was given up as silent, to which gRPC may still hand the next call.
-_SPENDING = frozenset({CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNANSWERED})
+_BREAKING = frozenset({CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNANSWERED})
 
 
 def transport_fault(code: Any, details: str) -> TransportFault:
@@ -125,9 +125,9 @@ def fault_of(code: Any, details: str | None) -> Fault:
     if _is_refusal(code, text):
         return server_fault(code, text)
     plain = text if code is StatusCode.UNKNOWN else _unwrapped(text)
-    for row in _ROWS:
-        if row.code is code and row.pattern.search(plain):
-            return transport_fault(row.becomes, row.text)
+    for rule in _RULES:
+        if rule.code is code and rule.pattern.search(plain):
+            return transport_fault(rule.becomes, rule.text)
     return transport_fault(code, plain)
 
 
@@ -163,14 +163,14 @@ def caused(fault: Fault, cause: BaseException | None) -> Fault:
     return fault
 
 
-def spends_channel(fault: Fault) -> bool:
+def breaks_channel(fault: Fault) -> bool:
     """True for a fault after which the next call on the channel may fail unasked."""
     if not isinstance(fault, TransportFault):
         return False
-    return fault.message.rpartition(": ")[2] in _SPENDING
+    return fault.message.rpartition(": ")[2] in _BREAKING
 
 
-def call_of(error: Any) -> tuple[Any, str | None]:
+def status_of(error: Any) -> tuple[Any, str | None]:
     """A gRPC error, or tritonclient's rendering of one → (status code, details)."""
     if isinstance(error, InferenceServerException):
         name = str(error.status()).rpartition(".")[2]
@@ -186,4 +186,4 @@ def as_fault(error: Any, regions: Collection[str] = ()) -> Fault:
     """One of :data:`CALL_ERRORS` → the fault to raise from it; see :func:`in_users_words`."""
     if isinstance(error, grpc.FutureCancelledError):  # a user of client() closed it meanwhile
         return transport_fault(StatusCode.CANCELLED, "Channel closed!")
-    return in_users_words(fault_of(*call_of(error)), regions)
+    return in_users_words(fault_of(*status_of(error)), regions)

@@ -16,7 +16,7 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
 from tritonclient_shim.backends.grpc.wire_records import take
-from tritonclient_shim.backends.names import wire_region_name
+from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.reply_checks import checked
 from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault
 from tritonclient_shim.core.model import (
@@ -106,7 +106,7 @@ def _layout(
 def _set_region(parameters: Any, shm: ShmSlice | None) -> None:
     if shm is None:
         return
-    parameters["shared_memory_region"].string_param = wire_region_name(shm.region)
+    parameters["shared_memory_region"].string_param = percent_encoded(shm.region)
     parameters["shared_memory_byte_size"].int64_param = shm.byte_size
     if shm.offset:
         parameters["shared_memory_offset"].int64_param = shm.offset

@@ -9,7 +9,8 @@ from typing import Any, Callable, Iterable, NamedTuple
 
 import grpc
 
-from tritonclient_shim.backends.plugins import Plugin, changed_by
+from tritonclient_shim.backends.plugins import Plugin, headers_after
+from tritonclient_shim.settings import Settings
 
 
 class _Details(NamedTuple):
@@ -25,7 +26,13 @@ class Details(_Details, grpc.ClientCallDetails):
     """gRPC's description of a call."""
 
 
-class Dressing(
+def interceptor_of(settings: Settings, plugin: Plugin | None) -> CallInterceptor | None:
+    """What adds to calls as the settings say; None where they add nothing."""
+    wanted = (settings.network_timeout, settings.grpc_metadata, plugin)
+    return None if wanted == (None, (), None) else CallInterceptor(*wanted)
+
+
+class CallInterceptor(
     grpc.UnaryUnaryClientInterceptor,
     grpc.StreamUnaryClientInterceptor,
     grpc.StreamStreamClientInterceptor,
@@ -45,7 +52,7 @@ class Dressing(
     def intercept_unary_unary(self, continuation: Callable[..., Any], call: Any, one: Any) -> Any:
         """A call with the time limit, unless it has its own, and with the metadata."""
         timeout = self._timeout if call.timeout is None else call.timeout
-        return continuation(self._dressed(call, timeout), one)
+        return continuation(self._details(call, timeout), one)
 
     def intercept_stream_unary(
         self, continuation: Callable[..., Any], call: Any, several: Any
@@ -57,22 +64,22 @@ class Dressing(
         self, continuation: Callable[..., Any], call: Any, several: Any
     ) -> Any:
         """A stream with the metadata."""
-        return continuation(self._dressed(call, call.timeout), several)
+        return continuation(self._details(call, call.timeout), several)
 
-    def _dressed(self, call: Any, timeout: float | None) -> Details:
+    def _details(self, call: Any, timeout: float | None) -> Details:
         return Details(
             call.method,
             timeout,
-            self._complete(tuple(call.metadata or ())),
+            self._all_metadata(tuple(call.metadata or ())),
             call.credentials,
             getattr(call, "wait_for_ready", None),
             getattr(call, "compression", None),
         )
 
-    def _complete(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
+    def _all_metadata(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
         names = {name for name, _ in given}
         metadata = (*(pair for pair in self._metadata if pair[0] not in names), *given)
         if self._plugin is None:
             return metadata
-        changed = changed_by(self._plugin, dict(metadata))
+        changed = headers_after(self._plugin, dict(metadata))
         return tuple((name.lower(), value) for name, value in changed.items())

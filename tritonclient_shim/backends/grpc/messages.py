@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tritonclient_shim.backends.names import user_region_name
+from tritonclient_shim.backends.names import percent_decoded
 from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
@@ -75,7 +75,7 @@ def _duration(duration: Any) -> Duration:
 def system_regions(response: Any) -> tuple[RegisteredRegion, ...]:
     """``SystemSharedMemoryStatusResponse`` → regions under their users' names."""
     return tuple(
-        RegisteredRegion(user_region_name(region.name), region.byte_size, region.key, region.offset)
+        RegisteredRegion(percent_decoded(region.name), region.byte_size, region.key, region.offset)
         for region in response.regions.values()
     )
 
@@ -84,7 +84,7 @@ def cuda_regions(response: Any) -> tuple[RegisteredRegion, ...]:
     """``CudaSharedMemoryStatusResponse`` → regions under their users' names."""
     return tuple(
         RegisteredRegion(
-            user_region_name(region.name),
+            percent_decoded(region.name),
             region.byte_size,
             device_id=region.device_id,
             kind="cuda",

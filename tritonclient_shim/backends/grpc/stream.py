@@ -14,8 +14,8 @@ from typing import Any, Callable
 import grpc
 
 from tritonclient_shim.backends.base import StreamEnd, StreamReply
-from tritonclient_shim.backends.grpc.connection import Connection
-from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, call_of, caused, fault_of
+from tritonclient_shim.backends.grpc.connection import GrpcConnection
+from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, caused, fault_of, status_of
 from tritonclient_shim.backends.grpc.framing import (
     NO_SHM,
     ShmUse,
@@ -23,8 +23,9 @@ from tritonclient_shim.backends.grpc.framing import (
     encode_request,
     shm_use,
 )
-from tritonclient_shim.core.errors import Fault, ForeignFault, StreamEnded, TransportFault
+from tritonclient_shim.core.errors import Fault, StreamEnded, TransportFault
 from tritonclient_shim.core.model import InferCall
+from tritonclient_shim.core.reading import outcome_of
 
 #: Bytes that may wait for the network before ``send`` blocks.
 MAX_QUEUED = 64 * 1024 * 1024
@@ -122,14 +123,14 @@ class GrpcStream:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: GrpcConnection,
         on_reply: StreamReply,
         on_end: StreamEnd,
         on_fault: Callable[[Fault], None],
     ) -> None:
         self._connection = connection  # kept from being closed while the stream lives
         self._on_reply, self._on_end, self._on_fault = on_reply, on_end, on_fault
-        self._shm_uses: dict[str, ShmUse] = {}  # by request id, until answered
+        self._shm_uses: dict[str, ShmUse] = {}  # by wire id, until answered
         self._outbox = Outbox()
         self._closing = False
         self._call: Any = connection.stream(self._outbox)
@@ -162,27 +163,27 @@ class GrpcStream:
         return threading.current_thread() is self._reader
 
     def _read(self) -> None:
-        fault: Fault | None = TransportFault(STREAM_CLOSED)
         try:
-            fault = self._read_all()
-        finally:  # on_end comes whatever a reply's handling raised
-            self._outbox.abandon(fault)
-            self._call.cancel()
-            if fault is not None:
-                self._on_fault(fault)
-            self._on_end(fault)
+            fault = outcome_of(self._read_all)
+        except BaseException:  # it ends this thread, and on_end must come all the same
+            self._end(TransportFault(STREAM_CLOSED))
+            raise
+        self._end(fault)
+
+    def _end(self, fault: Fault | None) -> None:
+        self._outbox.abandon(fault)
+        self._call.cancel()
+        if fault is not None:
+            self._on_fault(fault)
+        self._on_end(fault)
 
     def _read_all(self) -> Fault | None:
         try:
             for message in self._call:
                 self._on_reply(*decode_stream_reply(message, self._shm_use))
         except grpc.RpcError as error:
-            return caused(fault_of(*call_of(error)), error)
-        except Fault as unusable:
-            return unusable
-        except Exception as error:  # whatever reading an answer raises, its request is told
-            return caused(ForeignFault(f"an answer could not be read: {error!r}"), error)
+            return caused(fault_of(*status_of(error)), error)
         return None if self._closing else TransportFault(STREAM_CLOSED)
 
-    def _shm_use(self, request_id: str) -> ShmUse:
-        return self._shm_uses.pop(request_id, NO_SHM)
+    def _shm_use(self, wire_id: str) -> ShmUse:
+        return self._shm_uses.pop(wire_id, NO_SHM)

@@ -16,7 +16,7 @@ from tritonclient.grpc import service_pb2
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.backends.grpc import messages
 from tritonclient_shim.backends.grpc.backend import GrpcBackend
-from tritonclient_shim.backends.grpc.connection import Connection, route_to
+from tritonclient_shim.backends.grpc.connection import GrpcConnection, connector_for
 from tritonclient_shim.backends.grpc.errors import StatusCode, caused, fault_of, in_users_words
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
 from tritonclient_shim.core.errors import Fault
@@ -29,7 +29,7 @@ _SERVICE = "/inference.GRPCInferenceService/"
 
 #: The address of a channel is the user's secret; all channels share this endpoint.
 CHANNEL = Endpoint(GRPC, "channel")
-_NO_ROUTE = route_to(CHANNEL)  # settings do not reach a user's channel
+_NO_CONNECTOR = connector_for(CHANNEL)  # settings do not reach a user's channel
 
 ConfigOutcome = Union[ModelConfigDocument, Fault]
 
@@ -224,7 +224,7 @@ class ChannelBackend(GrpcBackend):
     """A v2 server for one call of a channel's user, however many calls it takes."""
 
     def __init__(self, connection: ChannelConnection, options: CallOptions) -> None:
-        super().__init__(_NO_ROUTE)
+        super().__init__(_NO_CONNECTOR)
         self.bound = BoundConnection(connection, options)
 
     def model_config_async(self, name: str, done: Callable[[ConfigOutcome], None]) -> None:
@@ -244,7 +244,7 @@ class ChannelBackend(GrpcBackend):
         return self.bound.client
 
     def _call(self, begin: Callable[[Any], T], regions: Collection[str] = ()) -> T:
-        return self._attempt(cast(Connection, self.bound), begin, regions)
+        return self._attempt(cast(GrpcConnection, self.bound), begin, regions)
 
     def _outcome(self, connection: Any, future: Any, use: ShmUse) -> Outcome:
         outcome = _outcome_of(future, lambda data: decode_reply(data, use.outputs))
@@ -252,7 +252,7 @@ class ChannelBackend(GrpcBackend):
             return caused(in_users_words(outcome, use.regions), outcome.__cause__)
         return outcome
 
-    def _note(self, connection: Any, fault: Fault) -> None:
+    def _discard_if_broken(self, connection: Any, fault: Fault) -> None:
         """The channel is the user's: it stays, whatever happened."""
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from http.client import InvalidURL, UnknownProtocol
 from typing import Any, Mapping, NamedTuple, Sequence
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
-_ADDRESS = re.compile(
-    r"""(?: (?P<user> [^@/]* ) @ )?
-        (?P<host> \[ [0-9A-Fa-f:.]+ (?: %\w+ )? \] | [^:/?\#@\[\]]+ )
-        (?: : (?P<port> [0-9]* ) )?
-        (?P<prefix> / [^?\#]* )?""",
-    re.VERBOSE,
-)
+from tritonclient_shim.core import addresses
+
+_HOST = re.compile(r"\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\[?#]+")
 _UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
+_QUERY = re.compile(r"[?#]")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 
@@ -39,20 +35,17 @@ def parse(address: str, secure: bool) -> Location:
     """
     if "://" in address:
         raise UnknownProtocol(address)
-    found = None if _UNUSABLE.search(address) else _ADDRESS.fullmatch(address)
-    if found is None:
+    found = None if _UNUSABLE.search(address) else addresses.parse(address)
+    if found is None or not _HOST.fullmatch(found.host) or _QUERY.search(found.prefix):
         raise InvalidURL(f"{address!r} is not host:port, optionally followed by /prefix")
-    host = found["host"].encode("idna" if not found["host"].isascii() else "ascii").decode()
-    port = int(found["port"] or (443 if secure else 80))
+    host = found.host.encode("ascii" if found.host.isascii() else "idna").decode()
+    port = int(found.port or (443 if secure else 80))
     if not 0 < port < 65536:
         raise InvalidURL(f"port {port} of {address!r} is not in 1..65535")
-    prefix = quote(found["prefix"] or "", safe="/%:@!$&'()*+,;=~").rstrip("/")
-    shown = f"{host}:{port}" if found["port"] else host
-    return Location(host.strip("[]"), port, shown, prefix, _basic(found["user"]))
-
-
-def _basic(user: str | None) -> str:
-    return f"Basic {b64encode(unquote_to_bytes(user)).decode()}" if user else ""
+    prefix = quote(found.prefix, safe="/%:@!$&'()*+,;=~").rstrip("/")
+    shown = f"{host}:{port}" if found.port else host
+    authorization = addresses.basic_authorization(found.user)
+    return Location(host.strip("[]"), port, shown, prefix, authorization)
 
 
 def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:

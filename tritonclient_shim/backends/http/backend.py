@@ -8,12 +8,11 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from tritonclient_shim.backends.base import Done
 from tritonclient_shim.backends.http import control, framing
-from tritonclient_shim.backends.http.client import Channel
+from tritonclient_shim.backends.http.client import HttpClient
 from tritonclient_shim.backends.http.compression import compressed
 from tritonclient_shim.backends.http.errors import CONTENT, PREFIX, refusal
-from tritonclient_shim.backends.http.framing import path_part
 from tritonclient_shim.backends.http.response import Reply
-from tritonclient_shim.backends.names import user_message
+from tritonclient_shim.backends.names import path_part, user_message
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.core.model import (
     Buffer,
@@ -37,9 +36,9 @@ class HttpBackend:
 
     def __init__(self, endpoint: Endpoint, headers: dict[str, str], settings: Settings) -> None:
         self.endpoint = endpoint
-        self._channel = Channel(endpoint, headers, settings)
+        self._http = HttpClient(endpoint, headers, settings)
         self._encoding = settings.http_request_compression
-        self._release = weakref.finalize(self, self._channel.close)
+        self._release = weakref.finalize(self, self._http.close)
         self._release.atexit = False
         self._control_client: Any = None
         self._user_client: Any = None
@@ -114,17 +113,17 @@ class HttpBackend:
         except Fault as fault:
             return done(fault)
         try:
-            self._channel.submit(lambda: _finish(call, exchange, done))
+            self._http.executor.execute(lambda: _finish(call, exchange, done))
         except RuntimeError:  # no thread to be had
             done(TransportFault(f"{PREFIX}Out of memory"))
 
     def _prepared(self, call: InferCall, body: Sequence[Buffer]) -> Callable[[], Reply]:
-        path = self._channel.prefix + framing.infer_path(call)
+        path = self._http.prefix + framing.infer_path(call)
         headers = {_HEADER_LENGTH: str(len(body[0]))}
         if self._encoding != "none":
             headers["Content-Encoding"] = self._encoding
             body = [compressed(self._encoding, body)]
-        return self._channel.prepare("POST", path, headers, body)
+        return self._http.prepare("POST", path, headers, body)
 
     # --------------------------------------------------------------------- shared memory
 
@@ -170,8 +169,8 @@ class HttpBackend:
         """
         stub = getattr(self._user_client, "_client_stub", None)
         if stub is None or stub.closed:
-            stub = control.UserStub(self._channel)
-            self._user_client = control.users_client(self._channel, stub)
+            stub = control.UserStub(self._http)
+            self._user_client = control.users_client(self._http, stub)
         return self._user_client
 
     def close(self) -> None:
@@ -179,13 +178,13 @@ class HttpBackend:
         self._release()
 
     def _healthy(self, kind: str) -> bool:
-        return self._channel.send("GET", f"{self._channel.prefix}/v2/health/{kind}").status == 200
+        return self._http.send("GET", f"{self._http.prefix}/v2/health/{kind}").status == 200
 
     def _ask(self, question: Callable[[Any], Any], name: str = "") -> Any:
         """What ``question`` gets from the tritonclient client; Fault when it fails."""
         if self._control_client is None:
-            stub = control.ControlStub(self._channel)
-            self._control_client = control.make_client(self._channel.prefix, stub)
+            stub = control.ControlStub(self._http)
+            self._control_client = control.make_client(self._http.prefix, stub)
         try:
             with CONTENT:
                 return question(self._control_client)

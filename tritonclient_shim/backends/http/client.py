@@ -9,10 +9,11 @@ from typing import Any, Callable, Mapping, Sequence
 from tritonclient_shim.backends.http import connection_pool
 from tritonclient_shim.backends.http.address import head_lines, merged
 from tritonclient_shim.backends.http.compression import decoded
-from tritonclient_shim.backends.http.connector import dial_of
+from tritonclient_shim.backends.http.connector import connector_for
 from tritonclient_shim.backends.http.errors import PREFIX
 from tritonclient_shim.backends.http.response import Reply
-from tritonclient_shim.backends.plugins import changed_by, plugin_of
+from tritonclient_shim.backends.plugins import headers_after, plugin_of
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Buffer, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
@@ -20,7 +21,7 @@ from tritonclient_shim.settings import DEFAULTS, Settings
 _NO_HEADERS: Mapping[str, Any] = {}
 
 
-class Channel:
+class HttpClient:
     """Sends requests with ``headers`` added to each. Usable from any thread."""
 
     def __init__(
@@ -29,10 +30,10 @@ class Channel:
         self._headers = headers
         self._encoding = settings.http_response_compression
         self._plugin = plugin_of(settings)
-        self._pool = connection_pool.use(endpoint, dial_of(endpoint, settings))
-        self._via = None if endpoint.secure else self._pool.dial.proxy
+        self._pool = connection_pool.acquire(connector_for(endpoint, settings))
+        self._proxy = None if endpoint.secure else self._pool.connector.proxy
         # a proxy is told the whole url
-        self._origin = f"http://{self._pool.location.host_header}" if self._via else ""
+        self._origin = f"http://{self._pool.location.host_header}" if self._proxy else ""
         self._open = True
         self._closing = threading.RLock()
         self._lines: bytes | None = None
@@ -51,9 +52,9 @@ class Channel:
     ) -> Reply:
         """One exchange; ``path`` starts with the prefix. TransportFault without an answer.
 
-        ``headers`` replace the channel's own of the same name.
+        ``headers`` replace the client's own of the same name.
         """
-        end = head_lines(self._complete(headers)) + b"\r\n" if headers else self._end(headers)
+        end = head_lines(self._all_headers(headers)) + b"\r\n" if headers else self._end(headers)
         return self._exchange(method, path, b"", end, body)()
 
     def prepare(
@@ -62,7 +63,7 @@ class Channel:
         """The same in two steps: the exchange prepared now runs later, even after ``close``.
 
         The pieces of ``body``, one after the other, are read when it runs. ``headers`` must be
-        others than the channel's own.
+        others than the client's own.
         """
         first = head_lines(headers) if self._plugin is None else b""
         return self._exchange(method, path, first, self._end(headers), body)
@@ -77,9 +78,10 @@ class Channel:
             start += f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n"
         return partial(_run, self._pool, (start.encode() + first + end, *body), method == "GET")
 
-    def submit(self, job: Callable[[], None]) -> None:
-        """Run ``job`` on one of the pool's threads."""
-        self._pool.senders.submit(job)
+    @property
+    def executor(self) -> DaemonExecutor:
+        """The threads of the endpoint's asynchronous requests, 64 at most."""
+        return self._pool.executor
 
     def close(self) -> None:
         """Give up the share of the pool; idempotent."""
@@ -94,28 +96,28 @@ class Channel:
         Without a plugin it is the same for every request; with one, ``headers`` are in it.
         """
         if self._plugin is not None:
-            return head_lines(self._complete(headers)) + b"\r\n"
+            return head_lines(self._all_headers(headers)) + b"\r\n"
         if self._lines is None:
-            self._lines = head_lines(self._complete(_NO_HEADERS)) + b"\r\n"
+            self._lines = head_lines(self._all_headers(_NO_HEADERS)) + b"\r\n"
         return self._lines
 
-    def _complete(self, headers: Mapping[str, Any]) -> dict[str, Any]:
+    def _all_headers(self, headers: Mapping[str, Any]) -> dict[str, Any]:
         location = self._pool.location
         own = {
             "Host": location.host_header,
             "Authorization": location.authorization,
             "Accept": "*/*",
             "Content-Type": "application/octet-stream",
-            "Proxy-Authorization": self._via.authorization if self._via else "",
+            "Proxy-Authorization": self._proxy.authorization if self._proxy else "",
             "Accept-Encoding": "" if self._encoding == "none" else self._encoding,
         }
         everything = merged(merged(own, self._headers), headers)
-        return everything if self._plugin is None else self._plugged(everything)
+        return everything if self._plugin is None else self._after_plugin(everything)
 
-    def _plugged(self, headers: dict[str, Any]) -> dict[str, Any]:
+    def _after_plugin(self, headers: dict[str, Any]) -> dict[str, Any]:
         """The headers as the plugin wants them; its new ones replace old ones of their names."""
         assert self._plugin is not None
-        changed = changed_by(self._plugin, dict(headers))
+        changed = headers_after(self._plugin, dict(headers))
         kept = {name: value for name, value in changed.items() if headers.get(name) == value}
         new = {name: value for name, value in changed.items() if name not in kept}
         return merged(kept, new)

@@ -12,36 +12,37 @@ import ssl
 import threading
 import weakref
 from collections import deque
-from contextlib import ExitStack
 from typing import Iterator, Sequence
 
 from tritonclient_shim.backends import tls
-from tritonclient_shim.backends.http import address, connector, errors
-from tritonclient_shim.backends.http.connector import DEFAULT, Dial
+from tritonclient_shim.backends.http import address, errors
+from tritonclient_shim.backends.http.connector import HttpConnector, open_tunnel
 from tritonclient_shim.backends.http.response import Reply, read_reply
-from tritonclient_shim.backends.http.senders import Senders
-from tritonclient_shim.core.model import Buffer, Endpoint
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.core.model import Buffer
 
 MAX_IDLE = 64  # connections kept open per endpoint
+MAX_IN_FLIGHT = 64  # asynchronous requests per endpoint; more wait their turn
 LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
 
 
-class Connection:
+class HttpConnection:
     """One connection; used by one thread at a time."""
 
     def __init__(
-        self, location: address.Location, context: ssl.SSLContext | None, dial: Dial
+        self, location: address.Location, context: ssl.SSLContext | None, connector: HttpConnector
     ) -> None:
-        self._socket = connector.reach(location, dial)
-        with ExitStack() as failed:
-            failed.callback(self.close)
+        self._socket = connector.connect(location)
+        try:
             if context is not None:
-                if dial.proxy is not None:
-                    connector.tunnel(self._socket, location, dial.proxy)
+                if connector.proxy is not None:
+                    open_tunnel(self._socket, location, connector.proxy)
                 with errors.HANDSHAKE:
                     self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
-            self._socket.settimeout(dial.network_timeout)
-            failed.pop_all()
+            self._socket.settimeout(connector.settings.network_timeout)
+        except BaseException:  # whatever it is, nobody else knows of the socket
+            self.close()
+            raise
         self._readable = select.poll()
         self._readable.register(self._socket, select.POLLIN)
 
@@ -77,17 +78,17 @@ def _parts(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
 
 
 class HttpPool:
-    """The connections of one endpoint and the threads that send asynchronous requests."""
+    """The connections that one connector makes, and the threads of asynchronous requests."""
 
-    def __init__(self, endpoint: Endpoint, dial: Dial = DEFAULT) -> None:
-        self._endpoint = endpoint
-        self.dial = dial
+    def __init__(self, connector: HttpConnector) -> None:
+        self.connector = connector
+        self._endpoint = connector.endpoint
         self._location: address.Location | None = None
         self._context: ssl.SSLContext | None = None
-        if endpoint.secure and dial.tls != tls.DEFAULT:
-            self._context = tls.client_context(dial.tls)
-        self._idle: deque[Connection] = deque()
-        self.senders = Senders()
+        if connector.endpoint.secure and connector.tls != tls.DEFAULT:
+            self._context = tls.client_context(connector.tls)
+        self._idle: deque[HttpConnection] = deque()
+        self.executor = _executor()
         self.users = 0
 
     @property
@@ -120,24 +121,25 @@ class HttpPool:
                     raise
         return self._exchange(self._connect(), pieces)
 
-    def _exchange(self, connection: Connection, pieces: Sequence[Buffer]) -> Reply:
-        keep = False
+    def _exchange(self, connection: HttpConnection, pieces: Sequence[Buffer]) -> Reply:
         try:
             reply, keep = connection.exchange(pieces)
-        finally:
-            if keep:
-                self._keep(connection)
-            else:
-                connection.close()
+        except BaseException:  # whatever it is, half an exchange may be on the connection
+            connection.close()
+            raise
+        if keep:
+            self._keep(connection)
+        else:
+            connection.close()
         return reply
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> HttpConnection:
         if self._endpoint.secure and self._context is None:
             with errors.HANDSHAKE:
-                self._context = tls.client_context(self.dial.tls)
-        return Connection(self.location, self._context, self.dial)
+                self._context = tls.client_context(self.connector.tls)
+        return HttpConnection(self.location, self._context, self.connector)
 
-    def _take(self) -> Connection | None:
+    def _take(self) -> HttpConnection | None:
         while True:
             try:
                 connection = self._idle.pop()  # the most recently used
@@ -147,7 +149,7 @@ class HttpPool:
                 return connection
             connection.close()
 
-    def _keep(self, connection: Connection) -> None:
+    def _keep(self, connection: HttpConnection) -> None:
         self._idle.append(connection)
         if self.users == 0:
             self.close_idle()
@@ -169,24 +171,28 @@ class HttpPool:
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connections and threads alone."""
         self.close_idle()  # closes the child's copies only
-        self.senders = Senders()
+        self.executor = _executor()
+
+
+def _executor() -> DaemonExecutor:
+    return DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
 
 
 # Re-entrant: the garbage collector may release a backend while this thread holds it.
 _lock = threading.RLock()
-_pools: dict[tuple[Endpoint, Dial], HttpPool] = {}
+_pools: dict[HttpConnector, HttpPool] = {}
 _alive: weakref.WeakSet[HttpPool] = weakref.WeakSet()
 
 
-def use(endpoint: Endpoint, dial: Dial = DEFAULT) -> HttpPool:
-    """The pool of an endpoint, with one more user; give it back with :func:`release`.
+def acquire(connector: HttpConnector) -> HttpPool:
+    """The pool of all equal connectors, with one more user; give it back with :func:`release`.
 
-    Users who dial in different ways share nothing. Raises SettingsError for unusable PEM files.
+    Raises SettingsError for unusable PEM files.
     """
     with _lock:
-        pool = _pools.get((endpoint, dial))
+        pool = _pools.get(connector)
         if pool is None:
-            pool = _pools[endpoint, dial] = HttpPool(endpoint, dial)
+            pool = _pools[connector] = HttpPool(connector)
             _alive.add(pool)
         pool.users += 1
         return pool
@@ -197,9 +203,8 @@ def release(pool: HttpPool) -> None:
     with _lock:
         pool.users -= 1
         unused = pool.users == 0
-        key = (pool._endpoint, pool.dial)
-        if unused and _pools.get(key) is pool:
-            del _pools[key]
+        if unused and _pools.get(pool.connector) is pool:
+            del _pools[pool.connector]
     if unused:
         pool.close_idle()
 

@@ -13,8 +13,8 @@ import sys
 from contextlib import contextmanager
 from typing import Any, Iterator, Mapping
 
-from tritonclient_shim.backends.clients import UnwrappedError, for_users
-from tritonclient_shim.backends.http.client import Channel
+from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
+from tritonclient_shim.backends.http.client import HttpClient
 from tritonclient_shim.backends.http.deferred import ThreadPool
 from tritonclient_shim.backends.http.errors import CONTENT, refusal
 from tritonclient_shim.backends.http.json_values import (
@@ -28,7 +28,7 @@ from tritonclient_shim.backends.http.json_values import (
     version,
 )
 from tritonclient_shim.backends.http.response import Reply
-from tritonclient_shim.backends.names import user_region_name
+from tritonclient_shim.backends.names import percent_decoded
 from tritonclient_shim.core.errors import ForeignFault, TransportFault
 from tritonclient_shim.core.model import (
     BatchStatistics,
@@ -72,8 +72,8 @@ class ControlStub:
     leaves that one; the second quoting is undone here.
     """
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
 
     def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
         """GET; Fault unless the answer is 200."""
@@ -94,7 +94,7 @@ class ControlStub:
     def _checked(
         self, method: str, uri: str, headers: Mapping[str, str] | None, body: tuple[Any, ...]
     ) -> StubResponse:
-        reply = self._channel.send(method, uri.replace("%25", "%"), headers or {}, body)
+        reply = self._http.send(method, uri.replace("%25", "%"), headers or {}, body)
         if reply.status != 200:
             raise refusal(reply.status, reply.body)
         return StubResponse(reply)
@@ -107,8 +107,8 @@ class UserStub:
     the original exceptions (ConnectionRefusedError and so on).
     """
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
         self.closed = False
 
     def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
@@ -131,7 +131,7 @@ class UserStub:
         if self.closed:
             raise RuntimeError("this client is closed; make a new one")
         try:
-            return StubResponse(self._channel.send(method, uri, headers or {}, body))
+            return StubResponse(self._http.send(method, uri, headers or {}, body))
         except TransportFault as fault:
             raise (fault.__cause__ or UnwrappedError(fault.message)) from None
         except ForeignFault as fault:
@@ -154,11 +154,11 @@ def _encoded(body: Any) -> Any:
     return body.encode() if isinstance(body, str) else body
 
 
-def users_client(channel: Channel, stub: Any) -> Any:
+def users_client(http: HttpClient, stub: Any) -> Any:
     """The client that users get: any thread may use it, its errors are also v1's."""
-    client = make_client(channel.prefix, stub)
-    client.__class__ = for_users(type(client))
-    client._pool = ThreadPool(channel)
+    client = make_client(http.prefix, stub)
+    client.__class__ = user_client_class(type(client))
+    client._pool = ThreadPool(http)
     return client
 
 
@@ -264,10 +264,10 @@ def regions(system: Any, cuda: Any) -> tuple[RegisteredRegion, ...]:
 
 
 def _system_region(answer: Any) -> RegisteredRegion:
-    name, size = user_region_name(text(answer, "name")), number(answer, "byte_size")
+    name, size = percent_decoded(text(answer, "name")), number(answer, "byte_size")
     return RegisteredRegion(name, size, text(answer, "key"), number(answer, "offset", 0))
 
 
 def _cuda_region(answer: Any) -> RegisteredRegion:
-    name, device = user_region_name(text(answer, "name")), number(answer, "device_id", 0)
+    name, device = percent_decoded(text(answer, "name")), number(answer, "device_id", 0)
     return RegisteredRegion(name, number(answer, "byte_size"), device_id=device, kind="cuda")

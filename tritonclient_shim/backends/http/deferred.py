@@ -5,29 +5,17 @@ tritonclient runs them on gevent's greenlets, which belong to the thread that ma
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import Future, TimeoutError, wait
 from typing import Any, Callable
 
-from tritonclient_shim.backends.http.client import Channel
+from tritonclient_shim.backends.http.client import HttpClient
 
 
 class Deferred:
     """A request under way, in the form of a greenlet."""
 
-    def __init__(self, act: Callable[..., Any], arguments: Any) -> None:
-        self._act, self._arguments = act, arguments
-        self._ended = threading.Event()
-        self._answer: Any = None
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        """On a thread of the pool."""
-        try:
-            self._answer = self._act(*self._arguments)
-        except BaseException as error:  # whatever it is, get() raises it
-            self._error = error
-        finally:
-            self._ended.set()
+    def __init__(self, future: Future[Any]) -> None:
+        self._future = future
 
     def start(self) -> None:
         """It runs already."""
@@ -36,44 +24,27 @@ class Deferred:
         """The answer or its exception; gevent.Timeout when there is none yet."""
         import gevent
 
-        if not self._ended.wait(timeout if block else 0):
-            raise gevent.Timeout
-        if self._error is not None:
-            raise self._error
-        return self._answer
+        try:
+            self._future.exception(timeout if block else 0)
+        except TimeoutError:
+            raise gevent.Timeout from None
+        return self._future.result()
 
 
 class ThreadPool:
     """Stands in for ``_pool`` of tritonclient's client."""
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-        self._running = 0
-        self._changed = threading.Condition()
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self._running: set[Future[Any]] = set()
 
     def apply_async(self, act: Callable[..., Any], arguments: Any) -> Deferred:
-        """Run soon; at most 64 at once per endpoint."""
-        deferred = Deferred(act, arguments)
-        self._count(1)
-        try:
-            self._channel.submit(lambda: self._run(deferred))
-        except RuntimeError:  # no thread to be had
-            self._count(-1)
-            raise
-        return deferred
+        """Run soon; at most 64 at once per endpoint. RuntimeError when no thread is to be had."""
+        future = self._http.executor.submit(act, *arguments)
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        return Deferred(future)
 
     def join(self) -> None:
         """Wait until nothing runs."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._running == 0)
-
-    def _run(self, deferred: Deferred) -> None:
-        try:
-            deferred.run()
-        finally:
-            self._count(-1)
-
-    def _count(self, change: int) -> None:
-        with self._changed:
-            self._running += change
-            self._changed.notify_all()
+        wait(set(self._running))

@@ -38,7 +38,7 @@ class Unanswered(TransportFault):
     """The request was sent and the connection ended before the first byte of an answer."""
 
 
-class Row(NamedTuple):
+class FaultRule(NamedTuple):
     """An exception, libcurl's text for it, and the fault it becomes."""
 
     exceptions: type[BaseException] | tuple[type[BaseException], ...]
@@ -46,15 +46,15 @@ class Row(NamedTuple):
     fault: type[TransportFault] = TransportFault
 
 
-_TIMEOUT = Row((socket.timeout, TimeoutError), "Timeout was reached")
-_MEMORY = Row(MemoryError, "Out of memory")
+_TIMEOUT = FaultRule((socket.timeout, TimeoutError), "Timeout was reached")
+_MEMORY = FaultRule(MemoryError, "Out of memory")
 
 
 class Phase:
     """A step of an exchange as a context manager: its exceptions leave it as faults."""
 
-    def __init__(self, *rows: Row) -> None:
-        self._rows = rows
+    def __init__(self, *rules: FaultRule) -> None:
+        self._rules = rules
 
     def __enter__(self) -> None:
         return None
@@ -62,43 +62,43 @@ class Phase:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is None:
             return
-        for row in self._rows:
-            if isinstance(error, row.exceptions):
-                raise row.fault(PREFIX + row.text) from error
+        for rule in self._rules:
+            if isinstance(error, rule.exceptions):
+                raise rule.fault(PREFIX + rule.text) from error
 
 
 ADDRESS = Phase(
-    Row(InvalidURL, "URL using bad/illegal format or missing URL"),
-    Row(UnknownProtocol, "Unsupported protocol"),
-    Row(UnicodeError, "Couldn't resolve host name"),
+    FaultRule(InvalidURL, "URL using bad/illegal format or missing URL"),
+    FaultRule(UnknownProtocol, "Unsupported protocol"),
+    FaultRule(UnicodeError, "Couldn't resolve host name"),
 )
 CONNECT = Phase(
     _TIMEOUT,
-    Row((socket.gaierror, UnicodeError), "Couldn't resolve host name"),
-    Row(OSError, "Couldn't connect to server"),
+    FaultRule((socket.gaierror, UnicodeError), "Couldn't resolve host name"),
+    FaultRule(OSError, "Couldn't connect to server"),
 )
 HANDSHAKE = Phase(
     _TIMEOUT,
-    Row(ssl.SSLCertVerificationError, "SSL peer certificate or SSH remote key was not OK"),
-    Row((OSError, ValueError), "SSL connect error"),
+    FaultRule(ssl.SSLCertVerificationError, "SSL peer certificate or SSH remote key was not OK"),
+    FaultRule((OSError, ValueError), "SSL connect error"),
 )
 SEND = Phase(
     _TIMEOUT,
-    Row(OSError, "Failed sending data to the peer", Unsent),
+    FaultRule(OSError, "Failed sending data to the peer", Unsent),
 )
 ANSWER = Phase(
     _TIMEOUT,
-    Row(IncompleteRead, "Transferred a partial file"),
-    Row(RemoteDisconnected, "Server returned nothing (no headers, no data)", Unanswered),
-    Row(ConnectionError, "Failure when receiving data from the peer", Unanswered),
-    Row(OSError, "Failure when receiving data from the peer"),
-    Row((HTTPException, ValueError), "Unsupported protocol"),
+    FaultRule(IncompleteRead, "Transferred a partial file"),
+    FaultRule(RemoteDisconnected, "Server returned nothing (no headers, no data)", Unanswered),
+    FaultRule(ConnectionError, "Failure when receiving data from the peer", Unanswered),
+    FaultRule(OSError, "Failure when receiving data from the peer"),
+    FaultRule((HTTPException, ValueError), "Unsupported protocol"),
 )
 BODY = Phase(
     _TIMEOUT,
     _MEMORY,
-    Row(IncompleteRead, "Transferred a partial file"),
-    Row((OSError, HTTPException, ValueError), "Failure when receiving data from the peer"),
+    FaultRule(IncompleteRead, "Transferred a partial file"),
+    FaultRule((OSError, HTTPException, ValueError), "Failure when receiving data from the peer"),
 )
 
 #: HTTP status → canonical gRPC name, as Triton and gRPC pair them.
@@ -134,7 +134,7 @@ def refusal(status: int, body: Any) -> Fault:
     return ServerFault(strip_request_id(text), CODES.get(status, "UNKNOWN"), str(status))
 
 
-class _Understanding(Phase):
+class _Parsing(Phase):
     """The step in which tritonclient parses an answer: what is no JSON is not v2's.
 
     The step also sends; a plugin's own exceptions pass.
@@ -147,4 +147,4 @@ class _Understanding(Phase):
             raise UnreadableFault(repr(error)) from error
 
 
-CONTENT = _Understanding()
+CONTENT = _Parsing()

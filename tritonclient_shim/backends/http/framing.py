@@ -7,12 +7,10 @@ the tensors of a response are views on the body received. No I/O here.
 from __future__ import annotations
 
 import json
-import re
 import struct
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _text  # the C encoder of json.dumps
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import numpy as np
 
@@ -24,10 +22,10 @@ from tritonclient_shim.backends.http.json_values import (
     v2_object,
     version,
 )
-from tritonclient_shim.backends.names import wire_region_name
+from tritonclient_shim.backends.names import path_part, percent_encoded
 from tritonclient_shim.backends.reply_checks import check_sizes, checked
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import ForeignFault, UnreadableFault, UnsendableName
+from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
 from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
@@ -39,9 +37,6 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import shown
 
-_SEPARATORS = re.compile(r"[/\\]")
-_STEPS = frozenset({".", ".."})
-
 #: Response headers up to this many bytes are parsed once.
 _LONGEST_KNOWN = 4096
 
@@ -50,21 +45,6 @@ def infer_path(call: InferCall) -> str:
     """InferCall → the path of its URL, below the server's prefix."""
     version = f"/versions/{path_part(call.model_version)}" if call.model_version else ""
     return f"/v2/models/{path_part(call.model_name)}{version}/infer"
-
-
-@lru_cache(maxsize=1024)
-def path_part(name: str) -> str:
-    """A name → the part of a path that stands for it; UnsendableName where there is none.
-
-    What looks like a step up in the tree of paths is carried out by proxies, also when it is
-    encoded: ``region/../unregister`` is ``unregister``, which forgets every region.
-    """
-    if not _STEPS.isdisjoint(_SEPARATORS.split(name)):
-        raise UnsendableName(
-            f"HTTP client failed: the name {name!r} cannot be sent over HTTP, where '.' and '..' "
-            "are steps in a path; expected a name without such parts: use gRPC, or another name"
-        )
-    return quote(name, safe="")
 
 
 def request_pieces(call: InferCall) -> list[Buffer]:
@@ -129,7 +109,7 @@ def _output(output: OutputSpec) -> str:
 
 def _region(shm: ShmSlice) -> str:
     offset = f',"shared_memory_offset":{shm.offset:d}' if shm.offset else ""
-    name = _text(wire_region_name(shm.region))
+    name = _text(percent_encoded(shm.region))
     return f'"shared_memory_region":{name},"shared_memory_byte_size":{shm.byte_size:d}{offset}'
 
 

@@ -1,0 +1,198 @@
+"""Addresses taken apart, and what each of their readers makes of odd ones."""
+
+from __future__ import annotations
+
+from http.client import HTTPException
+from typing import Any
+
+import pytest
+
+from tritonclient_shim.backends.grpc.connection import target_of
+from tritonclient_shim.backends.http.address import parse
+from tritonclient_shim.core import addresses
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.settings import Settings, SettingsError, proxy_for
+from tritonclient_shim.settings.values import proxy
+
+#: Address | HTTP: host, port, Host header, prefix, Authorization | gRPC: target
+#: | proxy: host, port, Proxy-Authorization | may it be the setting ``proxy``? "-" is a refusal.
+#: Written down from four readers of their own that came before the one parser.
+TABLE = r"""
+'' | - | - | - | -
+h | h 80 h '' '' | - | h 1080 '' | -
+h:1 | h 1 h:1 '' '' | dns:///h:1 | h 1 '' | yes
+h: | h 80 h '' '' | - | - | -
+:1 | - | - | - | -
+h:80/ | h 80 h:80 '' '' | - | h 80 '' | yes
+h:1/pre/fix/ | h 1 h:1 /pre/fix '' | - | - | -
+h/pre%20fix | h 80 h /pre%20fix '' | - | - | -
+h/\xe9 | h 80 h /%C3%A9 '' | - | - | -
+[::1]:8000 | ::1 8000 [::1]:8000 '' '' | dns:///%5B::1%5D:8000 | ::1 8000 '' | yes
+[::1] | ::1 80 [::1] '' '' | - | ::1 1080 '' | -
+::1:8000 | - | - | - | -
+::1 | - | - | - | -
+[fe80::1%eth0]:1 | fe80::1%eth0 1 [fe80::1%eth0]:1 '' '' | - | - | -
+us%65r:p%40ss@h:1 | h 1 h:1 '' Basic dXNlcjpwQHNz | - | h 1 Basic dXNlcjpwQHNz | yes
+\xfc.x:1 | xn--tda.x 1 xn--tda.x:1 '' '' | dns:///%C3%BC.x:1 | \xfc.x 1 '' | yes
+user@h:1 | h 1 h:1 '' Basic dXNlcg== | - | h 1 Basic dXNlcg== | yes
+@h:1 | h 1 h:1 '' '' | - | h 1 '' | -
+u:p@ | - | - | - | -
+a@b@c:1 | - | - | - | -
+u/v@h:1 | u 80 u /v@h:1 '' | - | - | -
+u?v@h:1 | h 1 h:1 '' Basic dT92 | - | h 1 Basic dT92 | yes
+http://h:1 | - | - | h 1 '' | yes
+HTTP://h:1 | - | - | h 1 '' | -
+https://h:1/ | - | - | - | -
+grpc://h:1 | - | - | - | -
+GRPCS://h:1/x/ | - | - | - | -
+ftp://h:1 | - | - | - | -
+socks5://u:secret@p:1 | - | - | - | -
+http://u:p%40@p:1/ | - | - | p 1 Basic dTpwQA== | yes
+http://p | - | - | p 1080 '' | -
+http://p: | - | - | - | -
+http://p:3128/x | - | - | - | -
+p:3128 | p 3128 p:3128 '' '' | dns:///p:3128 | p 3128 '' | yes
+p:3128/ | p 3128 p:3128 '' '' | - | p 3128 '' | yes
+p:3128// | p 3128 p:3128 '' '' | - | - | -
+http:p:1 | - | - | - | -
+http:/p:1 | http 80 http /p:1 '' | - | - | -
+http:// | - | - | - | -
+http:///h | - | - | - | -
+a b:1 | - | - | a b 1 '' | -
+h:1\n | - | - | - | yes
+h:0 | - | - | h 0 '' | yes
+h:65535 | h 65535 h:65535 '' '' | dns:///h:65535 | h 65535 '' | yes
+h:65536 | - | - | h 65536 '' | yes
+h:99999 | - | - | h 99999 '' | yes
+h:000080 | h 80 h:80 '' '' | - | h 80 '' | yes
+h:00080 | h 80 h:80 '' '' | dns:///h:80 | h 80 '' | yes
+h:1x | - | - | - | -
+h:-1 | - | - | - | -
+h:\u0661 | - | - | - | -
+h:1:2 | - | - | - | -
+h,i:1 | h,i 1 h,i:1 '' '' | - | h,i 1 '' | yes
+h:1,i:2 | - | - | - | -
+h%41:1 | h%41 1 h%41:1 '' '' | - | h%41 1 '' | yes
+h?x:1 | - | - | h?x 1 '' | yes
+h#x:1 | - | - | h#x 1 '' | yes
+h:1?x | - | - | - | -
+h:1/x?y | - | - | - | -
+h:1/x#y | - | - | - | -
+h:1/a://b | - | - | - | -
+[ | - | - | - | -
+] | - | - | - | -
+[] | - | - | - | -
+[a]:1 | a 1 [a]:1 '' '' | dns:///%5Ba%5D:1 | a 1 '' | yes
+[::1]x:1 | - | - | - | -
+[::1]:1x | - | - | - | -
+[::1%]:1 | - | dns:///%5B::1%25%5D:1 | - | -
+[::1%a%b]:1 | - | dns:///%5B::1%25a%25b%5D:1 | - | -
+[::1]@h:1 | h 1 h:1 '' Basic Wzo6MV0= | - | h 1 Basic Wzo6MV0= | yes
+u@[::1]:1 | ::1 1 [::1]:1 '' Basic dQ== | - | ::1 1 Basic dQ== | yes
+u@[::1]:1/p | ::1 1 [::1]:1 /p Basic dQ== | - | - | -
+dns:h:1 | - | dns:///h:1 | - | -
+dns:///h:1 | - | dns:///h:1 | - | -
+dns:1 | dns 1 dns:1 '' '' | dns:///dns:1 | dns 1 '' | yes
+dns:///1 | - | - | - | -
+dns://h:1 | - | - | - | -
+dns://8.8.8.8/h:1 | - | - | - | -
+dns:1: | - | - | - | -
+dns:dns:1 | - | dns:///dns:1 | - | -
+dns:///dns:1 | - | dns:///dns:1 | - | -
+DNS:h:1 | - | - | - | -
+dns:[::1]:5 | - | dns:///%5B::1%5D:5 | - | -
+unix:/tmp/s | unix 80 unix /tmp/s '' | unix:/tmp/s | - | -
+unix:///tmp/s | - | unix:///tmp/s | - | -
+unix-abstract:x | - | - | - | -
+ipv6:[::1]:5 | - | ipv6:[::1]:5 | - | -
+vsock:1:2 | - | - | - | -
+u@h | h 80 h '' Basic dQ== | - | h 1080 Basic dQ== | -
+.:1 | . 1 .:1 '' '' | dns:///.:1 | . 1 '' | yes
+http://h:1/x y | - | - | - | -
+http://user:pa ss@p:1 | - | - | p 1 Basic dXNlcjpwYSBzcw== | -
+http://@p:1 | - | - | p 1 '' | -
+1http://p:1 | - | - | - | -
+ht-tp://p:1 | - | - | - | -
+h+x://p:1 | - | - | - | -
+http://[::1]:3128 | - | - | ::1 3128 '' | yes
+http://[::1%lo]:3128 | - | - | - | -
+HTTP://P:1/ | - | - | P 1 '' | -
+//p:1 | - | - | - | -
+p:1/? | - | - | - | -
+h:1/%zz | h 1 h:1 /%zz '' | - | - | -
+h://x | - | - | - | -
+h:1// | h 1 h:1 '' '' | - | - | -
+/x | - | - | - | -
+h/ | h 80 h '' '' | - | h 1080 '' | -
+h// | h 80 h '' '' | - | - | -
+h/:1 | h 80 h /:1 '' | - | - | -
+h:80:/x | - | - | - | -
+h :1 | - | - | h  1 '' | -
+h: 1 | - | - | - | -
+http://http://h:1 | - | - | - | -
+http://h:1@x:2 | - | - | x 2 Basic aDox | yes
+u:1@h | h 80 h '' Basic dTox | - | h 1080 Basic dTox | -
+a@b/c@d:1 | b 80 b /c@d:1 Basic YQ== | - | - | -
+"""
+
+
+def unescaped(text: str) -> str:
+    """A cell of the table → its text."""
+    return "" if text == "''" else text.encode("ascii").decode("unicode_escape")
+
+
+ROWS = [tuple(map(unescaped, line.split(" | "))) for line in TABLE.strip().splitlines()]
+
+
+def shown(parts: Any) -> str:
+    """What a reader returns → as the table has it."""
+    return " ".join(str(part) or "''" for part in parts)
+
+
+def http(text: str) -> str:
+    """The HTTP backend."""
+    return shown(parse(text, secure=False))
+
+
+def through_proxy(text: str) -> str:
+    """The settings' proxy, whether or not the setting can be given so."""
+    found = proxy_for(Settings(proxy=text), "host", False)
+    assert found is not None
+    return shown(found)
+
+
+def setting(text: str) -> str:
+    """The reader of the setting."""
+    return "yes" if proxy(text) else ""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: ascii(row[0]))
+def test_readers_of_addresses(row: tuple[str, ...]) -> None:
+    """Each reader accepts what it did, with the same result, and refuses the rest in its way."""
+    readers = (http, target_of, through_proxy, setting)
+    refusals: tuple[Any, ...] = (
+        (HTTPException, UnicodeError),
+        *(TransportFault, SettingsError, ValueError),
+    )
+    for reader, refusal, expected in zip(readers, refusals, row[1:]):
+        if expected == "-":
+            with pytest.raises(refusal):
+                reader(row[0])
+        else:
+            assert reader(row[0]) == expected
+
+
+def test_parts_are_as_written() -> None:
+    """Nothing is decoded, and a part that is not there is None."""
+    assert addresses.parse("HTTP://u%41:p@[::1]:080/a?b") == (
+        *("HTTP", "u%41:p", "[::1]", "080", "/a?b"),
+    )
+    assert addresses.parse("h") == (None, None, "h", None, "")
+    assert addresses.parse("h:") == (None, None, "h", "", "")
+
+
+@pytest.mark.parametrize(("host", "joined"), [("h", "h:1"), ("::1", "[::1]:1")])
+def test_port_joined_and_split(host: str, joined: str) -> None:
+    """An IPv6 address has brackets beside a port, and only there."""
+    assert addresses.join_port(host, 1) == joined
+    assert addresses.split_port(joined) == (host, "1")

@@ -1,0 +1,150 @@
+"""The executor of daemon threads, for asynchronous requests and the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+
+import pytest
+
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
+
+PATIENCE = 30.0
+
+
+def test_jobs_run_at_the_same_time_up_to_the_limit() -> None:
+    """As many jobs run at once as there may be threads; the rest wait their turn."""
+    executor = DaemonExecutor(3, "test")
+    running: SimpleQueue[int] = SimpleQueue()
+    gate = threading.Event()
+
+    def job(number: int) -> None:
+        running.put(number)
+        gate.wait(PATIENCE)
+
+    for number in range(5):
+        executor.submit(job, number)
+    first = {running.get(timeout=PATIENCE) for _ in range(3)}
+    assert first == {0, 1, 2}
+    assert running.empty()
+    gate.set()
+    assert {running.get(timeout=PATIENCE) for _ in range(2)} == {3, 4}
+
+
+def test_idle_thread_is_used_again() -> None:
+    """A job that comes when a thread waits starts no other thread."""
+    executor = DaemonExecutor(64, "test")
+    names: SimpleQueue[int] = SimpleQueue()
+    seen = set()
+    for _ in range(20):
+        executor.execute(lambda: names.put(threading.get_ident()))
+        seen.add(names.get(timeout=PATIENCE))
+    assert len(seen) <= 2  # the second, when a job came before its thread waited again
+
+
+def test_idle_threads_end() -> None:
+    """Without jobs the threads end after a while, and new jobs still run."""
+    executor = DaemonExecutor(2, "test", linger=0.01)
+    threads: SimpleQueue[threading.Thread] = SimpleQueue()
+    executor.execute(lambda: threads.put(threading.current_thread()))
+    first = threads.get(timeout=PATIENCE)
+    assert first.daemon
+    first.join(PATIENCE)
+    assert not first.is_alive()
+    executor.execute(lambda: threads.put(threading.current_thread()))
+    assert threads.get(timeout=PATIENCE) is not first
+
+
+def test_job_that_raises_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect in one job shows as any thread's does, and the others still run."""
+    shown: SimpleQueue[threading.ExceptHookArgs] = SimpleQueue()
+    monkeypatch.setattr(threading, "excepthook", shown.put)
+    executor = DaemonExecutor(1, "test")
+    done = threading.Event()
+    started = threading.Event()
+
+    def defect() -> None:
+        started.wait(PATIENCE)
+        raise AssertionError("a defect")
+
+    executor.execute(defect)
+    executor.execute(done.set)
+    started.set()
+    assert done.wait(PATIENCE)
+    assert shown.get(timeout=PATIENCE).exc_type is AssertionError
+
+
+def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When not one thread can be started, the submitter learns it and no job stays behind."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    executor = DaemonExecutor(64, "test")
+    ran: SimpleQueue[str] = SimpleQueue()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            executor.execute(lambda: ran.put("lost"))
+    executor.execute(lambda: ran.put("next"))
+    assert ran.get(timeout=PATIENCE) == "next"
+
+
+def test_jobs_wait_for_a_thread_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When no further thread can be started, a job is run by one that was."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    executor = DaemonExecutor(2, "test")
+    gate = threading.Event()
+    first = executor.submit(gate.wait, PATIENCE)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    second = executor.submit(threading.get_ident)
+    gate.set()
+    assert first.result(PATIENCE) is True
+    assert second.result(PATIENCE)
+
+
+def test_future_has_the_outcome() -> None:
+    """A future has the result or whatever was raised; a cancelled one does not run."""
+    executor = DaemonExecutor(1, "test")
+    gate = threading.Event()
+    assert executor.submit(divmod, 7, 3).result(PATIENCE) == (2, 1)
+    assert isinstance(executor.submit(sys.exit, "odd").exception(PATIENCE), SystemExit)
+    busy = executor.submit(gate.wait, PATIENCE)
+    cancelled = executor.submit(pytest.fail, "it ran")
+    assert cancelled.cancel()
+    gate.set()
+    assert busy.result(PATIENCE) is True
+    assert executor.submit(int).result(PATIENCE) == 0
+    assert cancelled.cancelled()
+
+
+def test_shutdown() -> None:
+    """After a shutdown, which does not wait, jobs that were there run and threads end."""
+    executor = DaemonExecutor(2, "test")
+    idle = executor.submit(threading.current_thread).result(PATIENCE)
+    gate = threading.Event()
+    busy = [executor.submit(gate.wait, PATIENCE) for _ in range(3)]
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="after its shutdown"):
+        executor.submit(int)
+    gate.set()
+    assert [one.result(PATIENCE) for one in busy] == [True] * 3
+    idle.join(PATIENCE)
+    assert not idle.is_alive()
+
+
+def test_both_kinds_of_users_can_have_it() -> None:
+    """gRPC's server takes it as the executor of a method, an event loop for its calls."""
+    executor = DaemonExecutor(2, "test")
+    assert isinstance(executor, ThreadPoolExecutor)
+
+    async def ask() -> object:
+        return await asyncio.get_running_loop().run_in_executor(executor, divmod, 7, 3)
+
+    assert asyncio.run(ask()) == (2, 1)

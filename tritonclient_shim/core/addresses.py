@@ -1,0 +1,82 @@
+"""Addresses of servers and proxies, taken apart: ``[scheme://][user@]host[:port][/prefix]``.
+
+The standard library's ``urlsplit`` is no help: it takes ``host:80`` for a scheme, drops line breaks
+without a word, and refuses other texts in each version of Python.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+_ADDRESS = re.compile(
+    r"""(?: (?P<scheme> [a-z0-9]+ ) :// )?
+        (?: (?P<user> [^@/]* ) @ )?
+        (?P<host> \[ [^@/\[\]]+ \] | [^:@/\[\]]+ )
+        (?: : (?P<port> [0-9]* ) )?
+        (?P<prefix> /.* )?""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL | re.ASCII,
+)
+_IPV6 = re.compile(r"\[[0-9A-Fa-f:.]+\]")
+_SCHEME = re.compile(r"(?:http|grpc)(s?)://", re.IGNORECASE | re.ASCII)
+
+
+class Address(NamedTuple):
+    """The parts of an address as they are written; None for a part that is not there."""
+
+    scheme: str | None
+    user: str | None
+    host: str  # an IPv6 address with its brackets
+    port: str | None  # digits; '' after a colon that nothing follows
+    prefix: str  # '' or from its '/' on
+
+
+def parse(text: str) -> Address | None:
+    """An address → its parts; None for a text of another form.
+
+    Only the signs between the parts are looked at. Which hosts, ports and prefixes can be used
+    depends on who connects.
+    """
+    found = _ADDRESS.fullmatch(text)
+    return None if found is None else Address(**{**found.groupdict(), "prefix": found[5] or ""})
+
+
+def without_scheme(text: str) -> tuple[str, bool | None]:
+    """A text that may begin with a scheme of HTTP or gRPC → (the rest, does the scheme mean TLS).
+
+    None: there is no such scheme.
+    """
+    found = _SCHEME.match(text)
+    return (text, None) if found is None else (text[found.end() :], bool(found[1]))
+
+
+def parse_proxy(text: str) -> Address | None:
+    """The address of a proxy over HTTP → its parts; None for one of another kind or form."""
+    found = parse(text)
+    if (
+        found is None
+        or (found.scheme or "http").lower() != "http"
+        or (found.host.startswith("[") and not _IPV6.fullmatch(found.host))
+        or found.port == ""
+        or found.prefix not in ("", "/")
+    ):
+        return None
+    return found
+
+
+def split_port(text: str) -> tuple[str, str]:
+    """``host:port`` → (host without brackets, port), whatever they are; ('', text) without ':'."""
+    host, _, port = text.rpartition(":")
+    return host.strip("[]"), port
+
+
+def join_port(host: str, port: int) -> str:
+    """The host, without brackets, and the port → ``host:port``."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def basic_authorization(user: str | None) -> str:
+    """The user part of an address → the value of the header for it; '' without one."""
+    return f"Basic {b64encode(unquote_to_bytes(user)).decode()}" if user else ""

@@ -1,0 +1,109 @@
+"""An executor whose threads may be left behind.
+
+A server that never answers must not keep an interpreter from ending; for the threads of the
+standard library's executors it would wait.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, Callable
+
+Job = Callable[[], object]
+
+
+class DaemonExecutor(ThreadPoolExecutor):
+    """At most ``limit`` daemon threads, started on demand; further jobs wait, oldest first.
+
+    A thread that has been idle for ``linger`` seconds ends. Of the base class nothing is used but
+    its name, without which gRPC would not take this for the executor of a method.
+    """
+
+    def __init__(self, limit: int, name: str, linger: float = 10.0) -> None:
+        self._limit = limit
+        self._name = name
+        self._linger = linger
+        self._changed = threading.Condition()
+        self._jobs: deque[Job] = deque()
+        self._running = 0
+        self._idle = 0
+        self._closed = False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run ``fn(*args, **kwargs)`` soon; its outcome is the future's. Raises as ``execute``."""
+        future: Future[Any] = Future()
+        self.execute(partial(_complete, future, partial(fn, *args, **kwargs)))
+        return future
+
+    def execute(self, job: Job) -> None:
+        """Run ``job`` soon; an exception of it is shown, as that of any thread is.
+
+        Raises RuntimeError after ``shutdown``, and when there is no thread and none can be started.
+        """
+        with self._changed:
+            if self._closed:
+                raise RuntimeError(f"the executor {self._name} takes no job after its shutdown")
+            self._jobs.append(job)
+            if len(self._jobs) <= self._idle:
+                self._changed.notify()
+            elif self._running < self._limit:
+                self._start()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no further jobs; threads end when those that wait are done. Returns at once."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _start(self) -> None:
+        self._running += 1
+        name = f"{self._name}-{self._running}"
+        try:
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+        except RuntimeError:
+            self._running -= 1
+            if self._running == 0:  # else a thread that there is will come to it
+                self._jobs.pop()
+                raise
+
+    def _work(self) -> None:
+        job = self._next()
+        while job is not None:
+            _run(job)
+            job = None  # what the job refers to may go while this thread waits
+            job = self._next()
+
+    def _next(self) -> Job | None:
+        """The next job; None when this thread has to end."""
+        with self._changed:
+            while not self._jobs:
+                self._idle += 1
+                notified = not self._closed and self._changed.wait(self._linger)
+                self._idle -= 1
+                if not notified and not self._jobs:
+                    self._running -= 1
+                    return None
+            return self._jobs.popleft()
+
+
+def _run(job: Job) -> None:
+    try:
+        job()
+    except BaseException:  # whatever it is, other jobs may be waiting for this thread
+        args = (*sys.exc_info(), threading.current_thread())
+        threading.excepthook(threading.ExceptHookArgs(args))
+
+
+def _complete(future: Future[Any], act: Job) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = act()
+    except BaseException as error:  # whatever it is, who asks for the result is told
+        future.set_exception(error)
+    else:
+        future.set_result(result)
