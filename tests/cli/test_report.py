@@ -124,7 +124,7 @@ def test_markdown(tmp_path: Path) -> None:
     assert "| TS020 | tensorrtserver.api.ServerHealth" in text
     assert "| `tritonclient-shim guide health` |" in text
     assert "| script.py:3 | 3 |" in text
-    assert "3 places use 3 legacy symbols and habits" in text
+    assert "3 places use 3 legacy symbols and usage patterns" in text
 
 
 def test_text_groups_by_symbol(tmp_path: Path) -> None:

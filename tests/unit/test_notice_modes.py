@@ -59,7 +59,7 @@ def test_all_tells_of_each_symbol_at_each_line(tmp_path: Path) -> None:
     assert "[TS020] `tritonclient-shim guide health`" in done.stderr
 
 
-def test_all_tells_of_habits(tmp_path: Path) -> None:
+def test_all_tells_of_usage_patterns(tmp_path: Path) -> None:
     """``all``: the arguments that a v2 client takes otherwise have ids of their own."""
     text = (
         "from tensorrtserver.api import *\n"

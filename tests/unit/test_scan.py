@@ -134,17 +134,17 @@ CONTEXT = (
 )
 
 
-@pytest.mark.parametrize(("call", "habit"), ARGUMENTS.items())
-def test_argument_habits(tmp_path: Path, call: str, habit: str) -> None:
-    """Each argument habit is found at its line."""
-    assert f"5:{habit}" in found(tmp_path, CONTEXT + call + "\n")
+@pytest.mark.parametrize(("call", "pattern"), ARGUMENTS.items())
+def test_usage_patterns(tmp_path: Path, call: str, pattern: str) -> None:
+    """Each usage pattern is found at its line."""
+    assert f"5:{pattern}" in found(tmp_path, CONTEXT + call + "\n")
 
 
 @pytest.mark.parametrize("call", HARMLESS)
-def test_defaults_are_no_habits(tmp_path: Path, call: str) -> None:
+def test_defaults_show_no_pattern(tmp_path: Path, call: str) -> None:
     """Values that are v1's defaults show nothing."""
-    habits = [one for one in found(tmp_path, CONTEXT + call + "\n") if one.startswith("5:TS1")]
-    assert habits == []
+    patterns = [one for one in found(tmp_path, CONTEXT + call + "\n") if one.startswith("5:TS1")]
+    assert patterns == []
 
 
 def test_innocent_files(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tritonclient_shim.usage.rows import Row
+    from tritonclient_shim.usage.rows import UsageRow
 
 #: As `usage.report` tells formats: by the ending of a file.
 _FORMATS = {"text": "x.txt", "json": "x.json", "markdown": "x.md", "sarif": "x.sarif"}
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     only = {id.strip().upper() for id in getattr(arguments, "only", "").split(",") if id.strip()}
     if only - set(ENTRIES):
         return _fail(f"no such id: {', '.join(sorted(only - set(ENTRIES)))}")
-    found: list[Row] = []
+    found: list[UsageRow] = []
     status = 0
     for path in sources.files(arguments.paths):
         try:

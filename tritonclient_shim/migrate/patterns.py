@@ -1,4 +1,4 @@
-"""A call in the source → the ids of the argument habits that it shows."""
+"""A call in the source → the ids of the usage patterns that its arguments show."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
 Rule = Callable[[ast.expr, Bindings], bool]
 
 
-def habits_in(id: str, call: ast.Call, bindings: Bindings) -> Iterator[str]:
-    """The habits in a call of what ``id`` stands for."""
+def patterns_in(id: str, call: ast.Call, bindings: Bindings) -> Iterator[str]:
+    """The usage patterns in a call of what ``id`` stands for."""
     if id not in PARAMETERS:
         return
     for name, value in _arguments(PARAMETERS[id], call).items():
-        yield from (habit for habit, rule in _RULES.get(name, ()) if rule(value, bindings))
+        yield from (pattern for pattern, rule in _RULES.get(name, ()) if rule(value, bindings))
 
 
 def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
@@ -84,7 +84,7 @@ def _pair(value: ast.expr) -> bool:
     return isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == 2
 
 
-#: Parameter → the habits that a value given for it can show.
+#: Parameter → the usage patterns that a value given for it can show.
 _RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
     "url": (("TS101", _has_scheme),),
     "http_headers": (("TS102", _other_than(None, "", [], ())),),

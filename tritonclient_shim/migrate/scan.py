@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from tritonclient_shim.migrate.bindings import API, Bindings, spelt
-from tritonclient_shim.migrate.patterns import habits_in
+from tritonclient_shim.migrate.patterns import patterns_in
 from tritonclient_shim.migrate.sources import Piece
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
-from tritonclient_shim.registry.entry import Entry
-from tritonclient_shim.usage.rows import Row, relative
+from tritonclient_shim.registry.entry import RegistryEntry
+from tritonclient_shim.usage.rows import UsageRow, relative
 
 #: Methods whose names tell on their own, whatever the variable is called.
 _TELLING = (
@@ -48,7 +48,7 @@ _REMOVED_FROM_NUMPY = frozenset(
 _IMPORTERS = frozenset({"importlib.import_module", "__import__"})
 
 
-def scan(piece: Piece) -> list[Row]:
+def scan(piece: Piece) -> list[UsageRow]:
     """Every legacy use in the piece, each once per line, in the order of lines."""
     finder = _Finder(Bindings(piece.tree, piece.path))
     finder.visit(piece.tree)
@@ -56,12 +56,12 @@ def scan(piece: Piece) -> list[Row]:
     return [_row(piece, line, id) for line, id in sorted(found)]
 
 
-def _row(piece: Piece, line: int, id: str) -> Row:
+def _row(piece: Piece, line: int, id: str) -> UsageRow:
     cell, line = piece.place(line)
-    return Row(ENTRIES[id], relative(piece.path), line, cell=cell)
+    return UsageRow(ENTRIES[id], relative(piece.path), line, cell=cell)
 
 
-def entry_of(symbol: str) -> Entry | None:
+def entry_of(symbol: str) -> RegistryEntry | None:
     """A dotted name → the row of it, or of what it is a part of."""
     while symbol:
         if symbol in BY_SYMBOL:
@@ -70,7 +70,7 @@ def entry_of(symbol: str) -> Entry | None:
     return None
 
 
-def _member(symbol: str) -> Entry | None:
+def _member(symbol: str) -> RegistryEntry | None:
     """``tensorrtserver.api.InferContext.run`` → its row; None for a class or an unknown member."""
     if symbol.count(".") != 3:
         return None
@@ -127,8 +127,8 @@ class _Finder(ast.NodeVisitor):
         if id:
             self._add(node.func, id)
             self._called.add(node.func)
-            for habit in habits_in(id, node, self._bindings):
-                self._add(node, habit)
+            for pattern in patterns_in(id, node, self._bindings):
+                self._add(node, pattern)
         elif spelt(node.func) in _IMPORTERS and node.args:
             self._module(node, str(getattr(node.args[0], "value", "")))
         self.generic_visit(node)
@@ -160,7 +160,7 @@ class _Finder(ast.NodeVisitor):
             return "TS053"
         return entry.id
 
-    def _entry_of(self, node: ast.expr) -> Entry | None:
+    def _entry_of(self, node: ast.expr) -> RegistryEntry | None:
         name = self._bindings.resolve(node)
         if name.startswith("object:"):
             return _member(name[len("object:") :])

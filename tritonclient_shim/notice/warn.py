@@ -28,7 +28,7 @@ def headline_of(id: str) -> TensorRTServerDeprecationWarning:
 
 
 def notice_of(id: str) -> TensorRTServerDeprecationWarning:
-    """The notice of one symbol or habit: successor, id and anchor."""
+    """The notice of one symbol or usage pattern: successor, id and anchor."""
     entry = ENTRIES[id]
     details = _EACH.format(successor=entry.successor, id=id, guide=entry.guide)
     return TensorRTServerDeprecationWarning(entry.symbol, entry.since, None, details)

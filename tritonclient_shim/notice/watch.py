@@ -8,7 +8,7 @@ from types import FrameType
 from tritonclient_shim import settings, usage
 from tritonclient_shim.notice import warn
 from tritonclient_shim.notice.caller import user_frame
-from tritonclient_shim.notice.seen import habits_of
+from tritonclient_shim.notice.patterns import patterns_of
 
 _lock = threading.Lock()
 
@@ -43,7 +43,7 @@ def tell(id: str, facade: FrameType) -> bool:
     if recorder is None and mode not in _EVERY:
         ids: tuple[str, ...] = (id,)
     else:
-        ids = (id, *habits_of(id, facade.f_locals))
+        ids = (id, *patterns_of(id, facade.f_locals))
     if recorder is not None:
         for one in ids:
             recorder.count(one, frame.f_code.co_filename, frame.f_lineno)
@@ -78,6 +78,6 @@ def _off(said: _Said, ids: tuple[str, ...], frame: FrameType) -> None:
     pass
 
 
-#: ``TRITON_SHIM_WARNINGS`` → what it does with a use and its habits.
+#: ``TRITON_SHIM_WARNINGS`` → what it does with a use and its usage patterns.
 _MODES = {"headline": _headline, "all": _all, "error": _error, "off": _off}
 _EVERY = frozenset({"all", "error"})

@@ -1,4 +1,4 @@
-"""Every legacy symbol and habit, by id: data only.
+"""Every legacy symbol and usage pattern, by id: data only.
 
 Notices, the usage report, ``scan``, ``explain`` and the guide's tables all read this; nothing
 else says what replaces what. An id never changes its meaning and is never given again.
@@ -7,15 +7,15 @@ else says what replaces what. An id never changes its meaning and is never given
 from __future__ import annotations
 
 from tritonclient_shim.registry import contexts, inference, memory, messages, patterns
-from tritonclient_shim.registry.entry import Entry
+from tritonclient_shim.registry.entry import RegistryEntry
 
 _ROWS = (*patterns.ROWS, *contexts.ROWS, *inference.ROWS, *messages.ROWS, *memory.ROWS)
 
 #: id → row, in the order of the ids.
-ENTRIES: dict[str, Entry] = {row.id: row for row in sorted(_ROWS, key=lambda row: row.id)}
+ENTRIES: dict[str, RegistryEntry] = {row.id: row for row in sorted(_ROWS, key=lambda row: row.id)}
 
 #: Dotted symbol → row. Of the two styles of async_run it is the later one's.
-BY_SYMBOL: dict[str, Entry] = {row.symbol: row for row in ENTRIES.values()}
+BY_SYMBOL: dict[str, RegistryEntry] = {row.symbol: row for row in ENTRIES.values()}
 
 #: Public names without a row, and why they need none.
 EXEMPT: dict[str, str] = {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from tritonclient_shim.registry.entry import Entry, both
+from tritonclient_shim.registry.entry import RegistryEntry, both
 
 _called = partial(both, counted=True)
 
 
-def _module(first: int, name: str, error: str, create: str, heading: str) -> tuple[Entry, ...]:
+def _module(
+    first: int, name: str, error: str, create: str, heading: str
+) -> tuple[RegistryEntry, ...]:
     legacy = f"tensorrtserver.{name}"
     modern = f"tritonclient.utils.{name}"
     ids = [f"TS{first + number:03d}" for number in range(5)]

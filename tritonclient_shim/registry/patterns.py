@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tritonclient_shim.registry.entry import ARGUMENT, IMPORT, REMOVED, Entry, both
+from tritonclient_shim.registry.entry import ARGUMENT, IMPORT, REMOVED, RegistryEntry, both
 
 _argument = partial(both, kind=ARGUMENT)
 _removed = partial(both, kind=REMOVED)
@@ -43,7 +43,7 @@ ROWS = (
         "the scheme stays: grpc:// or http://",
         heading="Connections",
     ),
-    Entry(
+    RegistryEntry(
         "TS102",
         f"{_API}InferContext(http_headers=)",
         "headers={name: value} of every call: gRPC metadata",
@@ -59,7 +59,7 @@ ROWS = (
         "InferenceServerClient(url, verbose=True)",
         heading="Connections",
     ),
-    Entry(
+    RegistryEntry(
         "TS104",
         f"{_API}InferContext(streaming=)",
         "client.start_stream(callback), then client.async_stream_infer(...)",

@@ -7,7 +7,7 @@ import os
 #: What ``TRITON_SHIM_WARNINGS`` may say, and what each of them means.
 WARNING_MODES = {
     "headline": "one notice per process (the default)",
-    "all": "a notice for every symbol and habit, at every line that has it",
+    "all": "a notice for every symbol and usage pattern, at every line that has it",
     "error": "the notice is raised as an exception",
     "off": "no notice",
 }

@@ -24,7 +24,7 @@ _lock = threading.Lock()
 _configured: Mapping[str, Any] = {}
 
 
-class Row(NamedTuple):
+class EffectiveSetting(NamedTuple):
     """One setting as it applies now. ``source`` is ``configure()``, ``environment`` or ``default``;
     ``value`` is for people, secrets left out."""
 
@@ -105,18 +105,18 @@ def _read_all(texts: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     return {name: read(name, text, _VARIABLES[name]) for name, text in texts}
 
 
-def described() -> tuple[Row, ...]:
+def described() -> tuple[EffectiveSetting, ...]:
     """Every setting as it applies now, one row each; SettingsError as :func:`current`."""
     settings, texts = current(), dict(_from_environment())
     rows = []
     for name, known in _VARIABLES.items():
         source = "environment" if name in texts else "default"
         source = "configure()" if name in _configured else source
-        rows.append(Row(name, _shown(name, getattr(settings, name)), source, known))
+        rows.append(EffectiveSetting(name, _shown(name, getattr(settings, name)), source, known))
     others = (("warnings", warnings_mode()), ("report", report_path() or "none"))
     for name, shown in others:
         source = "environment" if os.environ.get(variable(name)) else "default"
-        rows.append(Row(name, shown, source, variable(name)))
+        rows.append(EffectiveSetting(name, shown, source, variable(name)))
     return tuple(rows)
 
 

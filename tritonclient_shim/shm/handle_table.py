@@ -26,13 +26,13 @@ _EXPECTED = "expected the c_void_p that create_shared_memory_region returned in 
 
 
 @dataclass
-class _Entry:
+class _HandleEntry:
     region: Region
     handle: weakref.ReferenceType[ctypes.c_void_p] | None = None
     destroyed: bool = False
 
 
-_entries: dict[int, _Entry] = {}
+_entries: dict[int, _HandleEntry] = {}
 _lock = threading.Lock()
 # 2**62 is beyond the user addresses of every 64-bit system; 64 apart, they look like pointers.
 _values = itertools.count(2**62 + int.from_bytes(os.urandom(5), "little") * 2**16, 64)
@@ -43,7 +43,7 @@ def add(region: Region) -> ctypes.c_void_p:
     with _lock:
         value = next(_values)
     handle = ctypes.c_void_p(value)
-    entry = _Entry(region)
+    entry = _HandleEntry(region)
     _entries[value] = entry
     entry.handle = weakref.ref(handle, lambda _: _forget_if_destroyed(value))
     return handle
@@ -73,7 +73,7 @@ def destroy(handle: object, kind: str) -> None:
         _entries.pop(_value(handle), None)
 
 
-def _entry(handle: object) -> _Entry:
+def _entry(handle: object) -> _HandleEntry:
     value = _value(handle)
     if not value:
         shown = "None" if handle is None else "a null pointer"

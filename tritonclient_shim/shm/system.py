@@ -54,7 +54,7 @@ def create(name: str, key: str, byte_size: int) -> Region:
 
 
 #: Tensors of so many bytes and more are copied through a mapping.
-LARGE = 1 << 20
+MAPPING_THRESHOLD = 1 << 20
 
 
 class SystemMemory:
@@ -72,7 +72,7 @@ class SystemMemory:
 
     def read(self, offset: int, count: int) -> memoryview:
         """Return a copy of ``count`` bytes; RegionError if the object was shrunk meanwhile."""
-        if count >= LARGE:
+        if count >= MAPPING_THRESHOLD:
             whole: memoryview = self._mapped(offset + count)[offset : offset + count].copy().data
             return whole
         copy = np.empty(count, np.uint8).data  # unlike a bytearray, not filled with zeros first
@@ -107,7 +107,7 @@ class SystemMemory:
         return self._mapping
 
     def _write_one(self, offset: int, view: memoryview) -> None:
-        if len(view) >= LARGE:
+        if len(view) >= MAPPING_THRESHOLD:
             self._mapped(offset + len(view))[offset : offset + len(view)] = view
             return
         try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tritonclient_shim.usage.rows import Row, summary, totals
+from tritonclient_shim.usage.rows import UsageRow, summary, totals
 from tritonclient_shim.usage.text import HEADINGS, TOTALS, cells
 
 _GUIDE = "before and after"
 
 
-def render(found: list[Row], title: str = "Legacy API in use") -> str:
+def render(found: list[UsageRow], title: str = "Legacy API in use") -> str:
     """A heading, the summary, the totals with what shows each before and after, all uses."""
     lines = [f"# {title}", "", summary(found), ""]
     if found:

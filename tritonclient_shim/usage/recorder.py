@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Use(NamedTuple):
-    """One legacy symbol or habit at one line of the user's."""
+    """One legacy symbol or usage pattern at one line of the user's."""
 
     id: str
     file: str

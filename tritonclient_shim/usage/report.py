@@ -10,10 +10,10 @@ from typing import Callable
 
 from tritonclient_shim.usage import machine, markdown, text
 from tritonclient_shim.usage.recorder import Recorder
-from tritonclient_shim.usage.rows import Row, rows
+from tritonclient_shim.usage.rows import UsageRow, rows
 
 #: Ending of the file → how the report is written.
-FORMATS: dict[str, Callable[[list[Row]], str]] = {
+FORMATS: dict[str, Callable[[list[UsageRow]], str]] = {
     ".txt": text.render,
     ".json": machine.render_json,
     ".md": markdown.render,
@@ -21,12 +21,12 @@ FORMATS: dict[str, Callable[[list[Row]], str]] = {
 }
 
 
-def render(found: list[Row], path: str) -> str:
+def render(found: list[UsageRow], path: str) -> str:
     """The report in the format of the path's ending; text for any other."""
     return FORMATS.get(os.path.splitext(path)[1].lower(), text.render)(found)
 
 
-def write(found: list[Row], path: str) -> None:
+def write(found: list[UsageRow], path: str) -> None:
     """Write the report; says so on stderr when it cannot be written."""
     try:
         with open(path, "w", encoding="utf-8") as file:

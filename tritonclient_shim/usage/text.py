@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import io
 
-from tritonclient_shim.usage.rows import Row, grouped, summary, totals
+from tritonclient_shim.usage.rows import UsageRow, grouped, summary, totals
 
 HEADINGS = ("id", "legacy symbol", "where", "calls", "instead", "migration")
 TOTALS = ("id", "legacy symbol", "calls", "places")
 
 
-def render(found: list[Row], title: str = "Legacy API in use") -> str:
+def render(found: list[UsageRow], title: str = "Legacy API in use") -> str:
     """Plain text: what is used, what to write instead, and every place; then the totals."""
     groups = [line for group in grouped(found) for line in _paragraph(group)]
     return "\n".join([title, "", *groups, *_totals(found), summary(found), *_next(found), ""])
 
 
-def render_for_terminal(found: list[Row], width: int, title: str = "Legacy API in use") -> str:
+def render_for_terminal(found: list[UsageRow], width: int, title: str = "Legacy API in use") -> str:
     """rich's table of at most ``width`` columns; as :func:`render` without rich."""
     try:
         from rich.console import Console
@@ -33,14 +33,14 @@ def render_for_terminal(found: list[Row], width: int, title: str = "Legacy API i
     return "\n".join([stream.getvalue(), *_totals(found), summary(found), *_next(found), ""])
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: UsageRow) -> tuple[str, ...]:
     """The row's columns."""
     entry = row.entry
     count = "" if row.count is None else str(row.count)
     return (entry.id, entry.symbol, row.place, count, entry.successor, row.how)
 
 
-def _paragraph(group: list[Row]) -> list[str]:
+def _paragraph(group: list[UsageRow]) -> list[str]:
     entry = group[0].entry
     places = [
         f"       {row.place}" + ("" if row.count is None else f"  {_times(row.count)}")
@@ -55,7 +55,7 @@ def _paragraph(group: list[Row]) -> list[str]:
     ]
 
 
-def _totals(found: list[Row]) -> list[str]:
+def _totals(found: list[UsageRow]) -> list[str]:
     """A line per id, in columns, and a blank one."""
     if not found:
         return []
@@ -69,7 +69,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _next(found: list[Row]) -> list[str]:
+def _next(found: list[UsageRow]) -> list[str]:
     """What to do first."""
     if not found:
         return []

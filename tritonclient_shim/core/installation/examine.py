@@ -11,12 +11,12 @@ import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Iterator
 
-import tritonclient_shim
 from tritonclient_shim.core.installation import nvidia_files, wording
 from tritonclient_shim.core.installation.origin import metadata_folder
 
-#: Where this package itself is imported from; our ``tensorrtserver`` always lies beside it.
-OURS = os.path.dirname(os.path.dirname(os.path.abspath(tritonclient_shim.__file__)))
+#: The folder that holds our two packages: this ``tritonclient_shim`` and, beside it, our
+#: ``tensorrtserver``.
+OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 _PACKAGE = "tensorrtserver"
 _PARTS = ("tensorrtserver/", "tensorrtserver.py", "tritonclient_shim/")  # not the metadata
 

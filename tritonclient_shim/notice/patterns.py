@@ -1,4 +1,4 @@
-"""Arguments of a legacy call → the ids of the habits that they show."""
+"""Arguments of a legacy call → the ids of the usage patterns that they show."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _ASYNC = {"TS052": _WITH_CALLBACK, "TS053": _WITH_ID, "TS054": _WITH_CALLBACK}
 _RAW, _CLASS = (1,), 2  # ResultFormat's members (docs/v1-behaviour.md §3.8)
 
 
-def habits_of(id: str, arguments: Arguments) -> list[str]:
-    """The habits in one call of ``id``, whose parameters and values are ``arguments``.
+def patterns_of(id: str, arguments: Arguments) -> list[str]:
+    """The usage patterns in one call of ``id``, whose parameters and values are ``arguments``.
 
-    Values may be anything at all: what a rule cannot read is no habit.
+    Values may be anything at all: what a rule cannot read shows no pattern.
     """
     if id in _ASYNC:
         arguments = _named(_ASYNC[id], arguments)
-    return [habit for habit, rule in _RULES.get(id, {}).items() if _holds(rule, arguments)]
+    return [pattern for pattern, rule in _RULES.get(id, {}).items() if _holds(rule, arguments)]
 
 
 def _named(names: tuple[str, ...], arguments: Arguments) -> Arguments:
