@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _find(what: str) -> list[RegistryEntry]:
-    """An id, a symbol as it is, or else every symbol that ends so or contains it."""
+    """The entry of this id or symbol, or else the entries whose symbol ends so or contains it."""
     from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
 
     if what.upper() in ENTRIES:

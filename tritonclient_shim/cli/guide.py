@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is asked for → exit status."""
+    """Print the guide, a section of it or the list of its sections → exit status."""
     from tritonclient_shim.cli import _sections
 
     if "list" in arguments:
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _anchor(what: str) -> str:
-    """``inference``, ``#inference``, ``migration_guide.md#inference``, ``Inference`` or an id."""
+    """``Inference``, ``#inference``, ``migration_guide.md#inference`` or an id → an anchor."""
     from tritonclient_shim.registry import ENTRIES
     from tritonclient_shim.registry.entry import anchor_of
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tritonclient_shim.usage.rows import UsageRow
 
-#: As `usage.report` tells formats: by the ending of a file.
+#: Format → a file name with the ending by which `usage.report` chooses that format.
 _FORMATS = {"text": "x.txt", "json": "x.json", "markdown": "x.md", "sarif": "x.sarif"}
 
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
             status = _fail(str(error))
     if only:
         found = [row for row in found if row.entry.id in only]
-    if found or not status or arguments.format != "text":  # "no use" would be too much said
+    if found or not status or arguments.format != "text":  # after an error, "no use" would be wrong
         print(report.render(found, _FORMATS[arguments.format]), end="")
     return status or int(bool(found))
 

@@ -38,7 +38,7 @@ def patterns_in(id: str, call: ast.Call, bindings: Bindings) -> Iterator[str]:
 
 
 def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
-    """Parameter → expression, as far as the call tells."""
+    """Parameters and a call → the expression for each, as far as ``*`` and ``**`` hide none."""
     found: dict[str, ast.expr] = {}
     for name, value in zip(names, call.args):
         if isinstance(value, ast.Starred):
@@ -49,7 +49,7 @@ def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]
 
 
 def _other_than(*defaults: object) -> Rule:
-    """Anything but a constant among these; an expression counts, its value is not known."""
+    """A rule that holds for all but these constants, also for expressions of unknown value."""
 
     def rule(value: ast.expr, bindings: Bindings) -> bool:
         if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:

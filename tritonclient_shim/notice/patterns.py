@@ -24,7 +24,7 @@ def patterns_of(id: str, arguments: Arguments) -> list[str]:
 
 
 def _named(names: tuple[str, ...], arguments: Arguments) -> Arguments:
-    """``args`` and ``kwargs`` of an asynchronous call → its parameters, defaults included."""
+    """``args`` and ``kwargs`` of an asynchronous call → its parameters, also those left out."""
     return {**_DEFAULTS, **dict(zip(names, arguments["args"])), **arguments["kwargs"]}
 
 
@@ -35,8 +35,8 @@ def _holds(rule: Rule, arguments: Arguments) -> bool:
         return False
 
 
-def _given(name: str, *defaults: Any) -> Rule:
-    """The parameter has a value other than these."""
+def _other_than(name: str, *defaults: Any) -> Rule:
+    """A rule that holds where the parameter has none of these values."""
     return lambda arguments: arguments[name] not in defaults
 
 
@@ -68,22 +68,22 @@ def _scheme(arguments: Arguments) -> bool:
 _ANY_CONTEXT: dict[str, Rule] = {
     "TS101": _scheme,
     "TS102": lambda arguments: len(arguments["http_headers"]) > 0,
-    "TS103": _given("verbose", False, None, 0, ""),
+    "TS103": _other_than("verbose", False, None, 0, ""),
 }
 _INFER_CONTEXT: dict[str, Rule] = {
     **_ANY_CONTEXT,
-    "TS104": _given("streaming", False, None),
-    "TS105": _given("correlation_id", 0, None),
-    "TS106": _given("model_version", None, -1),
+    "TS104": _other_than("streaming", False, None),
+    "TS105": _other_than("correlation_id", 0, None),
+    "TS106": _other_than("model_version", None, -1),
 }
 _INFERENCE: dict[str, Rule] = {
     "TS062": lambda arguments: any(f == _RAW or f[0] == _RAW for f in _formats(arguments)),
     "TS063": lambda arguments: any(f[0] == _CLASS for f in _formats(arguments)),
-    "TS109": _given("batch_size", 1),
-    "TS110": _given("flags", 0),
-    "TS111": _given("corr_id", 0),
-    "TS112": _given("priority", 0),
-    "TS113": _given("timeout_us", 0),
+    "TS109": _other_than("batch_size", 1),
+    "TS110": _other_than("flags", 0),
+    "TS111": _other_than("corr_id", 0),
+    "TS112": _other_than("priority", 0),
+    "TS113": _other_than("timeout_us", 0),
     "TS114": _handle_in,
     "TS115": _handle_out,
 }

@@ -1,4 +1,4 @@
-"""Rows of the contexts that do no inference, of ``ProtocolType`` and of the exception."""
+"""Entries of the contexts that do no inference, of ``ProtocolType`` and of the exception."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _called = partial(both, counted=True)
 
 
 def context(id: str, name: str, heading: str, pytriton: str = "") -> RegistryEntry:
-    """A context class: its successor is the client, for whatever it was made."""
+    """The entry of a context class; the successor of each of them is the client."""
     symbol = f"tensorrtserver.api.{name}"
     return RegistryEntry(
         id, symbol, _CLIENT_GRPC, _CLIENT_HTTP, pytriton, True, heading, "1.15", counted=True
     )
 
 
-ROWS = (
+ENTRIES = (
     RegistryEntry(
         "TS010",
         "tensorrtserver.api.ProtocolType",

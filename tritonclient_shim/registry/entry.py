@@ -24,15 +24,15 @@ class RegistryEntry:
     """
 
     id: str
-    symbol: str  # dotted, below "tensorrtserver." for what lives there
+    symbol: str  # dotted, such as tensorrtserver.api.InferContext.run
     grpc: str
     http: str
     pytriton: str
-    automatic: bool  # a program could rewrite it without knowing the data that flows
-    heading: str  # of migration_guide.md
-    since: str = "1.15"  # deprecated with this release of v1; 1.15 is its last
+    automatic: bool  # a program could rewrite it without knowing the data that it handles
+    heading: str  # of the section of migration_guide.md that explains it
+    since: str = "1.15"  # the release of v1 that it is deprecated with; 1.15 is the last one
     kind: str = SYMBOL
-    counted: bool = False  # noticed when called; the others are found by `scan` alone
+    counted: bool = False  # each call is noticed; other entries are found by arguments or `scan`
 
     @property
     def anchor(self) -> str:

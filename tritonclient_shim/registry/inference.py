@@ -1,4 +1,4 @@
-"""Rows of ``InferContext`` and of what its calls take and give."""
+"""Entries of ``InferContext``, its methods and its result formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _called = partial(both, counted=True)
 _call = "infer(model_name, inputs, outputs=outputs)"
 _FUTURE = "FuturesModelClient.infer_batch(...)"
 
-ROWS = (
+ENTRIES = (
     context("TS050", "InferContext", "Inference", "pytriton.client.ModelClient(url, model_name)"),
     _called(
         "TS051",

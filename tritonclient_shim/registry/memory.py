@@ -1,4 +1,4 @@
-"""Rows of the two shared-memory modules."""
+"""Entries of the two shared-memory modules."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def _module(
     legacy = f"tensorrtserver.{name}"
     modern = f"tritonclient.utils.{name}"
     ids = [f"TS{first + number:03d}" for number in range(5)]
-    row = partial(_called, heading=heading)
+    entry = partial(_called, heading=heading)
     return (
-        row(ids[0], f"{legacy}.create_shared_memory_region", f"{modern}.{create}"),
-        row(
+        entry(ids[0], f"{legacy}.create_shared_memory_region", f"{modern}.{create}"),
+        entry(
             ids[1],
             f"{legacy}.set_shared_memory_region",
             f"{modern}.set_shared_memory_region(handle, arrays)",
         ),
-        row(
+        entry(
             ids[2],
             f"{legacy}.destroy_shared_memory_region",
             f"{modern}.destroy_shared_memory_region(handle)",
         ),
-        row(
+        entry(
             ids[3],
             f"{legacy}.serialize_string_tensor",
             "tritonclient.utils.serialize_byte_tensor(array)",
@@ -38,7 +38,7 @@ def _module(
     )
 
 
-ROWS = (
+ENTRIES = (
     *_module(
         81,
         "shared_memory",

@@ -1,4 +1,4 @@
-"""Rows of v1's protobuf messages, of their modules and of the raw stub."""
+"""Entries of v1's protobuf messages, of their modules and of the raw stub."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _module(id: str, name: str, successor: str, heading: str) -> RegistryEntry:
     return RegistryEntry(id, symbol, successor, http, "", False, heading, kind=IMPORT)
 
 
-ROWS = (
+ENTRIES = (
     _module(
         "TS003", "model_config_pb2", "tritonclient.grpc.model_config_pb2", "Model configuration"
     ),

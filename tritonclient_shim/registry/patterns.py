@@ -1,4 +1,4 @@
-"""Rows of what scripts do besides calling: arguments, imports, and names that are gone."""
+"""Entries of usage patterns: imports, arguments, and names that Python or NumPy have removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _removed = partial(both, kind=REMOVED)
 _API = "tensorrtserver.api."
 _VALUES = "in the model's datatype: array.astype(...), or array.view(...) for the same bytes"
 
-ROWS = (
+ENTRIES = (
     both(
         "TS001",
         "from tensorrtserver.api import *",

@@ -1,6 +1,6 @@
 """Settings: what ``configure()`` and the environment say. The only reader of ``os.environ``.
 
-docs/settings.md is the user's manual of all of them.
+docs/settings.md describes each setting for users.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How loud the deprecation notices are, and whether uses are counted."""
+"""The settings of deprecation notices and of the usage report: variables only."""
 
 from __future__ import annotations
 
 import os
 
-#: What ``TRITON_SHIM_WARNINGS`` may say, and what each of them means.
+#: The values of ``TRITON_SHIM_WARNINGS`` and what each of them means.
 WARNING_MODES = {
     "headline": "one notice per process (the default)",
     "all": "a notice for every symbol and usage pattern, at every line that has it",

@@ -7,18 +7,18 @@ from typing import Any
 from urllib.parse import quote
 
 from tritonclient_shim.registry.entry import RegistryEntry
-from tritonclient_shim.usage.rows import UsageRow, summary
+from tritonclient_shim.usage.rows import TITLE, UsageRow, summary
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def render_json(found: list[UsageRow], title: str = "Legacy API in use") -> str:
+def render_json(found: list[UsageRow]) -> str:
     """One object: title, summary and the uses."""
     uses = [row.as_dict() for row in found]
-    return json.dumps({"title": title, "summary": summary(found), "uses": uses}, indent=2) + "\n"
+    return json.dumps({"title": TITLE, "summary": summary(found), "uses": uses}, indent=2) + "\n"
 
 
-def render_sarif(found: list[UsageRow], title: str = "Legacy API in use") -> str:
+def render_sarif(found: list[UsageRow]) -> str:
     """One run; the ids are its rules, the uses its results."""
     entries = {row.entry.id: row.entry for row in found}
     driver = {

@@ -28,7 +28,7 @@ class Recorder:
             self._counts[use] = self._counts.get(use, 0) + 1
 
     def clear(self) -> None:
-        """Count from zero: in a forked child, whose parent reports what came before."""
+        """Count from zero: in a forked child, because its parent reports the earlier uses."""
         self._counts, self._lock = {}, threading.Lock()
 
     def counts(self) -> dict[Use, int]:

@@ -11,6 +11,9 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.entry import RegistryEntry
 from tritonclient_shim.usage.recorder import Use
 
+#: The heading of a report, whatever its format.
+TITLE = "Legacy API in use"
+
 
 @dataclass(frozen=True)
 class UsageRow:
@@ -30,7 +33,7 @@ class UsageRow:
 
     @property
     def how(self) -> str:
-        """Whether a program could rewrite it."""
+        """``automatic`` if a program could rewrite it, otherwise ``by hand``."""
         return "automatic" if self.entry.automatic else "by hand"
 
     def as_dict(self) -> dict[str, Any]:
@@ -53,7 +56,7 @@ class UsageRow:
 
 
 def rows(counts: Mapping[Use, int]) -> list[UsageRow]:
-    """The counts of a recorder → rows, paths relative to the working directory where below it."""
+    """The counts of a recorder → rows, with paths as :func:`relative` makes them."""
     return [
         UsageRow(ENTRIES[use.id], relative(use.file), use.line, count)
         for use, count in counts.items()
@@ -61,7 +64,7 @@ def rows(counts: Mapping[Use, int]) -> list[UsageRow]:
 
 
 def relative(path: str) -> str:
-    """The path from the working directory when it lies below it."""
+    """Path → the path from the working directory, if it lies below that; else the path itself."""
     here = os.getcwd() + os.sep
     return path[len(here) :] if path.startswith(here) else path
 
@@ -97,7 +100,7 @@ def _calls(group: list[UsageRow]) -> int | None:
 
 
 def summary(found: list[UsageRow]) -> str:
-    """One sentence on how much there is and how much of it a program could rewrite."""
+    """How many uses there are, and how many of them a program could rewrite, in a sentence."""
     if not found:
         return "No use of the legacy API."
     automatic = sum(row.entry.automatic for row in found)

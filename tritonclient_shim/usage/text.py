@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import io
 
-from tritonclient_shim.usage.rows import UsageRow, grouped, summary, totals
+from tritonclient_shim.usage.rows import TITLE, UsageRow, grouped, summary, totals
 
 HEADINGS = ("id", "legacy symbol", "where", "calls", "instead", "migration")
 TOTALS = ("id", "legacy symbol", "calls", "places")
 
 
-def render(found: list[UsageRow], title: str = "Legacy API in use") -> str:
-    """Plain text: what is used, what to write instead, and every place; then the totals."""
+def render(found: list[UsageRow]) -> str:
+    """Plain text: each symbol with its successor and its places, then the totals."""
     groups = [line for group in grouped(found) for line in _paragraph(group)]
-    return "\n".join([title, "", *groups, *_totals(found), summary(found), *_next(found), ""])
+    return "\n".join([TITLE, "", *groups, *_totals(found), summary(found), *_next(found), ""])
 
 
-def render_for_terminal(found: list[UsageRow], width: int, title: str = "Legacy API in use") -> str:
-    """rich's table of at most ``width`` columns; as :func:`render` without rich."""
+def render_for_terminal(found: list[UsageRow], width: int) -> str:
+    """A table by rich, ``width`` columns wide; where rich is missing, as :func:`render`."""
     try:
         from rich.console import Console
         from rich.table import Table
     except ImportError:
-        return render(found, title)
-    table = Table(title=title, show_lines=True)
+        return render(found)
+    table = Table(title=TITLE, show_lines=True)
     for heading in HEADINGS:
         table.add_column(heading, overflow="fold")
     for row in found:
@@ -56,7 +56,7 @@ def _paragraph(group: list[UsageRow]) -> list[str]:
 
 
 def _totals(found: list[UsageRow]) -> list[str]:
-    """A line per id, in columns, and a blank one."""
+    """The totals as aligned lines, one per id, and an empty line."""
     if not found:
         return []
     lines = [TOTALS, *(one.cells for one in totals(found))]
@@ -70,7 +70,7 @@ def _times(count: int) -> str:
 
 
 def _next(found: list[UsageRow]) -> list[str]:
-    """What to do first."""
+    """The line that says what to do next."""
     if not found:
         return []
     return [
