@@ -26,7 +26,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("TS052", "TS054"), _RUN_WITH_CALLBACK),
     "TS055": ("request_id", "wait"),
 }
-Rule = Callable[[ast.expr, Bindings], bool]
+ExpressionRule = Callable[[ast.expr, Bindings], bool]
 
 
 def patterns_in(id: str, call: ast.Call, bindings: Bindings) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]
     return found
 
 
-def _other_than(*defaults: object) -> Rule:
+def _other_than(*defaults: object) -> ExpressionRule:
     """A rule that holds for all but these constants, also for expressions of unknown value."""
 
     def rule(value: ast.expr, bindings: Bindings) -> bool:
@@ -85,7 +85,7 @@ def _pair(value: ast.expr) -> bool:
 
 
 #: Parameter → the usage patterns that a value given for it can show.
-_RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
+_RULES: dict[str, tuple[tuple[str, ExpressionRule], ...]] = {
     "url": (("TS101", _has_scheme),),
     "http_headers": (("TS102", _other_than(None, "", [], ())),),
     "verbose": (("TS103", _other_than(None, False, 0, "")),),
