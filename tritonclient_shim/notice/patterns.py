@@ -1,4 +1,4 @@
-"""CallArguments of a legacy call → the ids of the usage patterns that they show."""
+"""Arguments of a legacy call → the ids of the usage patterns that they show."""
 
 from __future__ import annotations
 
