@@ -43,7 +43,7 @@ class AsyncCalls:
         client.async_infer(model_name, inputs, outputs=outputs): what it returns is the id's
         successor over HTTP.
 
-        There are two styles, told apart by the first argument (docs/v1-behaviour.md §2.3):
+        There are two styles; the first argument decides (docs/v1-behaviour.md §2.3):
         ``async_run(callback, inputs, outputs, …)`` of 1.8 and later, and
         ``async_run(inputs, outputs, …)`` of 1.7 and earlier. All other arguments are those of
         :meth:`InferContext.run`. Input arrays may be changed as soon as this method returns.
@@ -63,9 +63,8 @@ class AsyncCalls:
         Raises
         ------
         InferenceServerException, ctypes.ArgumentError, and others
-            As :meth:`InferContext.run` for arguments that cannot be used; the callback is then
-            never called. Errors of the server and of the connection are raised by
-            :meth:`get_async_run_results`.
+            As :meth:`InferContext.run`, when the request cannot be sent; the callback is then never
+            called. :meth:`get_async_run_results` raises the errors that occur later.
         """
         if "callback" in kwargs or (args and (callable(args[0]) or args[0] is None)):
             notice.used("TS052")

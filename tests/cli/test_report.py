@@ -149,7 +149,7 @@ def test_sarif(tmp_path: Path) -> None:
 
 
 def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
-    """The program ends as it would; the loss is told on stderr."""
+    """The program ends as it would; stderr says that the report is lost."""
     (tmp_path / "script.py").write_text(SCRIPT)
     done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.md")
     assert done.returncode == 0

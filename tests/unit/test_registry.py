@@ -143,7 +143,7 @@ def _ids(node: ast.AST) -> Iterator[str]:
             yield from (a.value for a in node.args if isinstance(a, ast.Constant))  # type: ignore[misc]
 
 
-def test_counted_symbols_are_those_that_the_facade_tells_of() -> None:
+def test_counted_symbols_are_those_that_the_facade_notices() -> None:
     """What is called passes through a notice with its id, and nothing else does."""
     used = {id for id in used_ids() if isinstance(id, str) and re.fullmatch(r"TS\d{3}", id)}
     assert used == {id for id, entry in ENTRIES.items() if entry.counted}

@@ -197,9 +197,9 @@ def test_exit_status(
     if text is not None:
         path.write_text(text)
     assert main(["scan", str(path)]) == status
-    told = capsys.readouterr()
-    assert ("script.py: " in told.err) is (status == 2)
-    assert ("No use of the legacy API" in told.out) is (status == 0)
+    output = capsys.readouterr()
+    assert ("script.py: " in output.err) is (status == 2)
+    assert ("No use of the legacy API" in output.out) is (status == 0)
 
 
 def test_one_bad_file_does_not_hide_the_others(
@@ -212,14 +212,14 @@ def test_one_bad_file_does_not_hide_the_others(
     assert [use["id"] for use in json.loads(capsys.readouterr().out)["uses"]] == ["TS001"]
 
 
-def test_python_2_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_2_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A source of Python 2 cannot be parsed: line, what of it, and how it can be scanned."""
     path = tmp_path / "script.py"
     path.write_text(STAR + "print 'old'\n")
     assert main(["scan", str(path)]) == 2
-    told = capsys.readouterr().err
-    assert "script.py: line 2: a print statement, which is Python 2; expected Python 3" in told
-    assert "scan a copy made by 2to3" in told
+    output = capsys.readouterr().err
+    assert "script.py: line 2: a print statement, which is Python 2; expected Python 3" in output
+    assert "scan a copy made by 2to3" in output
 
 
 def test_only_some_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from tritonclient_shim.shm.star_names import STAR_NAMES
 
 API = "tensorrtserver.api"
 _MODULES = (API, "tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
-_EXTRA = {"sys", "threading", "text_format"}  # what the api module bound besides
+_EXTRA = {"sys", "threading", "text_format"}  # v1's api module bound these, too
 HANDLE = "shared-memory handle"
 
 
@@ -38,7 +38,7 @@ def spelt(node: ast.AST) -> str:
 
 
 class Bindings:
-    """What the names of one file stand for, whatever the scope they are in."""
+    """What the names in one file stand for. Scopes are not distinguished."""
 
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.names: dict[str, str] = {}  # local name → dotted name

@@ -15,7 +15,7 @@ from tritonclient_shim.migrate.async_names import rewritten
 
 
 def script(command: Sequence[str], async_names: bool) -> None:
-    """``[path, *arguments]``: the file as ``__main__``, its folder first on the import path."""
+    """Run ``[path, *arguments]`` as ``python path`` does, with its folder first in sys.path."""
     path = command[0]
     sys.argv[:] = command
     if not os.path.isfile(path):  # a folder or an archive with a __main__ module
@@ -30,7 +30,7 @@ def script(command: Sequence[str], async_names: bool) -> None:
 
 
 def module(command: Sequence[str], async_names: bool) -> None:
-    """``[name, *arguments]``: as ``python -m name``."""
+    """Run ``[name, *arguments]`` as ``python -m name`` does."""
     sys.argv[:] = command
     sys.path[0:0] = [os.getcwd()]
     _imports(async_names)
@@ -38,7 +38,7 @@ def module(command: Sequence[str], async_names: bool) -> None:
 
 
 def code(command: Sequence[str], async_names: bool) -> None:
-    """``[source, *arguments]``: as ``python -c source``."""
+    """Run ``[source, *arguments]`` as ``python -c source`` does."""
     sys.argv[:] = ["-c", *command[1:]]
     sys.path[0:0] = [""]
     namespace = _main_module()

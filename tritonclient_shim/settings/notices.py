@@ -28,6 +28,6 @@ def warnings_mode() -> str:
 def report_path() -> str:
     """``TRITON_SHIM_REPORT``: where the usage report goes; '' for none.
 
-    ``{pid}`` in it stands for the number of the process.
+    ``{pid}`` in it stands for the process id.
     """
     return os.environ.get("TRITON_SHIM_REPORT", "").strip()

@@ -16,7 +16,7 @@ _lock = threading.Lock()
 
 
 def wanted() -> Recorder | None:
-    """The recorder of this process, None where no report is wanted; the settings say it once."""
+    """The recorder of this process, or None where no report is wanted. Settings are read once."""
     if not _settings_read:
         with _lock:
             _read_settings()

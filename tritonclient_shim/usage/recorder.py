@@ -22,7 +22,7 @@ class Recorder:
         self._lock = threading.Lock()
 
     def count(self, id: str, file: str, line: int) -> None:
-        """One more use."""
+        """Count one use."""
         use = Use(id, file, line)
         with self._lock:
             self._counts[use] = self._counts.get(use, 0) + 1
