@@ -1,13 +1,14 @@
-"""What Python imports where the folder ``tensorrtserver/`` beside this file has no ``__init__.py``.
+"""Refuses to be imported: Python imports this file only where our package is damaged.
 
-NVIDIA's retired distribution owns a folder of the same name. When pip uninstalls it, files of ours
-go with it, and without this module Python would take the rest for an empty package:
-``from tensorrtserver.api import *`` would succeed and bind nothing.
+The package is the folder ``tensorrtserver/`` beside this file; without its ``__init__.py``, Python
+prefers this file. NVIDIA's retired distribution owns a folder of the same name, and when pip
+uninstalls that, files of ours go as well. Without this module Python would take the remaining files
+for an empty package, and ``from tensorrtserver.api import *`` would succeed and bind nothing.
 
 Raises
 ------
 ImportError
-    Always, with the commands that put the package back.
+    Always, with the commands that repair the installation.
 """
 
 from tritonclient_shim.core import installation as _installation

@@ -1,15 +1,17 @@
 """The retired TensorRT Inference Server (TRTIS v1) client, over tritonclient.
 
-As in v1 nothing is bound here: import ``tensorrtserver.api``, ``tensorrtserver.shared_memory``
-or ``tensorrtserver.cuda_shared_memory`` (docs/v1-behaviour.md §1.1).
+As in v1, this package binds no names: import ``tensorrtserver.api``,
+``tensorrtserver.shared_memory`` or ``tensorrtserver.cuda_shared_memory``
+(docs/v1-behaviour.md §1.1).
 
-Docstrings cite the specification, which is in the source distribution and in the repository:
+Docstrings cite the specification, which is in the repository and in the source distribution:
 ``docs/v1-behaviour.md`` for what v1 did, ``docs/v2-mapping.md`` for what a v2 server does.
 
 Raises
 ------
 ImportError
-    When NVIDIA's own ``tensorrtserver`` distribution is installed in the same folder.
+    NVIDIA's own ``tensorrtserver`` distribution is installed in the same folder, or files of
+    this package are missing.
 """
 
 from tritonclient_shim.core import installation as _installation

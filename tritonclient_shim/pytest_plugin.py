@@ -50,7 +50,7 @@ def _chosen(text: str) -> frozenset[str]:
 
 
 class _Accounting:
-    """Counts during the whole run, and looks after each phase of each test."""
+    """Counts uses during the whole run, and looks for forbidden ones after each test."""
 
     def __init__(self, path: str, forbidden: frozenset[str]) -> None:
         from tritonclient_shim import notice, usage
@@ -65,12 +65,12 @@ class _Accounting:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """What the test's fixtures use is the test's."""
+        """Note the counts before the test's fixtures are set up: their uses are the test's."""
         self._before = self._recorder.counts()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        """Fail the test when it, or a fixture made for it, has used what it must not."""
+        """Fail the test when it, or a fixture set up for it, has used a forbidden symbol."""
         outcome: Any = yield
         outcome.get_result()
         found = self._new(self._before)
@@ -89,7 +89,7 @@ class _Accounting:
         ]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """One line, and the report."""
+        """Print the summary as one line, and write the report."""
         from tritonclient_shim.usage import report
         from tritonclient_shim.usage.rows import rows, summary
 
@@ -99,7 +99,7 @@ class _Accounting:
             report.write(found, self._path)
 
     def pytest_unconfigure(self) -> None:
-        """Count no more."""
+        """Stop counting."""
         from tritonclient_shim import usage
 
         usage.stop()

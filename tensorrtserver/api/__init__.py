@@ -1,24 +1,20 @@
-"""The v1 client API: contexts, exceptions and messages, as of 1.15 and every release before.
+"""The v1 client API: contexts, exceptions and messages, as in 1.15 and all earlier releases.
 
-Supports ``from tensorrtserver.api import *`` with exactly the names that v1 bound
-(docs/v1-behaviour.md §1.2); ``tests/unit/test_star_import.py`` holds the ledger. The messages, the
-exception and text_format are imported when they are first asked for, which a star import does.
+``from tensorrtserver.api import *`` binds exactly the names that v1 bound
+(docs/v1-behaviour.md §1.2), which ``tests/unit/test_star_import.py`` lists. The messages, the
+exception and text_format are imported when a program first uses their names, as a star import does.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 import tensorrtserver
-from tensorrtserver.api._contexts import (
-    ModelControlContext,
-    ModelRepositoryContext,
-    ServerHealthContext,
-    ServerStatusContext,
-)
 from tensorrtserver.api._infer import InferContext
+from tensorrtserver.api._model_contexts import ModelControlContext, ModelRepositoryContext
 from tensorrtserver.api._protocol import ProtocolType
 from tensorrtserver.api._shm_context import SharedMemoryControlContext
 from tensorrtserver.api._star_names import NAMES as _NAMES
+from tensorrtserver.api._status_contexts import ServerHealthContext, ServerStatusContext
 from tensorrtserver.api._strings import serialize_string_tensor
 
 if TYPE_CHECKING:
@@ -67,7 +63,7 @@ __all__ = [
 ]
 __all__ += _NAMES
 
-# Where the names live that are imported when first asked for; None: the module itself.
+# Name → module and attribute that it is imported from at its first use; None: the module itself.
 _LATER: "dict[str, tuple[str, str | None]]" = {
     "DESCRIPTOR": ("tensorrtserver.api.api_pb2", "DESCRIPTOR"),
     "InferRequestHeader": ("tensorrtserver.api.api_pb2", "InferRequestHeader"),

@@ -1,5 +1,5 @@
-"""The asynchronous calls of ``InferContext``, of every era of v1
-(docs/v1-behaviour.md §2.2, §5).
+"""The asynchronous calls of ``InferContext``, in the styles of all releases of v1
+(docs/v1-behaviour.md §2.2, §2.3, §5).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNSET: Any = object()
 
 
 class AsyncCalls:
-    """What ``InferContext`` does asynchronously; mixed into it."""
+    """The asynchronous methods of ``InferContext``, which inherits them."""
 
     _last_request_id: int | None
 
@@ -29,7 +29,7 @@ class AsyncCalls:
         raise NotImplementedError
 
     def _read(self, answer: CompletedRequest) -> dict[Any, list[Any]]:
-        """The results of an answer, and the last request's particulars kept."""
+        """Answer → its results; keeps the last request's id, model name and version."""
         raise NotImplementedError
 
     def async_run(self, *args: Any, **kwargs: Any) -> int | None:
@@ -45,21 +45,28 @@ class AsyncCalls:
         client.async_infer(model_name, inputs, outputs=outputs): what it returns is the id's
         successor over HTTP.
 
-        ``async_run(callback, inputs, outputs, batch_size=1, flags=0, corr_id=0, priority=0,
-        timeout_us=0)`` (1.8 and later) returns None and calls ``callback(context,
-        request_id)`` on the context's callback thread when the request has completed or
-        failed. ``async_run(inputs, outputs, batch_size=1, flags=0, …)`` (up to 1.7) returns
-        the request id. Arguments are those of :meth:`InferContext.run`.
+        There are two styles; the first argument decides (docs/v1-behaviour.md §2.3):
+        ``async_run(callback, inputs, outputs, …)`` of 1.8 and later, and
+        ``async_run(inputs, outputs, …)`` of 1.7 and earlier. All other arguments are those of
+        :meth:`InferContext.run`. Input arrays may be changed as soon as this method returns.
+
+        Parameters
+        ----------
+        callback : callable
+            Called as ``callback(context, request_id)`` when the request has been answered or has
+            failed. All callbacks of a context run in one thread, one after another
+            (docs/v1-behaviour.md §5).
 
         Returns
         -------
         int or None
-            The request id in the style up to 1.7, None in the style of 1.8.
+            The request id where no callback is given, otherwise None.
 
         Raises
         ------
-        InferenceServerException
-            The request is invalid; the callback is then never called (docs/v1-behaviour.md §5).
+        InferenceServerException, ctypes.ArgumentError, and others
+            As :meth:`InferContext.run`, when the request cannot be sent; the callback is then never
+            called. :meth:`get_async_run_results` raises the errors that occur later.
         """
         if "callback" in kwargs or (args and (callable(args[0]) or args[0] is None)):
             notice.used("TS052")
@@ -69,13 +76,15 @@ class AsyncCalls:
         return self._async_with_id(*args, **kwargs)
 
     def async_run_with_cb(self, *args: Any, **kwargs: Any) -> None:
-        """Send one inference and call back: the name that 1.4–1.7 had for it
-        (docs/v1-behaviour.md §2.1).
+        """Send one inference without waiting for it: the name of :meth:`async_run` with a callback
+        in releases 1.4 to 1.7 (docs/v1-behaviour.md §2.1).
 
         Deprecated [TS054], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
         client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
         client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it
         returns over HTTP.
+
+        Parameters, callback and errors are those of ``async_run(callback, inputs, outputs, …)``.
         """
         notice.used("TS054")
         self._async_with_callback(*args, **kwargs)
@@ -118,7 +127,7 @@ class AsyncCalls:
     def get_async_run_results(
         self, request_id: Any, wait: Any = _UNSET
     ) -> dict[Any, list[Any]] | None:
-        """Fetch the results of an asynchronous request; they can be fetched once.
+        """Return the results of an asynchronous request; this can be done once per request.
 
         Deprecated [TS055], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
         the callback's arguments result and error on gRPC, get_result() of what async_infer
@@ -129,19 +138,23 @@ class AsyncCalls:
         request_id : int
             The id that :meth:`async_run` returned, or that the callback was given.
         wait : bool, optional
-            Up to 1.7: wait for the request (True), or return None when it is not ready
-            (False). Left out, as from 1.8 on, a request with a callback is known from the
-            moment its callback runs, and one without is waited for (docs/v1-behaviour.md §2.3).
+            As in 1.7 and earlier: True waits for the request, False returns None if it is not
+            ready. Without this argument, as in 1.8 and later, nothing is waited for: the id of a
+            request with a callback is unknown until its callback is called. A request without a
+            callback is waited for (docs/v1-behaviour.md §2.3).
 
         Returns
         -------
         dict or None
-            What :meth:`InferContext.run` returns.
+            What :meth:`InferContext.run` returns; None as described for `wait`.
 
         Raises
         ------
         InferenceServerException
-            The id is unknown, or the request failed (docs/v1-behaviour.md §5).
+            The id is unknown, its results were fetched before, the request failed, or the
+            context is closed (docs/v1-behaviour.md §5).
+        ctypes.ArgumentError
+            `request_id` is no integer.
         """
         notice.used("TS055")
         number = arguments.unsigned(request_id, arguments.UINT64, 2)
@@ -152,7 +165,8 @@ class AsyncCalls:
         return self._read(answer)
 
     def get_ready_async_request(self, wait: Any) -> int | None:
-        """Id of a finished request without callback whose results nobody has fetched (≤1.7).
+        """The id of a request without a callback whose results can be fetched
+        (docs/v1-behaviour.md §2.2, releases 1.0 to 1.7).
 
         Deprecated [TS056], see migration_guide.md#asynchronous-requests-with-ids. Instead: a
         queue.Queue that the callback fills on gRPC, get_result(block=False) of what
@@ -161,24 +175,24 @@ class AsyncCalls:
         Parameters
         ----------
         wait : bool
-            Wait until there is one; otherwise None is returned when there is none.
+            True waits until there is one, False returns None if there is none.
 
         Returns
         -------
         int or None
-            The lowest such id. The request stays ready until it is fetched
-            (docs/v1-behaviour.md §2.2).
+            The lowest such id. It is returned again until :meth:`get_async_run_results` has
+            fetched its results.
 
         Raises
         ------
         InferenceServerException
-            No such request is outstanding.
+            No request without a callback is outstanding, or the context is closed.
         """
         notice.used("TS056")
         return self._session().ready(bool(wait))
 
 
-# What tools show is the call of 1.8 and later, as v1 itself would.
+# help() and other tools show the signature of 1.8 and later.
 AsyncCalls.async_run.__signature__ = inspect.signature(  # type: ignore[attr-defined]
     AsyncCalls._async_with_callback
 )

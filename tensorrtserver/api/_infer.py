@@ -1,15 +1,16 @@
-"""InferContext: inference in every calling style of v1 (docs/v1-behaviour.md §3.8)."""
+"""``InferContext``: inference, in the calling styles of all releases of v1
+(docs/v1-behaviour.md §2, §3).
+"""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tensorrtserver.api import _lazy_imports as lazy
 from tensorrtserver.api._async import AsyncCalls
-from tensorrtserver.api._protocol import protocol_of
+from tensorrtserver.api._infer_session import open_session
+from tensorrtserver.api._lazy_imports import errors
 from tritonclient_shim import notice
-from tritonclient_shim.core.ids import next_request_id
 
 if TYPE_CHECKING:
     from tritonclient_shim.session.inference import InferSession
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class InferContext(AsyncCalls):
-    """Runs inference on one model of one server.
+    """Runs inference on one model of one server (docs/v1-behaviour.md §3).
 
     Deprecated [TS050], see migration_guide.md#inference. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -27,42 +28,48 @@ class InferContext(AsyncCalls):
     Parameters
     ----------
     url : str or bytes
-        ``host:port``; a scheme is accepted (``https://`` and ``grpcs://`` mean TLS), for HTTP
-        a path prefix as well.
+        Address of the server, ``host:port``. A scheme is accepted (``https://`` and ``grpcs://``
+        mean TLS), and for HTTP a path prefix as well.
     protocol : ProtocolType or int
-        HTTP (0) or GRPC (1).
+        HTTP (0) or GRPC (1) (docs/v1-behaviour.md §1.5).
     model_name : str or bytes
-        The model.
+        Name of the model. Its configuration is asked for once, now.
     model_version : int, optional
-        The version; None, and any negative number over HTTP, is the latest
-        (docs/v1-behaviour.md §3.1).
+        Version of the model. None and -1 mean the latest, over HTTP any negative number does.
     verbose : bool, optional
-        Print the server's status when the context is made (docs/v1-behaviour.md §10.2).
+        Print the server's status now (docs/v1-behaviour.md §10.2).
     correlation_id : int, optional
-        Sequence of the requests, modulo 2**64; 0 is none.
+        Correlation id of the requests' sequence, modulo 2**64; 0 means no sequence.
     streaming : bool, optional
-        Send requests over one gRPC stream; GRPC only.
+        Send all requests over one gRPC stream, which keeps their order (docs/v1-behaviour.md §5).
     http_headers : list of str or bytes, optional
-        ``"Name:Value"`` entries sent with every HTTP request (docs/v1-behaviour.md §6.6).
+        ``"Name:Value"`` entries, sent with every HTTP request and never over gRPC
+        (docs/v1-behaviour.md §6.6).
 
     Raises
     ------
     InferenceServerException
-        The server cannot be reached or does not know the model (docs/v1-behaviour.md §3.1).
+        No inference server answers, it does not know the model, or an argument has a value that
+        cannot be used (docs/v1-behaviour.md §3.1).
     ctypes.ArgumentError
-        `model_version` or `correlation_id` is not an integer.
-    ValueError, TypeError
-        `protocol` is not a number.
+        `url` or `model_name` is no text, or `model_version` or `correlation_id` is no integer.
+    AttributeError
+        An entry of `http_headers` is neither str nor bytes.
+    TypeError, ValueError
+        `protocol` is no number, or a setting cannot be used (docs/settings.md).
     """
 
     class ResultFormat:
-        """How an output is to be returned; ``RAW`` is a tuple, ``CLASS`` an int."""
+        """The form of an output's result: ``RAW``, its array, or ``CLASS``, its best classes.
+
+        As in v1, ``RAW`` is a tuple and ``CLASS`` an int (docs/v1-behaviour.md §3.8).
+        """
 
         RAW = (1,)
         CLASS = 2
 
     _ctx: InferSession | None = None
-    _waits = True  # may close() wait?
+    _may_wait = True  # close() may wait for answers
 
     def __init__(
         self,
@@ -79,16 +86,9 @@ class InferContext(AsyncCalls):
         self._correlation_id = correlation_id
         self._last_correlation_id = 0
         notice.used("TS050")
-        self._ctx = _open(
-            url,
-            protocol,
-            model_name,
-            model_version,
-            verbose,
-            correlation_id,
-            streaming,
-            http_headers,
-        )
+        self._ctx = open_session(
+            url, protocol, model_name, model_version, verbose, correlation_id, streaming,
+            http_headers)  # fmt: skip
 
     def __enter__(self) -> InferContext:
         return self
@@ -97,39 +97,37 @@ class InferContext(AsyncCalls):
         self.close()
 
     def __del__(self) -> None:
-        # At the interpreter's end threads stop wherever they are, with their locks: hands off.
+        # At the interpreter's end threads stop anywhere, and may hold locks: do nothing then.
         # Before that, the garbage collector calls this at any moment, also while its thread
-        # holds a lock of gRPC's: waiting, as v1 did (docs/v1-behaviour.md §5), could wait for this
-        # very thread.
+        # holds a lock of gRPC's: to wait, as v1 did (docs/v1-behaviour.md §5), could mean to wait
+        # for this thread itself.
         if not sys.is_finalizing():
-            self._waits = False
+            self._may_wait = False
             self.close()
 
     def close(self) -> None:
         """Close the context; a second call does nothing.
 
-        Outstanding asynchronous requests are dropped: at once over HTTP, after the next
-        response and its callback over gRPC, after all responses on a stream
-        (docs/v1-behaviour.md §5).
+        Asynchronous requests that are not answered yet are dropped: over HTTP at once, over gRPC
+        after the next answer and its callback, on a stream after all answers
+        (docs/v1-behaviour.md §5). Every later request raises InferenceServerException.
         """
         session, self._ctx = self._ctx, None
         if session is not None:
             self._last_correlation_id = session.correlation_id
-            session.close(self._waits)
+            session.close(self._may_wait)
 
     def _session(self) -> InferSession:
         if self._ctx is None:
             # v1 ended the process here (docs/v1-behaviour.md §6); known difference
             # ``closed-infer-context``.
-            raise lazy.errors.InferenceServerException("InferContext is closed")
+            raise errors.InferenceServerException("InferContext is closed")
         return self._ctx
 
     def _forget_last(self) -> None:
         self._last_request_id: int | None = None
         self._last_request_model_name: str | None = None
         self._last_request_model_version: int | None = None
-
-    # ------------------------------------------------------------------------ inference
 
     def run(
         self,
@@ -149,35 +147,47 @@ class InferContext(AsyncCalls):
         Parameters
         ----------
         inputs : dict
-            Input name to a list of arrays, one per batch entry and without the batch
-            dimension; or to a shared-memory handle, or ``(handle, shape)``
-            (docs/v1-behaviour.md §3.3, §3.7). Bytes are sent as they are, never converted; object,
-            ``S`` and ``U`` arrays are strings.
+            Name of each input of the model (str or bytes) → a list of numpy arrays, one per batch
+            entry, without the batch dimension (docs/v1-behaviour.md §3.3). Their bytes are sent as
+            they are, in C order, without conversion to the input's datatype; a string input takes
+            dtype object, ``S`` or ``U`` (docs/v1-behaviour.md §3.6). Instead of the list: the
+            handle of a shared-memory region with all entries, or ``(handle, shape)`` with the
+            shape of one entry as a list (docs/v1-behaviour.md §3.7).
         outputs : dict
-            Output name to ``RAW``, ``(CLASS, k)`` or ``(RAW, handle)`` (docs/v1-behaviour.md §3.8).
+            Name of each output wanted (str or bytes) → ``ResultFormat.RAW`` for an array,
+            ``(ResultFormat.CLASS, k)`` for the k best classes, or ``(ResultFormat.RAW, handle)``
+            for an array by way of a shared-memory region (docs/v1-behaviour.md §3.8).
         batch_size : int, optional
-            Number of batch entries; 0 runs one and returns empty lists (docs/v1-behaviour.md §3.5).
+            Number of batch entries. 0 runs one entry and returns empty lists
+            (docs/v1-behaviour.md §3.5).
         flags : int, optional
-            ``InferRequestHeader.FLAG_SEQUENCE_START`` (1), ``FLAG_SEQUENCE_END`` (2).
+            ``InferRequestHeader.FLAG_SEQUENCE_START`` (1), ``FLAG_SEQUENCE_END`` (2) or both (3).
         corr_id : int, optional
-            New correlation id; it stays with the context. 0 keeps the present one.
+            New correlation id, modulo 2**64, which the context keeps; 0 leaves the present one
+            (docs/v1-behaviour.md §3.9).
         priority : int, optional
-            Priority level for the model's scheduler, 0 is its default.
+            Priority level for the model's scheduler; 0 is the model's default.
         timeout_us : int, optional
-            Time limit in the server's queue in microseconds, 0 is none.
+            Time limit in the server's queue, in microseconds; 0 is none.
 
         Returns
         -------
         dict
-            Output name to a list with one entry per batch entry: a private writable array,
-            or a list of ``(index, value, label)`` for CLASS (docs/v1-behaviour.md §4).
+            Name of each output, in the order of `outputs` → a list with one element per batch
+            entry. For RAW it is a writable array of the caller's own, without the batch dimension
+            and of the dtype of the model's configuration, object with bytes for strings
+            (docs/v1-behaviour.md §4.1); for CLASS a list of ``(index, value, label)``, the highest
+            value first (docs/v1-behaviour.md §4.2).
 
         Raises
         ------
         InferenceServerException
-            The request is invalid, or the server or the connection failed.
+            An argument cannot be used, the server refused the request, no inference server
+            answers, or the context is closed.
         ctypes.ArgumentError
-            A number is not an integer.
+            A number is no integer.
+        AttributeError, IndexError, TypeError, ValueError
+            `inputs` or `outputs` is no such dict (docs/v1-behaviour.md §3.3, §3.8).
         """
         notice.used("TS051")
         self._forget_last()
@@ -185,28 +195,29 @@ class InferContext(AsyncCalls):
         answer = self._session().run(inputs, outputs, scalars)
         return self._read(answer)
 
-    # ---------------------------------------------------------------------- information
-
     def _read(self, answer: CompletedRequest) -> dict[Any, list[Any]]:
         self._last_request_id = answer.request_id
         results: dict[Any, list[Any]] = {}
         try:
             answer.read_into(results)
         finally:
-            # docs/v1-behaviour.md §4.4: the first result that is there tells name and version, and
-            # only where there are none: after run() always, after a fetch they may be of an older
-            # request.
+            # docs/v1-behaviour.md §4.4: the first result sets name and version where they are None.
+            # run() has set them to None; after a fetch they may be those of an older request.
             if answer.has_first and self._last_request_model_name is None:
                 self._last_request_model_name = answer.reply.model_name
                 self._last_request_model_version = answer.reply.model_version
         return results
 
     def correlation_id(self) -> int:
-        """The context's present correlation id; works after :meth:`close` as well
-        (docs/v1-behaviour.md §E.13).
+        """The correlation id of the context's requests (docs/v1-behaviour.md §3.9).
 
         Deprecated [TS058], see migration_guide.md#sequences. Instead: the sequence_id that you
         give to infer().
+
+        Returns
+        -------
+        int
+            The id, 0 for none; after :meth:`close` the last one (docs/v1-behaviour.md §E.13).
         """
         notice.used("TS058")
         if self._ctx is None:
@@ -214,43 +225,56 @@ class InferContext(AsyncCalls):
         return self._ctx.correlation_id
 
     def get_last_request_id(self) -> int | None:
-        """Id of the last answered request, counted by this process; None if none
-        (docs/v1-behaviour.md §4.4).
+        """The id of the last request that was answered (docs/v1-behaviour.md §4.4).
 
         Deprecated [TS059], see migration_guide.md#what-the-last-request-was. Instead:
         infer(..., request_id=...): an id of your own; result.get_response() has it.
 
-        v1's server numbered its requests; v2 servers do not, so the numbers are made here:
-        positive, increasing, unique in the process.
+        Returns
+        -------
+        int or None
+            A positive number, unique in this process and higher for later requests: v1's server
+            numbered its requests, a v2 server does not (docs/v1-behaviour.md §4.5). None before
+            the first answer and after a :meth:`run` that failed without one; 0 after a fetch that
+            found its request not ready.
         """
         notice.used("TS059")
         return self._last_request_id
 
     def get_last_request_model_name(self) -> str | None:
-        """Name of the model that answered last, None if none (docs/v1-behaviour.md §4.4).
+        """The name of the model that answered the last request (docs/v1-behaviour.md §4.4).
 
         Deprecated [TS060], see migration_guide.md#what-the-last-request-was. Instead:
         result.get_response().model_name on gRPC, result.get_response()["model_name"] over
         HTTP.
+
+        Returns
+        -------
+        str or None
+            The name; None where no result has been read.
         """
         notice.used("TS060")
         return self._last_request_model_name
 
     def get_last_request_model_version(self) -> int | None:
-        """Version of the model that answered last, None if none (docs/v1-behaviour.md §4.4).
-
-        It is -1, "the latest", where the server's version is no number, such as ``v2.0``.
+        """The version of the model that answered the last request (docs/v1-behaviour.md §4.4).
 
         Deprecated [TS061], see migration_guide.md#what-the-last-request-was. Instead:
         result.get_response().model_version on gRPC,
         result.get_response()["model_version"] over HTTP.
+
+        Returns
+        -------
+        int or None
+            The version; -1 where the server's version is no number, such as ``v2.0``; None where
+            no result has been read.
         """
         notice.used("TS061")
         return self._last_request_model_version
 
     def get_stat(self) -> dict[str, int]:
-        """Counters of this context (docs/v1-behaviour.md §4.6): requests, and nanoseconds spent on
-        them.
+        """The number of this context's completed requests, and the time that they took
+        (docs/v1-behaviour.md §4.6).
 
         Deprecated [TS057], see migration_guide.md#statistics. Instead: time.perf_counter() around
         your calls; client.get_inference_statistics(name) for the server's side.
@@ -258,43 +282,16 @@ class InferContext(AsyncCalls):
         Returns
         -------
         dict
-            ``completed_request_count``, ``cumulative_total_request_time_ns``,
-            ``cumulative_send_time_ns``, ``cumulative_receive_time_ns``.
+            ``completed_request_count`` and, in nanoseconds, ``cumulative_total_request_time_ns``,
+            ``cumulative_send_time_ns`` and ``cumulative_receive_time_ns``; all are int.
+
+        Raises
+        ------
+        InferenceServerException
+            The context is closed.
         """
         notice.used("TS057")
         return self._session().stat.as_dict()
 
 
 InferContext.__module__ = "tensorrtserver.api"
-
-
-def _open(
-    url: Any,
-    protocol: Any,
-    model_name: Any,
-    model_version: Any,
-    verbose: Any,
-    correlation_id: Any,
-    streaming: Any,
-    http_headers: Any,
-) -> InferSession:
-    """The constructor's arguments, checked in v1's order (docs/v1-behaviour.md §3.1) → an open
-    session."""
-    lazy.headers.check_kinds(http_headers)
-    number = int(protocol)
-    address = lazy.arguments.text(url, "url", 2, "replace")
-    name = lazy.arguments.text(model_name, "model_name", 6)
-    version = -1 if model_version is None else lazy.arguments.signed64(model_version, 7)
-    sequence = lazy.arguments.unsigned(correlation_id, lazy.arguments.UINT64, 8)
-    kind = protocol_of(number)
-    if streaming and kind == "http":
-        raise lazy.errors.InferenceServerException("Streaming is only allowed with gRPC protocol")
-    sent = lazy.headers.parse_headers(http_headers, kind)
-    lazy.headers.refuse_reserved(sent)
-    server = lazy.endpoint.parse_url(address, kind)
-    session = lazy.inference.InferSession(
-        server, sent, name, version, sequence, bool(streaming), bool(verbose)
-    )
-    if verbose:
-        lazy.control.server_status(session, name, next_request_id())
-    return session

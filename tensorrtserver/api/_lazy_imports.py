@@ -1,4 +1,7 @@
-"""The modules that the facade calls: imported by the first call, not with the facade."""
+"""The modules of ``tritonclient_shim`` that the facade calls, each imported at its first use.
+
+``import tensorrtserver.api`` stays cheap that way.
+"""
 
 from __future__ import annotations
 

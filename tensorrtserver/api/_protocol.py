@@ -1,4 +1,4 @@
-"""``ProtocolType`` and the reading of every constructor's ``protocol`` argument
+"""``ProtocolType``, and the conversion of every constructor's ``protocol`` argument
 (docs/v1-behaviour.md §1.5).
 """
 
@@ -12,7 +12,7 @@ from tritonclient_shim import notice
 
 
 class ProtocolType(IntEnum):
-    """The protocols a context can speak; equal to the plain ints 0 and 1
+    """The protocols that a context can use; the members equal the ints 0 and 1
     (docs/v1-behaviour.md §1.5).
     """
 
@@ -21,7 +21,7 @@ class ProtocolType(IntEnum):
 
     @classmethod
     def from_str(cls, value: str) -> ProtocolType:
-        """Read ``http`` or ``grpc``, in any case.
+        """Name of a protocol → its member (docs/v1-behaviour.md §1.5).
 
         Deprecated [TS011], see migration_guide.md#connections. Instead: import
         tritonclient.grpc on gRPC, import tritonclient.http over HTTP.
@@ -29,7 +29,7 @@ class ProtocolType(IntEnum):
         Parameters
         ----------
         value : str
-            The name of the protocol.
+            ``http`` or ``grpc``, in upper or lower case.
 
         Returns
         -------
@@ -39,7 +39,9 @@ class ProtocolType(IntEnum):
         Raises
         ------
         Exception
-            If `value` names no protocol; a plain ``Exception`` (docs/v1-behaviour.md §1.5).
+            `value` names no protocol; as in v1, the class is ``Exception`` itself.
+        AttributeError
+            `value` is no str.
         """
         notice.used("TS011")
         protocol = _BY_NAME.get(value.lower())
@@ -60,10 +62,10 @@ _BY_NAME = {"http": ProtocolType.HTTP, "grpc": ProtocolType.GRPC}
 def protocol_of(value: Any) -> str:
     """``protocol`` argument → ``model.HTTP`` or ``model.GRPC``.
 
-    Whatever ``int()`` reads is taken: 0, 1, True, 1.0, '0'. What it does not read raises its
-    own ValueError or TypeError, any other number InferenceServerException
-    (docs/v1-behaviour.md §1.5). Like every number that v1 handed to its C layer, it counts modulo
-    2**32.
+    The argument goes through ``int()``: 0, 1, True, 1.0 and '0' are accepted. What ``int()``
+    refuses raises its ValueError or TypeError, and any other number raises
+    InferenceServerException (docs/v1-behaviour.md §1.5). As for v1's C layer, the number counts
+    modulo 2**32.
     """
     from tritonclient_shim.core.model import (  # here: see tritonclient_shim.core.lazy_imports
         GRPC,

@@ -1,4 +1,4 @@
-"""What the contexts that do no inference share (docs/v1-behaviour.md §6)."""
+"""The base class of the contexts that do no inference (docs/v1-behaviour.md §6)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ HttpHeaders = Union[Sequence[Union[str, bytes]], None]
 
 
 class ServerContext:
-    """What these contexts share: a session, the last request's id, ``close`` and ``with``."""
+    """A session with one server, the last request's id, ``close`` and ``with``."""
 
-    _notice_id = ""  # of the class, in tritonclient_shim.registry
-    _closed_name = ""  # as v1's texts name the class, also for users' subclasses
+    _notice_id = ""  # the class's id in tritonclient_shim.registry
+    _closed_name = ""  # the class's name in v1's texts, also in users' subclasses
     _ctx: ServerSession | None = None
     _last_request_id: int | None = 0
 
     def _open(self, url: Any, protocol: Any, verbose: Any, http_headers: Any) -> None:
-        """Keep how to reach the server; nothing is sent (docs/v1-behaviour.md §6).
-
-        The arguments are checked in v1's order.
+        """Check the arguments, in v1's order, and make the session; nothing is sent to the server
+        (docs/v1-behaviour.md §6).
         """
         notice.used(self._notice_id)
         _lazy_imports.headers.check_kinds(http_headers)
@@ -41,11 +40,14 @@ class ServerContext:
         self._ctx = _lazy_imports.server.ServerSession(server, headers, bool(verbose))
 
     def _check_arguments(self) -> None:
-        """Check what a context has besides; called where v1 looked at it."""
+        """Check further arguments of a subclass, at the place in v1's order."""
 
     def _call(self, operation: Callable[[ServerSession, int], _T], keep_id: bool) -> _T:
-        """Run one operation. The last request's id is then its id or, for calls that v1 did
-        not number, 0; None after a failure (docs/v1-behaviour.md §6)."""
+        """Run one operation under a new request id → what it returns.
+
+        The context then has that id as the last request's, or 0 for calls whose id v1 did not
+        keep; after a failure it has None (docs/v1-behaviour.md §6).
+        """
         self._last_request_id = None
         session, request_id = self._session(), next_request_id()
         answer = operation(session, request_id)
@@ -66,14 +68,18 @@ class ServerContext:
         Returns
         -------
         int or None
-            0 before the first call and after calls that have none, None after a failed call
-            (docs/v1-behaviour.md §6).
+            The number that this process gave the request, because a v2 server gives none
+            (docs/v1-behaviour.md §4.5). 0 before the first call and after calls whose id v1 did
+            not keep, None after a failed call (docs/v1-behaviour.md §6).
         """
         notice.used("TS046")
         return self._last_request_id
 
     def close(self) -> None:
-        """Close the context; every call but this one then raises InferenceServerException."""
+        """Close the context; a second call does nothing (docs/v1-behaviour.md §6).
+
+        Every other call to the server then raises InferenceServerException.
+        """
         session, self._ctx = self._ctx, None
         if session is not None:
             session.close()
@@ -90,15 +96,16 @@ class ServerContext:
         self.close()
 
     def __del__(self) -> None:
-        # At the interpreter's end as well, as v1 did: unlike InferContext's, this close waits for
-        # nobody and, by then, takes no lock that a stopped thread could hold.
+        # As in v1, also at the interpreter's end: unlike InferContext's, this close does not wait,
+        # and takes no lock that a stopped thread could hold.
         self.close()
 
 
 def model_name_of(value: Any, position: int = 2) -> str:
-    """``model_name`` argument → its text. Raises ctypes.ArgumentError for what is no text.
+    """``model_name`` argument → its text.
 
-    ``position`` is the argument's place in v1's C call.
+    ``position`` is the argument's place in v1's C call. Raises ctypes.ArgumentError for what is
+    neither str nor bytes, and InferenceServerException for None.
     """
     if value is None:  # v1 ended the process
         raise _lazy_imports.errors.InferenceServerException("model_name must be text, got None")

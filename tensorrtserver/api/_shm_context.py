@@ -1,4 +1,4 @@
-"""SharedMemoryControlContext: which shared-memory regions a server knows
+"""SharedMemoryControlContext: registers shared-memory regions with a server
 (docs/v1-behaviour.md §6.5).
 """
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 
 class SharedMemoryControlContext(ServerContext):
-    """Registers shared-memory regions with a server, for use by inference
+    """Registers shared-memory regions with a server, for inputs and outputs of inference
     (docs/v1-behaviour.md §6.5).
+
+    Making a context sends nothing to the server (docs/v1-behaviour.md §6).
 
     Deprecated [TS040], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.grpc.InferenceServerClient(url) on gRPC,
@@ -27,13 +29,26 @@ class SharedMemoryControlContext(ServerContext):
     Parameters
     ----------
     url : str or bytes
-        The server, such as ``localhost:8000``; a scheme is accepted.
+        Address of the server, such as ``localhost:8000``. A scheme is accepted: ``https://`` and
+        ``grpcs://`` mean TLS.
     protocol : ProtocolType or int
-        How to speak to it.
-    verbose : bool
-        Print every status: on stdout over HTTP, on stderr over gRPC (docs/v1-behaviour.md §10.2).
-    http_headers : sequence of str or bytes
-        ``"Name:Value"`` entries sent with every HTTP request (docs/v1-behaviour.md §6.6).
+        HTTP (0) or GRPC (1) (docs/v1-behaviour.md §1.5).
+    verbose : bool, optional
+        Print each status, over HTTP on stdout and over gRPC on stderr (docs/v1-behaviour.md §10.2).
+    http_headers : sequence of str or bytes, optional
+        ``"Name:Value"`` entries, sent with every HTTP request and never over gRPC
+        (docs/v1-behaviour.md §6.6).
+
+    Raises
+    ------
+    InferenceServerException
+        `url` is None, `protocol` is a number other than 0 and 1, or a header has no colon.
+    ctypes.ArgumentError
+        `url` is neither str nor bytes.
+    AttributeError
+        An entry of `http_headers` is neither str nor bytes.
+    TypeError, ValueError
+        `protocol` is no number, or a setting cannot be used (docs/settings.md).
     """
 
     _notice_id = "TS040"
@@ -49,12 +64,12 @@ class SharedMemoryControlContext(ServerContext):
         self._open(url, protocol, verbose, http_headers)
 
     def register(self, shm_handle: Handle) -> None:
-        """Register a system shared-memory region under its name.
+        """Register a system shared-memory region under its name (docs/v1-behaviour.md §6.5).
 
         Deprecated [TS041], see migration_guide.md#system-shared-memory. Instead:
         client.register_system_shared_memory(name, key, byte_size).
 
-        Any number of names may share one key.
+        Several names may have the same key.
 
         Parameters
         ----------
@@ -64,15 +79,16 @@ class SharedMemoryControlContext(ServerContext):
         Raises
         ------
         InferenceServerException
-            The name is registered already, the server cannot open the key (it runs on another
-            machine, or the region is destroyed), over HTTP the key is not of the form
-            ``/name``, or `shm_handle` is no handle of a system region.
+            The name is registered already; the server cannot open the key, because it runs on
+            another machine or the region was destroyed; the key is not of the form ``/name``
+            (over HTTP); `shm_handle` is no handle of a system region; no inference server
+            answers; or the context is closed.
         """
         notice.used("TS041")
         self._control(shared_memory.register, shm_handle)
 
     def cuda_register(self, cuda_shm_handle: Handle) -> None:
-        """Register a CUDA shared-memory region under its name.
+        """Register a CUDA shared-memory region under its name (docs/v1-behaviour.md §6.5).
 
         Deprecated [TS042], see migration_guide.md#cuda-shared-memory. Instead:
         client.register_cuda_shared_memory(name, raw_handle, device_id, byte_size).
@@ -85,8 +101,9 @@ class SharedMemoryControlContext(ServerContext):
         Raises
         ------
         InferenceServerException
-            The name is registered already, the server cannot open the memory, or
-            `cuda_shm_handle` is no handle of a CUDA region.
+            The name is registered already; the server cannot open the memory, for example because
+            it has no GPU; `cuda_shm_handle` is no handle of a CUDA region; no inference server
+            answers; or the context is closed.
         """
         notice.used("TS042")
         self._control(shared_memory.cuda_register, cuda_shm_handle)
@@ -100,18 +117,20 @@ class SharedMemoryControlContext(ServerContext):
         Parameters
         ----------
         shm_handle : ctypes.c_void_p
-            The region's handle. A region that is not registered succeeds.
+            The region's handle. The call succeeds also for a region that is not registered.
 
         Raises
         ------
         InferenceServerException
-            The region is in use, or `shm_handle` is no handle.
+            A request keeps using the region, `shm_handle` is no handle, no inference server
+            answers, or the context is closed.
         """
         notice.used("TS043")
         self._control(shared_memory.unregister, shm_handle)
 
     def unregister_all(self) -> None:
-        """Unregister every region of the server, whoever registered it.
+        """Unregister all regions of the server, also those of other clients
+        (docs/v1-behaviour.md §6.5).
 
         Deprecated [TS044], see migration_guide.md#system-shared-memory. Instead:
         client.unregister_system_shared_memory() and unregister_cuda_shared_memory().
@@ -119,13 +138,13 @@ class SharedMemoryControlContext(ServerContext):
         Raises
         ------
         InferenceServerException
-            A region is in use, or no inference server answers.
+            A request keeps using a region, no inference server answers, or the context is closed.
         """
         notice.used("TS044")
         self._call(shared_memory.unregister_all, keep_id=False)
 
     def get_shared_memory_status(self) -> SharedMemoryStatus:
-        """The regions that the server knows.
+        """The regions that are registered with the server (docs/v1-behaviour.md §6.5).
 
         Deprecated [TS045], see migration_guide.md#system-shared-memory. Instead:
         client.get_system_shared_memory_status(), get_cuda_shared_memory_status().
@@ -133,13 +152,13 @@ class SharedMemoryControlContext(ServerContext):
         Returns
         -------
         SharedMemoryStatus
-            v1's message: ``shared_memory_region`` has an entry per name, sorted, with its size
-            in bytes and either ``system_shared_memory`` or ``cuda_shared_memory``.
+            v1's message. ``shared_memory_region`` has one entry per name, sorted by name, with
+            ``byte_size`` and either ``system_shared_memory`` or ``cuda_shared_memory``.
 
         Raises
         ------
         InferenceServerException
-            The server refuses, or no inference server answers.
+            The server refuses, no inference server answers, or the context is closed.
         """
         notice.used("TS045")
         return self._call(shared_memory.status, keep_id=True)

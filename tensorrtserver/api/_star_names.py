@@ -1,7 +1,7 @@
-"""Names that v1's ``tensorrtserver.api`` bound besides its own (docs/v1-behaviour.md §1.2).
+"""The names of other modules that v1's ``tensorrtserver.api`` bound (docs/v1-behaviour.md §1.2).
 
-Scripts take ``sys``, ``os``, ``np``, ``struct``, all of ``ctypes`` and more from
-``from tensorrtserver.api import *``. Every name here is one of those; none is ours.
+Scripts use ``sys``, ``os``, ``np``, ``struct``, all of ``ctypes`` and more without importing them:
+``from tensorrtserver.api import *`` binds these names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
-#: What v1's other modules bound as well, and what the api module had on top.
+#: The names that v1's shared-memory modules bound as well, and two more.
 NAMES: dict[str, Any] = {
     **STAR_NAMES,
     "sys": sys,

@@ -11,7 +11,7 @@ from tritonclient_shim import notice
 
 
 def serialize_string_tensor(input_tensor: Any) -> Any:
-    """Serialise a string tensor as it lies in shared memory.
+    """Serialise a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
 
     Deprecated [TS065], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.serialize_byte_tensor(array).
@@ -19,18 +19,18 @@ def serialize_string_tensor(input_tensor: Any) -> Any:
     Parameters
     ----------
     input_tensor : numpy.ndarray
-        Array of dtype object or ``S``, of any shape but not empty.
+        Array of dtype object (elements str or bytes) or ``S``, of any shape, not empty.
 
     Returns
     -------
     numpy.ndarray
-        0-d array of dtype ``S<n>``: per element, in C order, a 4-byte little-endian length
-        and the bytes.
+        0-d array of dtype ``S<n>``, where n is the total number of bytes. It holds for each
+        element, in C order, a 4-byte little-endian length and the element's bytes.
 
     Raises
     ------
     InferenceServerException
-        `input_tensor` is no array, is empty, or holds neither objects nor bytes.
+        `input_tensor` is no array, is empty, or has another dtype.
     """
     notice.used("TS065")
     return strings.serialize_string_tensor(input_tensor)

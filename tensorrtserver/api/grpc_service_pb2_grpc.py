@@ -1,6 +1,6 @@
-"""v1's ``grpc_service_pb2_grpc`` (v1 section 1.4): the raw stub, and the base of servers.
+"""v1's ``grpc_service_pb2_grpc`` (docs/v1-behaviour.md §1.4): the raw stub, and the servicer.
 
-The only module of ``tensorrtserver`` that imports grpc.
+This is the only module of ``tensorrtserver`` that imports grpc.
 """
 
 # ruff: noqa: F401

@@ -1,8 +1,8 @@
-"""CUDA shared memory for inputs and outputs (docs/v1-behaviour.md §7.2): create, set, destroy.
+"""CUDA shared memory for inputs and outputs of inference (docs/v1-behaviour.md §7.2).
 
-The retired client's ``tensorrtserver.cuda_shared_memory``. It imports on any machine; using
-it needs a GPU, its driver and cuda-python (docs/cuda_shared_memory.md), and says so where one
-is missing. Not run on a GPU yet: the same page says what was run.
+This is the retired client's ``tensorrtserver.cuda_shared_memory``. It can be imported on any
+machine. Its functions need a GPU, its driver and cuda-python, and say so where one of these is
+missing. They were not run on a GPU yet: docs/cuda_shared_memory.md says what was run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tritonclient_shim.shm.arrays import as_buffer
 from tritonclient_shim.shm.region import CUDA, raised_as
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
-# v1 had no __all__: `import *` bound all these too (docs/v1-behaviour.md §7.3)
+# v1 had no __all__: `import *` bound the names of STAR_NAMES, too (docs/v1-behaviour.md §7.3).
 globals().update(STAR_NAMES)
 __all__ = [
     "CudaSharedMemoryException",
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class CudaSharedMemoryException(Exception):
-    """A CUDA shared-memory operation failed (docs/v1-behaviour.md §7.2); ``__cause__`` says why.
+    """A CUDA shared-memory operation failed (docs/v1-behaviour.md §7.2); see ``__cause__``.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class CudaSharedMemoryException(Exception):
 def create_shared_memory_region(
     trtis_shm_name: str | bytes, byte_size: int, device_id: int
 ) -> c_void_p:
-    """Allocate a region in a GPU's memory (docs/v1-behaviour.md §7.2).
+    """Create a region in a GPU's memory (docs/v1-behaviour.md §7.2).
 
     Deprecated [TS086], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.cuda_shared_memory.create_shared_memory_region(name, byte_size,
@@ -72,9 +72,10 @@ def create_shared_memory_region(
     Raises
     ------
     CudaSharedMemoryException
-        -1: no cuda-python, no driver, or no such GPU; -2: the allocation was refused.
+        With v1's error codes: -1, cuda-python, the driver or the GPU is missing; -2, the memory
+        cannot be allocated.
     ctypes.ArgumentError
-        The name is neither str nor bytes, or size or device is no integer.
+        `trtis_shm_name` is neither str nor bytes, or `byte_size` or `device_id` is no integer.
     """
     notice.used("TS086")
     name = arguments.text(1, trtis_shm_name)
@@ -87,7 +88,8 @@ def create_shared_memory_region(
 def set_shared_memory_region(
     cuda_shm_handle: c_void_p, input_values: list[np.ndarray] | tuple[np.ndarray, ...]
 ) -> None:
-    """Copy arrays to the GPU, one after another from the region's beginning, in C order.
+    """Copy arrays into a region, one after another from its beginning, in C order
+    (docs/v1-behaviour.md §7.2).
 
     Deprecated [TS087], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.cuda_shared_memory.set_shared_memory_region(handle, arrays).
@@ -97,13 +99,15 @@ def set_shared_memory_region(
     cuda_shm_handle : ctypes.c_void_p
         Handle from ``create_shared_memory_region``.
     input_values : list or tuple of numpy.ndarray
-        Arrays of any fixed-size dtype; strings as ``serialize_string_tensor`` returns them.
+        Arrays of any shape and any dtype but object; string tensors as
+        ``serialize_string_tensor`` returns them. Their bytes are copied without conversion.
 
     Raises
     ------
     CudaSharedMemoryException
-        -3: CUDA refused the copy. Text: no list of arrays, an object array, more bytes than
-        the region has (nothing is written then), or no handle of this module.
+        -3: CUDA refused the copy. Without a code: `input_values` is no list of arrays, contains
+        an object array or has more bytes than the region, and nothing is written; or
+        `cuda_shm_handle` is no handle of this module.
     """
     notice.used("TS087")
     # These two texts name the wrong type, in every version of v1 (docs/v1-behaviour.md §7.2).
@@ -119,8 +123,8 @@ def set_shared_memory_region(
 
 
 def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
-    """Free the region's GPU memory (docs/v1-behaviour.md §7.2). The server must not use it any
-    more.
+    """Free the region's GPU memory, which the server must no longer use
+    (docs/v1-behaviour.md §7.2).
 
     Deprecated [TS088], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.cuda_shared_memory.destroy_shared_memory_region(handle).
@@ -133,7 +137,7 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
     Raises
     ------
     CudaSharedMemoryException
-        -4: it was freed before. Text: no handle of this module.
+        -4: it was freed before. Without a code: `cuda_shm_handle` is no handle of this module.
     """
     notice.used("TS088")
     with raised_as(CudaSharedMemoryException):
@@ -141,28 +145,28 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
-    """Serialize a string tensor: 4-byte little-endian length and bytes of every element.
+    """Serialize a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
 
     Deprecated [TS089], see migration_guide.md#cuda-shared-memory. Instead:
     tritonclient.utils.serialize_byte_tensor(array).
 
-    Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api``
-    (docs/v1-behaviour.md §3.6).
+    This function is that of 1.9 and 1.10; later releases have it in ``tensorrtserver.api``.
 
     Parameters
     ----------
     input_tensor : numpy.ndarray
-        Array of dtype object (str, bytes) or ``S``, at least one element.
+        Array of dtype object (elements str or bytes) or ``S``, of any shape, not empty.
 
     Returns
     -------
     numpy.ndarray
-        0-d array of dtype ``S<n>``, n being the number of bytes.
+        0-d array of dtype ``S<n>``, where n is the total number of bytes. It holds for each
+        element, in C order, a 4-byte little-endian length and the element's bytes.
 
     Raises
     ------
     CudaSharedMemoryException
-        Not an array, an empty array, or another dtype.
+        `input_tensor` is no array, is empty, or has another dtype.
     """
     notice.used("TS089")
     from tritonclient_shim.core.errors import InferenceServerException

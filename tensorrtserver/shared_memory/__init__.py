@@ -1,8 +1,8 @@
-"""System shared memory for inputs and outputs (docs/v1-behaviour.md §7.1): create, set, destroy.
+"""System shared memory for inputs and outputs of inference (docs/v1-behaviour.md §7.1).
 
-The retired client's ``tensorrtserver.shared_memory``: same names, signatures, results and
-exceptions. Handles are ``ctypes.c_void_p``; pass them to ``SharedMemoryControlContext`` and
-to ``InferContext.run``.
+This is the retired client's ``tensorrtserver.shared_memory``, with the same names, signatures,
+results and exceptions. A region's handle is a ``ctypes.c_void_p``, which
+``SharedMemoryControlContext`` and ``InferContext.run`` accept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tritonclient_shim.shm.arrays import as_buffer
 from tritonclient_shim.shm.region import SYSTEM, raised_as
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
-# v1 had no __all__: `import *` bound all these too (docs/v1-behaviour.md §7.3)
+# v1 had no __all__: `import *` bound the names of STAR_NAMES, too (docs/v1-behaviour.md §7.3).
 globals().update(STAR_NAMES)
 __all__ = [
     "SharedMemoryException",
@@ -54,8 +54,8 @@ def create_shared_memory_region(
     Deprecated [TS081], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.shared_memory.create_shared_memory_region(name, key, byte_size).
 
-    The object stays in the system until ``destroy_shared_memory_region``, also beyond the
-    end of the process (docs/v1-behaviour.md §7.1).
+    The region stays in the system until ``destroy_shared_memory_region``, also after the end of
+    this process (docs/v1-behaviour.md §7.1).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def create_shared_memory_region(
     shm_key : str or bytes
         Key of the POSIX shared-memory object, usually ``/name``.
     byte_size : int
-        Size in bytes, at least 1. An existing object is made larger or smaller.
+        Size in bytes, at least 1. An existing region is made larger or smaller.
 
     Returns
     -------
@@ -74,9 +74,10 @@ def create_shared_memory_region(
     Raises
     ------
     SharedMemoryException
-        -2: bad key; -3: negative size; -4: size 0, or more than can be mapped.
+        With v1's error codes: -2, the key cannot be used; -3, the size is negative; -4, the size
+        is 0 or more than can be mapped.
     ctypes.ArgumentError
-        Name or key is neither str nor bytes, or the size is no integer.
+        `trtis_shm_name` or `shm_key` is neither str nor bytes, or `byte_size` is no integer.
     """
     notice.used("TS081")
     name = arguments.text(1, trtis_shm_name)
@@ -89,7 +90,8 @@ def create_shared_memory_region(
 def set_shared_memory_region(
     shm_handle: c_void_p, input_values: list[np.ndarray] | tuple[np.ndarray, ...]
 ) -> None:
-    """Copy arrays into a region, one after another from its beginning, in C order.
+    """Copy arrays into a region, one after another from its beginning, in C order
+    (docs/v1-behaviour.md §7.1).
 
     Deprecated [TS082], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.shared_memory.set_shared_memory_region(handle, arrays).
@@ -99,13 +101,15 @@ def set_shared_memory_region(
     shm_handle : ctypes.c_void_p
         Handle from ``create_shared_memory_region``.
     input_values : list or tuple of numpy.ndarray
-        Arrays of any fixed-size dtype; strings as ``serialize_string_tensor`` returns them.
+        Arrays of any shape and any dtype but object; string tensors as
+        ``serialize_string_tensor`` returns them. Their bytes are copied without conversion.
 
     Raises
     ------
     SharedMemoryException
-        No list of arrays, an object array, more bytes than the region has (nothing is
-        written then; v1 wrote on and crashed), or no handle of this module.
+        `input_values` is no list of arrays, contains an object array or has more bytes than the
+        region; nothing is written then, where v1 crashed. Or `shm_handle` is no handle of this
+        module.
     """
     notice.used("TS082")
     if not isinstance(input_values, (list, tuple)):
@@ -120,7 +124,7 @@ def set_shared_memory_region(
 
 
 def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
-    """Remove the region's key from the system; memory in use stays usable
+    """Remove the region's key from the system; its memory stays usable where it is in use
     (docs/v1-behaviour.md §7.1).
 
     Deprecated [TS083], see migration_guide.md#system-shared-memory. Instead:
@@ -134,7 +138,8 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
     Raises
     ------
     SharedMemoryException
-        -5: the key does not exist (any more). Text: no handle of this module.
+        -5: the key does not exist (any more). Without a code: `shm_handle` is no handle of this
+        module.
     """
     notice.used("TS083")
     with raised_as(SharedMemoryException):
@@ -142,28 +147,28 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
 
 
 def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
-    """Serialize a string tensor: 4-byte little-endian length and bytes of every element.
+    """Serialize a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
 
     Deprecated [TS084], see migration_guide.md#system-shared-memory. Instead:
     tritonclient.utils.serialize_byte_tensor(array).
 
-    Kept from 1.9 and 1.10; later versions have it in ``tensorrtserver.api``
-    (docs/v1-behaviour.md §3.6).
+    This function is that of 1.9 and 1.10; later releases have it in ``tensorrtserver.api``.
 
     Parameters
     ----------
     input_tensor : numpy.ndarray
-        Array of dtype object (str, bytes) or ``S``, at least one element.
+        Array of dtype object (elements str or bytes) or ``S``, of any shape, not empty.
 
     Returns
     -------
     numpy.ndarray
-        0-d array of dtype ``S<n>``, n being the number of bytes; for ``set_shared_memory_region``.
+        0-d array of dtype ``S<n>``, where n is the total number of bytes. It holds for each
+        element, in C order, a 4-byte little-endian length and the element's bytes.
 
     Raises
     ------
     SharedMemoryException
-        Not an array, an empty array, or another dtype.
+        `input_tensor` is no array, is empty, or has another dtype.
     """
     notice.used("TS084")
     from tritonclient_shim.core.errors import InferenceServerException

@@ -43,6 +43,6 @@ def test_each_use_at_its_own_line(triton: TritonServer, tmp_path: Path, protocol
     assert {line for line, id in counted if id == "TS055"} == {6, 14}
     assert counted >= {(7, "TS059"), (9, "TS050"), (10, "TS052"), (12, "TS054"), (13, "TS053")}
     assert (15, "TS051") in counted
-    habits = {(use["line"], use["id"]) for use in uses} - counted
+    patterns = {(use["line"], use["id"]) for use in uses} - counted
     streaming = {(9, "TS104")} if protocol else set()
-    assert habits == {(14, "TS116"), *streaming, *((line, "TS062") for line in (10, 12, 13, 15))}
+    assert patterns == {(14, "TS116"), *streaming, *((line, "TS062") for line in (10, 12, 13, 15))}

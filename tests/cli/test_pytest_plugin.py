@@ -59,7 +59,7 @@ def test_without_options_nothing_changes(tmp_path: Path) -> None:
 
 
 def test_fails_each_test_that_uses_an_id(tmp_path: Path) -> None:
-    """Every test that uses a chosen id fails, also when another did before it; its line is told."""
+    """Every test that uses a chosen id fails, also the second one; the text names its line."""
     done = suite(tmp_path, "--tritonshim-fail-on=ts011")
     assert outcome(done).startswith("3 failed, 2 passed")
     assert "TS011 tensorrtserver.api.ProtocolType.from_str at test_suite.py:12" in done.stdout

@@ -124,7 +124,7 @@ def test_markdown(tmp_path: Path) -> None:
     assert "| TS020 | tensorrtserver.api.ServerHealth" in text
     assert "| `tritonclient-shim guide health` |" in text
     assert "| script.py:3 | 3 |" in text
-    assert "3 places use 3 legacy symbols and habits" in text
+    assert "3 places use 3 legacy symbols and usage patterns" in text
 
 
 def test_text_groups_by_symbol(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_sarif(tmp_path: Path) -> None:
 
 
 def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
-    """The program ends as it would; the loss is told on stderr."""
+    """The program ends as it would; stderr says that the report is lost."""
     (tmp_path / "script.py").write_text(SCRIPT)
     done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.md")
     assert done.returncode == 0

@@ -162,7 +162,7 @@ def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_python_2_is_told(tmp_path: Path) -> None:
+def test_python_2_is_reported(tmp_path: Path) -> None:
     """A script in Python 2: where, what, and the two ways on; nothing has run, status 2."""
     (tmp_path / "old.py").write_text("import sys\nprint(1)\nprint 'two'\n")
     done = shim(tmp_path, "run", "old.py")
@@ -172,7 +172,7 @@ def test_python_2_is_told(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_an_import_in_python_2_is_told(tmp_path: Path) -> None:
+def test_an_import_in_python_2_is_reported(tmp_path: Path) -> None:
     """The same for what a script imports, with the traceback that leads to the import."""
     (tmp_path / "helper.py").write_text("raise ValueError, 'no'\n")
     (tmp_path / "script.py").write_text("print(1)\nimport helper\n")

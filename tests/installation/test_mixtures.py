@@ -132,8 +132,8 @@ def test_what_is_printed_puts_it_right(tmp_path: Path, wheel: Path, state: State
     before, found = environment.star_names(), environment.doctor()
     assert before.returncode == 1 or "InferContext" in before.stdout
     assert (found.returncode, found.stderr) == (1, ""), found.stdout
-    told = commands(before.stderr.partition("ImportError: ")[2])
-    assert told in ([], commands(found.stdout))
+    printed = commands(before.stderr.partition("ImportError: ")[2])
+    assert printed in ([], commands(found.stdout))
     for command in commands(found.stdout):
         environment.succeed("sh", "-c", command)
     after, healed = environment.star_names(), environment.doctor()

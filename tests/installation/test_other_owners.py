@@ -76,8 +76,8 @@ def test_run_names_it(tmp_path: Path, kind: str) -> None:
     done = run(tmp_path, "run", "scripts/old.py")
     assert done.stdout in ("", "False\n")
     assert f"tritonclient-shim run: {found} is imported as 'tensorrtserver'" in done.stderr
-    told = done.stderr.partition("Traceback")[0]
-    (command,) = commands(told)
+    warning = done.stderr.partition("Traceback")[0]
+    (command,) = commands(warning)
     subprocess.run(shlex.split(command), check=True)
     assert run(tmp_path, "run", "scripts/old.py").stdout == "True\n"
 

@@ -171,7 +171,7 @@ def test_create_gives_a_handle_with_the_ipc_bytes(install: Callable[..., FakeCud
     handle = cudashm.create_shared_memory_region("r", 24, 1)
     region = handle_table.lookup(handle)
     assert type(handle) is ctypes.c_void_p
-    assert (region.kind, region.name, region.size, region.device_id) == ("cuda", "r", 24, 1)
+    assert (region.kind, region.name, region.byte_size, region.device_id) == ("cuda", "r", 24, 1)
     assert region.raw_handle == bytes(range(64))
     assert [device for _, device in fake.memory.values()] == [1]
 

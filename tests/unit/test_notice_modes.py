@@ -32,14 +32,14 @@ def run(folder: Path, text: str, *options: str, **variables: str) -> Any:
     )
 
 
-def told(stderr: str) -> list[tuple[str, str]]:
+def noticed(stderr: str) -> list[tuple[str, str]]:
     """(file:line, id) of each notice."""
     lines = [line for line in stderr.splitlines() if CATEGORY in line]
     places = [os.path.basename(line.partition(CATEGORY)[0]) for line in lines]
     return [(place, line.rpartition("[")[2][:5]) for place, line in zip(places, lines)]
 
 
-def test_all_tells_of_each_symbol_at_each_line(tmp_path: Path) -> None:
+def test_all_notices_each_symbol_at_each_line(tmp_path: Path) -> None:
     """``all``: every line once, with successor, id and anchor."""
     text = (
         "from tensorrtserver.api import *\n"
@@ -49,7 +49,7 @@ def test_all_tells_of_each_symbol_at_each_line(tmp_path: Path) -> None:
         "ProtocolType.from_str('http')\n"
     )
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert told(done.stderr) == [
+    assert noticed(done.stderr) == [
         ("script.py:3", "TS020"),
         ("script.py:4", "TS011"),
         ("script.py:5", "TS011"),
@@ -59,7 +59,7 @@ def test_all_tells_of_each_symbol_at_each_line(tmp_path: Path) -> None:
     assert "[TS020] `tritonclient-shim guide health`" in done.stderr
 
 
-def test_all_tells_of_habits(tmp_path: Path) -> None:
+def test_all_notices_usage_patterns(tmp_path: Path) -> None:
     """``all``: the arguments that a v2 client takes otherwise have ids of their own."""
     text = (
         "from tensorrtserver.api import *\n"
@@ -67,10 +67,10 @@ def test_all_tells_of_habits(tmp_path: Path) -> None:
         "ServerHealthContext('localhost:1', 0, http_headers=[])\n"
     )
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert [id for place, id in told(done.stderr) if place.endswith(":2")] == [
+    assert [id for place, id in noticed(done.stderr) if place.endswith(":2")] == [
         *("TS020", "TS101", "TS102", "TS103")
     ]
-    assert [id for place, id in told(done.stderr) if place.endswith(":3")] == ["TS020"]
+    assert [id for place, id in noticed(done.stderr) if place.endswith(":3")] == ["TS020"]
 
 
 PLACES = {
@@ -115,7 +115,7 @@ def test_place_is_the_users(tmp_path: Path, name: str) -> None:
     """A notice names the user's file and line, through classes, ``with``, threads and callbacks."""
     text, lines = PLACES[name]
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert [place for place, _ in told(done.stderr)] == [f"script.py:{line}" for line in lines]
+    assert [place for place, _ in noticed(done.stderr)] == [f"script.py:{line}" for line in lines]
 
 
 def test_a_method_run_by_a_thread_itself(tmp_path: Path) -> None:
@@ -127,18 +127,18 @@ def test_a_method_run_by_a_thread_itself(tmp_path: Path) -> None:
         "one.start()\none.join()\n"
     )
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert [place.partition(":")[0] for place, _ in told(done.stderr)] == [
+    assert [place.partition(":")[0] for place, _ in noticed(done.stderr)] == [
         "script.py",
         "threading.py",
     ]
 
 
 def test_star_import_through_a_module_of_the_users(tmp_path: Path) -> None:
-    """Names that came by a chain of star imports are told of where they are used."""
+    """Names that came by a chain of star imports are noticed where they are used."""
     (tmp_path / "common.py").write_text("from tensorrtserver.api import *\n")
     text = "from common import *\nServerHealthContext('localhost:1', 0)\n"
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert told(done.stderr) == [("script.py:2", "TS020")]
+    assert noticed(done.stderr) == [("script.py:2", "TS020")]
 
 
 def test_error_names_the_use(tmp_path: Path) -> None:
@@ -164,11 +164,11 @@ def test_options_of_the_user_win(tmp_path: Path, mode: str) -> None:
     silent = run(tmp_path, text, "-W", "ignore::DeprecationWarning", TRITON_SHIM_WARNINGS=mode)
     assert silent.stderr == ""
     loud = run(tmp_path, text, "-W", "always::DeprecationWarning", TRITON_SHIM_WARNINGS=mode)
-    assert len(told(loud.stderr)) == {"headline": 1, "all": 3}[mode]
+    assert len(noticed(loud.stderr)) == {"headline": 1, "all": 3}[mode]
 
 
 def test_filters_that_change_are_seen(tmp_path: Path) -> None:
-    """``all``: a line that has been told of is told of again inside ``catch_warnings``."""
+    """``all``: a line that has been noticed is noticed again inside ``catch_warnings``."""
     text = (
         "import warnings\n"
         "from tensorrtserver.api import *\n"
@@ -184,7 +184,7 @@ def test_filters_that_change_are_seen(tmp_path: Path) -> None:
         "    print(len(caught))\n"
     )
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert len(told(done.stderr)) == 1
+    assert len(noticed(done.stderr)) == 1
     assert done.stdout == "2\n2\n"
 
 
@@ -207,7 +207,7 @@ print(min(rounds) / 20000 * 1e6)
 
 
 @pytest.mark.parametrize(("mode", "microseconds"), [("headline", 1), ("off", 1), ("all", 8)])
-def test_cost_once_told(tmp_path: Path, mode: str, microseconds: float) -> None:
-    """A use that has been told of costs next to nothing; in ``all`` a few µs."""
+def test_cost_once_noticed(tmp_path: Path, mode: str, microseconds: float) -> None:
+    """A use that has been noticed costs next to nothing; in ``all`` a few µs."""
     done = run(tmp_path, COST, TRITON_SHIM_WARNINGS=mode)
     assert float(done.stdout) < microseconds

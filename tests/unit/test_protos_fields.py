@@ -1,4 +1,4 @@
-"""The v1 messages against an independent listing of every field (v1 section 8.1)."""
+"""The v1 messages against an independent listing of every field (docs/v1-behaviour.md §8.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server side of v1's gRPC service over a real loopback connection (v1 section 9.2)."""
+"""The server side of v1's gRPC service over a loopback connection (docs/v1-behaviour.md §9.2)."""
 
 from __future__ import annotations
 

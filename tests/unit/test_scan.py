@@ -134,17 +134,17 @@ CONTEXT = (
 )
 
 
-@pytest.mark.parametrize(("call", "habit"), ARGUMENTS.items())
-def test_argument_habits(tmp_path: Path, call: str, habit: str) -> None:
-    """Each argument habit is found at its line."""
-    assert f"5:{habit}" in found(tmp_path, CONTEXT + call + "\n")
+@pytest.mark.parametrize(("call", "pattern"), ARGUMENTS.items())
+def test_usage_patterns(tmp_path: Path, call: str, pattern: str) -> None:
+    """Each usage pattern is found at its line."""
+    assert f"5:{pattern}" in found(tmp_path, CONTEXT + call + "\n")
 
 
 @pytest.mark.parametrize("call", HARMLESS)
-def test_defaults_are_no_habits(tmp_path: Path, call: str) -> None:
+def test_defaults_show_no_pattern(tmp_path: Path, call: str) -> None:
     """Values that are v1's defaults show nothing."""
-    habits = [one for one in found(tmp_path, CONTEXT + call + "\n") if one.startswith("5:TS1")]
-    assert habits == []
+    patterns = [one for one in found(tmp_path, CONTEXT + call + "\n") if one.startswith("5:TS1")]
+    assert patterns == []
 
 
 def test_innocent_files(tmp_path: Path) -> None:
@@ -197,9 +197,9 @@ def test_exit_status(
     if text is not None:
         path.write_text(text)
     assert main(["scan", str(path)]) == status
-    told = capsys.readouterr()
-    assert ("script.py: " in told.err) is (status == 2)
-    assert ("No use of the legacy API" in told.out) is (status == 0)
+    output = capsys.readouterr()
+    assert ("script.py: " in output.err) is (status == 2)
+    assert ("No use of the legacy API" in output.out) is (status == 0)
 
 
 def test_one_bad_file_does_not_hide_the_others(
@@ -212,14 +212,14 @@ def test_one_bad_file_does_not_hide_the_others(
     assert [use["id"] for use in json.loads(capsys.readouterr().out)["uses"]] == ["TS001"]
 
 
-def test_python_2_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_2_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A source of Python 2 cannot be parsed: line, what of it, and how it can be scanned."""
     path = tmp_path / "script.py"
     path.write_text(STAR + "print 'old'\n")
     assert main(["scan", str(path)]) == 2
-    told = capsys.readouterr().err
-    assert "script.py: line 2: a print statement, which is Python 2; expected Python 3" in told
-    assert "scan a copy made by 2to3" in told
+    output = capsys.readouterr().err
+    assert "script.py: line 2: a print statement, which is Python 2; expected Python 3" in output
+    assert "scan a copy made by 2to3" in output
 
 
 def test_only_some_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

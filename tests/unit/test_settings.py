@@ -1,4 +1,4 @@
-"""Settings: where they come from, what they accept, how they are told (docs/settings.md)."""
+"""Settings: where they come from, what they accept, how they are described (docs/settings.md)."""
 
 from __future__ import annotations
 

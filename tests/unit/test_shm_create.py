@@ -55,7 +55,7 @@ def test_names_and_keys_may_be_bytes(key: str) -> None:
     """create: str or bytes names (docs/v1-behaviour.md §7.1)."""
     handle = shm.create_shared_memory_region(b"r", key.encode(), 8)
     region = handle_table.lookup(handle)
-    assert (region.name, region.key, region.offset, region.size) == ("r", key, 0, 8)
+    assert (region.name, region.key, region.offset, region.byte_size) == ("r", key, 0, 8)
 
 
 def test_a_nul_byte_ends_names_and_keys(key: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 import tensorrtserver.shared_memory as shm
 from tests.unit.shm_regions import fresh_keys, run_python
 from tritonclient_shim.shm import handle_table
-from tritonclient_shim.shm.system import LARGE
+from tritonclient_shim.shm.system import MAPPING_THRESHOLD
 
 
 @pytest.fixture
@@ -22,15 +22,15 @@ def key() -> Iterator[str]:
 
 def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
     """set, entries follow each other; what is read is private (docs/v1-behaviour.md §7.1, §4.3)."""
-    handle = shm.create_shared_memory_region("r", key, 2 * LARGE + 10)
-    first = np.arange(LARGE, dtype=np.uint8)
+    handle = shm.create_shared_memory_region("r", key, 2 * MAPPING_THRESHOLD + 10)
+    first = np.arange(MAPPING_THRESHOLD, dtype=np.uint8)
     shm.set_shared_memory_region(handle, [first, first[::-1], np.full(10, 7, np.uint8)])
     region = handle_table.lookup(handle)
-    read = np.frombuffer(region.read(0, 2 * LARGE + 10), np.uint8)
-    assert np.array_equal(read[:LARGE], first)
-    assert np.array_equal(read[LARGE:-10], first[::-1])
-    shm.set_shared_memory_region(handle, [np.zeros(LARGE, np.uint8)])
-    assert np.array_equal(read[:LARGE], first)
+    read = np.frombuffer(region.read(0, 2 * MAPPING_THRESHOLD + 10), np.uint8)
+    assert np.array_equal(read[:MAPPING_THRESHOLD], first)
+    assert np.array_equal(read[MAPPING_THRESHOLD:-10], first[::-1])
+    shm.set_shared_memory_region(handle, [np.zeros(MAPPING_THRESHOLD, np.uint8)])
+    assert np.array_equal(read[:MAPPING_THRESHOLD], first)
 
 
 def test_a_region_shrunk_after_a_large_copy_raises(key: str) -> None:
@@ -39,13 +39,13 @@ def test_a_region_shrunk_after_a_large_copy_raises(key: str) -> None:
         import numpy as np
         import tensorrtserver.shared_memory as shm
         from tritonclient_shim.shm import handle_table
-        large = np.ones({2 * LARGE}, np.uint8)
-        handle = shm.create_shared_memory_region("r", {key!r}, {2 * LARGE})
+        large = np.ones({2 * MAPPING_THRESHOLD}, np.uint8)
+        handle = shm.create_shared_memory_region("r", {key!r}, {2 * MAPPING_THRESHOLD})
         shm.set_shared_memory_region(handle, [large])
-        handle_table.lookup(handle).read(0, {2 * LARGE})
+        handle_table.lookup(handle).read(0, {2 * MAPPING_THRESHOLD})
         shm.create_shared_memory_region("smaller", {key!r}, 100)
         for use in (lambda: shm.set_shared_memory_region(handle, [large]),
-                    lambda: handle_table.lookup(handle).read(0, {2 * LARGE})):
+                    lambda: handle_table.lookup(handle).read(0, {2 * MAPPING_THRESHOLD})):
             try:
                 use()
             except Exception as error:

@@ -8,12 +8,12 @@ import pytest
 
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.usage import markdown, text
-from tritonclient_shim.usage.rows import Row, summary
+from tritonclient_shim.usage.rows import UsageRow, summary
 
 ROWS = [
-    Row(ENTRIES["TS051"], "b.py", 7, 2),
-    Row(ENTRIES["TS050"], "a.py", 3, 1),
-    Row(ENTRIES["TS051"], "a.py", 4, 1000),
+    UsageRow(ENTRIES["TS051"], "b.py", 7, 2),
+    UsageRow(ENTRIES["TS050"], "a.py", 3, 1),
+    UsageRow(ENTRIES["TS051"], "a.py", 4, 1000),
 ]
 
 
@@ -60,7 +60,7 @@ def test_totals_by_id() -> None:
 
 def test_totals_of_what_was_not_run() -> None:
     """``scan`` has places and no calls; without a use there are no totals."""
-    lines = text.render([Row(ENTRIES["TS051"], "a.py", 4)]).splitlines()
+    lines = text.render([UsageRow(ENTRIES["TS051"], "a.py", 4)]).splitlines()
     assert "  TS051  tensorrtserver.api.InferContext.run                1" in lines
     assert "places" not in text.render([]) + markdown.render([])
 
@@ -68,6 +68,7 @@ def test_totals_of_what_was_not_run() -> None:
 def test_summary_counts_places_and_symbols() -> None:
     """Places, symbols, and how many of the places could be rewritten by a program."""
     assert summary(ROWS) == (
-        "3 places use 2 legacy symbols and habits; 1 could be rewritten automatically, 2 by hand."
+        "3 places use 2 legacy symbols and usage patterns; "
+        "1 could be rewritten automatically, 2 by hand."
     )
     assert summary([]) == "No use of the legacy API."

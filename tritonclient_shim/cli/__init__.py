@@ -1,9 +1,9 @@
 """``tritonclient-shim COMMAND`` and ``python -m tritonclient_shim COMMAND``.
 
-A command is a module of this package: its first docstring line is the help text, it has
-``add_arguments(parser)`` and ``run(arguments) -> int``, the exit status. It imports what it
-needs in ``run``. Its name is the module's, with ``-`` for ``_``; modules that begin with ``_``
-are none.
+A command is a module of this package whose name does not begin with ``_``. The command has the
+module's name, with ``-`` for ``_``. The module's docstring is the help text; its functions are
+``add_arguments(parser)`` and ``run(arguments) -> int``, which returns the exit status and imports
+what the command needs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tritonclient_shim import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that ``argv`` names, by default of the process → exit status."""
+    """Run the command in ``argv``, by default the process's arguments → exit status."""
     arguments = _parser().parse_args(argv)
     run = arguments.run
     return int(run(arguments))

@@ -1,4 +1,4 @@
-"""What ``doctor`` finds."""
+"""``doctor``: what a check finds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ OK, NOTE, WRONG = "ok", "note", "WRONG"
 
 
 class Finding(NamedTuple):
-    """One line: how bad, and what."""
+    """One result of a check: ``level`` is OK, NOTE or WRONG."""
 
     level: str
     text: str

@@ -1,6 +1,7 @@
-"""``doctor``: which modules can be imported, tried in processes of their own.
+"""``doctor``: finds the modules that cannot be imported.
 
-An import may raise anything, and one of a package compiled for another machine ends the process.
+Each import is tried in a process of its own: it may raise anything, and a module that was compiled
+for another machine ends the process.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _LONGEST = 120  # seconds; the first import after an installation compiles many 
 
 
 def failures(modules: Sequence[str]) -> dict[str, str]:
-    """Names of modules → those that cannot be imported, each with its error in one line."""
+    """Names of modules → those that cannot be imported, each with its error as one line."""
     if not _outcome(_start(", ".join(modules))):
         return {}
     started = [(module, _start(module)) for module in modules]
@@ -35,7 +36,7 @@ def _start(modules: str) -> subprocess.Popen[str]:
 
 
 def _outcome(process: subprocess.Popen[str]) -> str:
-    """'' for an import that succeeded, otherwise what went wrong."""
+    """Wait for an import → '' if it succeeded, otherwise its error as one line."""
     try:
         _, said = process.communicate(timeout=_LONGEST)
     except subprocess.TimeoutExpired:

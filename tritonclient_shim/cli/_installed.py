@@ -1,4 +1,4 @@
-"""``doctor``: who owns ``tensorrtserver/``, and the packages and versions that lie beside it."""
+"""``doctor``: which distribution ``tensorrtserver`` comes from, and the versions of all we need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tritonclient_shim.cli import _imports
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 from tritonclient_shim.core.installation import commands, examine, wording
 
-#: Distribution → what it must be, and what the suite runs on (README.md, "Supported versions").
+#: Distribution → the oldest version that works, and the first one that is not tested (README.md,
+#: "Supported versions").
 SUPPORTED: dict[str, tuple[str, str]] = {
     "Python": (">=3.8", "<3.14"),
     "tritonclient": (">=2.40", "<2.74"),
@@ -26,31 +27,31 @@ SUPPORTED: dict[str, tuple[str, str]] = {
 }
 
 
-class _Kind(NamedTuple):
-    """A distribution that is needed."""
+class _Dependency(NamedTuple):
+    """A distribution that tritonclient-shim needs."""
 
-    modules: tuple[str, ...]  # what is imported of it
+    modules: tuple[str, ...]  # which tritonclient-shim imports of it
     extras: str = ""
-    needs: tuple[str, ...] = ()  # others of these, without which its modules fail
+    needs: tuple[str, ...] = ()  # distributions of this table that its modules import
 
 
 _NEEDED = {
-    "tritonclient": _Kind(
+    "tritonclient": _Dependency(
         ("tritonclient.grpc", "tritonclient.http"),
         "[grpc,http]",
         ("numpy", "protobuf", "grpcio"),
     ),
-    "numpy": _Kind(("numpy",)),
-    "protobuf": _Kind(("google.protobuf.message",)),
-    "grpcio": _Kind(("grpc",)),
-    "deprecation": _Kind(("deprecation",), needs=("packaging",)),
-    "packaging": _Kind(("packaging.version",)),
-    "future": _Kind(("future.utils",)),
+    "numpy": _Dependency(("numpy",)),
+    "protobuf": _Dependency(("google.protobuf.message",)),
+    "grpcio": _Dependency(("grpc",)),
+    "deprecation": _Dependency(("deprecation",), needs=("packaging",)),
+    "packaging": _Dependency(("packaging.version",)),
+    "future": _Dependency(("future.utils",)),
 }
 
 
 def ownership() -> Iterator[Finding]:
-    """Where ``tensorrtserver`` is imported from, and what else claims the name."""
+    """Where ``tensorrtserver`` is imported from, and what else has that name."""
     texts = list(examine.faults(os.getcwd()))
     if not texts:
         place = os.path.join(examine.OURS, "tensorrtserver")
@@ -61,7 +62,7 @@ def ownership() -> Iterator[Finding]:
 
 def versions() -> Iterator[Finding]:
     """Each distribution against what is supported, and whether it can be imported."""
-    failed = _imports.failures([one for kind in _NEEDED.values() for one in kind.modules])
+    failed = _imports.failures([one for needed in _NEEDED.values() for one in needed.modules])
     faulty = {name for name in _NEEDED if _cause(name, failed)}
     for name, (least, newest) in SUPPORTED.items():
         version = platform.python_version() if name == "Python" else _version(name)
@@ -88,7 +89,7 @@ def _judged(name: str, version: str, least: str, newest: str) -> Finding:
 
 
 def _wrong(text: str, name: str, least: str) -> Finding:
-    """What is missing or too old, and how it is installed."""
+    """A distribution that is missing or too old, and the command that installs it."""
     if name == "Python":
         return Finding(WRONG, f"{text}; install into an environment of a newer Python")
     asked = f"{name}{_NEEDED[name].extras}{least}"
@@ -96,7 +97,7 @@ def _wrong(text: str, name: str, least: str) -> Finding:
 
 
 def _unusable(name: str, version: str, error: str, waits: list[str]) -> Finding:
-    """What is there but cannot be imported: its own files anew, then what else it lacks."""
+    """A distribution that cannot be imported: reinstall its files, then all that it requires."""
     text = f"{name} {version} is installed, but importing it fails ({error})"
     if waits:
         return Finding(WRONG, f"{text}; first put right what is said of {', '.join(waits)}")
@@ -106,7 +107,7 @@ def _unusable(name: str, version: str, error: str, waits: list[str]) -> Finding:
 
 
 def _release(text: str) -> tuple[int, ...]:
-    """``>=2.40`` and ``2.40.1rc1`` → their numbers; written here because packaging may lack."""
+    """``>=2.40`` and ``2.40.1rc1`` → their numbers; ``packaging`` may be missing here."""
     found = re.search(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in found.group().split(".")) if found else ()
 

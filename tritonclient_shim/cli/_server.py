@@ -1,4 +1,4 @@
-"""``doctor``: does a server answer, what is it, and what of its models is covered."""
+"""``doctor``: whether a server answers, and which of its models the old API can use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READY = "READY"
 
 
 def server(url: str, protocol: str) -> Iterator[Finding]:
-    """The server, then each of its models."""
+    """Findings about the server, then about each of its models."""
     try:
         session = ServerSession(parse_url(url, protocol))
         with session.guard(no_status_text="whoever answers is no KServe v2 server"):

@@ -9,7 +9,7 @@ from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 
 
 def table() -> Iterator[Finding]:
-    """One line per setting; variables that are none of ours but look so are wrong."""
+    """One finding per setting, then each ``TRITON_SHIM_`` variable that is no setting."""
     try:
         rows = settings.described()
     except ValueError as error:

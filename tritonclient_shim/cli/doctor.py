@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _printed(title: str, findings: Iterator[Finding]) -> bool:
-    """Print a section → whether something in it is wrong."""
+    """Print a section of findings → whether one of them is wrong."""
     from tritonclient_shim.cli._findings import WRONG
 
     wrong = False
@@ -46,7 +46,7 @@ def _printed(title: str, findings: Iterator[Finding]) -> bool:
 
 
 def _server(arguments: argparse.Namespace, lacking: bool) -> Iterator[Finding]:
-    """What the server is; nothing can be asked without the packages that carry the question."""
+    """Findings about the server; without usable packages it cannot be asked."""
     if lacking:
         from tritonclient_shim.cli._findings import NOTE, Finding
 

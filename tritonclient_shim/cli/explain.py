@@ -1,4 +1,4 @@
-"""Tell what takes the place of a legacy symbol or habit.
+"""Tell what takes the place of a legacy symbol or usage pattern.
 
 Exit status: 0 explained, 1 nothing of that name.
 """
@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tritonclient_shim.registry.entry import Entry
+    from tritonclient_shim.registry.entry import RegistryEntry
 
 
 _EXPECTED = (
@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 1
 
 
-def _find(what: str) -> list[Entry]:
-    """An id, a symbol as it is, or else every symbol that ends so or contains it."""
+def _find(what: str) -> list[RegistryEntry]:
+    """The entry of this id or symbol, or else the entries whose symbol ends so or contains it."""
     from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
 
     if what.upper() in ENTRIES:
@@ -58,7 +58,7 @@ def _find(what: str) -> list[Entry]:
     return ending or [entry for entry in ENTRIES.values() if what.lower() in entry.symbol.lower()]
 
 
-def _explained(entry: Entry) -> str:
+def _explained(entry: RegistryEntry) -> str:
     lines = [
         f"{entry.id}  {entry.symbol}",
         f"  deprecated since  {entry.since}",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tritonclient_shim.gateway.options import Address
     from tritonclient_shim.gateway.serve import Bound
 
-_AIOHTTP = "aiohttp>=3.9"  # as setup.cfg has it for the extra "gateway"
+_AIOHTTP = "aiohttp>=3.9"  # as in setup.cfg, extra "gateway"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +86,7 @@ def _options(arguments: argparse.Namespace) -> Any:
 
 
 def _announce(bound: Bound) -> None:
-    """One line of JSON, for whoever started the gateway with port 0."""
+    """Print the addresses as a line of JSON, for programs that start the gateway with port 0."""
     print(json.dumps({"http": str(bound.http), "grpc": str(bound.grpc)}), flush=True)
 
 

@@ -20,17 +20,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is asked for → exit status."""
-    from tritonclient_shim.registry import guide
+    """Print the guide, a section of it or the list of its sections → exit status."""
+    from tritonclient_shim.cli import _sections
 
     if "list" in arguments:
-        for anchor, section in guide.sections().items():
+        for anchor, section in _sections.sections().items():
             print(f"{anchor:<50}  {'  ' * (section.level - 1)}{section.heading}")
         return 0
     if "section" not in arguments:
-        print(guide.text(), end="")
+        print(_sections.text(), end="")
         return 0
-    found = guide.sections()
+    found = _sections.sections()
     anchor = _anchor(arguments.section)
     if anchor in found:
         print(found[anchor].text, end="")
@@ -46,9 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _anchor(what: str) -> str:
-    """``inference``, ``#inference``, ``migration_guide.md#inference``, ``Inference`` or an id."""
-    from tritonclient_shim.registry import ENTRIES, guide
+    """``Inference``, ``#inference``, ``migration_guide.md#inference`` or an id → an anchor."""
+    from tritonclient_shim.registry import ENTRIES
+    from tritonclient_shim.registry.entry import anchor_of
 
     if what.upper() in ENTRIES:
         return ENTRIES[what.upper()].anchor
-    return guide.anchor_of(what.rpartition("#")[2])
+    return anchor_of(what.rpartition("#")[2])

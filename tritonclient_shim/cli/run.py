@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run; exceptions and SystemExit pass through → 0, or 2 when there is nothing to run."""
+    """Run the script → 0, or 2 when there is none to run; its exceptions and SystemExit pass."""
     from tritonclient_shim.migrate import restore, runner
 
     what = getattr(arguments, "module", None)
@@ -55,15 +55,15 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         how(what, "async" in arguments.restore)
     except SyntaxError as error:
-        told = _told(error)
-        if not told or error.filename != what[0]:  # of an import: the traceback says of which
+        explained = _explain_python2(error)
+        if not explained or error.filename != what[0]:  # an import: the traceback says which
             raise
         return 2
     return 0
 
 
 def _warn_of_shadow(folder: str) -> None:
-    """Say what in the script's folder or on the path is imported instead of our package."""
+    """Warn of a ``tensorrtserver`` in the script's folder or on the path that hides ours."""
     from tritonclient_shim.core.installation import examine
 
     text = examine.shadow(folder or os.curdir)
@@ -71,8 +71,8 @@ def _warn_of_shadow(folder: str) -> None:
         print(f"tritonclient-shim run: {text}", file=sys.stderr)
 
 
-def _told(error: SyntaxError) -> bool:
-    """Say what to do with a file of Python 2; False for any other error."""
+def _explain_python2(error: SyntaxError) -> bool:
+    """Say what to do with a file of Python 2 → True; False for any other error."""
     from tritonclient_shim.migrate import python2
 
     feature = python2.feature(error)

@@ -10,9 +10,9 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tritonclient_shim.usage.rows import Row
+    from tritonclient_shim.usage.rows import UsageRow
 
-#: As `usage.report` tells formats: by the ending of a file.
+#: Format → a file name with the ending by which `usage.report` chooses that format.
 _FORMATS = {"text": "x.txt", "json": "x.json", "markdown": "x.md", "sarif": "x.sarif"}
 
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     only = {id.strip().upper() for id in getattr(arguments, "only", "").split(",") if id.strip()}
     if only - set(ENTRIES):
         return _fail(f"no such id: {', '.join(sorted(only - set(ENTRIES)))}")
-    found: list[Row] = []
+    found: list[UsageRow] = []
     status = 0
     for path in sources.files(arguments.paths):
         try:
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
             status = _fail(str(error))
     if only:
         found = [row for row in found if row.entry.id in only]
-    if found or not status or arguments.format != "text":  # "no use" would be too much said
+    if found or not status or arguments.format != "text":  # after an error, "no use" would be wrong
         print(report.render(found, _FORMATS[arguments.format]), end="")
     return status or int(bool(found))
 

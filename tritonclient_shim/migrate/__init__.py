@@ -1,1 +1,1 @@
-"""Source code → its legacy uses, without running it (``tritonclient-shim scan``)."""
+"""Finds legacy uses in source code (``scan``), and runs scripts of 2019 as they are (``run``)."""

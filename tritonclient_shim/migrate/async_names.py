@@ -1,4 +1,4 @@
-"""Source of Python 3.6 → source that later ones compile: ``async`` as an ordinary name.
+"""Source of Python 3.6, with ``async`` as an ordinary name → source that later Pythons compile.
 
 Scripts of 2019 have ``FLAGS.async`` from argparse's ``--async``; since Python 3.7 that is a
 syntax error.
@@ -9,17 +9,17 @@ from __future__ import annotations
 import io
 import tokenize
 
-# The first letter is a full-width one. Python looks for keywords in the source as it is written
-# and normalises identifiers afterwards (PEP 3131), so this is a name, and its text is "async".
+# The first letter is a full-width "a". Python looks for keywords in the source as it is written
+# and normalises identifiers only then (PEP 3131): this is an identifier, and it reads "async".
 _NAME = "\uff41sync"
 _STATEMENTS = frozenset({"def", "for", "with"})
 
 
 def rewritten(source: str) -> tuple[str, list[int]]:
-    """Source → the same with ``async`` as a name where it is no keyword, and those lines.
+    """Source → the source with ``async`` as a name where it is no keyword, and the lines changed.
 
-    Every line and column stays where it is. Source that cannot be split into tokens comes back
-    as it was.
+    Every line and column stays where it is. Source that cannot be split into tokens is returned
+    unchanged.
     """
     lines = source.splitlines(keepends=True)
     try:

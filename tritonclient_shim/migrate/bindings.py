@@ -1,4 +1,4 @@
-"""A syntax tree → what its names stand for: imports, star imports, contexts and handles."""
+"""Syntax tree → what its names stand for: imported names, contexts and handles."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tritonclient_shim.shm.star_names import STAR_NAMES
 
 API = "tensorrtserver.api"
 _MODULES = (API, "tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
-_EXTRA = {"sys", "threading", "text_format"}  # what the api module bound besides
+_EXTRA = {"sys", "threading", "text_format"}  # v1's api module bound these, too
 HANDLE = "shared-memory handle"
 
 
 def star_of(module: str) -> dict[str, str]:
-    """A v1 module → the names of its star import, with what each is."""
+    """A v1 module → the names that its star import binds, and what each stands for."""
     found = {name: f"star import: {name}" for name in {*STAR_NAMES, *_EXTRA} - {"range"}}
     for symbol in BY_SYMBOL:
         owner, _, name = symbol.rpartition(".")
@@ -28,7 +28,7 @@ def star_of(module: str) -> dict[str, str]:
 
 
 def spelt(node: ast.AST) -> str:
-    """``a.b.c`` as text; '' for anything else."""
+    """Expression ``a.b.c`` → its text; '' for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -38,7 +38,7 @@ def spelt(node: ast.AST) -> str:
 
 
 class Bindings:
-    """What the names of one file stand for, whatever the scope they are in."""
+    """What the names in one file stand for. Scopes are not distinguished."""
 
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.names: dict[str, str] = {}  # local name → dotted name
@@ -56,7 +56,7 @@ class Bindings:
         self._assignments(tree)
 
     def resolve(self, node: ast.AST) -> str:
-        """Expression → the dotted name it stands for, '' when unknown."""
+        """Expression → the dotted name that it stands for; '' where that is unknown."""
         whole = spelt(node)
         head = whole
         while head:
@@ -68,7 +68,7 @@ class Bindings:
 
     @contextmanager
     def as_self(self, kind: str) -> Iterator[None]:
-        """Inside a class: what ``self`` stands for, if anything."""
+        """While a class is visited, ``self`` stands for an object of this kind, if it is ours."""
         outer = self.names.pop("self", None)
         if kind.startswith("object:"):
             self.names["self"] = kind
@@ -102,7 +102,7 @@ class Bindings:
             self._star_of_neighbour(module, level)
 
     def _star_of_neighbour(self, module: str, level: int) -> None:
-        """A star import of a module beside this file hands on what that one star-imports."""
+        """A star import of a file beside this one also binds what that file star-imports."""
         folder = os.path.dirname(self._path)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
@@ -122,12 +122,12 @@ class Bindings:
         self._path = own
 
     def _assignments(self, tree: ast.Module) -> None:
-        """Variables and attributes that hold a context or a handle, and classes derived."""
+        """Note derived classes, and the variables that hold a context or a handle."""
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 self._derived(node)
         for node in ast.walk(tree):
-            for target, value in _given(node):
+            for target, value in _assigned(node):
                 kind = self._made_by(value)
                 if kind and spelt(target):
                     self.names[spelt(target)] = kind
@@ -148,8 +148,8 @@ class Bindings:
         return f"object:{symbol}" if is_class else ""
 
 
-def _given(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """(target, value) of assignments, ``with ... as`` and ``:=``."""
+def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Statement → its pairs of target and value: ``=``, ``:=`` and ``with ... as``."""
     if isinstance(node, ast.Assign):
         yield from ((target, node.value) for target in node.targets)
     elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:

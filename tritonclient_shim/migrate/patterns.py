@@ -1,4 +1,4 @@
-"""A call in the source → the ids of the argument habits that it shows."""
+"""A call in the source → the ids of the usage patterns that its arguments show."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("TS052", "TS054"), _RUN_WITH_CALLBACK),
     "TS055": ("request_id", "wait"),
 }
-Rule = Callable[[ast.expr, Bindings], bool]
+ExpressionRule = Callable[[ast.expr, Bindings], bool]
 
 
-def habits_in(id: str, call: ast.Call, bindings: Bindings) -> Iterator[str]:
-    """The habits in a call of what ``id`` stands for."""
+def patterns_in(id: str, call: ast.Call, bindings: Bindings) -> Iterator[str]:
+    """The usage patterns in a call of what ``id`` stands for."""
     if id not in PARAMETERS:
         return
     for name, value in _arguments(PARAMETERS[id], call).items():
-        yield from (habit for habit, rule in _RULES.get(name, ()) if rule(value, bindings))
+        yield from (pattern for pattern, rule in _RULES.get(name, ()) if rule(value, bindings))
 
 
 def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
-    """Parameter → expression, as far as the call tells."""
+    """Parameters and a call → the expression for each, as far as ``*`` and ``**`` hide none."""
     found: dict[str, ast.expr] = {}
     for name, value in zip(names, call.args):
         if isinstance(value, ast.Starred):
@@ -48,8 +48,8 @@ def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]
     return found
 
 
-def _other_than(*defaults: object) -> Rule:
-    """Anything but a constant among these; an expression counts, its value is not known."""
+def _other_than(*defaults: object) -> ExpressionRule:
+    """A rule that holds for all but these constants, also for expressions of unknown value."""
 
     def rule(value: ast.expr, bindings: Bindings) -> bool:
         if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:
@@ -84,8 +84,8 @@ def _pair(value: ast.expr) -> bool:
     return isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == 2
 
 
-#: Parameter → the habits that a value given for it can show.
-_RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
+#: Parameter → the usage patterns that a value given for it can show.
+_RULES: dict[str, tuple[tuple[str, ExpressionRule], ...]] = {
     "url": (("TS101", _has_scheme),),
     "http_headers": (("TS102", _other_than(None, "", [], ())),),
     "verbose": (("TS103", _other_than(None, False, 0, "")),),

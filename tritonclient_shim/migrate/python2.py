@@ -1,4 +1,4 @@
-"""Is a syntax error one because the source is Python 2? As far as its line tells."""
+"""Tells syntax errors of Python 2 source from others, by their message and their line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _EXCEPTIONS = frozenset(
     if isinstance(value, type) and issubclass(value, BaseException)
 )
 _CODE = r"^[^'\"#]*"  # before any string or comment
-#: The message that Python has for it → what it is.
+#: Python's message → the feature of Python 2 that it is about.
 _MESSAGES = {
     "Missing parentheses in call to 'print'": "a print statement",
     "Missing parentheses in call to 'exec'": "an exec statement",
     "inconsistent use of tabs and spaces": "tabs and spaces mixed in the indentation",
 }
-#: The line → what it is; "invalid syntax" to Python, in other words from release to release.
+#: A pattern of the line → the feature, where Python's message is not so precise.
 _LINES = tuple(
     (re.compile(pattern.replace("_EXCEPTION_", rf"(?:{'|'.join(_EXCEPTIONS)})\b")), what)
     for pattern, what in (
@@ -40,7 +40,7 @@ _LINES = tuple(
 
 
 def feature(error: SyntaxError) -> str:
-    """What of Python 2 the error is about, such as ``a print statement``; '' for anything else."""
+    """Syntax error → the feature of Python 2 behind it, such as ``a print statement``, or ''."""
     for message, what in _MESSAGES.items():
         if message in str(error.msg):
             return what
@@ -49,10 +49,10 @@ def feature(error: SyntaxError) -> str:
 
 
 def refuse(source: bytes | str, path: str) -> None:
-    """SyntaxError for ``except error, name``, as Python before 3.14 raises it by itself.
+    """Raise SyntaxError for ``except Error, name``, as Python before 3.14 does by itself.
 
-    Since Python 3.14 that parses (PEP 758) and names two kinds of errors: the script would start,
-    and fail with a NameError where it should have handled an error.
+    Python 3.14 parses it as two exception classes (PEP 758): the script would start, and fail
+    with a NameError where it should handle an error.
     """
     text = source if isinstance(source, bytes) else source.encode()
     if sys.version_info < (3, 14) or not re.search(rb"\bexcept\b[^:]*,", text):
@@ -65,7 +65,7 @@ def refuse(source: bytes | str, path: str) -> None:
 
 
 def named_handlers(tree: ast.Module) -> Iterator[ast.ExceptHandler]:
-    """The handlers ``except A, b`` whose ``b`` can only be meant as a name for the error."""
+    """The handlers ``except A, b`` where ``b`` can only be the name that the error is bound to."""
     nodes = list(ast.walk(tree))
     classes, values = _classes(nodes), _values(nodes)
     for node in nodes:
@@ -80,7 +80,7 @@ def named_handlers(tree: ast.Module) -> Iterator[ast.ExceptHandler]:
 
 
 def _last_of_a_bare_pair(node: ast.expr | None) -> ast.expr | None:
-    """``a, b`` without brackets around it → ``b``; a bracket would come before ``a``."""
+    """``a, b`` without brackets → ``b``; else None. A tuple in brackets begins before ``a``."""
     if not isinstance(node, ast.Tuple) or len(node.elts) != 2:
         return None
     first, last = node.elts
@@ -89,7 +89,7 @@ def _last_of_a_bare_pair(node: ast.expr | None) -> ast.expr | None:
 
 
 def _classes(nodes: list[ast.AST]) -> frozenset[str]:
-    """What is certainly meant as an exception: builtins, what is imported or defined; ``*``."""
+    """Names that may be exception classes: builtin, imported or defined; ``*`` for star imports."""
     found = set(_EXCEPTIONS)
     for node in nodes:
         if isinstance(node, ast.ClassDef):
@@ -100,18 +100,18 @@ def _classes(nodes: list[ast.AST]) -> frozenset[str]:
 
 
 def _may_be_class(name: str, classes: frozenset[str]) -> bool:
-    """A star import may bring any class; by custom those begin with a capital letter."""
+    """A star import may bind any class; names of classes begin with a capital letter."""
     return name in classes or ("*" in classes and name[:1].isupper())
 
 
 def _values(nodes: list[ast.AST]) -> frozenset[str]:
-    """Parameters and assigned names; each may hold exceptions, or anything else."""
+    """Parameters and assigned names: each may hold exception classes, or anything else."""
     parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
     names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return frozenset(parameters | names)
 
 
 def _uses(body: list[ast.stmt], name: str) -> bool:
-    """Is the name read in the handler? An error is, a class of errors hardly ever."""
+    """Whether the handler uses the name, as it uses an error but hardly ever a class."""
     inside = (node for statement in body for node in ast.walk(statement))
     return any(isinstance(node, ast.Name) and node.id == name for node in inside)

@@ -1,4 +1,4 @@
-"""What NumPy and Python removed after 2019, put back for a script that still has it."""
+"""Puts back what NumPy and Python have removed since 2019, for scripts that still use it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
-#: The names that NumPy 1.24 and 2.0 removed, with what they were.
-_NUMPY: dict[str, Any] = {
+#: The names that NumPy 1.24 and 2.0 removed, and what they stood for.
+NUMPY_NAMES: dict[str, Any] = {
     "bool": bool,
     "complex": complex,
     "float": float,
@@ -38,20 +38,20 @@ _NUMPY: dict[str, Any] = {
 
 
 def everything(parts: frozenset[str]) -> None:
-    """Put back what is asked for; ``async`` is the runner's business."""
+    """Put back these parts; ``async`` is put back by :mod:`~tritonclient_shim.migrate.runner`."""
     for part in parts & set(_PARTS):
         _PARTS[part]()
 
 
 def numpy_names() -> None:
-    """The removed names of NumPy. One that this NumPy has, with whatever meaning, stays."""
-    for name, value in _NUMPY.items():
+    """Put back NumPy's names; one that the installed NumPy has keeps its present meaning."""
+    for name, value in NUMPY_NAMES.items():
         if name not in vars(np):
             setattr(np, name, value)
 
 
 def future_utils() -> None:
-    """``future.utils``, where the distribution ``future`` is missing or fails to import."""
+    """Put back ``future.utils`` where the distribution ``future`` cannot be imported."""
     try:
         importlib.import_module("future.utils")
     except ImportError:

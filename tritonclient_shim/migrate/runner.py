@@ -15,7 +15,7 @@ from tritonclient_shim.migrate.async_names import rewritten
 
 
 def script(command: Sequence[str], async_names: bool) -> None:
-    """``[path, *arguments]``: the file as ``__main__``, its folder first on the import path."""
+    """Run ``[path, *arguments]`` as ``python path`` does, with its folder first in sys.path."""
     path = command[0]
     sys.argv[:] = command
     if not os.path.isfile(path):  # a folder or an archive with a __main__ module
@@ -30,7 +30,7 @@ def script(command: Sequence[str], async_names: bool) -> None:
 
 
 def module(command: Sequence[str], async_names: bool) -> None:
-    """``[name, *arguments]``: as ``python -m name``."""
+    """Run ``[name, *arguments]`` as ``python -m name`` does."""
     sys.argv[:] = command
     sys.path[0:0] = [os.getcwd()]
     _imports(async_names)
@@ -38,7 +38,7 @@ def module(command: Sequence[str], async_names: bool) -> None:
 
 
 def code(command: Sequence[str], async_names: bool) -> None:
-    """``[source, *arguments]``: as ``python -c source``."""
+    """Run ``[source, *arguments]`` as ``python -c source`` does."""
     sys.argv[:] = ["-c", *command[1:]]
     sys.path[0:0] = [""]
     namespace = _main_module()
@@ -47,7 +47,7 @@ def code(command: Sequence[str], async_names: bool) -> None:
 
 
 def compiled(source: bytes, path: str, async_names: bool) -> CodeType:
-    """Source → code; with ``async`` as a name where it would not compile otherwise."""
+    """Source → code; where it does not compile, it is tried with ``async`` as a name."""
     try:
         python2.refuse(source, path)
         return compile(source, path, "exec", dont_inherit=True)
@@ -73,13 +73,15 @@ def _main_module(**names: Any) -> dict[str, Any]:
 
 
 def _imports(async_names: bool) -> None:
-    """What the program imports may be of 2019 as well."""
+    """Let the modules that the program imports use ``async`` as a name, too."""
     if async_names:
         sys.path_hooks[:] = [_hook, *sys.path_hooks]
         sys.path_importer_cache.clear()
 
 
 class _Loader(SourceFileLoader):
+    """Compiles an imported module as :func:`compiled` does a script."""
+
     def source_to_code(self, data: Any, path: Any, **options: Any) -> CodeType:  # type: ignore[override]
         try:
             python2.refuse(bytes(data), str(path))

@@ -1,18 +1,19 @@
-"""A piece of source → its legacy uses, as rows of the usage report."""
+"""Parsed source → its legacy uses, as rows of the usage report."""
 
 from __future__ import annotations
 
 import ast
 
 from tritonclient_shim.migrate.bindings import API, Bindings, spelt
-from tritonclient_shim.migrate.patterns import habits_in
-from tritonclient_shim.migrate.sources import Piece
+from tritonclient_shim.migrate.patterns import patterns_in
+from tritonclient_shim.migrate.restore import NUMPY_NAMES
+from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
-from tritonclient_shim.registry.entry import Entry
-from tritonclient_shim.usage.rows import Row, relative
+from tritonclient_shim.registry.entry import RegistryEntry
+from tritonclient_shim.usage.rows import UsageRow, relative
 
-#: Methods whose names tell on their own, whatever the variable is called.
-_TELLING = (
+#: Methods with such names are taken for v1's, whatever object they are called on.
+_UNMISTAKABLE = (
     *("get_server_status", "get_model_repository_index", "get_shared_memory_status"),
     *("cuda_register", "async_run", "async_run_with_cb", "get_async_run_results"),
     *("get_ready_async_request", "get_stat", "get_last_request_id"),
@@ -21,48 +22,28 @@ _TELLING = (
 _BY_METHOD = {
     symbol.rpartition(".")[2]: symbol
     for symbol in BY_SYMBOL
-    if symbol.startswith(f"{API}.") and symbol.rpartition(".")[2] in _TELLING
+    if symbol.startswith(f"{API}.") and symbol.rpartition(".")[2] in _UNMISTAKABLE
 }
-_REMOVED_FROM_NUMPY = frozenset(
-    [
-        "object",
-        "bool",
-        "int",
-        "float",
-        "complex",
-        "str",
-        "long",
-        "unicode",
-        "sctypes",
-        "typeDict",
-        "asscalar",
-        "float_",
-        "complex_",
-        "unicode_",
-        "string_",
-        "Inf",
-        "Infinity",
-        "NaN",
-    ]
-)
+#: ``typeDict`` is reported, too, but not put back.
+_REMOVED_FROM_NUMPY = frozenset({*NUMPY_NAMES, "typeDict"})
 _IMPORTERS = frozenset({"importlib.import_module", "__import__"})
 
 
-def scan(piece: Piece) -> list[Row]:
-    """Every legacy use in the piece, each once per line, in the order of lines."""
-    finder = _Finder(Bindings(piece.tree, piece.path))
-    finder.visit(piece.tree)
-    found = {*finder.found, *((line, "TS202") for line in piece.async_lines)}
-    return [_row(piece, line, id) for line, id in sorted(found)]
+def scan(source: ParsedSource) -> list[UsageRow]:
+    """Every legacy use in the source, each once per line, in the order of lines."""
+    finder = _Finder(Bindings(source.tree, source.path))
+    finder.visit(source.tree)
+    found = {*finder.found, *((line, "TS202") for line in source.async_lines)}
+    return [_row(source, line, id) for line, id in sorted(found)]
 
 
-def _row(piece: Piece, line: int, id: str) -> Row:
-    cell, line = piece.place(line)
-    return Row(ENTRIES[id], relative(piece.path), line, cell=cell)
+def _row(source: ParsedSource, line: int, id: str) -> UsageRow:
+    cell, line = source.place(line)
+    return UsageRow(ENTRIES[id], relative(source.path), line, cell=cell)
 
 
-def entry_of(symbol: str) -> Entry | None:
-    """A dotted name → the row of it, or of what it is a part of."""
+def entry_of(symbol: str) -> RegistryEntry | None:
+    """Dotted name → its entry, or else the entry of what it belongs to."""
     while symbol:
         if symbol in BY_SYMBOL:
             return BY_SYMBOL[symbol]
@@ -70,8 +51,8 @@ def entry_of(symbol: str) -> Entry | None:
     return None
 
 
-def _member(symbol: str) -> Entry | None:
-    """``tensorrtserver.api.InferContext.run`` → its row; None for a class or an unknown member."""
+def _member(symbol: str) -> RegistryEntry | None:
+    """``tensorrtserver.api.InferContext.run`` → its entry; None where there is none."""
     if symbol.count(".") != 3:
         return None
     if symbol.endswith("Context.get_last_request_id") and symbol not in BY_SYMBOL:
@@ -80,10 +61,12 @@ def _member(symbol: str) -> Entry | None:
 
 
 class _Finder(ast.NodeVisitor):
+    """Visits a syntax tree and keeps line and id of each legacy use."""
+
     def __init__(self, bindings: Bindings) -> None:
         self.found: set[tuple[int, str]] = set()
         self._bindings = bindings
-        self._unused: set[ast.expr] = set()  # calls whose value nobody looks at
+        self._unused: set[ast.expr] = set()  # calls whose value is not used
         self._called: set[ast.expr] = set()  # functions of calls that have been seen
         self._star_seen: set[str] = set()
 
@@ -127,8 +110,8 @@ class _Finder(ast.NodeVisitor):
         if id:
             self._add(node.func, id)
             self._called.add(node.func)
-            for habit in habits_in(id, node, self._bindings):
-                self._add(node, habit)
+            for pattern in patterns_in(id, node, self._bindings):
+                self._add(node, pattern)
         elif spelt(node.func) in _IMPORTERS and node.args:
             self._module(node, str(getattr(node.args[0], "value", "")))
         self.generic_visit(node)
@@ -146,7 +129,7 @@ class _Finder(ast.NodeVisitor):
         return bool(id)
 
     def _from_star(self, node: ast.Name) -> None:
-        """The first use of a name that v1's star import alone brought along."""
+        """Note the first use of a name that only v1's star import binds."""
         known = self._bindings.star[node.id]
         if not known.startswith("tensorrtserver.") and node.id not in self._star_seen:
             self._star_seen.add(node.id)
@@ -156,11 +139,11 @@ class _Finder(ast.NodeVisitor):
         entry = self._entry_of(node)
         if entry is None or entry.kind == "import" and isinstance(node, ast.Name):
             return ""
-        if entry.id == "TS052" and call is not None and self._gives_id(call):
+        if entry.id == "TS052" and call is not None and self._returns_id(call):
             return "TS053"
         return entry.id
 
-    def _entry_of(self, node: ast.expr) -> Entry | None:
+    def _entry_of(self, node: ast.expr) -> RegistryEntry | None:
         name = self._bindings.resolve(node)
         if name.startswith("object:"):
             return _member(name[len("object:") :])
@@ -172,8 +155,8 @@ class _Finder(ast.NodeVisitor):
             return BY_SYMBOL.get(_BY_METHOD.get(node.attr, ""))
         return None
 
-    def _gives_id(self, call: ast.Call) -> bool:
-        """Is it ``async_run`` of before 1.8: a dict first, or a result that is used?"""
+    def _returns_id(self, call: ast.Call) -> bool:
+        """Whether it is ``async_run`` before 1.8: a dict comes first, or the result is used."""
         keywords = {one.arg for one in call.keywords}
         if call.args and isinstance(call.args[0], ast.Dict):
             return True

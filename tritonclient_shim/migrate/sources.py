@@ -1,4 +1,4 @@
-"""Paths → the pieces of Python in them: files, folders, and the cells of notebooks."""
+"""Paths of files, folders and notebooks → their Python source, parsed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MAGIC = re.compile(r"^(\s*)(?:[%!?].*|[\w.]+\?{1,2}\s*|\w+\s*=\s*[%!].*)$")
 
 
 class Unreadable(Exception):
-    """A file that is missing, or is no Python."""
+    """The file is missing or cannot be parsed."""
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A file, or a notebook (cells after each other): its tree, and where its lines are from."""
+class ParsedSource:
+    """A file, or all code cells of a notebook as one: its tree, and where each line comes from."""
 
     path: str
     tree: ast.Module
@@ -34,7 +34,7 @@ class Piece:
     numbers: tuple[int, ...] = ()  # number of each of these cells in the notebook, from 1
 
     def place(self, line: int) -> tuple[int | None, int]:
-        """A line of the tree → cell (None in a file), and line in it."""
+        """Line of the tree → its cell, None in a file, and the line within the cell or file."""
         for first, number in reversed(list(zip(self.cells, self.numbers))):
             if line >= first:
                 return number, line - first + 1
@@ -42,7 +42,7 @@ class Piece:
 
 
 def files(paths: Iterable[str]) -> Iterator[str]:
-    """Files as given, and everything that looks like Python below folders; sorted."""
+    """The given files, and the Python files and notebooks below given folders, sorted."""
     for path in paths:
         if os.path.isdir(path):
             yield from _below(path)
@@ -56,13 +56,13 @@ def _below(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(_ENDINGS))
 
 
-def read(path: str) -> Piece:
+def read(path: str) -> ParsedSource:
     """The file, parsed; Unreadable when it is missing or cannot be parsed."""
     try:
         if path.endswith(".ipynb"):
             return _notebook(path)
         with tokenize.open(path) as file:
-            return _piece(path, file.read())
+            return _parsed(path, file.read())
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
     except (SyntaxError, ValueError) as error:
@@ -73,17 +73,17 @@ def _reason(error: Exception) -> str:
     if not isinstance(error, SyntaxError) or not error.lineno:
         return str(error)
     old = feature(error)
-    told = f"{old}, which is Python 2; expected Python 3: scan a copy made by 2to3 or futurize"
-    return f"line {error.lineno}: {told if old else error.msg}"
+    explained = f"{old}, which is Python 2; expected Python 3: scan a copy made by 2to3 or futurize"
+    return f"line {error.lineno}: {explained if old else error.msg}"
 
 
-def _piece(path: str, text: str, **more: Any) -> Piece:
+def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
     source, async_lines = rewritten(text)
     refuse(source, path)
-    return Piece(path, ast.parse(source, path), tuple(async_lines), **more)
+    return ParsedSource(path, ast.parse(source, path), tuple(async_lines), **more)
 
 
-def _notebook(path: str) -> Piece:
+def _notebook(path: str) -> ParsedSource:
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
@@ -95,11 +95,11 @@ def _notebook(path: str) -> Piece:
             firsts.append(len(lines) + 1)
             numbers.append(number)
             lines += _python("".join(cell.get("source", ())))
-    return _piece(path, "\n".join(lines) + "\n", cells=tuple(firsts), numbers=tuple(numbers))
+    return _parsed(path, "\n".join(lines) + "\n", cells=tuple(firsts), numbers=tuple(numbers))
 
 
 def _python(cell: str) -> list[str]:
-    """A cell's lines, those of IPython's replaced; a cell of another language is empty."""
+    """Text of a cell → its lines of Python: IPython's are ``pass``, another language's empty."""
     lines = cell.splitlines() or [""]
     if lines[0].startswith("%%"):
         language = lines[0][2:].split()[:1]

@@ -1,35 +1,35 @@
 """Deprecation notices: the only door to the warnings module.
 
-Every public call of the old API passes through :func:`used`. By default that gives one
-headline per process, at the user's line that first used the old API, and is nothing but a test
-of one flag afterwards. ``TRITON_SHIM_WARNINGS`` and ``TRITON_SHIM_REPORT`` ask for more.
+Every public call of the old API begins with :func:`used`. By default its first call gives one
+notice, the headline, at the user's line, and all later calls only test a flag.
+``TRITON_SHIM_WARNINGS`` and ``TRITON_SHIM_REPORT`` ask for more.
 """
 
 from __future__ import annotations
 
 import sys
 
-_given = False  # everything that is to be said in this process has been said
+_finished = False  # nothing is left to be noticed or counted in this process
 
 
 def used(id: str) -> None:
-    """The legacy symbol of this id (:mod:`~tritonclient_shim.registry`) is being called."""
-    if not _given:
-        _tell(id)
+    """Notice and count one call of the legacy symbol with this id of the registry."""
+    if not _finished:
+        _notice(id)
 
 
 def forget() -> None:
-    """Say everything again, by the settings of now: for tests, and after a change of settings."""
-    global _given
+    """Give every notice again, with the present settings: for tests, and when these change."""
+    global _finished
     from tritonclient_shim.notice import watch
 
     watch.forget()
-    _given = False
+    _finished = False
 
 
-def _tell(id: str) -> None:
-    global _given
+def _notice(id: str) -> None:
+    global _finished
     from tritonclient_shim.notice import watch
 
-    # Escalated to an error this raises, and the next use is an error as well.
-    _given = watch.tell(id, sys._getframe(2))
+    # Where the notice is an error this raises, and the next call raises as well.
+    _finished = watch.handle_use(id, sys._getframe(2))

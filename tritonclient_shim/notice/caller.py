@@ -1,4 +1,4 @@
-"""Who called: the user's own frame, whatever lies between it and the old API."""
+"""Finds the user's stack frame, from which the old API was called."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ _OURS = (_SHIM + os.sep, os.path.join(os.path.dirname(_SHIM), "tensorrtserver") 
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = (os.path.join(_LIBRARY, "site-packages"), os.path.join(_LIBRARY, "dist-packages"))
 
-#: File name of a frame → is it never a user's? The standard library is not: an executor or
-#: a thread that runs a method of a context stands between that method and the user.
-_passed_over: dict[str, bool] = {}
+#: File name of a frame → whether the search for the user's frame skips it. The standard
+#: library is skipped: an executor or a thread may stand between the user and the method it runs.
+_skipped: dict[str, bool] = {}
 
 
 def user_frame(frame: FrameType) -> FrameType:
-    """The innermost frame of the user's from ``frame`` on, subclasses and callbacks included.
+    """The innermost frame of the user's code that called, directly or not, the code of ``frame``.
 
-    Where a thread of the standard library runs a method directly, no frame is the user's:
-    then it is the innermost that is not ours.
+    Where a thread of the standard library runs a method of ours directly there is none; then it
+    is the innermost frame that is not ours.
     """
     found: FrameType | None = frame
-    while found is not None and _is_passed_over(found.f_code.co_filename):
+    while found is not None and _is_skipped(found.f_code.co_filename):
         found = found.f_back
     return _outside(frame) if found is None else found
 
 
-def _is_passed_over(name: str) -> bool:
-    known = _passed_over.get(name)
+def _is_skipped(name: str) -> bool:
+    known = _skipped.get(name)
     if known is None:
-        known = _passed_over[name] = name.startswith(_OURS) or _is_library(name)
+        known = _skipped[name] = name.startswith(_OURS) or _is_library(name)
     return known
 
 

@@ -8,7 +8,7 @@ from deprecation import DeprecatedWarning
 class TensorRTServerDeprecationWarning(DeprecatedWarning):
     """A use of the retired ``tensorrtserver`` API.
 
-    A DeprecationWarning by inheritance, so ``-W ignore::DeprecationWarning`` and its like
-    apply; a category of its own, so it can be filtered alone:
+    It is a DeprecationWarning, so ``-W ignore::DeprecationWarning`` and the like apply to it. As a
+    category of its own it can be filtered alone, by the name
     ``tritonclient_shim.notice.categories.TensorRTServerDeprecationWarning``.
     """

@@ -1,4 +1,4 @@
-"""Words the notices and issues them at the user's line, as the user's filters will have it."""
+"""Writes the notices and issues them at the user's line, where the user's filters apply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning
 from tritonclient_shim.registry import ENTRIES
 
-#: The filter that hides every DeprecationWarning outside ``__main__`` by default.
+#: The interpreter's default filter, which hides each DeprecationWarning outside ``__main__``.
 _STOCK = ("ignore", None, DeprecationWarning, None, 0)
 
 _HEADLINE = (
@@ -21,25 +21,25 @@ _EACH = "Use {successor} instead. [{id}] `{guide}`"
 
 
 def headline_of(id: str) -> TensorRTServerDeprecationWarning:
-    """The one notice of a process, given at a use of this id."""
+    """The notice that a process gives once, at its first use of the old API, which has this id."""
     entry = ENTRIES[id]
     details = _HEADLINE.format(what=entry.symbol, id=id, guide=entry.guide)
     return TensorRTServerDeprecationWarning("tensorrtserver", "1.15", None, details)
 
 
 def notice_of(id: str) -> TensorRTServerDeprecationWarning:
-    """The notice of one symbol or habit: successor, id and anchor."""
+    """The notice of one symbol or usage pattern: its successor, id and section of the guide."""
     entry = ENTRIES[id]
     details = _EACH.format(successor=entry.successor, id=id, guide=entry.guide)
     return TensorRTServerDeprecationWarning(entry.symbol, entry.since, None, details)
 
 
 def issue(notice: Warning, frame: FrameType) -> None:
-    """Give a notice at the frame's line; the user's filters decide what becomes of it."""
+    """Issue a notice at the frame's line; the user's filters decide whether it is shown."""
     module = frame.f_globals.get("__name__", "<unknown>")
     if _hidden_by_default(module, frame.f_lineno):
-        # The default filters show DeprecationWarnings of the main program alone. A filter
-        # of the user's own stands before the default ones and is found here just the same.
+        # The default filters show DeprecationWarnings of the main program alone. A filter of the
+        # user's own comes before them, and applies to this module name as well.
         module = "__main__"
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(
@@ -53,7 +53,7 @@ def issue(notice: Warning, frame: FrameType) -> None:
 
 
 class Once:
-    """Issues each notice at each line, but spares the work where Python would show it no more."""
+    """Issues the notice of an id at a line, and skips this where Python would not show it again."""
 
     def __init__(self) -> None:
         self._done: set[tuple[str, CodeType, int]] = set()
@@ -61,7 +61,7 @@ class Once:
         self._copy: list[object] = []
 
     def issue(self, id: str, frame: FrameType) -> None:
-        """Give the notice of ``id`` at the frame's line, unless it is known to be spent."""
+        """Issue the notice of ``id`` at the frame's line, unless Python has shown it there."""
         key = (id, frame.f_code, frame.f_lineno)
         if key in self._done and self._same_filters():
             return
@@ -73,18 +73,18 @@ class Once:
         return self._filters is warnings.filters and self._copy == warnings.filters
 
     def _remember(
-        self, key: tuple[str, CodeType, int], spent: tuple[str, type, int], frame: FrameType
+        self, key: tuple[str, CodeType, int], shown: tuple[str, type, int], frame: FrameType
     ) -> None:
         if not self._same_filters():
             self._done.clear()
             self._filters, self._copy = warnings.filters, list(warnings.filters)
         # Python keeps the key of what it will not show again; `always` leaves none.
-        if frame.f_globals["__warningregistry__"].get(spent):
+        if frame.f_globals["__warningregistry__"].get(shown):
             self._done.add(key)
 
 
 def _hidden_by_default(module: str, line: int) -> bool:
-    """Is the first filter that applies the interpreter's default one?"""
+    """Whether the first filter that applies is the interpreter's default one."""
     for action, message, category, where, at in warnings.filters:
         if not issubclass(TensorRTServerDeprecationWarning, category) or message is not None:
             continue

@@ -1,4 +1,4 @@
-"""What becomes of each use: counted where a report is wanted, and told by the mode."""
+"""Counts each use where a report is wanted, and notices it as ``TRITON_SHIM_WARNINGS`` says."""
 
 from __future__ import annotations
 
@@ -8,76 +8,77 @@ from types import FrameType
 from tritonclient_shim import settings, usage
 from tritonclient_shim.notice import warn
 from tritonclient_shim.notice.caller import user_frame
-from tritonclient_shim.notice.seen import habits_of
+from tritonclient_shim.notice.patterns import patterns_of
 
 _lock = threading.Lock()
 
 
-class _Said:
-    """What this process has been told, and the mode that it was started with."""
+class _NoticeState:
+    """The notices that this process has given, and the mode at the first of them."""
 
     def __init__(self) -> None:
         self.mode: str | None = None
-        self.headline = False
+        self.headline_given = False
         self.once = warn.Once()
 
 
-_said = _Said()
+_state = _NoticeState()
 
 
 def forget() -> None:
-    """Start over, with the settings of now."""
-    global _said
-    _said = _Said()
+    """Start again, with the present settings."""
+    global _state
+    _state = _NoticeState()
 
 
-def tell(id: str, facade: FrameType) -> bool:
-    """A use of ``id`` in the public method that ``facade`` runs → nothing is left to be said.
+def handle_use(id: str, facade: FrameType) -> bool:
+    """Notice and count one use of ``id``, by the public method whose frame is ``facade``.
 
-    Raises the notice in mode ``error``, and where a filter of the user's makes it an error.
+    Returns whether no later use need be noticed or counted. Raises the notice in mode ``error``,
+    and where a filter of the user's makes it an error.
     """
-    said = _said
-    mode = said.mode = said.mode or settings.warnings_mode()
+    state = _state
+    mode = state.mode = state.mode or settings.warnings_mode()
     recorder = usage.wanted()
     frame = user_frame(facade)
     if recorder is None and mode not in _EVERY:
         ids: tuple[str, ...] = (id,)
     else:
-        ids = (id, *habits_of(id, facade.f_locals))
+        ids = (id, *patterns_of(id, facade.f_locals))
     if recorder is not None:
         for one in ids:
             recorder.count(one, frame.f_code.co_filename, frame.f_lineno)
-    _MODES[mode](said, ids, frame)
+    _MODES[mode](state, ids, frame)
     return recorder is None and mode not in _EVERY
 
 
-def _headline(said: _Said, ids: tuple[str, ...], frame: FrameType) -> None:
-    if said.headline:
+def _headline(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
+    if state.headline_given:
         return
     with _lock:
-        if said.headline:
+        if state.headline_given:
             return
-        said.headline = True
+        state.headline_given = True
     try:
         warn.issue(warn.headline_of(ids[0]), frame)
     except BaseException:
-        said.headline = False
+        state.headline_given = False
         raise
 
 
-def _all(said: _Said, ids: tuple[str, ...], frame: FrameType) -> None:
+def _all(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
     for id in ids:
-        said.once.issue(id, frame)
+        state.once.issue(id, frame)
 
 
-def _error(said: _Said, ids: tuple[str, ...], frame: FrameType) -> None:
+def _error(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
     raise warn.notice_of(ids[0])
 
 
-def _off(said: _Said, ids: tuple[str, ...], frame: FrameType) -> None:
+def _off(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> None:
     pass
 
 
-#: ``TRITON_SHIM_WARNINGS`` → what it does with a use and its habits.
+#: ``TRITON_SHIM_WARNINGS`` → what it does with a use and its usage patterns.
 _MODES = {"headline": _headline, "all": _all, "error": _error, "off": _off}
 _EVERY = frozenset({"all", "error"})

@@ -1,10 +1,10 @@
-"""v1's protobuf messages (v1 section 8), complete as of release 1.15.
+"""v1's protobuf messages (docs/v1-behaviour.md §8), complete as of release 1.15.
 
 ``scripts/protos`` makes ``*_pb2.py`` and ``*_pb2.pyi`` from the ``.proto`` files here, and
-the modules ``tensorrtserver.api.*_pb2`` that legacy programs import, which only name what is
-here. Classes say ``tensorrtserver.api.<x>_pb2`` as their module, so pickles hold v1's names.
-``retired.proto`` has what v1 itself dropped; ``grpc_service_pb2_grpc`` (imports grpc) has the
-server side of the service. Nothing is imported in this file.
+the modules ``tensorrtserver.api.*_pb2`` that legacy programs import and that only re-export these
+names. Classes say ``tensorrtserver.api.<x>_pb2`` as their module, so pickles hold v1's names.
+``retired.proto`` has the messages that v1 itself removed; ``grpc_service_pb2_grpc`` (which imports
+grpc) has the service. This file imports nothing.
 
 Which descriptor pool
 ---------------------
@@ -13,8 +13,8 @@ The messages live in a pool of their own (``DESCRIPTOR.pool``), under the file n
 two files of one name, or two definitions of ``nvidia.inferenceserver.ModelConfig``, exclude
 each other: the second import raises TypeError. A legacy program may carry its own generated
 copy of the v1 protos, as it must where protos of its own import them: that code looks up
-``api.proto`` by this name in the default pool, so v1 messages of ours there under any
-other name would not help it, only collide with its copy.
+``api.proto`` by this name in the default pool. Our messages, registered there under any other
+name, would not help it; they would only collide with its copy.
 
 What holds, on protobuf 3.20 to 7:
 

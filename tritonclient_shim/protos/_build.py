@@ -1,7 +1,7 @@
-"""File descriptor → message classes: what protoc's own builder does, over a pool of our own.
+"""File descriptor → message classes, as protobuf's own builder makes them, in a separate pool.
 
 The runtime's builder (``google.protobuf.internal.builder``) always works on the default
-descriptor pool; the package docstring says why that pool does not suit v1's messages.
+descriptor pool; the package docstring says why v1's messages must not be in that pool.
 """
 
 from __future__ import annotations

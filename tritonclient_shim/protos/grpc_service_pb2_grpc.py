@@ -1,6 +1,7 @@
-"""The server side of v1's gRPC service, and the table of its rpcs (v1 sections 8.1, 9.2).
+"""v1's gRPC service: the table of its rpcs, and the base class of servers that answer them.
 
-Imports grpc: reach for it only where a server or a raw stub is being built.
+See docs/v1-behaviour.md §8.1, §9.2. This module imports grpc: import it only where a server or a
+raw stub is built.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ RPCS: dict[str, Rpc] = {
     "Repository": Rpc(messages.RepositoryRequest, messages.RepositoryResponse),
 }
 
-#: Rpcs that v1 dropped: Profile went with 1.7 (v1 section 8.2).
+#: Rpcs that v1 dropped: Profile went with 1.7 (docs/v1-behaviour.md §8.2).
 RETIRED_RPCS: dict[str, Rpc] = {
     "Profile": Rpc(retired_pb2.ProfileRequest, retired_pb2.ProfileResponse),
 }
@@ -78,7 +79,7 @@ class GRPCServiceServicer:
 def add_GRPCServiceServicer_to_server(servicer: Any, server: Any) -> None:
     """Register ``servicer`` with a ``grpc.Server`` or ``grpc.aio`` server, under v1's service name.
 
-    A servicer that has a ``Profile`` method serves the retired rpc as well.
+    A servicer with a method ``Profile`` answers that retired rpc as well.
     """
     retired = {name: rpc for name, rpc in RETIRED_RPCS.items() if hasattr(servicer, name)}
     handlers = {

@@ -1,10 +1,10 @@
-"""Rows of the contexts that do no inference, of ``ProtocolType`` and of the exception."""
+"""Entries of the contexts that do no inference, of ``ProtocolType`` and of the exception."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from tritonclient_shim.registry.entry import Entry, both
+from tritonclient_shim.registry.entry import RegistryEntry, both
 
 _CLIENT_GRPC = "tritonclient.grpc.InferenceServerClient(url)"
 _CLIENT_HTTP = "tritonclient.http.InferenceServerClient(url)"
@@ -12,16 +12,16 @@ _MODEL = "pytriton.client.ModelClient(url, model_name)"
 _called = partial(both, counted=True)
 
 
-def context(id: str, name: str, heading: str, pytriton: str = "") -> Entry:
-    """A context class: its successor is the client, for whatever it was made."""
+def context(id: str, name: str, heading: str, pytriton: str = "") -> RegistryEntry:
+    """The entry of a context class; the successor of each of them is the client."""
     symbol = f"tensorrtserver.api.{name}"
-    return Entry(
+    return RegistryEntry(
         id, symbol, _CLIENT_GRPC, _CLIENT_HTTP, pytriton, True, heading, "1.15", counted=True
     )
 
 
-ROWS = (
-    Entry(
+ENTRIES = (
+    RegistryEntry(
         "TS010",
         "tensorrtserver.api.ProtocolType",
         "import tritonclient.grpc",
@@ -30,7 +30,7 @@ ROWS = (
         True,
         "Connections",
     ),
-    Entry(
+    RegistryEntry(
         "TS011",
         "tensorrtserver.api.ProtocolType.from_str",
         "import tritonclient.grpc",

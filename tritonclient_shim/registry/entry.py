@@ -1,18 +1,22 @@
-"""One row of the registry: a legacy symbol or habit, and what takes its place."""
+"""One entry of the registry: a legacy symbol or usage pattern, and what takes its place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tritonclient_shim.registry.guide import FILE, anchor_of
-
-#: Kinds of rows: something one calls or names, a habit of arguments, an import, and what
-#: Python or NumPy took away from scripts of v1's time.
+#: The kinds of entries: a symbol that programs call or name, a usage pattern that the arguments
+#: of a call show, an import, and what Python or NumPy have removed since v1's time.
 SYMBOL, ARGUMENT, IMPORT, REMOVED = "symbol", "argument", "import", "removed"
 
 
+def anchor_of(heading: str) -> str:
+    """Heading of a Markdown file → its anchor, as GitHub makes it."""
+    kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
+    return kept.replace(" ", "-")
+
+
 @dataclass(frozen=True)
-class Entry:
+class RegistryEntry:
     """What a legacy use is and what replaces it.
 
     ``client`` in the successors is an ``InferenceServerClient`` of ``tritonclient.grpc`` or
@@ -20,29 +24,24 @@ class Entry:
     """
 
     id: str
-    symbol: str  # dotted, below "tensorrtserver." for what lives there
+    symbol: str  # dotted, such as tensorrtserver.api.InferContext.run
     grpc: str
     http: str
     pytriton: str
-    automatic: bool  # a program could rewrite it without knowing the data that flows
-    heading: str  # of migration_guide.md
-    since: str = "1.15"  # deprecated with this release of v1; 1.15 is its last
+    automatic: bool  # a program could rewrite it without knowing the data that it handles
+    heading: str  # of the section of migration_guide.md that explains it
+    since: str = "1.15"  # the release of v1 that it is deprecated with; 1.15 is the last one
     kind: str = SYMBOL
-    counted: bool = False  # noticed when called; the others are found by `scan` alone
+    counted: bool = False  # each call is noticed; other entries are found by arguments or `scan`
 
     @property
     def anchor(self) -> str:
-        """The anchor of its section of the guide."""
+        """The anchor of its section of migration_guide.md."""
         return anchor_of(self.heading)
 
     @property
-    def section(self) -> str:
-        """Where the guide explains it, for readers of the sources."""
-        return f"{FILE}#{self.anchor}"
-
-    @property
     def guide(self) -> str:
-        """The command that prints where the guide explains it, for everyone."""
+        """The command that prints the section of migration_guide.md that explains it."""
         return f"tritonclient-shim guide {self.anchor}"
 
     @property
@@ -64,8 +63,8 @@ def both(
     since: str = "1.15",
     kind: str = SYMBOL,
     counted: bool = False,
-) -> Entry:
-    """A row whose successor reads the same on gRPC and HTTP."""
-    return Entry(
+) -> RegistryEntry:
+    """An entry whose successor reads the same on gRPC and HTTP."""
+    return RegistryEntry(
         id, symbol, successor, successor, pytriton, automatic, heading, since, kind, counted
     )

@@ -1,11 +1,11 @@
-"""Rows of ``InferContext`` and of what its calls take and give."""
+"""Entries of ``InferContext``, its methods and its result formats."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from tritonclient_shim.registry.contexts import context
-from tritonclient_shim.registry.entry import Entry, both
+from tritonclient_shim.registry.entry import RegistryEntry, both
 
 _CALLBACKS, _IDS = "Asynchronous requests with a callback", "Asynchronous requests with ids"
 _LAST = "What the last request was"
@@ -13,7 +13,7 @@ _called = partial(both, counted=True)
 _call = "infer(model_name, inputs, outputs=outputs)"
 _FUTURE = "FuturesModelClient.infer_batch(...)"
 
-ROWS = (
+ENTRIES = (
     context("TS050", "InferContext", "Inference", "pytriton.client.ModelClient(url, model_name)"),
     _called(
         "TS051",
@@ -23,7 +23,7 @@ ROWS = (
         automatic=False,
         heading="Inference",
     ),
-    Entry(
+    RegistryEntry(
         "TS052",
         "tensorrtserver.api.InferContext.async_run",
         f"client.async_{_call[:-1]}, callback=callback)",
@@ -33,7 +33,7 @@ ROWS = (
         _CALLBACKS,
         counted=True,
     ),
-    Entry(
+    RegistryEntry(
         "TS053",
         "tensorrtserver.api.InferContext.async_run (inputs first, returns an id)",
         f"client.async_{_call[:-1]}, callback=callback)",
@@ -44,7 +44,7 @@ ROWS = (
         since="1.8",
         counted=True,
     ),
-    Entry(
+    RegistryEntry(
         "TS054",
         "tensorrtserver.api.InferContext.async_run_with_cb",
         f"client.async_{_call[:-1]}, callback=callback)",
@@ -55,7 +55,7 @@ ROWS = (
         since="1.8",
         counted=True,
     ),
-    Entry(
+    RegistryEntry(
         "TS055",
         "tensorrtserver.api.InferContext.get_async_run_results",
         "the callback's arguments result and error",
@@ -65,7 +65,7 @@ ROWS = (
         _CALLBACKS,
         counted=True,
     ),
-    Entry(
+    RegistryEntry(
         "TS056",
         "tensorrtserver.api.InferContext.get_ready_async_request",
         "a queue.Queue that the callback fills",
@@ -98,7 +98,7 @@ ROWS = (
         automatic=False,
         heading=_LAST,
     ),
-    Entry(
+    RegistryEntry(
         "TS060",
         "tensorrtserver.api.InferContext.get_last_request_model_name",
         "result.get_response().model_name",
@@ -108,7 +108,7 @@ ROWS = (
         _LAST,
         counted=True,
     ),
-    Entry(
+    RegistryEntry(
         "TS061",
         "tensorrtserver.api.InferContext.get_last_request_model_version",
         "result.get_response().model_version",

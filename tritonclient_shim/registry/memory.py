@@ -1,32 +1,34 @@
-"""Rows of the two shared-memory modules."""
+"""Entries of the two shared-memory modules."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from tritonclient_shim.registry.entry import Entry, both
+from tritonclient_shim.registry.entry import RegistryEntry, both
 
 _called = partial(both, counted=True)
 
 
-def _module(first: int, name: str, error: str, create: str, heading: str) -> tuple[Entry, ...]:
+def _module(
+    first: int, name: str, error: str, create: str, heading: str
+) -> tuple[RegistryEntry, ...]:
     legacy = f"tensorrtserver.{name}"
     modern = f"tritonclient.utils.{name}"
     ids = [f"TS{first + number:03d}" for number in range(5)]
-    row = partial(_called, heading=heading)
+    entry = partial(_called, heading=heading)
     return (
-        row(ids[0], f"{legacy}.create_shared_memory_region", f"{modern}.{create}"),
-        row(
+        entry(ids[0], f"{legacy}.create_shared_memory_region", f"{modern}.{create}"),
+        entry(
             ids[1],
             f"{legacy}.set_shared_memory_region",
             f"{modern}.set_shared_memory_region(handle, arrays)",
         ),
-        row(
+        entry(
             ids[2],
             f"{legacy}.destroy_shared_memory_region",
             f"{modern}.destroy_shared_memory_region(handle)",
         ),
-        row(
+        entry(
             ids[3],
             f"{legacy}.serialize_string_tensor",
             "tritonclient.utils.serialize_byte_tensor(array)",
@@ -36,7 +38,7 @@ def _module(first: int, name: str, error: str, create: str, heading: str) -> tup
     )
 
 
-ROWS = (
+ENTRIES = (
     *_module(
         81,
         "shared_memory",

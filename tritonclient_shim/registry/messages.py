@@ -1,30 +1,30 @@
-"""Rows of v1's protobuf messages, of their modules and of the raw stub."""
+"""Entries of v1's protobuf messages, of their modules and of the raw stub."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from tritonclient_shim.registry.entry import IMPORT, Entry, both
+from tritonclient_shim.registry.entry import IMPORT, RegistryEntry, both
 
 _STUB = "Raw gRPC stub"
 _manual = partial(both, automatic=False)
 _MODULES = "tritonclient.grpc.service_pb2"
 
 
-def _rpc(id: str, name: str, successor: str) -> Entry:
+def _rpc(id: str, name: str, successor: str) -> RegistryEntry:
     symbol = f"tensorrtserver.api.grpc_service_pb2_grpc.GRPCServiceStub.{name}"
     stub = "GRPCInferenceServiceStub(channel)."
     http = "the same call of tritonclient.http, see its own section"
-    return Entry(id, symbol, stub + successor, http, "", False, _STUB, counted=True)
+    return RegistryEntry(id, symbol, stub + successor, http, "", False, _STUB, counted=True)
 
 
-def _module(id: str, name: str, successor: str, heading: str) -> Entry:
+def _module(id: str, name: str, successor: str, heading: str) -> RegistryEntry:
     symbol = f"tensorrtserver.api.{name}"
     http = "plain dicts and lists"
-    return Entry(id, symbol, successor, http, "", False, heading, kind=IMPORT)
+    return RegistryEntry(id, symbol, successor, http, "", False, heading, kind=IMPORT)
 
 
-ROWS = (
+ENTRIES = (
     _module(
         "TS003", "model_config_pb2", "tritonclient.grpc.model_config_pb2", "Model configuration"
     ),
@@ -39,7 +39,7 @@ ROWS = (
         "infer(..., sequence_start=..., sequence_end=...) for its flags",
         heading="Sequences",
     ),
-    Entry(
+    RegistryEntry(
         "TS067",
         "tensorrtserver.api.InferResponseHeader",
         "result.get_response()",
@@ -72,7 +72,7 @@ ROWS = (
         "what get_model_repository_index() returns",
         heading="Repository index",
     ),
-    Entry(
+    RegistryEntry(
         "TS072",
         "tensorrtserver.api.grpc_service_pb2_grpc.GRPCServiceStub",
         "tritonclient.grpc.service_pb2_grpc.GRPCInferenceServiceStub(channel)",

@@ -1,17 +1,17 @@
-"""Rows of what scripts do besides calling: arguments, imports, and names that are gone."""
+"""Entries of usage patterns: imports, arguments, and names that Python or NumPy have removed."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from tritonclient_shim.registry.entry import ARGUMENT, IMPORT, REMOVED, Entry, both
+from tritonclient_shim.registry.entry import ARGUMENT, IMPORT, REMOVED, RegistryEntry, both
 
 _argument = partial(both, kind=ARGUMENT)
 _removed = partial(both, kind=REMOVED)
 _API = "tensorrtserver.api."
 _VALUES = "in the model's datatype: array.astype(...), or array.view(...) for the same bytes"
 
-ROWS = (
+ENTRIES = (
     both(
         "TS001",
         "from tensorrtserver.api import *",
@@ -43,7 +43,7 @@ ROWS = (
         "the scheme stays: grpc:// or http://",
         heading="Connections",
     ),
-    Entry(
+    RegistryEntry(
         "TS102",
         f"{_API}InferContext(http_headers=)",
         "headers={name: value} of every call: gRPC metadata",
@@ -59,7 +59,7 @@ ROWS = (
         "InferenceServerClient(url, verbose=True)",
         heading="Connections",
     ),
-    Entry(
+    RegistryEntry(
         "TS104",
         f"{_API}InferContext(streaming=)",
         "client.start_stream(callback), then client.async_stream_infer(...)",

@@ -1,6 +1,6 @@
 """Settings: what ``configure()`` and the environment say. The only reader of ``os.environ``.
 
-docs/settings.md is the user's manual of all of them.
+docs/settings.md describes each setting for users.
 """
 
 from __future__ import annotations
@@ -8,13 +8,19 @@ from __future__ import annotations
 from tritonclient_shim.settings.fields import DEFAULTS, Settings, SettingsError, of_connections
 from tritonclient_shim.settings.notices import WARNING_MODES, report_path, warnings_mode
 from tritonclient_shim.settings.proxies import Proxy, proxy_for
-from tritonclient_shim.settings.sources import Row, configure, current, described, unknown_variables
+from tritonclient_shim.settings.sources import (
+    EffectiveSetting,
+    configure,
+    current,
+    described,
+    unknown_variables,
+)
 
 __all__ = [
     "DEFAULTS",
     "WARNING_MODES",
     "Proxy",
-    "Row",
+    "EffectiveSetting",
     "Settings",
     "SettingsError",
     "configure",

@@ -1,4 +1,4 @@
-"""The table of settings: one frozen dataclass, each field with its reader."""
+"""The settings: a frozen dataclass, in which each field has its default and its reader."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMPRESSION = {"none": "as v1", "gzip": "RFC 1952", "deflate": "zlib's format"}
 
 
 class SettingsError(ValueError):
-    """A setting that cannot be used; says which, what was expected, and what to do."""
+    """A setting cannot be used; the text says which one, what was expected, and what to do."""
 
 
 def _setting(default: Any, reader: values.Reader, *of: str, secret: bool = False) -> Any:
@@ -29,10 +29,10 @@ def _setting(default: Any, reader: values.Reader, *of: str, secret: bool = False
 
 @dataclass(frozen=True)
 class Settings:
-    """How servers are reached. Times are in seconds; None is none, as v1 had none.
+    """How servers are reached. Times are in seconds; None means no limit, as in v1.
 
     Every field can be given to ``configure()`` and as the variable ``TRITON_SHIM_`` and its name
-    in capitals; docs/settings.md tells what each does.
+    in capitals; docs/settings.md describes each.
     """
 
     rewrite_addresses: tuple[tuple[str, str], ...] = _setting((), rewriting.rules, ADDRESS)
@@ -95,7 +95,7 @@ def variable(name: str) -> str:
 
 
 def read(name: str, value: Any, source: str) -> Any:
-    """``value`` as the setting holds it; SettingsError, naming ``source``, when it cannot be."""
+    """``value`` → what the setting holds; SettingsError, which names ``source``, if unusable."""
     one = FIELDS[name]
     try:
         return one.metadata["reader"](value)

@@ -1,13 +1,13 @@
-"""How loud the deprecation notices are, and whether uses are counted."""
+"""The settings of deprecation notices and of the usage report: variables only."""
 
 from __future__ import annotations
 
 import os
 
-#: What ``TRITON_SHIM_WARNINGS`` may say, and what each of them means.
+#: The values of ``TRITON_SHIM_WARNINGS`` and what each of them means.
 WARNING_MODES = {
     "headline": "one notice per process (the default)",
-    "all": "a notice for every symbol and habit, at every line that has it",
+    "all": "a notice for every symbol and usage pattern, at every line that has it",
     "error": "the notice is raised as an exception",
     "off": "no notice",
 }
@@ -28,6 +28,6 @@ def warnings_mode() -> str:
 def report_path() -> str:
     """``TRITON_SHIM_REPORT``: where the usage report goes; '' for none.
 
-    ``{pid}`` in it stands for the number of the process.
+    ``{pid}`` in it stands for the process id.
     """
     return os.environ.get("TRITON_SHIM_REPORT", "").strip()

@@ -1,4 +1,4 @@
-"""Where settings come from: ``configure()`` over the environment over the defaults."""
+"""Where settings come from: ``configure()``, else the environment, else the defaults."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from tritonclient_shim.settings.fields import (
 from tritonclient_shim.settings.notices import report_path, warnings_mode
 
 _VARIABLES = {name: variable(name) for name in FIELDS}
-#: Variables of ours that are no field of Settings.
+#: Variables of ours that are not fields of Settings.
 _OTHERS = frozenset({"TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"})
 
 _lock = threading.Lock()
 _configured: Mapping[str, Any] = {}
 
 
-class Row(NamedTuple):
-    """One setting as it applies now. ``source`` is ``configure()``, ``environment`` or ``default``;
-    ``value`` is for people, secrets left out."""
+class EffectiveSetting(NamedTuple):
+    """One setting as it applies now, for people to read.
+
+    ``value`` has no secrets in it; ``source`` is ``configure()``, ``environment`` or ``default``.
+    """
 
     name: str
     value: str
@@ -41,7 +43,7 @@ def configure(**changes: Any) -> Settings:
     ----------
     **changes
         Fields of :class:`Settings`, as Python values or in the text form of their variables.
-        None withdraws what an earlier ``configure`` said.
+        None undoes what an earlier ``configure`` set.
 
     Returns
     -------
@@ -72,11 +74,11 @@ def _checked(name: str, value: Any) -> Any:
         raise TypeError(f"configure() knows no setting {name!r}; {hint} See docs/settings.md")
     if value is None:
         return None
-    return _Given(read(name, value, f"configure({name}=…)"))
+    return _Configured(read(name, value, f"configure({name}=…)"))
 
 
-class _Given:
-    """A configured value; it may be None, which is not the same as no value."""
+class _Configured:
+    """A value given to ``configure()``. It may be None, which is not the same as no value."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -88,7 +90,7 @@ def current() -> Settings:
 
 
 def _from_environment() -> tuple[tuple[str, str], ...]:
-    """(field, text) of the variables that are set; an empty one is not."""
+    """(field, text) of each variable that is set and not empty."""
     get = os.environ.get
     return tuple((name, text) for name, known in _VARIABLES.items() if (text := get(known)))
 
@@ -97,7 +99,7 @@ def _combined(configured: Mapping[str, Any], texts: tuple[tuple[str, str], ...])
     if not configured and not texts:
         return DEFAULTS
     found = _read_all(tuple(pair for pair in texts if pair[0] not in configured))
-    found.update((name, given.value) for name, given in configured.items())
+    found.update((name, one.value) for name, one in configured.items())
     return check_together(Settings(**found))
 
 
@@ -105,18 +107,18 @@ def _read_all(texts: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     return {name: read(name, text, _VARIABLES[name]) for name, text in texts}
 
 
-def described() -> tuple[Row, ...]:
+def described() -> tuple[EffectiveSetting, ...]:
     """Every setting as it applies now, one row each; SettingsError as :func:`current`."""
     settings, texts = current(), dict(_from_environment())
     rows = []
     for name, known in _VARIABLES.items():
         source = "environment" if name in texts else "default"
         source = "configure()" if name in _configured else source
-        rows.append(Row(name, _shown(name, getattr(settings, name)), source, known))
+        rows.append(EffectiveSetting(name, _shown(name, getattr(settings, name)), source, known))
     others = (("warnings", warnings_mode()), ("report", report_path() or "none"))
     for name, shown in others:
         source = "environment" if os.environ.get(variable(name)) else "default"
-        rows.append(Row(name, shown, source, variable(name)))
+        rows.append(EffectiveSetting(name, shown, source, variable(name)))
     return tuple(rows)
 
 
@@ -137,7 +139,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def unknown_variables() -> tuple[tuple[str, str], ...]:
-    """Variables that look like ours but are none: (name, the nearest name or '')."""
+    """``TRITON_SHIM_`` variables that are no setting: (name, the most similar name or '')."""
     known = {*_VARIABLES.values(), *_OTHERS}
     strange = sorted(
         name for name in os.environ if name.startswith("TRITON_SHIM_") and name not in known
@@ -146,6 +148,6 @@ def unknown_variables() -> tuple[tuple[str, str], ...]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # not needed where nothing is misspelt
+    from difflib import get_close_matches  # imported only for a misspelt name
 
     return (*get_close_matches(name, sorted(known), 1), "")[0]

@@ -1,6 +1,6 @@
 """Readers: the text of a variable, or a Python value, → the value that settings hold.
 
-A reader raises ValueError whose text is what was expected. ``None`` never arrives here.
+A reader raises ValueError with what was expected as its text. It is never called with None.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def choice(**meanings: str) -> Reader:
-    """One of some words, in any case."""
+    """A reader of one of these words, in upper or lower case."""
 
     def read(value: Any) -> str:
         word = value.strip().lower() if isinstance(value, str) else ""
@@ -39,7 +39,7 @@ def choice(**meanings: str) -> Reader:
 
 
 def truth(value: Any) -> bool:
-    """A bool, or one of the usual words for it."""
+    """A bool, or a word for it → the bool."""
     found = value if isinstance(value, bool) else _TRUTHS.get(str(value).strip().lower())
     if found is None:
         raise ValueError("1, true, yes or on; or 0, false, no or off")
@@ -47,7 +47,7 @@ def truth(value: Any) -> bool:
 
 
 def seconds(value: Any) -> float | None:
-    """A positive number of seconds; ``none`` is no limit."""
+    """A number, or its text → seconds; ``none`` → None, which is no limit."""
     if isinstance(value, str) and value.strip().lower() in _NONE:
         return None
     try:
@@ -60,7 +60,7 @@ def seconds(value: Any) -> float | None:
 
 
 def existing_file(value: Any) -> str:
-    """The absolute path of a file that can be read."""
+    """Path of a readable file → its absolute path."""
     try:
         path = os.path.abspath(os.path.expanduser(os.fspath(value)))
         if isinstance(path, str) and os.path.isfile(path) and os.access(path, os.R_OK):
@@ -151,7 +151,7 @@ def plugin(value: Any) -> Any:
 
 
 def proxy(value: Any) -> str:
-    """``environment``, ``off`` or the url of an HTTP proxy."""
+    """``environment``, ``off`` or the url of an HTTP proxy → the same, trimmed."""
     text = value.strip() if isinstance(value, str) else ""
     if text.lower() in ("environment", "off"):
         return text.lower()

@@ -1,4 +1,4 @@
-"""ndarrays → the buffers that go into a region."""
+"""ndarray → the bytes that go into a region."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def as_buffer(array: np.ndarray) -> memoryview:
     padding (so the result of ``serialize_string_tensor`` is exact), ``U`` as UTF-32.
     RegionError for object arrays.
     """
-    # v1 copied an object array's pointers into the region: never of any use
+    # v1 copied the pointers of an object array into the region, which no server can use
     # (docs/v1-behaviour.md §7.1).
     if array.dtype.hasobject:
         raise RegionError(

@@ -41,10 +41,10 @@ _IPC_HANDLE_BYTES = 64
 
 
 def create(name: str, byte_size: int, device_id: int) -> Region:
-    """Allocate ``byte_size`` bytes on GPU ``device_id`` and return their region.
+    """Allocate ``byte_size`` bytes on GPU ``device_id`` → their region.
 
-    RegionError -1 without cuda-python, driver or that GPU (the text says which); -2 when
-    the allocation or its IPC handle is refused. The current device is left as it was.
+    RegionError -1 without cuda-python, a driver or that GPU (the text says which), and -2 when
+    the allocation or its IPC handle is refused. The current device stays the same.
     """
     module = _tritonclient_module()
     _try_device(module, device_id)
@@ -105,14 +105,14 @@ class CudaMemory:
             raise _coded(NO_SET, error) from error
 
     def destroy(self) -> None:
-        """Free the device memory; RegionError -4 when that was done before."""
-        # tritonclient frees when the last reference to its region goes: keep none.
+        """Free the device memory; RegionError -4 if it was freed before."""
+        # tritonclient frees the memory with the last reference to its region: keep none.
         handle, self._handle = self._handle, None
         if handle is None:
             raise _coded(NO_FREE, f"region '{self._name}' was already destroyed")
         try:
             self._module.destroy_shared_memory_region(handle)
-        except ValueError as error:  # somebody destroyed it through tritonclient
+        except ValueError as error:  # it was destroyed through tritonclient
             raise _coded(NO_FREE, error) from error
 
 
@@ -127,7 +127,7 @@ def _tritonclient_module() -> Any:
 
 
 def _try_device(module: Any, device_id: int) -> None:
-    """Select the GPU and go back, so that a missing one is told from a refused allocation."""
+    """Select the GPU and go back: this fails where there is none, before an allocation does."""
     # v1 selected the device first, and -1 is what a machine without a GPU gave
     # (docs/v1-behaviour.md §7.2).
     cudart = module.cudart
@@ -135,7 +135,7 @@ def _try_device(module: Any, device_id: int) -> None:
         previous = _call(cudart, cudart.cudaGetDevice)
         _call(cudart, cudart.cudaSetDevice, device_id)
         if previous != device_id:
-            module.maybe_set_device(previous)  # not if that would wake up an unused GPU
+            module.maybe_set_device(previous)  # it skips a GPU that is not in use yet
     except RuntimeError as error:  # also cuda-python's own, when the driver library is missing
         advice = f"no usable CUDA device {device_id}: a GPU and its driver are needed"
         raise _coded(NO_DEVICE, f"{advice} ({error})") from error
@@ -151,7 +151,7 @@ def _call(cudart: Any, function: Any, *arguments: Any) -> Any:
 
 
 def _raw_handle(module: Any, handle: Any) -> bytes:
-    """Return the 64 bytes of the region's CUDA IPC handle."""
+    """The 64 bytes of the region's CUDA IPC handle."""
     try:
         return base64.b64decode(module.get_raw_handle(handle))
     except AttributeError:  # tritonclient up to 2.71 with cuda-bindings 13: no `.reserved`

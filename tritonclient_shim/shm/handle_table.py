@@ -1,14 +1,13 @@
-"""Handles: exactly ``ctypes.c_void_p``, looked up by value in one table of the process.
+"""The table of shared-memory handles: each is a ``ctypes.c_void_p``, found by its value.
 
-Scripts and the contexts test ``type(handle) == c_void_p`` and look no further
-(docs/v1-behaviour.md §7.4). A handle's value is no address: it comes from a counter that starts at
-a random place outside every user address space. So a value is never used twice, no real pointer and
-no handle of another process equals one, and whatever is passed in is either ours or refused;
-nothing is ever dereferenced.
+Scripts and the contexts test no more than ``type(handle) == c_void_p`` (docs/v1-behaviour.md §7.4).
+A handle's value is no address: it comes from a counter that starts at a random number outside every
+user address space. So no value is used twice, and none equals a real pointer or a handle of another
+process. A value that is not in the table is refused; none is ever dereferenced.
 
-How long an entry lives: v1 never freed one. Here it is dropped once the region has been
-destroyed *and* the handle object that ``create`` returned is gone; until then copies made
-with ``c_void_p(handle.value)`` work as well. Without a destroy it lives with the process.
+v1 never freed a handle. Here an entry is removed once the region has been destroyed *and* the
+handle object that ``create`` returned no longer exists; until then copies made with
+``c_void_p(handle.value)`` work as well. A region that is not destroyed keeps its entry.
 """
 
 from __future__ import annotations
@@ -26,34 +25,36 @@ _EXPECTED = "expected the c_void_p that create_shared_memory_region returned in 
 
 
 @dataclass
-class _Entry:
+class _HandleEntry:
+    """A region, and the handle object that was made for it."""
+
     region: Region
     handle: weakref.ReferenceType[ctypes.c_void_p] | None = None
     destroyed: bool = False
 
 
-_entries: dict[int, _Entry] = {}
+_entries: dict[int, _HandleEntry] = {}
 _lock = threading.Lock()
 # 2**62 is beyond the user addresses of every 64-bit system; 64 apart, they look like pointers.
 _values = itertools.count(2**62 + int.from_bytes(os.urandom(5), "little") * 2**16, 64)
 
 
 def add(region: Region) -> ctypes.c_void_p:
-    """Enter a region; return the new handle that stands for it."""
+    """Enter a region → the new handle that stands for it."""
     with _lock:
         value = next(_values)
     handle = ctypes.c_void_p(value)
-    entry = _Entry(region)
+    entry = _HandleEntry(region)
     _entries[value] = entry
     entry.handle = weakref.ref(handle, lambda _: _forget_if_destroyed(value))
     return handle
 
 
 def lookup(handle: object, kind: str | None = None) -> Region:
-    """Return the region of a handle (a c_void_p, or the int of its value, as ctypes took).
+    """Handle, or its value as an int, which ctypes accepted too → its region.
 
-    RegionError for None, a null or foreign pointer, anything else that is no handle, and,
-    when ``kind`` is given, for a handle of the other kind of memory.
+    RegionError for None, a null pointer, an unknown pointer or any other object and, when
+    ``kind`` is given, for a handle of the other kind of memory.
     """
     region = _entry(handle).region
     if kind is not None and region.kind != kind:
@@ -65,7 +66,7 @@ def lookup(handle: object, kind: str | None = None) -> Region:
 
 
 def destroy(handle: object, kind: str) -> None:
-    """Destroy the handle's region and let the entry go with the handle; RegionError if refused."""
+    """Destroy the handle's region; the entry goes with the handle. RegionError if refused."""
     lookup(handle, kind).memory.destroy()
     entry = _entry(handle)
     entry.destroyed = True
@@ -73,7 +74,7 @@ def destroy(handle: object, kind: str) -> None:
         _entries.pop(_value(handle), None)
 
 
-def _entry(handle: object) -> _Entry:
+def _entry(handle: object) -> _HandleEntry:
     value = _value(handle)
     if not value:
         shown = "None" if handle is None else "a null pointer"
@@ -96,7 +97,7 @@ def _value(handle: object) -> int:
 
 
 def _forget_if_destroyed(value: int) -> None:
-    # Called while garbage is collected, in any thread: single dict operations, no lock.
+    # The garbage collector calls this in any thread: single dict operations, and no lock.
     entry = _entries.get(value)
     if entry is not None and entry.destroyed:
         _entries.pop(value, None)

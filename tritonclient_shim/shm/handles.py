@@ -1,4 +1,4 @@
-"""Handles of shared memory: the one test v1 made of them, and what may stand behind one."""
+"""Handles of shared memory: v1's test for one, and what a request needs of the region behind it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Handle = c_void_p
 
 
 def is_handle(value: object) -> bool:
-    """Is this a shared-memory handle? Exactly ``c_void_p``, no subclass
+    """Whether this is a shared-memory handle: a ``c_void_p`` and no subclass of it
     (docs/v1-behaviour.md §7.4).
     """
     return type(value) is c_void_p
 
 
 class ReadableRegion(Protocol):
-    """What a request needs of a shared-memory region that stands behind a handle."""
+    """What a request needs of the shared-memory region behind a handle."""
 
     @property
     def name(self) -> str:
@@ -30,8 +30,8 @@ class ReadableRegion(Protocol):
         """Its size in bytes."""
 
     def read(self, offset: int, count: int) -> Buffer:
-        """Copy ``count`` bytes from ``offset``; raises an error of its own when it cannot."""
+        """Copy ``count`` bytes from ``offset``; raises the region's own exception on failure."""
 
 
-#: A handle → its region; raises an error of its own when it is none of ours.
+#: Handle → its region; raises the handle table's own exception for an unknown handle.
 LookUp = Callable[[object], ReadableRegion]

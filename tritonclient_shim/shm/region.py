@@ -1,4 +1,4 @@
-"""What a shared-memory handle stands for, whichever kind of memory is behind it."""
+"""A shared-memory region, system or CUDA: what a handle stands for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, Protocol, Sequence, Union
 
-Buffer = Union[bytes, bytearray, memoryview]
+BytesLike = Union[bytes, bytearray, memoryview]
 
 SYSTEM = "system"
 CUDA = "cuda"
@@ -28,7 +28,7 @@ class RegionError(Exception):
 
 @contextmanager
 def raised_as(exception: Callable[[Any], Exception]) -> Iterator[None]:
-    """Turn a RegionError into v1's exception: from its code as a c_int, else from its text."""
+    """Raise a RegionError as v1's exception, made from its code as a c_int or from its text."""
     try:
         yield
     except RegionError as error:
@@ -37,25 +37,25 @@ def raised_as(exception: Callable[[Any], Exception]) -> Iterator[None]:
 
 
 class Memory(Protocol):
-    """The bytes behind a region. The region has checked the bounds; none of these segfaults."""
+    """The memory of a region. The region checks the bounds before it calls these methods."""
 
-    def read(self, offset: int, count: int) -> Buffer:
+    def read(self, offset: int, count: int) -> BytesLike:
         """Return a copy of ``count`` bytes, writable where that costs nothing."""
 
     def write(self, offset: int, views: Sequence[memoryview]) -> None:
         """Copy the views (of bytes, none empty) one after another, the first to ``offset``."""
 
     def destroy(self) -> None:
-        """Give the region back to the system (v1's destroy)."""
+        """Release the memory, as v1's destroy did for its kind."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """One shared-memory region as v1's handle described it (docs/v1-behaviour.md §7.4); sizes in
-    bytes.
+    """One shared-memory region, described as by v1's handle (docs/v1-behaviour.md §7.4).
 
-    ``key`` is '' for CUDA regions; ``device_id`` and ``raw_handle`` (64 bytes, the CUDA IPC
-    handle) are None for system regions. ``offset`` is 0 in all versions of v1.
+    Sizes and offsets are in bytes. ``key`` is '' for CUDA regions; ``device_id`` and
+    ``raw_handle`` (the 64 bytes of the CUDA IPC handle) are None for system regions. ``offset``
+    is 0 in all versions of v1.
     """
 
     kind: str  # SYSTEM or CUDA
@@ -67,17 +67,12 @@ class Region:
     device_id: int | None = None
     raw_handle: bytes | None = field(default=None, repr=False)
 
-    @property
-    def size(self) -> int:
-        """The region's size in bytes, as it was created."""
-        return self.byte_size
-
-    def read(self, offset: int, count: int) -> Buffer:
+    def read(self, offset: int, count: int) -> BytesLike:
         """Return a private copy of ``count`` bytes from ``offset``; RegionError beyond the end."""
         self._check_bounds("read", offset, count)
         return self.memory.read(offset, count) if count else b""
 
-    def write(self, offset: int, buffers: Sequence[Buffer]) -> None:
+    def write(self, offset: int, buffers: Sequence[BytesLike]) -> None:
         """Copy C-contiguous buffers one after another, starting at ``offset``.
 
         RegionError, with nothing written, when they do not fit.

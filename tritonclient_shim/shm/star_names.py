@@ -1,8 +1,8 @@
-"""The names that v1's shared-memory modules bound besides their own (docs/v1-behaviour.md §7.3).
+"""The names of other modules that v1's shared-memory modules bound (docs/v1-behaviour.md §7.3).
 
-``from tensorrtserver.shared_memory import *`` gave scripts all of ctypes, numpy as ``np``
-and a handful of helpers, for want of an ``__all__``. The same names are bound here, without
-importing setuptools or ``future`` for them.
+v1's modules had no ``__all__``, so ``from tensorrtserver.shared_memory import *`` gave scripts all
+of ctypes, numpy as ``np`` and some more. The same names are bound here, without an import of
+setuptools or ``future``.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
 """System shared memory: POSIX objects in ``/dev/shm`` with v1's semantics
 (docs/v1-behaviour.md §7.1).
 
-Like v1: creating a key that exists resizes the object, also downwards; destroying only
-unlinks the key, so that every handle and every server that has it goes on working; an
-object outlives its process unless somebody destroys it; a process that merely attached
-never deletes anything (Python's resource tracker is not involved).
+As in v1, creating a key that exists resizes the object, and may make it smaller. Destroying only
+unlinks the key: every handle, and every server that has mapped the object, goes on working. An
+object outlives its process unless some process destroys it; a process that only attached to it
+deletes nothing (Python's resource tracker is not involved).
 
-Unlike v1 a shrunk object, or a full ``/dev/shm`` (64 MiB in a default container), is an error:
-to a process that only uses a mapping both are SIGBUS. Small tensors are copied through the
-object's descriptor. Large ones go through a mapping, twice as fast, after the object's size has
-been checked and its memory been reserved; what remains is another process shrinking the
-object during the copy. The kernel keeps one page cache, so a server sees the same bytes.
-Cost: one open descriptor per live handle, two for a handle used for large tensors.
+Unlike in v1, an object that was made smaller and a full ``/dev/shm`` (64 MiB in a default
+container) are errors; a process that only used a mapping would die of SIGBUS. Small tensors are
+copied through the object's file descriptor. Large ones are copied through a mapping, which is twice
+as fast, after the object's size has been checked and its memory been reserved. Only another process
+that makes the object smaller during this copy still causes SIGBUS. Both ways use the same page
+cache, so a server sees the same bytes. The cost is one open descriptor per live handle, and two for
+a handle that large tensors were copied through.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import numpy as np
 
 from tritonclient_shim.shm.region import SYSTEM, Region, RegionError
 
-Bytes = Any  # ndarray of uint8
+_ByteArray = Any  # ndarray of uint8
 
 #: v1's error codes and texts (docs/v1-behaviour.md §7.1).
 NO_DESCRIPTOR, NO_SIZE, NO_MAPPING, NO_UNLINK = -2, -3, -4, -5
@@ -42,7 +43,7 @@ MESSAGES = {
 
 
 def create(name: str, key: str, byte_size: int) -> Region:
-    """Open or make the object ``key``, resize it to ``byte_size`` bytes, return its region.
+    """Open or make the object ``key`` and resize it to ``byte_size`` bytes → its region.
 
     ``byte_size`` is unsigned 64-bit. RegionError with v1's codes -2, -3, -4.
     """
@@ -53,26 +54,26 @@ def create(name: str, key: str, byte_size: int) -> Region:
     return Region(kind=SYSTEM, name=name, key=key, byte_size=byte_size, memory=memory)
 
 
-#: Tensors of so many bytes and more are copied through a mapping.
-LARGE = 1 << 20
+#: Tensors of this many bytes and more are copied through a mapping.
+MAPPING_THRESHOLD = 1 << 20
 
 
 class SystemMemory:
     """The bytes of one shared-memory object, reached through its descriptor or a mapping.
 
-    Both are given up when the last reference to this object goes.
+    Both are closed when the last reference to this object is gone.
     """
 
     def __init__(self, name: str, key: str, descriptor: int) -> None:
         self._name = name
         self._key = key
         self._descriptor = descriptor
-        self._mapping: Bytes = np.empty(0, np.uint8)
+        self._mapping: _ByteArray = np.empty(0, np.uint8)
         weakref.finalize(self, os.close, descriptor).atexit = False
 
     def read(self, offset: int, count: int) -> memoryview:
-        """Return a copy of ``count`` bytes; RegionError if the object was shrunk meanwhile."""
-        if count >= LARGE:
+        """Return a copy of ``count`` bytes; RegionError if the object has become too small."""
+        if count >= MAPPING_THRESHOLD:
             whole: memoryview = self._mapped(offset + count)[offset : offset + count].copy().data
             return whole
         copy = np.empty(count, np.uint8).data  # unlike a bytearray, not filled with zeros first
@@ -80,24 +81,24 @@ class SystemMemory:
         while done < count:  # one read stops after 2 GiB less a page on Linux
             chunk = os.preadv(self._descriptor, [copy[done:]], offset + done)
             if not chunk:
-                raise self._shrunk(offset + count)
+                raise self._too_small(offset + count)
             done += chunk
         return copy
 
     def write(self, offset: int, views: Sequence[memoryview]) -> None:
-        """Copy the views from ``offset`` on; RegionError if shrunk meanwhile or out of memory."""
+        """Copy the views; RegionError if the object has become too small or memory is short."""
         end = offset + sum(len(view) for view in views)
         if views and os.fstat(self._descriptor).st_size < end:
-            raise self._shrunk(end)
+            raise self._too_small(end)
         for view in views:
             self._write_one(offset, view)
             offset += len(view)
 
-    def _mapped(self, end: int) -> Bytes:
-        """The object as an array of at least ``end`` bytes, all of them there to be touched."""
+    def _mapped(self, end: int) -> _ByteArray:
+        """The object as an array of ``end`` bytes or more, all of them backed by memory."""
         size = os.fstat(self._descriptor).st_size
         if size < end:
-            raise self._shrunk(end)
+            raise self._too_small(end)
         if len(self._mapping) < end:
             try:
                 os.posix_fallocate(self._descriptor, 0, size)
@@ -107,7 +108,7 @@ class SystemMemory:
         return self._mapping
 
     def _write_one(self, offset: int, view: memoryview) -> None:
-        if len(view) >= LARGE:
+        if len(view) >= MAPPING_THRESHOLD:
             self._mapped(offset + len(view))[offset : offset + len(view)] = view
             return
         try:
@@ -118,15 +119,15 @@ class SystemMemory:
             raise self._unwritable(error) from error
 
     def destroy(self) -> None:
-        """Unlink the key, nothing else; RegionError -5 when there is no such key any more."""
-        # Whoever calls destroy unlinks whatever object has the key now, as in v1
+        """Unlink the key and do nothing else; RegionError -5 where no such key exists."""
+        # As in v1, this unlinks the object that has the key now, whichever process made it
         # (docs/v1-behaviour.md §7.1).
         try:
             _posix().shm_unlink(_path(self._key))
         except (OSError, ValueError) as error:
             raise _coded(NO_UNLINK, self._key, error) from error
 
-    def _shrunk(self, wanted: int) -> RegionError:
+    def _too_small(self, wanted: int) -> RegionError:
         return RegionError(
             f"shared memory region '{self._name}' (key '{self._key}') has only "
             f"{os.fstat(self._descriptor).st_size} bytes left where {wanted} are needed: another "
@@ -145,7 +146,7 @@ class SystemMemory:
 
 
 def _posix() -> ModuleType:
-    """Return the standard library's shm_open and shm_unlink; OSError where there are none."""
+    """The module that has shm_open and shm_unlink; OSError where Python has none."""
     try:
         return importlib.import_module("_posixshmem")
     except ImportError as error:
@@ -154,7 +155,7 @@ def _posix() -> ModuleType:
 
 
 def _path(key: str) -> str:
-    """Return the key as shm_open wants it: one leading slash, whatever the caller wrote."""
+    """Key → the key with exactly one leading slash, as shm_open expects it."""
     # glibc takes 'k', '/k' and '//k' for one object, and so did v1 (docs/v1-behaviour.md §7.1).
     bare = key.lstrip("/")
     if bare in ("", ".", "..") or "/" in bare:

@@ -11,35 +11,35 @@ import threading
 from tritonclient_shim.usage.recorder import Recorder
 
 _recorder: Recorder | None = None
-_asked = False  # the settings have been asked
+_settings_read = False
 _lock = threading.Lock()
 
 
 def wanted() -> Recorder | None:
-    """The recorder of this process; the first call asks the settings whether there is to be one."""
-    if not _asked:
+    """The recorder of this process, or None where no report is wanted. Settings are read once."""
+    if not _settings_read:
         with _lock:
-            _ask()
+            _read_settings()
     return _recorder
 
 
 def start(recorder: Recorder) -> None:
     """Count from now on, whatever the settings say."""
-    global _recorder, _asked
-    _recorder, _asked = recorder, True
+    global _recorder, _settings_read
+    _recorder, _settings_read = recorder, True
 
 
 def stop() -> None:
-    """Count no more; the settings are asked again at the next use."""
-    global _recorder, _asked
-    _recorder, _asked = None, False
+    """Stop counting; the settings are read again at the next use."""
+    global _recorder, _settings_read
+    _recorder, _settings_read = None, False
 
 
-def _ask() -> None:
-    global _recorder, _asked
+def _read_settings() -> None:
+    global _recorder, _settings_read
     from tritonclient_shim import settings
 
-    if _asked:  # by another thread, meanwhile
+    if _settings_read:  # by another thread, meanwhile
         return
     path = settings.report_path()
     if path:
@@ -47,4 +47,4 @@ def _ask() -> None:
 
         _recorder = Recorder()
         report.write_at_exit(_recorder, path)
-    _asked = True
+    _settings_read = True

@@ -6,19 +6,19 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from tritonclient_shim.registry.entry import Entry
-from tritonclient_shim.usage.rows import Row, summary
+from tritonclient_shim.registry.entry import RegistryEntry
+from tritonclient_shim.usage.rows import TITLE, UsageRow, summary
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def render_json(found: list[Row], title: str = "Legacy API in use") -> str:
+def render_json(found: list[UsageRow]) -> str:
     """One object: title, summary and the uses."""
     uses = [row.as_dict() for row in found]
-    return json.dumps({"title": title, "summary": summary(found), "uses": uses}, indent=2) + "\n"
+    return json.dumps({"title": TITLE, "summary": summary(found), "uses": uses}, indent=2) + "\n"
 
 
-def render_sarif(found: list[Row], title: str = "Legacy API in use") -> str:
+def render_sarif(found: list[UsageRow]) -> str:
     """One run; the ids are its rules, the uses its results."""
     entries = {row.entry.id: row.entry for row in found}
     driver = {
@@ -29,7 +29,7 @@ def render_sarif(found: list[Row], title: str = "Legacy API in use") -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
-def _rule(entry: Entry) -> dict[str, Any]:
+def _rule(entry: RegistryEntry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "shortDescription": {"text": f"legacy: {entry.symbol}"},
@@ -38,7 +38,7 @@ def _rule(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _result(row: Row) -> dict[str, Any]:
+def _result(row: UsageRow) -> dict[str, Any]:
     text = f"{row.entry.symbol} is deprecated. Use {row.entry.successor} instead."
     found: dict[str, Any] = {
         "ruleId": row.entry.id,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tritonclient_shim.usage.rows import Row, summary, totals
+from tritonclient_shim.usage.rows import TITLE, UsageRow, summary, totals
 from tritonclient_shim.usage.text import HEADINGS, TOTALS, cells
 
 _GUIDE = "before and after"
 
 
-def render(found: list[Row], title: str = "Legacy API in use") -> str:
-    """A heading, the summary, the totals with what shows each before and after, all uses."""
-    lines = [f"# {title}", "", summary(found), ""]
+def render(found: list[UsageRow]) -> str:
+    """A heading, the summary, the totals with the guide's command for each, and all uses."""
+    lines = [f"# {TITLE}", "", summary(found), ""]
     if found:
         lines += [_line([*TOTALS, _GUIDE]), _line(["---", "---", "--:", "--:", "---"])]
         lines += [_line([*one.cells, f"`{one.entry.guide}`"]) for one in totals(found)] + [""]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Use(NamedTuple):
-    """One legacy symbol or habit at one line of the user's."""
+    """One legacy symbol or usage pattern at one line of the user's."""
 
     id: str
     file: str
@@ -22,13 +22,13 @@ class Recorder:
         self._lock = threading.Lock()
 
     def count(self, id: str, file: str, line: int) -> None:
-        """One more use."""
+        """Count one use."""
         use = Use(id, file, line)
         with self._lock:
             self._counts[use] = self._counts.get(use, 0) + 1
 
     def clear(self) -> None:
-        """Count from zero: in a forked child, whose parent reports what came before."""
+        """Count from zero: in a forked child, because its parent reports the earlier uses."""
         self._counts, self._lock = {}, threading.Lock()
 
     def counts(self) -> dict[Use, int]:

@@ -1,4 +1,4 @@
-"""Writes the report of a process when it ends, however it ends: the one that prints."""
+"""Writes the usage report of a process when it ends, to a file or to stderr."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Callable
 
 from tritonclient_shim.usage import machine, markdown, text
 from tritonclient_shim.usage.recorder import Recorder
-from tritonclient_shim.usage.rows import Row, rows
+from tritonclient_shim.usage.rows import UsageRow, rows
 
 #: Ending of the file → how the report is written.
-FORMATS: dict[str, Callable[[list[Row]], str]] = {
+FORMATS: dict[str, Callable[[list[UsageRow]], str]] = {
     ".txt": text.render,
     ".json": machine.render_json,
     ".md": markdown.render,
@@ -21,13 +21,13 @@ FORMATS: dict[str, Callable[[list[Row]], str]] = {
 }
 
 
-def render(found: list[Row], path: str) -> str:
+def render(found: list[UsageRow], path: str) -> str:
     """The report in the format of the path's ending; text for any other."""
     return FORMATS.get(os.path.splitext(path)[1].lower(), text.render)(found)
 
 
-def write(found: list[Row], path: str) -> None:
-    """Write the report; says so on stderr when it cannot be written."""
+def write(found: list[UsageRow], path: str) -> None:
+    """Write the report to a file; where that fails, stderr says so."""
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(render(found, path))
@@ -36,22 +36,22 @@ def write(found: list[Row], path: str) -> None:
 
 
 def write_at_exit(recorder: Recorder, path: str) -> None:
-    """Write what ``recorder`` has when the process ends, by an exception and sys.exit as well.
+    """Write the recorder's uses when the process ends, also by an exception or ``sys.exit``.
 
-    ``{pid}`` in the path is the process; a child made by ``os.fork`` puts its number before
-    the ending when the path has none, and counts from zero.
+    ``{pid}`` in the path stands for the process id. A child made by ``os.fork`` counts from zero;
+    where the path has no ``{pid}``, the child puts its process id before the ending.
     """
     owner, folder = os.getpid(), os.getcwd()
 
     def finish() -> None:
-        write(rows(recorder.counts()), os.path.join(folder, _own(path, owner)))
+        write(rows(recorder.counts()), os.path.join(folder, _path_of_process(path, owner)))
 
     atexit.register(finish)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=recorder.clear)
 
 
-def _own(path: str, owner: int) -> str:
+def _path_of_process(path: str, owner: int) -> str:
     number = str(os.getpid())
     if "{pid}" in path or number == str(owner):
         return path.replace("{pid}", number)
@@ -60,7 +60,7 @@ def _own(path: str, owner: int) -> str:
 
 
 def print_at_exit(recorder: Recorder) -> None:
-    """The same for people, on stderr; nothing when the old API was not used."""
+    """Print the recorder's uses on stderr when the process ends; nothing where there are none."""
     owner = os.getpid()
 
     def finish() -> None:

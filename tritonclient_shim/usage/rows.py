@@ -8,15 +8,18 @@ from itertools import groupby
 from typing import Any, Mapping, NamedTuple
 
 from tritonclient_shim.registry import ENTRIES
-from tritonclient_shim.registry.entry import Entry
+from tritonclient_shim.registry.entry import RegistryEntry
 from tritonclient_shim.usage.recorder import Use
+
+#: The heading of a report, whatever its format.
+TITLE = "Legacy API in use"
 
 
 @dataclass(frozen=True)
-class Row:
+class UsageRow:
     """One legacy use at one line. ``count`` is None where nothing ran (``scan``)."""
 
-    entry: Entry
+    entry: RegistryEntry
     file: str
     line: int
     count: int | None = None
@@ -30,7 +33,7 @@ class Row:
 
     @property
     def how(self) -> str:
-        """Whether a program could rewrite it."""
+        """``automatic`` if a program could rewrite it, otherwise ``by hand``."""
         return "automatic" if self.entry.automatic else "by hand"
 
     def as_dict(self) -> dict[str, Any]:
@@ -52,23 +55,24 @@ class Row:
         return found
 
 
-def rows(counts: Mapping[Use, int]) -> list[Row]:
-    """The counts of a recorder → rows, paths relative to the working directory where below it."""
+def rows(counts: Mapping[Use, int]) -> list[UsageRow]:
+    """The counts of a recorder → rows, with paths as :func:`relative` makes them."""
     return [
-        Row(ENTRIES[use.id], relative(use.file), use.line, count) for use, count in counts.items()
+        UsageRow(ENTRIES[use.id], relative(use.file), use.line, count)
+        for use, count in counts.items()
     ]
 
 
 def relative(path: str) -> str:
-    """The path from the working directory when it lies below it."""
+    """Path → the path from the working directory, if it lies below that; else the path itself."""
     here = os.getcwd() + os.sep
     return path[len(here) :] if path.startswith(here) else path
 
 
 class Total(NamedTuple):
-    """All uses of one symbol or habit. ``calls`` is None where nothing ran."""
+    """All uses of one symbol or usage pattern. ``calls`` is None where nothing ran."""
 
-    entry: Entry
+    entry: RegistryEntry
     calls: int | None
     places: int
 
@@ -79,30 +83,32 @@ class Total(NamedTuple):
         return (self.entry.id, self.entry.symbol, calls, str(self.places))
 
 
-def grouped(found: list[Row]) -> list[list[Row]]:
+def grouped(found: list[UsageRow]) -> list[list[UsageRow]]:
     """The rows of each id together, ids in order."""
     ordered = sorted(found, key=lambda row: row.entry.id)
     return [list(group) for _, group in groupby(ordered, key=lambda row: row.entry.id)]
 
 
-def totals(found: list[Row]) -> list[Total]:
+def totals(found: list[UsageRow]) -> list[Total]:
     """One total per id, ids in order."""
     return [Total(group[0].entry, _calls(group), len(group)) for group in grouped(found)]
 
 
-def _calls(group: list[Row]) -> int | None:
+def _calls(group: list[UsageRow]) -> int | None:
     counts = [row.count for row in group if row.count is not None]
     return sum(counts) if counts else None
 
 
-def summary(found: list[Row]) -> str:
-    """One sentence on how much there is and how much of it a program could rewrite."""
+def summary(found: list[UsageRow]) -> str:
+    """How many uses there are, and how many of them a program could rewrite, in a sentence."""
     if not found:
         return "No use of the legacy API."
     automatic = sum(row.entry.automatic for row in found)
     symbols = len({row.entry.id for row in found})
     places = "1 place uses" if len(found) == 1 else f"{len(found)} places use"
-    what = "1 legacy symbol or habit" if symbols == 1 else f"{symbols} legacy symbols and habits"
+    what = f"{symbols} legacy symbols and usage patterns"
+    if symbols == 1:
+        what = "1 legacy symbol or usage pattern"
     return (
         f"{places} {what}; {automatic} could be rewritten automatically, "
         f"{len(found) - automatic} by hand."

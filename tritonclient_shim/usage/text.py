@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import io
 
-from tritonclient_shim.usage.rows import Row, grouped, summary, totals
+from tritonclient_shim.usage.rows import TITLE, UsageRow, grouped, summary, totals
 
 HEADINGS = ("id", "legacy symbol", "where", "calls", "instead", "migration")
 TOTALS = ("id", "legacy symbol", "calls", "places")
 
 
-def render(found: list[Row], title: str = "Legacy API in use") -> str:
-    """Plain text: what is used, what to write instead, and every place; then the totals."""
+def render(found: list[UsageRow]) -> str:
+    """Plain text: each symbol with its successor and its places, then the totals."""
     groups = [line for group in grouped(found) for line in _paragraph(group)]
-    return "\n".join([title, "", *groups, *_totals(found), summary(found), *_next(found), ""])
+    return "\n".join([TITLE, "", *groups, *_totals(found), summary(found), *_next(found), ""])
 
 
-def render_for_terminal(found: list[Row], width: int, title: str = "Legacy API in use") -> str:
-    """rich's table of at most ``width`` columns; as :func:`render` without rich."""
+def render_for_terminal(found: list[UsageRow], width: int) -> str:
+    """A table by rich, ``width`` columns wide; where rich is missing, as :func:`render`."""
     try:
         from rich.console import Console
         from rich.table import Table
     except ImportError:
-        return render(found, title)
-    table = Table(title=title, show_lines=True)
+        return render(found)
+    table = Table(title=TITLE, show_lines=True)
     for heading in HEADINGS:
         table.add_column(heading, overflow="fold")
     for row in found:
@@ -33,14 +33,14 @@ def render_for_terminal(found: list[Row], width: int, title: str = "Legacy API i
     return "\n".join([stream.getvalue(), *_totals(found), summary(found), *_next(found), ""])
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: UsageRow) -> tuple[str, ...]:
     """The row's columns."""
     entry = row.entry
     count = "" if row.count is None else str(row.count)
     return (entry.id, entry.symbol, row.place, count, entry.successor, row.how)
 
 
-def _paragraph(group: list[Row]) -> list[str]:
+def _paragraph(group: list[UsageRow]) -> list[str]:
     entry = group[0].entry
     places = [
         f"       {row.place}" + ("" if row.count is None else f"  {_times(row.count)}")
@@ -55,8 +55,8 @@ def _paragraph(group: list[Row]) -> list[str]:
     ]
 
 
-def _totals(found: list[Row]) -> list[str]:
-    """A line per id, in columns, and a blank one."""
+def _totals(found: list[UsageRow]) -> list[str]:
+    """The totals as aligned lines, one per id, and an empty line."""
     if not found:
         return []
     lines = [TOTALS, *(one.cells for one in totals(found))]
@@ -69,8 +69,8 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _next(found: list[Row]) -> list[str]:
-    """What to do first."""
+def _next(found: list[UsageRow]) -> list[str]:
+    """The line that says what to do next."""
     if not found:
         return []
     return [

@@ -1,13 +1,13 @@
-"""Installed files → what of NVIDIA's own ``tensorrtserver`` distribution lies among ours.
+"""Finds files of NVIDIA's own ``tensorrtserver`` distribution among ours, and refuses to run so.
 
 Both distributions own the folder ``tensorrtserver/``, and pip overwrites and removes files of the
-other without a word. ``tensorrtserver/__init__.py`` refuses to run on such a mixture, and
+other silently. ``tensorrtserver/__init__.py`` refuses to run on such a mixture, and
 ``tensorrtserver.py`` beside it says what to do where the folder has lost its ``__init__.py``. When
-NVIDIA's wheel was installed last, its empty ``__init__.py`` (docs/v1-behaviour.md §1.1) replaces
-ours and nothing of ours runs at import: then only ``examine`` finds it, for
-``tritonclient-shim doctor``.
+NVIDIA's wheel was installed last, its empty ``__init__.py`` (docs/v1-behaviour.md §1.1) has
+replaced ours, and an import runs nothing of ours: only ``tritonclient-shim doctor`` finds that
+(``examine``).
 
-This module is imported with the facade, so it loads nothing that Python has not loaded already.
+This module is imported with the facade, so it imports nothing that Python has not loaded already.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LIBRARIES = ("librequest.so", "libcrequest.so")
 
 
 def nvidia_files(site: str) -> list[str]:
-    """Folder holding ``tensorrtserver/`` → the names that only NVIDIA's wheel puts there.
+    """Folder that holds ``tensorrtserver/`` → the files there that only NVIDIA's wheel has.
 
     Its metadata folder first (``tensorrtserver-1.11.0.dist-info``; ours is called
     ``tritonclient_shim-*``), then its compiled libraries. A folder that cannot be listed
@@ -37,9 +37,10 @@ def nvidia_files(site: str) -> list[str]:
 
 
 def refuse_mixture(package: str) -> None:
-    """Folder of the ``tensorrtserver`` package → ImportError when NVIDIA's files lie there too.
+    """Raise ImportError when NVIDIA's files lie in the folder of our ``tensorrtserver`` package.
 
-    Also when ``api/`` has lost its ``__init__.py``, for it would be imported as an empty package.
+    It is raised also when ``api/`` has lost its ``__init__.py``, because Python would import that
+    folder as an empty package.
     """
     site = os.path.dirname(os.path.abspath(package))
     found = nvidia_files(site)
@@ -54,7 +55,7 @@ def refuse_mixture(package: str) -> None:
 
 
 def refuse_remains(module: str) -> None:
-    """File ``tensorrtserver.py``, imported because the package lost its files → ImportError."""
+    """Raise ImportError in ``tensorrtserver.py``, which Python imports in place of the package."""
     _refuse_remains(os.path.dirname(os.path.abspath(module)))
 
 

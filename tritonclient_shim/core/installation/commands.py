@@ -1,7 +1,7 @@
-"""Shell commands that put an installation right, for this interpreter and this folder.
+"""Shell commands that repair an installation, for this interpreter and its folders.
 
-Whoever reads them pastes them, so each must work as it is printed: with the interpreter that
-found the fault, and with the place that this installation came from.
+Users copy them, so each must work as it is printed: with the interpreter that found the fault, and
+with the source that this installation came from.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tritonclient_shim.core.installation.origin import Origin
 
 
 def pip(*arguments: str) -> list[str]:
-    """``python -m pip arguments``, after ``ensurepip`` where this interpreter has no pip."""
+    """``python -m pip`` with these arguments, after ``ensurepip`` where pip is missing."""
     python = sys.executable or "python3"
     missing = importlib.util.find_spec("pip") is None
     first = [_line(python, "-m", "ensurepip")] if missing else []
@@ -25,9 +25,9 @@ def pip(*arguments: str) -> list[str]:
 
 
 def remove_nvidias(site: str, found: list[str]) -> list[str]:
-    """Folder and what ``nvidia_files`` found in it → commands after which nothing of it is left.
+    """Folder and what ``nvidia_files`` found in it → the commands that remove all of that.
 
-    pip removes only what lies in a site folder of the interpreter and has a list of its files.
+    pip uninstalls only what lies in a site folder of the interpreter and has a list of its files.
     """
     listed = [name for name in found if os.path.exists(os.path.join(site, name, "RECORD"))]
     if listed and is_site(site):
@@ -36,7 +36,7 @@ def remove_nvidias(site: str, found: list[str]) -> list[str]:
 
 
 def reinstall(site: str, origin: Origin) -> list[str]:
-    """Folder of our packages, and where they came from → commands that make every file anew."""
+    """Folder of our packages, and where they came from → commands that install all files again."""
     if not origin.arguments:
         return []
     if is_site(site) or "--editable" in origin.arguments:
@@ -48,12 +48,12 @@ def reinstall(site: str, origin: Origin) -> list[str]:
 
 
 def rename(path: str, new: str) -> list[str]:
-    """The command that renames a file or folder; nothing is lost."""
+    """The command that renames a file or a folder."""
     return [_line("mv", path, os.path.join(os.path.dirname(path), new))]
 
 
 def is_site(folder: str) -> bool:
-    """Does pip install there by itself? Not into a folder given with ``--target``."""
+    """Whether pip installs into this folder by default; not so with ``--target``."""
     paths = sysconfig.get_paths()
     own = [paths["purelib"], paths["platlib"], *sites.getsitepackages(), _user_site()]
     return any(_same(folder, one) for one in own)

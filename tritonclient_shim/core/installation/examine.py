@@ -1,4 +1,4 @@
-"""The import path → what is wrong with who owns ``tensorrtserver``, one text for each fault."""
+"""Examines what Python imports as ``tensorrtserver``, and words each fault with its remedy."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from typing import Iterator
 from tritonclient_shim.core.installation import nvidia_files, wording
 from tritonclient_shim.core.installation.origin import metadata_folder
 
-#: Where this package itself is imported from; our ``tensorrtserver`` always lies beside it.
-OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
+#: The folder that holds our two packages: this ``tritonclient_shim`` and, beside it, our
+#: ``tensorrtserver``.
+OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 _PACKAGE = "tensorrtserver"
 _PARTS = ("tensorrtserver/", "tensorrtserver.py", "tritonclient_shim/")  # not the metadata
 
 
 def faults(folder: str = "") -> Iterator[str]:
-    """What is wrong for programs, and for scripts in ``folder``, whose imports begin there."""
-    told = list(_judged(importlib.util.find_spec(_PACKAGE)))
+    """The faults for all programs and, if a folder is given, for the scripts in it."""
+    texts = list(_judged(importlib.util.find_spec(_PACKAGE)))
     script = shadow(folder) if folder else ""
-    told += [script] if script and script not in told else []
-    yield from told
+    texts += [script] if script and script not in texts else []
+    yield from texts
     for site in sys.path:
         found = [] if _same(site, OURS) else nvidia_files(site)
-        if found and not any(site in text for text in told):
+        if found and not any(site in text for text in texts):
             yield wording.behind(site, found, OURS)
 
 
 def shadow(folder: str) -> str:
-    """Folder of a script → what hides our package from it, '' where nothing does."""
+    """Folder of a script → the fault if something hides our package from it, else ''."""
     found = PathFinder.find_spec(_PACKAGE, [os.path.abspath(folder), *sys.path])
     if found is None or not found.origin or _is_ours(found.origin):
         return ""
@@ -41,7 +42,7 @@ def shadow(folder: str) -> str:
 
 
 def _judged(found: ModuleSpec | None) -> Iterator[str]:
-    """What an import of ``tensorrtserver`` finds → no text or one."""
+    """What an import of ``tensorrtserver`` finds → its fault, if it has one."""
     if found is None:
         yield wording.remains(OURS)
     elif not found.origin:
@@ -53,12 +54,13 @@ def _judged(found: ModuleSpec | None) -> Iterator[str]:
 
 
 def _namespace(folders: list[str]) -> Iterator[str]:
-    """Folders without ``__init__.py``."""
+    """Python found only folders without ``__init__.py``."""
     strange = [one for one in folders if not _same(os.path.dirname(one), OURS)]
     yield wording.foreign(strange[0], OURS) if strange else wording.remains(OURS)
 
 
 def _own() -> Iterator[str]:
+    """Python found our package."""
     found = nvidia_files(OURS)
     lost = altered(OURS)
     if found:
@@ -70,7 +72,7 @@ def _own() -> Iterator[str]:
 
 
 def _other(file: str) -> Iterator[str]:
-    """A file that is not ours: NVIDIA's in another folder, or the user's own module."""
+    """Python found a file that is not ours: NVIDIA's in another folder, or the user's module."""
     package = os.path.dirname(file) if os.path.basename(file) == "__init__.py" else file
     site = os.path.dirname(package)
     found = nvidia_files(site)
@@ -78,7 +80,7 @@ def _other(file: str) -> Iterator[str]:
 
 
 def altered(site: str) -> list[str]:
-    """The files of ours in a folder that are missing there, or not as our metadata lists them."""
+    """Our files in this folder that are missing, or differ from what our metadata lists."""
     try:
         with open(os.path.join(metadata_folder(site), "RECORD"), encoding="utf-8") as file:
             rows = [row for row in csv.reader(file) if len(row) == 3 and row[1]]
@@ -99,7 +101,7 @@ def _hash(site: str, name: str) -> str:
 
 
 def _order() -> str:
-    """Which of the two was installed last: NVIDIA's ``__init__.py`` is empty, ours is not."""
+    """Which was installed last, in words: NVIDIA's ``__init__.py`` is empty, ours is not."""
     if os.path.exists(_init()) and os.path.getsize(_init()) == 0:
         return "it was installed over tritonclient-shim, and its code runs instead of ours"
     return "tritonclient-shim was installed over it"
@@ -110,7 +112,7 @@ def _init() -> str:
 
 
 def _is_ours(file: str) -> bool:
-    """Is it our package, or the module that stands in for it?"""
+    """Whether the file is our package's, or the module that is imported in its place."""
     mine = (_init(), os.path.join(OURS, f"{_PACKAGE}.py"))
     return any(_same(file, one) for one in mine)
 

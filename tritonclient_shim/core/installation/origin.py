@@ -1,4 +1,4 @@
-"""Where this installation came from, as what ``pip install`` is to be given to make it again."""
+"""Where this installation came from, as arguments for ``pip install`` that repeat it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "tritonclient-shim"
 
 
 class Origin(NamedTuple):
-    """``arguments`` of ``pip install``: none for a checkout that is used where it lies."""
+    """``arguments`` for ``pip install``; none for a checkout that pip did not install."""
 
     arguments: tuple[str, ...]
     path: str = ""  # of the wheel or folder, if it came from a local one
@@ -29,8 +29,8 @@ class Origin(NamedTuple):
 def origin(site: str) -> Origin:
     """Folder that holds our packages → where they came from.
 
-    pip notes it in ``direct_url.json`` beside the metadata (PEP 610), except for what came from
-    an index. An editable installation has its metadata in another folder than its modules.
+    pip writes this to ``direct_url.json`` in the metadata (PEP 610), except for what came from an
+    index. The metadata of an editable installation lies in another folder than its modules.
     """
     own = metadata_folder(site)
     if own:
@@ -44,7 +44,7 @@ def origin(site: str) -> Origin:
 
 
 def metadata_folder(site: str) -> str:
-    """The folder of our metadata there; '' for a checkout and an editable installation."""
+    """The folder of our metadata; '' for a checkout and for an editable installation."""
     found = sorted(glob.glob(os.path.join(glob.escape(site), "tritonclient_shim-*.dist-info")))
     return found[-1] if found else ""
 
@@ -66,7 +66,7 @@ def _direct_url(text: str | None) -> dict[str, Any]:
 
 
 def _of(noted: dict[str, Any], version: str) -> Origin:
-    """The content of ``direct_url.json`` → the place that it names; without: this version."""
+    """Content of ``direct_url.json`` → the origin; where it is empty, this version by name."""
     if not noted:
         return Origin((f"{NAME}=={version}",), indexed=True)
     address = noted["url"]

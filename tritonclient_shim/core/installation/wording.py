@@ -1,4 +1,4 @@
-"""What is wrong with an installation, in words, and the commands that put it right."""
+"""The texts for faulty installations: what is wrong, and the commands that repair it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def mixed(site: str, found: list[str], how: str) -> str:
 
 
 def remains(site: str) -> str:
-    """Ours without the files that NVIDIA's distribution took along when it was uninstalled."""
+    """Our distribution, without files that went when NVIDIA's was uninstalled."""
     return _with_remedy(
         f"tritonclient-shim in {site} is incomplete: files of 'tensorrtserver' are gone. "
         f"That happens when NVIDIA's retired 'tensorrtserver' is uninstalled. {_OWNERS} files. "
@@ -40,7 +40,7 @@ def damaged(site: str, names: list[str]) -> str:
 
 
 def hidden(site: str, found: list[str], ours: str) -> str:
-    """NVIDIA's distribution in a folder before ours."""
+    """NVIDIA's distribution in a folder before ours on the import path."""
     return as_lines(
         f"NVIDIA's retired 'tensorrtserver' distribution ({', '.join(found)}) is installed in "
         f"{site}; it hides tritonclient-shim in {ours}. Remove it",
@@ -49,7 +49,7 @@ def hidden(site: str, found: list[str], ours: str) -> str:
 
 
 def behind(site: str, found: list[str], ours: str) -> str:
-    """NVIDIA's distribution in a folder after ours."""
+    """NVIDIA's distribution in a folder after ours on the import path."""
     return as_lines(
         f"NVIDIA's retired 'tensorrtserver' distribution ({', '.join(found)}) is installed in "
         f"{site}, unused as long as tritonclient-shim in {ours} comes first. Remove it",
@@ -68,7 +68,7 @@ def foreign(path: str, ours: str) -> str:
 
 
 def as_lines(text: str, lines: list[str]) -> str:
-    """The text, then each command on a line of its own, to be copied."""
+    """The text, then each command on a line of its own."""
     if not lines:
         return text
     shown = "\n".join(f"    {line}" for line in dict.fromkeys(lines))
@@ -81,7 +81,7 @@ def _with_remedy(text: str, first: list[str], site: str) -> str:
 
 
 def _about(place: Origin, site: str) -> str:
-    """What one must know of the place before the commands can work."""
+    """What the user must know of the origin before the commands can work."""
     if place.gone:
         return (
             f" (it came from {place.path}, which is no longer there: restore that first, or write "

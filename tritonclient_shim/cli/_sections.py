@@ -1,12 +1,14 @@
-"""The migration guide that lies in this package, and its sections by their anchors."""
+"""``guide``: the migration guide that is installed with this package, split into sections."""
 
 from __future__ import annotations
 
 import os
 from typing import NamedTuple
 
-FILE = "migration_guide.md"
-_PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), FILE)
+from tritonclient_shim.registry.entry import anchor_of
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PATH = os.path.join(_PACKAGE, "migration_guide.md")
 
 
 class Section(NamedTuple):
@@ -15,12 +17,6 @@ class Section(NamedTuple):
     heading: str
     level: int
     text: str
-
-
-def anchor_of(heading: str) -> str:
-    """The heading's anchor, as GitHub makes it."""
-    kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
-    return kept.replace(" ", "-")
 
 
 def text() -> str:
@@ -42,7 +38,7 @@ def sections() -> dict[str, Section]:
 
 
 def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
-    """Line number, level and text of each heading; a ``#`` in a block of code is none."""
+    """Line number, level and text of each heading; a ``#`` line in a code block is a comment."""
     found = []
     in_code = False
     for number, line in enumerate(lines):
