@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 from google.protobuf import text_format
@@ -15,6 +15,7 @@ from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import Fault, InferenceServerException
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import V1Reply
+from tritonclient_shim.core.reading import read
 from tritonclient_shim.gateway.access import Entry
 from tritonclient_shim.gateway.bodies import Bodies, BodyRefused
 from tritonclient_shim.gateway.http_answers import (
@@ -72,15 +73,15 @@ class HttpInference:
             return refusal(BAD_REQUEST)
         number = next_request_id()
         try:
-            reply = await self._answer(request, model, version, header, number)
+            success = await self._answer(request, model, version, header, number, binary)
         except BodyRefused as error:
             entry.status = error.status(self._upstream.known_id, number)
             return _with_id(closing(entry.status, error.code), header)
         except InferenceServerException as error:
             entry.status = refused(self._upstream, error)
             return _with_id(answer(entry.status), header)
-        entry.status = self._upstream.success(number)
-        return await send(request, *_success(entry.status, reply, binary), self._client_timeout)
+        entry.status = success.status
+        return await send(request, success.headers, success.body, self._client_timeout)
 
     async def _answer(
         self,
@@ -89,7 +90,8 @@ class HttpInference:
         version: str,
         header: api_pb2.InferRequestHeader,
         number: int,
-    ) -> V1Reply:
+        binary: bool,
+    ) -> Success:
         with self._bodies.receive(request.content) as arriving:
             body = await read_body(request, self._bodies, arriving, self._max_body_bytes)
             exchange = Exchange(
@@ -102,8 +104,8 @@ class HttpInference:
             )
             async with self._slots:
                 outcome = await self._send(exchange)
-                loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._executor, exchange.reply, outcome)
+                read_it = partial(self._read, exchange, outcome, number, binary)
+                return await asyncio.get_running_loop().run_in_executor(self._executor, read_it)
 
     async def _send(self, exchange: Exchange) -> Outcome:
         loop = asyncio.get_running_loop()
@@ -115,6 +117,15 @@ class HttpInference:
 
         await loop.run_in_executor(self._executor, partial(self._start, exchange, done))
         return await arrived
+
+    def _read(self, exchange: Exchange, outcome: Outcome, number: int, binary: bool) -> Success:
+        """What came of the request → the answer to its client, on a thread: to read it may take
+        a question to the server. InferenceServerException if there is no such answer.
+        """
+        reply = exchange.reply(outcome)
+        told = self._upstream.success(number)
+        with self._upstream.reading(number):
+            return read(success_of, told, reply, binary)
 
     def _start(self, exchange: Exchange, done: Any) -> None:
         try:
@@ -150,18 +161,26 @@ def refused(upstream: Upstream, error: InferenceServerException) -> Any:
         return upstream.failure(error)
 
 
-def _success(status: Any, reply: V1Reply, binary: bool) -> tuple[dict[str, str], list[Any]]:
-    """The reply → headers, and the body: raw outputs, then the response header again."""
+class Success(NamedTuple):
+    """The answer to a request that has been answered: v1's status, headers, and the body."""
+
+    status: Any
+    headers: dict[str, str]
+    body: list[Any]
+
+
+def success_of(told_status: Any, reply: V1Reply, binary: bool) -> Success:
+    """The reply → its answer: raw outputs, then the response header again."""
     header = v1_messages.response_header(reply)
     told = readable(header)
     headers = {
-        "NV-Status": one_line(status),
+        "NV-Status": one_line(told_status),
         "NV-InferResponse": _within_limit(told),
         "Content-Type": "application/octet-stream",
     }
     tail = body_of(header, BINARY) if binary else body_of(told, TEXT)
     parts = [result.data for result in reply.outputs if result.data is not None]
-    return headers, [*parts, tail]
+    return Success(told_status, headers, [*parts, tail])
 
 
 def readable(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader:

@@ -89,14 +89,13 @@ class HttpService:
         path, _, query = request.raw_path.partition("?")
         in_hand = self.connections.request(request.protocol, request.content)
         with in_hand, self._access.entry("http", f"{request.method} {path}") as entry:
-            answering = self._answer(request, path, query, entry)
-            found: Any = (await asyncio.gather(answering, return_exceptions=True))[0]
-            if isinstance(found, ClientLeft):
+            try:
+                return await self._answer(request, path, query, entry)
+            except ClientLeft:
                 return refusal(BAD_REQUEST)  # to nobody
-            if isinstance(found, web.StreamResponse):
-                return found
-            entry.status = self._upstream.failure(found)
-            return answer(entry.status)
+            except Exception as error:  # whatever it is, a client waits for v1's answer
+                entry.status = self._upstream.failure(error)
+                return answer(entry.status)
 
     async def _answer(
         self, request: web.BaseRequest, path: str, query: str, entry: Entry

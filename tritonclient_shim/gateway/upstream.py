@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, ContextManager, TypeVar
 
 from tritonclient_shim.core.errors import (
     Fault,
@@ -111,8 +111,16 @@ class Upstream:
         except InferenceServerException as error:
             return response_class(request_status=self.failure(error))
 
+    def reading(self, request_id: int) -> ContextManager[None]:
+        """Raise a Fault of the block, in which an inference's answer is read, as
+        InferenceServerException.
+        """
+        return self._session.guard(request_id)
+
     def success(self, request_id: int) -> Any:
-        """v1's status of a request that was answered."""
+        """v1's status of a request that was answered. May ask the server for its id: not for
+        the event loop.
+        """
         return request_status_pb2.RequestStatus(
             code=request_status_pb2.SUCCESS,
             server_id=self._session.server_id(),
