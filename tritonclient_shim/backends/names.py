@@ -7,17 +7,10 @@ anything but letters, digits and ``-._~`` can only be stored in percent-encoded 
 
 from __future__ import annotations
 
-import re
 from typing import Iterable
 from urllib.parse import quote, unquote
 
-#: Triton's mention of a request, at the front or inside a sentence (docs/v1-behaviour.md §E.10).
-_REQUEST_ID = re.compile(r"\[request id: [^\]]*\] ")
-
-
-def strip_request_id(text: str) -> str:
-    """Server message → the same without ``[request id: …]``, wherever it stands."""
-    return _REQUEST_ID.sub("", text)
+from tritonclient_shim.core.server_sentences import without_request_id
 
 
 def wire_region_name(name: str) -> str:
@@ -36,4 +29,4 @@ def user_message(text: str, names: Iterable[str]) -> str:
         wire = quote(name, safe="")
         if wire != name:
             text = text.replace(f"'{wire}'", f"'{name}'")
-    return strip_request_id(text)
+    return without_request_id(text)

@@ -23,7 +23,7 @@ from tritonclient_shim.service import status
 from tritonclient_shim.session.labels import LabelBook
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import config, to_v1, to_v2, v1_messages
-from tritonclient_shim.translate.wording import Asked
+from tritonclient_shim.translate.wording import RequestContext
 
 _NO_STATUS = "infer request did not return status"
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
@@ -232,5 +232,5 @@ class Exchange:
     def _error(self, fault: Fault) -> Any:
         # What was refused before it was lowered is in v1's words already.
         batching = self._translated is not None and self._translated[0].batching
-        asked = Asked(self.model_name, str(self._version), batching)
+        asked = RequestContext(self.model_name, str(self._version), batching)
         return self._service.session.fault_to_error(fault, self._id, _NO_STATUS, asked)

@@ -15,7 +15,7 @@ from tritonclient_shim.protos import server_status_pb2 as pb
 from tritonclient_shim.session import verbose
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.status import to_index, to_status, tracked_rows
-from tritonclient_shim.translate.wording import Asked
+from tritonclient_shim.translate.wording import RequestContext
 
 NO_STATUS = "status request did not return status"
 NO_CONTROL_STATUS = "modelcontrol request did not return status"
@@ -137,7 +137,7 @@ def repository_index(session: ServerSession, request_id: int) -> pb.ModelReposit
 def load(session: ServerSession, model_name: str, request_id: int) -> None:
     """Load or reload a model; returns when it is ready (docs/v1-behaviour.md §6.4)."""
     _check_path(session, model_name)
-    with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
+    with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name)):
         session.backend.load(model_name)
 
 
@@ -149,7 +149,7 @@ def unload(session: ServerSession, model_name: str, request_id: int) -> None:
     or UNAVAILABLE, and it refuses by itself, in v1's words, when one stayed available.
     """
     _check_path(session, model_name)
-    with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
+    with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name)):
         session.backend.unload(model_name)
 
 

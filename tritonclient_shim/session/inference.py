@@ -20,6 +20,7 @@ from tritonclient_shim.core.model import (
     V1Request,
 )
 from tritonclient_shim.core.reading import outcome_of, read
+from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.labels import LabelBook
 from tritonclient_shim.session.requests import Answer, Sent, client_error_of, look_up
@@ -29,7 +30,7 @@ from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.translate import arguments, config, plans, request, to_v1, to_v2
 from tritonclient_shim.translate.headers import Headers
-from tritonclient_shim.translate.wording import Asked
+from tritonclient_shim.translate.wording import RequestContext
 
 _NO_STATUS = "infer request did not return status"
 
@@ -89,7 +90,7 @@ class InferSession(ServerSession):
         try:
             document = self.backend.model_config(self.model_name)
         except ServerFault as fault:
-            if fault.code == "NOT_FOUND" and fault.message.endswith("has no available versions"):
+            if fault.code == "NOT_FOUND" and says(fault.message, Meaning.NOT_LOADED):
                 return None
             if fault.code == "NOT_FOUND":
                 raise self.server_error(
@@ -295,5 +296,5 @@ class InferSession(ServerSession):
 
     def _error(self, fault: Fault, request_id: int) -> Exception:
         batching = self._profile is not None and self._profile.batching
-        asked = Asked(self.model_name, str(self.model_version), batching)
+        asked = RequestContext(self.model_name, str(self.model_version), batching)
         return self.fault_to_error(fault, request_id, _NO_STATUS, asked)
