@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from tritonclient_shim.core.server_sentences import (
@@ -49,12 +47,6 @@ def test_codes_exist(row: Sentence) -> None:
         assert row.v1_code in request_status_pb2.RequestStatusCode.keys()  # noqa: SIM118 (no dict)
     assert said_by_triton(row.sample, row.grpc_code) if row.grpc_code else True
     assert row.grpc_code in ("", "UNAVAILABLE", "UNIMPLEMENTED")
-
-
-@EACH
-def test_the_source_is_a_section(row: Sentence) -> None:
-    """Each row says where its sentence is documented."""
-    assert re.fullmatch(r"docs/v(1-behaviour|2-mapping)\.md §[0-9A-G]+(\.[0-9]+)*", row.source)
 
 
 def test_every_meaning_has_a_row() -> None:

@@ -63,14 +63,11 @@ class Sentence(NamedTuple):
         return (re.search if self.anywhere else re.match)(self.pattern, text)
 
 
-_V1, _V2 = "docs/v1-behaviour.md §", "docs/v2-mapping.md §"
-
-
 def _unavailable(meaning: Meaning, pattern: str, sample: str, source: str) -> Sentence:
     return Sentence(meaning, pattern, sample, source, True, "UNAVAILABLE", "UNAVAILABLE")
 
 
-def _malformed(pattern: str, sample: str, source: str = _V2 + "6") -> Sentence:
+def _malformed(pattern: str, sample: str, source: str = "docs/v2-mapping.md §6") -> Sentence:
     return Sentence(Meaning.MALFORMED_REQUEST, pattern, sample, source)
 
 
@@ -81,14 +78,14 @@ SENTENCES: tuple[Sentence, ...] = (
         Meaning.CORRELATION_ID_MISSING,
         r"must specify a non-zero or non-empty correlation ID",
         "inference request to model 'm' must specify a non-zero or non-empty correlation ID",
-        _V2 + "4",
+        "docs/v2-mapping.md §4",
         anywhere=True,
     ),
     Sentence(
         Meaning.CORRELATION_ID_TOO_LONG,
         r"correlation ID",
         "string correlation ID cannot be longer than 128 characters",
-        _V2 + "4",
+        "docs/v2-mapping.md §4",
         anywhere=True,
         grpc_code="UNIMPLEMENTED",
     ),
@@ -97,75 +94,78 @@ SENTENCES: tuple[Sentence, ...] = (
         r"(unexpected shape for input '.*' for model '.*'\. )"
         r"Expected \[([-\d, ]*)\], got \[([-\d, ]*)\]",
         "unexpected shape for input 'INPUT0' for model 'm'. Expected [-1,1], got [1,2]. NOTE: …",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
         anywhere=True,
     ),
     Sentence(
         Meaning.LOAD_UNKNOWN,
         r"failed to load '(.*)', failed to poll from model repository",
         "failed to load 'zzz', failed to poll from model repository",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.LOAD_FAILED,
         r"load failed for model '(.*?)': version ",
         "load failed for model 'm': version 1 is at UNAVAILABLE state: Internal: …;\n",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.VERSION_NOT_POSITIVE,
         r"invalid model version specified '",
         "invalid model version specified '-1' , must be a positive number",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.VERSION_NOT_POSITIVE,
         r"failed to get model version from specified version string '",
         "failed to get model version from specified version string '-1' (details: stol), …",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.NO_STATUS_OF_MODEL,
         r"no status available for unknown model",
         "no status available for unknown model 'nope'",
-        _V1 + "6.2",
+        "docs/v1-behaviour.md §6.2",
         v1_code="INVALID_ARG",
     ),
     Sentence(
         Meaning.NOT_LOADED,
         r"has no available versions\Z",
         "Request for unknown model: 'm' has no available versions",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
         anywhere=True,
     ),
     Sentence(
         Meaning.UNKNOWN_MODEL,
         r"Request for unknown model",
         "Request for unknown model: 'm' version 99 is not found",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
         v1_code="UNAVAILABLE",
         grpc_code="UNAVAILABLE",
     ),
     _unavailable(
-        Meaning.QUEUE_TIMEOUT, r"Request timeout expired", "Request timeout expired", _V2 + "5"
+        Meaning.QUEUE_TIMEOUT,
+        r"Request timeout expired",
+        "Request timeout expired",
+        "docs/v2-mapping.md §5",
     ),
     _unavailable(
         Meaning.QUEUE_FULL,
         r"Exceeds maximum queue size",
         "[request id: 56] Exceeds maximum queue size",
-        _V2 + "5",
+        "docs/v2-mapping.md §5",
     ),
     _unavailable(
         Meaning.CONTROL_NOT_ALLOWED,
         r"explicit model load / unload",
         "explicit model load / unload is not allowed if polling is enabled",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.RESTRICTED,
         r"(protocol|API) is restricted",
         "This protocol is restricted, expecting header 'triton-grpc-protocol-X'",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
         anywhere=True,
         grpc_code="UNAVAILABLE",
     ),
@@ -173,61 +173,61 @@ SENTENCES: tuple[Sentence, ...] = (
         Meaning.NOT_SERVING,
         r"Server (is )?(not ready|exiting|stopping)",
         "Server not ready",
-        _V1 + "E.12",
+        "docs/v1-behaviour.md §E.12",
     ),
     Sentence(
         Meaning.LOAD_OR_UNLOAD_FAILED,
         r"failed to (un)?load '",
         "failed to unload 'm', versions that are still available: 1,2",
-        _V1 + "6.4",
+        "docs/v1-behaviour.md §6.4",
         v1_code="INTERNAL",
     ),
     Sentence(
         Meaning.REGION_EXISTS,
         r"shared memory region '.*' already in manager",
         "shared memory region 'r' already in manager",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
         v1_code="ALREADY_EXISTS",
     ),
     Sentence(
         Meaning.REGION_UNKNOWN,
         r"Unable to find shared memory region",
         "Unable to find shared memory region: 'r'",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
         v1_code="NOT_FOUND",
     ),
     Sentence(
         Meaning.REGION_KEY_UNKNOWN,
         r"Unable to open shared memory region",
         "Unable to open shared memory region: '/k'",
-        _V2 + "6",
+        "docs/v2-mapping.md §6",
         v1_code="INTERNAL",
     ),
     Sentence(
         Meaning.REGION_IN_USE,
         r"it is currently in use\.$",
         "Cannot unregister shared memory region 'r', it is currently in use.",
-        _V2 + "8",
+        "docs/v2-mapping.md §8",
         anywhere=True,
     ),
     Sentence(
         Meaning.REGION_IN_USE,
         r"Failed to unregister the following ",
         "Failed to unregister the following system shared memory regions: r ,",
-        _V2 + "8",
+        "docs/v2-mapping.md §8",
     ),
     Sentence(
         Meaning.CLASS_NOT_AVAILABLE,
         r"class result not available",
         "class result not available for output 'OUTPUT0' due to unsupported type 'TYPE_STRING'",
-        _V1 + "3.4",
+        "docs/v1-behaviour.md §3.4",
         v1_code="UNSUPPORTED",
     ),
     Sentence(
         Meaning.DECOUPLED,
         r"ModelInfer RPC doesn't support|doesn't support models with decoupled",
         "ModelInfer RPC doesn't support models with decoupled transaction policy",
-        _V2 + "4",
+        "docs/v2-mapping.md §4",
         anywhere=True,
         v1_code="UNSUPPORTED",
         grpc_code="UNIMPLEMENTED",
@@ -240,11 +240,17 @@ SENTENCES: tuple[Sentence, ...] = (
     _malformed(
         r"model supports ",
         "model supports variable-size for input 'i', request must specify input shape for …",
-        _V1 + "3.4",
+        "docs/v1-behaviour.md §3.4",
     ),
-    _malformed(r"input ", "input byte size mismatch for input 'i' for model 'm'. …", _V2 + "3"),
+    _malformed(
+        r"input ",
+        "input byte size mismatch for input 'i' for model 'm'. …",
+        "docs/v2-mapping.md §3",
+    ),
     _malformed(r"inference input ", "inference input 'i' data-type is 'INT32', but model 'm' …"),
-    _malformed(r"in ensemble ", "in ensemble 'm', expected 2 inputs …", _V1 + "E.10"),
+    _malformed(
+        r"in ensemble ", "in ensemble 'm', expected 2 inputs …", "docs/v1-behaviour.md §E.10"
+    ),
     _malformed(r"unable to find data", "unable to find data for input tensor 'i' …"),
     _malformed(r"Invalid offset", "Invalid offset + byte size for shared memory region: 'r'"),
     _malformed(r"(shape|size) mismatch", "size mismatch -16"),
