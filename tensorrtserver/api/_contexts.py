@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from tensorrtserver.api._lazy_imports import control
-from tensorrtserver.api._server_context import HttpHeaders, ServerContext, model_name_of
+from tensorrtserver.api._lazy_imports import arguments, control
+from tensorrtserver.api._server_context import HttpHeaders, ServerContext
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class ServerStatusContext(ServerContext):
 
     def _check_arguments(self) -> None:
         given = self._given_name
-        self._model_name = "" if given is None else model_name_of(given, 6)
+        self._model_name = "" if given is None else arguments.model_name(given, 6)
 
     def get_server_status(self) -> ServerStatus:
         """The status of the server and of its models, or of the context's one model.
@@ -278,7 +278,7 @@ class ModelControlContext(ServerContext):
         self, operation: Callable[[ServerSession, str, int], None], model_name: Any
     ) -> None:
         def named(session: ServerSession, request_id: int) -> None:
-            operation(session, model_name_of(model_name), request_id)
+            operation(session, arguments.model_name(model_name, 2), request_id)
 
         self._call(named, keep_id=False)
 

@@ -93,19 +93,3 @@ class ServerContext:
         # At the interpreter's end as well, as v1 did: unlike InferContext's, this close waits for
         # nobody and, by then, takes no lock that a stopped thread could hold.
         self.close()
-
-
-def model_name_of(value: Any, position: int = 2) -> str:
-    """``model_name`` argument → its text. Raises ctypes.ArgumentError for what is no text.
-
-    ``position`` is the argument's place in v1's C call.
-    """
-    if value is None:  # v1 ended the process
-        raise _lazy_imports.errors.InferenceServerException("model_name must be text, got None")
-    if not isinstance(value, (str, bytes)):
-        kind = type(value).__name__
-        raise _lazy_imports.errors.ArgumentError(
-            f"argument {position}: <class 'AttributeError'>: "
-            f"'{kind}' object has no attribute 'encode'"
-        )
-    return value if isinstance(value, str) else value.decode("utf-8", "replace")

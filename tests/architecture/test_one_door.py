@@ -117,6 +117,7 @@ EFFECTS = (
         (
             SHIM + "shm/",
             SHIM + "core/errors.py",  # ArgumentError, which v1 raised
+            SHIM + "core/texts.py",  # the same
             FACADE + "api/_star_names.py",
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",
