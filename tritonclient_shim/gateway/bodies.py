@@ -16,8 +16,8 @@ from tritonclient_shim.service import status as outcomes
 
 #: Bytes per second at which a body must arrive. The client's time limit comes on top.
 MIN_RATE = 1024
-#: While other bodies wait for memory, a body is refused if it is slower than this rate, in bytes
-#: per second, by so many seconds.
+#: While other bodies wait for memory, a body is refused if its client is silent for so many
+#: seconds, or that much behind this rate in bytes per second.
 FAIR_RATE = 1024 * 1024
 FAIR_WAIT = 1.0
 #: The first bytes of a body do not wait for memory: they have been read when they are counted.

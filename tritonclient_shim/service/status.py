@@ -1,4 +1,4 @@
-"""Outcome of a call → v1's ``RequestStatus`` (docs/v1-behaviour.md §9.3)."""
+"""The outcome of a call → v1's ``RequestStatus`` (docs/v1-behaviour.md §9.3)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from tritonclient_shim.core.errors import InferenceServerException, ServerFault
 from tritonclient_shim.core.server_sentences import Meaning
 from tritonclient_shim.protos import request_status_pb2 as pb
 
+#: v2's code of a refusal, by its canonical gRPC name → v1's code.
 _CODES = {
     "ALREADY_EXISTS": pb.ALREADY_EXISTS,
     "INTERNAL": pb.INTERNAL,
@@ -20,14 +21,14 @@ _CODES = {
 
 
 def success(server_id: str, request_id: int) -> pb.RequestStatus:
-    """The status of a request that was answered."""
+    """The status of a request that has succeeded."""
     return pb.RequestStatus(code=pb.SUCCESS, server_id=server_id, request_id=request_id)
 
 
 def refused(error: InferenceServerException) -> pb.RequestStatus:
-    """An error of the server family → its status; the error itself again if it is no refusal.
+    """A server's refusal → its status. Raises the error again if it is something else.
 
-    That includes refusals for which v1 had no code, such as a proxy's UNAUTHENTICATED.
+    A refusal whose code has no counterpart in v1, such as a proxy's UNAUTHENTICATED, is raised too.
     """
     fault = error.__cause__
     refusal = fault.code in _CODES if isinstance(fault, ServerFault) else bool(error.server_id())
@@ -42,9 +43,9 @@ def refused(error: InferenceServerException) -> pb.RequestStatus:
 
 
 def _code(error: InferenceServerException) -> int:
-    """v1's code of a refusal: by its text, else that of the v2 server's refusal behind it.
+    """v1's code of a refusal: the one that belongs to its text, or else to v2's code.
 
-    The codes of v2 differ between HTTP and gRPC (docs/v2-mapping.md §6).
+    v2's code alone does not decide, because it depends on the protocol (docs/v2-mapping.md §6).
     """
     name = server_sentences.v1_code(error.message() or "")
     if name:
@@ -54,6 +55,6 @@ def _code(error: InferenceServerException) -> int:
 
 
 def of_stream(fault: ServerFault) -> ServerFault:
-    """A refusal on a stream, which comes without status → the same with a likely one."""
+    """A refusal on a stream, which has no code → the same with the code that its text suggests."""
     malformed = server_sentences.says(fault.message, Meaning.MALFORMED_REQUEST)
     return ServerFault(fault.message, "INVALID_ARGUMENT" if malformed else "INTERNAL")

@@ -1,4 +1,4 @@
-"""Scalar arguments of the legacy calls → numbers, converted as v1's C layer converted them."""
+"""Numbers and texts among the arguments of the legacy calls, converted as by v1's C layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KServe v2 server messages → the wording that v1 scripts test for."""
+"""What a v2 server says → what v1's server said in its place, since scripts test for v1's words."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class RequestContext(NamedTuple):
 
     model: str = ""
     version: str = ""
-    batching: bool = False  # the model's v2 shapes start with the batch dimension
+    batching: bool = False  # shapes in v2 begin with the batch dimension
 
 
 def v1_text(
     message: str,
     context: RequestContext = RequestContext(),  # noqa: B008 - immutable
 ) -> str:
-    """A v2 server's message → v1's wording where it differs, else the message itself
+    """A v2 server's message → v1's wording where that differs, otherwise the message itself
     (docs/v1-behaviour.md §E.8).
     """
     found = recognise(message, _WORDINGS)
@@ -46,7 +46,7 @@ def _shape(match: Match[str], context: RequestContext) -> str:
 
 
 def _entry_shape(dims: str, batching: bool) -> str:
-    """``2,3,4`` → ``[3,4]`` for a batching model: v1's shapes had no batch dimension."""
+    """``2,3,4`` → ``[3,4]`` for a model that batches, as v1's shapes had no batch dimension."""
     sizes = [size.strip() for size in dims.split(",") if size.strip()]
     return f"[{','.join(sizes[1:] if batching else sizes)}]"
 
