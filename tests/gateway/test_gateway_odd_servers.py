@@ -4,6 +4,7 @@ alone.
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Iterator
 
@@ -59,6 +60,25 @@ def test_asking_for_the_id_keeps_no_one_else_waiting(
         nameless.flows.set()
         answer = waiting.result()
     assert (answer.code, answer.status.server_id) == (200, "triton")
+
+
+@pytest.mark.parametrize("over", ["--triton-http", "--triton-grpc"])
+def test_a_silent_server_keeps_only_its_own_clients_waiting(
+    behind: TritonServer, start_gateway: StartGateway, over: str
+) -> None:
+    """While no call of any kind gets an answer, clients that need none are answered."""
+    with Relay(behind.http if over == "--triton-http" else behind.grpc) as relay:
+        relay.flows.clear()
+        gateway = start_gateway("--triton-grpc", behind.grpc, over, relay.address)
+        paths = ("status", "health/live", "repository/index", "sharedmemorycontrol/status")
+        with ThreadPoolExecutor(5) as pool:
+            waiting = [pool.submit(gateway.get, f"/api/{path}") for path in paths]
+            waiting.append(pool.submit(gateway.infer, "simple", SIMPLE, BODY))
+            time.sleep(0.5)
+            assert refused_at_once(gateway) == [400, 405]
+            assert not any(one.done() for one in waiting)
+            relay.flows.set()
+            assert [one.result().code for one in waiting] == [200] * 5
 
 
 def refused_at_once(gateway: Gateway) -> list[int]:
