@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from tensorrtserver.api._lazy_imports import control
-from tensorrtserver.api._server_context import HttpHeaders, ServerContext, model_name_of
+from tensorrtserver.api._lazy_imports import arguments, control
+from tensorrtserver.api._server_context import HttpHeaders, ServerContext
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class ModelControlContext(ServerContext):
         self, operation: Callable[[ServerSession, str, int], None], model_name: Any
     ) -> None:
         def named(session: ServerSession, request_id: int) -> None:
-            operation(session, model_name_of(model_name), request_id)
+            operation(session, arguments.model_name(model_name, 2), request_id)
 
         self._call(named, keep_id=False)
 

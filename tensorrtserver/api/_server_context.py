@@ -99,20 +99,3 @@ class ServerContext:
         # As in v1, also at the interpreter's end: unlike InferContext's, this close does not wait,
         # and takes no lock that a stopped thread could hold.
         self.close()
-
-
-def model_name_of(value: Any, position: int = 2) -> str:
-    """``model_name`` argument → its text.
-
-    ``position`` is the argument's place in v1's C call. Raises ctypes.ArgumentError for what is
-    neither str nor bytes, and InferenceServerException for None.
-    """
-    if value is None:  # v1 ended the process
-        raise _lazy_imports.errors.InferenceServerException("model_name must be text, got None")
-    if not isinstance(value, (str, bytes)):
-        kind = type(value).__name__
-        raise _lazy_imports.errors.ArgumentError(
-            f"argument {position}: <class 'AttributeError'>: "
-            f"'{kind}' object has no attribute 'encode'"
-        )
-    return value if isinstance(value, str) else value.decode("utf-8", "replace")

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorrtserver.api._lazy_imports import control
-from tensorrtserver.api._server_context import HttpHeaders, ServerContext, model_name_of
+from tensorrtserver.api._lazy_imports import arguments, control
+from tensorrtserver.api._server_context import HttpHeaders, ServerContext
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class ServerStatusContext(ServerContext):
 
     def _check_arguments(self) -> None:
         given = self._given_name
-        self._model_name = "" if given is None else model_name_of(given, 6)
+        self._model_name = "" if given is None else arguments.model_name(given, 6)
 
     def get_server_status(self) -> ServerStatus:
         """The status of the server and of its models, or of the context's one model.

@@ -10,19 +10,7 @@ from typing import Iterator
 from tests.architecture.source import PACKAGES, trees
 
 #: Names that more than one type may have, each with the reason.
-SHARED: dict[str, str] = {
-    "Asked": "temporary: the gateway's and translate's are being renamed",
-    "Connection": "temporary: those of the backends and of the gateway are being renamed",
-    "Details": "temporary: Details and _Details are being renamed",
-    "Entry": "temporary: those of the gateway and of the service are being renamed",
-    "Job": "temporary: those of HTTP's backend and of the session are being renamed",
-    "Options": "temporary: the gateway's and translate's are being renamed",
-    "Request": "temporary: those of the backends and of the session are being renamed",
-    "Route": "temporary: those of the backends and of the gateway are being renamed",
-    "Row": "temporary: Row and _Row of the backends are being renamed",
-    "Session": "temporary: _Session of the gateway and of the stub are being renamed",
-    "Unary": "temporary: Unary and _Unary are being renamed",
-}
+SHARED: dict[str, str] = {}
 _CLASS_LIKE = re.compile(r"_?[A-Z]\w*[a-z]\w*")
 
 

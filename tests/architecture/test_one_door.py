@@ -65,6 +65,23 @@ def broad_except(node: ast.AST) -> bool:
     return any(one is None or (isinstance(one, ast.Name) and one.id in broad) for one in caught)
 
 
+def hidden_broad_except(node: ast.AST) -> bool:
+    """What catches everything without an ``except``, and so without a reason.
+
+    ``gather(…, return_exceptions=True)``, ``suppress(Exception)``, an ``__exit__`` that always
+    returns True.
+    """
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        returned = [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
+        constants = [one.value for one in returned if isinstance(one, ast.Constant)]
+        return node.name in ("__exit__", "__aexit__") and any(constants)
+    if not isinstance(node, ast.Call):
+        return False
+    if _spelt(node.func).rpartition(".")[2] == "suppress":
+        return any(_spelt(one) in ("Exception", "BaseException") for one in node.args)
+    return any(keyword.arg == "return_exceptions" for keyword in node.keywords)
+
+
 @dataclass(frozen=True)
 class Effect:
     """A way to touch the world, the only paths that may, and a line that the detector must see."""
@@ -101,6 +118,7 @@ EFFECTS = (
         (
             SHIM + "shm/",
             SHIM + "core/errors.py",  # ArgumentError, which v1 raised
+            SHIM + "core/texts.py",  # the same
             FACADE + "api/_star_names.py",
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",
@@ -132,9 +150,15 @@ EFFECTS = (
             SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
             SHIM + "session/in_flight.py",
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
-            SHIM + "migrate/",
+            SHIM + "gateway/http_service.py",  # a client waits for v1's answer, whatever happens
         ),
         "try: f()\nexcept Exception: g()",
+    ),
+    Effect(
+        "hidden broad except",
+        hidden_broad_except,
+        (),
+        "async def f(): await asyncio.gather(g(), return_exceptions=True)",
     ),
 )
 
@@ -161,3 +185,30 @@ def test_detector_sees_its_effect(effect: Effect) -> None:
     """Each detector recognises the effect that it guards, and nothing in an innocent line."""
     assert lines(effect, ast.parse(effect.sample))
     assert not lines(effect, ast.parse("import os\nos.path.join('a')\nprinted = 1"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "with contextlib.suppress(KeyError, Exception): f()",
+        "with suppress(BaseException): f()",
+        "class C:\n    def __exit__(self, *error): return True",
+        "class C:\n    async def __aexit__(self, *error):\n        f()\n        return True",
+    ],
+)
+def test_detector_sees_every_hidden_broad_except(source: str) -> None:
+    """Each way to catch everything without an ``except`` is recognised."""
+    assert any(map(hidden_broad_except, ast.walk(ast.parse(source))))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "with suppress(KeyError): f()",
+        "class C:\n    def __exit__(self, *error): return None",
+        "def closed(self): return True",
+    ],
+)
+def test_detector_leaves_the_rest_alone(source: str) -> None:
+    """What names the exceptions that it catches hides nothing."""
+    assert not any(map(hidden_broad_except, ast.walk(ast.parse(source))))

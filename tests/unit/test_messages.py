@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonclient_shim.translate.wording import Asked, class_not_available, v1_text
+from tritonclient_shim.translate.wording import RequestContext, class_not_available, v1_text
 
 SHAPE = "unexpected shape for input 'INPUT0' for model 'm'. "
 NOTE = " NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension"
@@ -32,7 +32,7 @@ def test_shape(expected: str, got: str, batching: bool, sentence: str) -> None:
     """Shape: v1's shapes have no batch dimension, no spaces, and no note after them."""
     # docs/v1-behaviour.md §E.8
     message = f"{SHAPE}Expected [{expected}], got [{got}].{NOTE if batching else ''}"
-    assert v1_text(message, Asked("m", batching=batching)) == SHAPE + sentence
+    assert v1_text(message, RequestContext("m", batching=batching)) == SHAPE + sentence
 
 
 def test_class_type() -> None:
@@ -70,7 +70,7 @@ def test_load_failed() -> None:
 def test_version(message: str) -> None:
     """Negative version: an unknown version like any other (docs/v1-behaviour.md §E.8)."""
     expected = "Request for unknown model: 'm' version -5 is not found"
-    assert v1_text(message, Asked("m", "-5")) == expected
+    assert v1_text(message, RequestContext("m", "-5")) == expected
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_version(message: str) -> None:
 )
 def test_the_rest_is_the_servers(message: str) -> None:
     """The wording of 1.13 to 1.15 is mostly Triton's own and stays (docs/v1-behaviour.md §E.10)."""
-    assert v1_text(message, Asked("m", "1", True)) == message
+    assert v1_text(message, RequestContext("m", "1", True)) == message

@@ -13,9 +13,8 @@ from typing import Iterable
 from urllib.parse import quote, unquote
 
 from tritonclient_shim.core.errors import UnsendableName
+from tritonclient_shim.core.server_sentences import without_request_id
 
-#: Triton's mention of a request, at the front or inside a sentence (docs/v1-behaviour.md §E.10).
-_REQUEST_ID = re.compile(r"\[request id: [^\]]*\] ")
 _SEPARATORS = re.compile(r"[/\\]")
 _STEPS = frozenset({".", ".."})
 
@@ -45,18 +44,10 @@ def path_part(name: str) -> str:
     return percent_encoded(name)
 
 
-def strip_request_id(text: str) -> str:
-    """A server's message → the same without ``[request id: …]``, wherever it stands.
-
-    It is the id that the request has on the wire, which v1's messages did not name.
-    """
-    return _REQUEST_ID.sub("", text)
-
-
 def user_message(text: str, names: Iterable[str]) -> str:
     """A server's message → the same with the users' ``names`` where it has encoded ones."""
     for name in names:
         stored = percent_encoded(name)
         if stored != name:
             text = text.replace(f"'{stored}'", f"'{name}'")
-    return strip_request_id(text)
+    return without_request_id(text)

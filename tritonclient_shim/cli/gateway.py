@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tritonclient_shim.core.model import GRPC, HTTP
 
 if TYPE_CHECKING:
-    from tritonclient_shim.gateway.options import Address
+    from tritonclient_shim.gateway.options import ListenAddress
     from tritonclient_shim.gateway.serve import Bound
 
 _AIOHTTP = "aiohttp>=3.9"  # as in setup.cfg, extra "gateway"
@@ -18,7 +18,7 @@ _AIOHTTP = "aiohttp>=3.9"  # as in setup.cfg, extra "gateway"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim gateway``."""
-    from tritonclient_shim.gateway.options import LARGEST_MESSAGE, Options
+    from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
 
     add = parser.add_argument
     add("--http", type=_address, default="127.0.0.1:8000", metavar="HOST:PORT",
@@ -35,16 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(otherwise Triton's own --id)")  # fmt: skip
     add("--max-body-bytes", type=_positive, default=LARGEST_MESSAGE, metavar="N",
         help="largest request; also the sum of the HTTP bodies held at one time")  # fmt: skip
-    add("--max-in-flight", type=_positive, default=Options.max_in_flight, metavar="N",
+    add("--max-in-flight", type=_positive, default=GatewayOptions.max_in_flight, metavar="N",
         help="requests per protocol that are answered at one time; more wait")  # fmt: skip
-    add("--max-connections", type=_positive, default=Options.max_connections, metavar="N",
+    add("--max-connections", type=_positive, default=GatewayOptions.max_connections, metavar="N",
         help="HTTP connections at one time; then the one idle longest is closed")  # fmt: skip
-    add("--max-streams", type=_positive, default=Options.max_streams, metavar="N",
+    add("--max-streams", type=_positive, default=GatewayOptions.max_streams, metavar="N",
         help="StreamInfer calls that are open at one time; more are refused")  # fmt: skip
-    add("--client-timeout", type=_seconds, default=Options.client_timeout, metavar="SECONDS",
+    add("--client-timeout", type=_seconds, default=GatewayOptions.client_timeout, metavar="SECONDS",
         help="how long an HTTP client may keep the gateway waiting, for a part of its request "
         "or for taking a part of its answer")  # fmt: skip
-    add("--grace", type=float, default=Options.grace, metavar="SECONDS",
+    add("--grace", type=float, default=GatewayOptions.grace, metavar="SECONDS",
         help="how long a stop waits for requests that are being answered")  # fmt: skip
     add("--access-log", action="store_true", default=argparse.SUPPRESS,
         help="a line on stderr for each request")  # fmt: skip
@@ -74,7 +74,7 @@ def _missing(name: str) -> str:
 
 
 def _options(arguments: argparse.Namespace) -> Any:
-    from tritonclient_shim.gateway.options import Options
+    from tritonclient_shim.gateway.options import GatewayOptions
     from tritonclient_shim.translate.endpoint import parse_url
 
     given = dict(vars(arguments))
@@ -82,7 +82,7 @@ def _options(arguments: argparse.Namespace) -> Any:
     given["triton_grpc"] = parse_url(given["triton_grpc"], GRPC)
     if "triton_http" in given:
         given["triton_http"] = parse_url(given["triton_http"], HTTP)
-    return Options(**given)
+    return GatewayOptions(**given)
 
 
 def _announce(bound: Bound) -> None:
@@ -102,14 +102,14 @@ def _log_to_stderr() -> None:
     logging.getLogger("tritonclient_shim.gateway").setLevel(logging.INFO)
 
 
-def _address(text: str) -> Address:
+def _address(text: str) -> ListenAddress:
     from tritonclient_shim.core.addresses import split_port
-    from tritonclient_shim.gateway.options import Address
+    from tritonclient_shim.gateway.options import ListenAddress
 
     host, port = split_port(text)
     if ":" not in text or not port.isdigit() or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"expected HOST:PORT, got {text!r}")
-    return Address(host or "127.0.0.1", int(port))
+    return ListenAddress(host or "127.0.0.1", int(port))
 
 
 def _positive(text: str) -> int:

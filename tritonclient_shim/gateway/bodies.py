@@ -1,7 +1,7 @@
-"""Request bodies while they arrive: a time limit for each, and one sum for all of them.
+"""Limits of HTTP request bodies: a time limit for each, and a limit of memory for all of them.
 
-Nothing is taken for what a client announces. A body takes room for the bytes that have come,
-decompressed where they came compressed, and gives it back when its request has been answered.
+The memory counts by the bytes that have arrived, after decompression, and not by the size that a
+client announces. A body's bytes count until its request has been answered.
 """
 
 from __future__ import annotations
@@ -14,43 +14,44 @@ from typing import Any, Iterator
 from tritonclient_shim.protos import request_status_pb2
 from tritonclient_shim.service import status as outcomes
 
-#: Bytes per second that a body must bring beyond the time that its client is allowed anyway.
-SLOWEST = 1024
-#: While others wait for room, a body that is slower than this gives way after so many seconds.
+#: Bytes per second at which a body must arrive. The client's time limit comes on top.
+MIN_RATE = 1024
+#: While other bodies wait for memory, a body is refused if its client is silent for so many
+#: seconds, or that much behind this rate in bytes per second.
 FAIR_RATE = 1024 * 1024
 FAIR_WAIT = 1.0
-#: Bytes of a body that do not wait for room: when they are counted, they have been read anyway.
-SMALL = 64 * 1024
+#: The first bytes of a body do not wait for memory: they have been read when they are counted.
+ADMITTED_AT_ONCE = 64 * 1024
 
 BAD_REQUEST, REQUEST_TIMEOUT = 400, 408
 
 
 class BodyRefused(Exception):
-    """A body that is not taken; ``code`` is the HTTP status."""
+    """The gateway does not accept a body. ``code`` is the HTTP status of the answer."""
 
     code = BAD_REQUEST
     kind = request_status_pb2.INVALID_ARG
 
     def status(self, server_id: str, request_id: int) -> Any:
-        """v1's status for it."""
-        told = outcomes.success(server_id, request_id)
-        told.code, told.msg = self.kind, str(self)
-        return told
+        """The RequestStatus with which the body's request is refused."""
+        refusal = outcomes.success(server_id, request_id)
+        refusal.code, refusal.msg = self.kind, str(self)
+        return refusal
 
 
 class TooSlow(BodyRefused):
-    """A client kept the gateway waiting for its body."""
+    """A client took too long to send its body."""
 
     code = REQUEST_TIMEOUT
     kind = request_status_pb2.UNAVAILABLE
 
 
 class ClientLeft(Exception):
-    """A client closed its connection in the middle of a body: nobody is there to be told."""
+    """A client closed its connection in the middle of a body, so that nobody gets an answer."""
 
 
 class Body:
-    """One body on its way: what of it has come, and how long its client was waited for."""
+    """One body while it is received: its bytes so far, and how long the gateway has waited."""
 
     __slots__ = ("_content", "_since", "_waited", "arrived", "data", "held")
 
@@ -58,12 +59,12 @@ class Body:
         self._content = content
         self._waited = 0.0
         self._since: float | None = None
-        self.arrived = 0  # bytes as they were sent
-        self.held = 0  # bytes in memory, soon or already in ``data``
+        self.arrived = 0  # bytes received, before decompression
+        self.held = 0  # bytes that count as memory; they are in ``data``, or about to be
         self.data = bytearray()
 
     async def read(self) -> bytes:
-        """The bytes that have come since the last call, waiting for some; b"" at the end."""
+        """The bytes that have arrived since the last call; b"" at the end. Waits for some."""
         self._since = start = time.monotonic()
         try:
             data = await self._content.readany()
@@ -76,28 +77,28 @@ class Body:
         return bytes(data)
 
     def silent(self, now: float) -> float:
-        """Seconds since the client was last heard of, 0 while it is not waited for."""
+        """Seconds since the client last sent something; 0 while nothing is expected of it."""
         return 0.0 if self._since is None else now - self._since
 
     def unfair(self, now: float) -> bool:
-        """Does the gateway wait for a client that others should not have to wait for?"""
+        """Is the client so slow that other clients should not have to wait for it?"""
         silent = self.silent(now)
         return silent > FAIR_WAIT or bool(silent) and self.behind(now, FAIR_WAIT, FAIR_RATE)
 
     def behind(self, now: float, seconds: float, rate: int) -> bool:
-        """Has the client taken longer than ``seconds`` and the time for its bytes at a rate?"""
+        """Has the client taken longer than ``seconds`` plus the time of its bytes at ``rate``?"""
         return self._waited + self.silent(now) > seconds + self.arrived / rate
 
     def refuse(self, reason: TooSlow) -> None:
-        """Have whoever waits for the client's bytes get an error instead."""
+        """Raise ``reason`` where the gateway waits for the client's bytes."""
         self._content.set_exception(reason)
 
 
 class Bodies:
-    """All bodies that are held at one time; to be made and used in one event loop.
+    """All bodies in memory. It is made and used in one event loop.
 
-    A body for which there is no room waits for it, in order. So that large bodies which have
-    all arrived in part do not wait on each other for ever, one at a time may go beyond the sum.
+    Bodies for which there is no memory wait in order. One body at a time may go beyond the limit:
+    otherwise large bodies, all received in part, would wait for each other for ever.
     """
 
     def __init__(self, max_bytes: int, timeout: float) -> None:
@@ -111,7 +112,7 @@ class Bodies:
 
     @contextmanager
     def receive(self, content: Any) -> Iterator[Body]:
-        """A body that is about to be read; at the end of the block its bytes are given back."""
+        """The body to receive. Its memory is free again at the end of the ``with`` block."""
         body = Body(content)
         self._arriving[body] = None
         try:
@@ -125,12 +126,12 @@ class Bodies:
             self._room.set()
 
     def arrived(self, body: Body) -> None:
-        """A body is complete: its client is waited for no more."""
+        """A body is complete: nothing more is expected of its client."""
         self._arriving.pop(body, None)
 
     async def hold(self, body: Body, size: int) -> None:
-        """Take room for more bytes of a body, waiting for it if need be."""
-        small = body is self._ahead or body.held + size <= SMALL
+        """Count ``size`` more bytes of a body as memory; waits while there is not enough."""
+        small = body is self._ahead or body.held + size <= ADMITTED_AT_ONCE
         if not small and (self._turn.locked() or not self._fits(size)):
             async with self._turn:
                 await self._until_room(body, size)
@@ -149,16 +150,16 @@ class Bodies:
         return self._bytes + size <= self._max_bytes
 
     def sweep(self, now: float) -> None:
-        """Refuse the bodies whose clients have used up their time."""
+        """Refuse the bodies whose clients have exceeded their time limit. Called periodically."""
         for body in [*self._arriving]:
             silent = body.silent(now)
-            if silent > self._timeout or silent and body.behind(now, self._timeout, SLOWEST):
+            if silent > self._timeout or silent and body.behind(now, self._timeout, MIN_RATE):
                 body.refuse(TooSlow(self._text(body)))
         if self._turn.locked():
             self.relieve(now, self._bytes + self._wanted - self._max_bytes)
 
     def relieve(self, now: float, needed: int) -> bool:
-        """Have the slowest bodies give way until ``needed`` bytes become free → any found?"""
+        """Refuse the slowest bodies until ``needed`` bytes are freed → was any refused?"""
         slow = [body for body in self._arriving if body.unfair(now)]
         found = False
         for body in sorted(slow, key=lambda one: one.arrived):
@@ -171,7 +172,7 @@ class Bodies:
     def _text(self, body: Body) -> str:
         return (
             f"the request body did not arrive in time: {body.arrived} bytes have come, and a "
-            f"client may be silent for {self._timeout:g} seconds and must then bring {SLOWEST} "
+            f"client may be silent for {self._timeout:g} seconds and must then bring {MIN_RATE} "
             "bytes a second: send the request again, or start the gateway with a larger "
             "--client-timeout"
         )

@@ -1,8 +1,8 @@
-"""HTTP connections: how many there are, and how long a client may take for a request's head.
+"""Limits of HTTP connections: their number, and the time in which a request's head must arrive.
 
-aiohttp bounds neither. A connection without a request in hand is one of two kinds: its first
-request, or the head of the next one, is being waited for and has a time limit; or it is idle,
-which it may be for as long as there is room for connections.
+aiohttp limits neither. A connection on which no request is being answered is in one of two states.
+Either the head of a request is awaited, the first one or one that has begun to arrive, and there
+is a time limit. Or the connection is idle, and stays open until its place is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tritonclient_shim.gateway.bodies import BAD_REQUEST, REQUEST_TIMEOUT, BodyR
 #: Bytes of one head. NV-InferRequest names every input, output and shape of a request.
 LONGEST_FIELD = 1024 * 1024
 _LONGEST_HEAD = 4 * LONGEST_FIELD
-#: Seconds that the head of a request may take while others wait for a connection.
+#: Seconds that the head of a request may take while new connections exceed the limit.
 _FAIR_WAIT = 1.0
 
 MALFORMED = (
@@ -32,18 +32,18 @@ _LATE = (
     "start the gateway with a larger --client-timeout"
 )
 
-#: What is said to a client whose head cannot be answered in the usual way: code, text → answer.
-Tell = Callable[[int, str], web.Response]
+#: HTTP status and text → the answer to a request whose head is malformed or came too late.
+RefuseHead = Callable[[int, str], web.Response]
 
 
-class Connection(web.RequestHandler):
-    """One connection; asyncio calls it."""
+class ClientConnection(web.RequestHandler):
+    """One connection of a client, as the protocol object that asyncio calls."""
 
     def __init__(self, server: Any, connections: Connections, **options: Any) -> None:
         super().__init__(server, **options)
         self._all = connections
-        self.head_bytes = 0  # since the last request
-        self.content: Any = None  # where the body of the latest request arrives
+        self.head_bytes = 0  # received of a head that is not complete yet
+        self.content: Any = None  # aiohttp's stream of the latest request's body
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -56,11 +56,15 @@ class Connection(web.RequestHandler):
             self._look_for_error()
 
     def receiving(self) -> bool:
-        """Is there more to come of a body, wanted or not?"""
+        """Is the body of the latest request still arriving, whether anybody reads it or not?"""
         return self.content is not None and not self.content.is_eof()
 
     def _look_for_error(self) -> None:
-        """Chunks that are none: aiohttp tells it after the request whose body they should be."""
+        """Malformed chunks fail the body to which they belong.
+
+        aiohttp reports them as a further request, which nobody would look at before the end of
+        that body.
+        """
         for message, _ in getattr(self, "_messages", ()):
             error = getattr(message, "exc", None)
             if error is not None:
@@ -77,33 +81,33 @@ class Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to what is no HTTP; aiohttp's own would log it with a traceback."""
+        """The answer to bytes that are no HTTP request; aiohttp would log a traceback as well."""
         if status != BAD_REQUEST:
             return super().handle_error(request, status, exc, message)
-        response = self._all.tell(BAD_REQUEST, MALFORMED.format(reason(exc or message)))
+        response = self._all.refuse_head(BAD_REQUEST, MALFORMED.format(reason(exc or message)))
         response.force_close()
         return response
 
     def log_exception(self, *args: Any, exc_info: Any = None, **more: Any) -> None:
-        """Called when the rest of a body, which nobody wants, cannot be read: no error of ours."""
+        """Log what failed, unless it was the rest of a body that nobody reads any more."""
         if not isinstance(exc_info, (web.RequestPayloadError, HttpProcessingError, BodyRefused)):
             super().log_exception(*args, exc_info=exc_info, **more)
 
     def dismiss(self, code: int, text: str) -> None:
-        """Close, after an answer if a request has begun."""
+        """Close the connection; if a head has begun to arrive, answer it first."""
         if self.head_bytes and self.transport is not None:
-            self.transport.write(serialised(self._all.tell(code, text)))
+            self.transport.write(serialised(self._all.refuse_head(code, text)))
         self.force_close()
 
 
 def reason(error: Any) -> str:
-    """What aiohttp says of a request that it cannot read; it shows the place in further lines."""
+    """aiohttp's reason why a request cannot be read, without the lines that quote the request."""
     text = str(getattr(error, "message", "") or error)
     return text.splitlines()[0].rstrip(": ") if text else "unreadable"
 
 
 def serialised(response: web.Response) -> bytes:
-    """An answer without a body as it is sent, for a request that aiohttp does not know of."""
+    """The bytes of an answer without a body, to a request that aiohttp has not seen whole."""
     fields = {**response.headers, "Content-Length": "0", "Connection": "close"}
     lines = [f"HTTP/1.1 {response.status} {response.reason}"]
     lines += [f"{name}: {value}" for name, value in fields.items()]
@@ -111,26 +115,28 @@ def serialised(response: web.Response) -> bytes:
 
 
 class Connections:
-    """All connections of one front; to be made and used in one event loop."""
+    """All HTTP connections. It is made and used in one event loop."""
 
-    def __init__(self, limit: int, timeout: float, tell: Tell, relieve: Callable[[], Any]) -> None:
+    def __init__(
+        self, limit: int, timeout: float, refuse_head: RefuseHead, relieve: Callable[[], Any]
+    ) -> None:
         self._limit = limit
         self._timeout = timeout
-        self.tell = tell
-        self._relieve = relieve  # has a connection with a slow body closed
+        self.refuse_head = refuse_head
+        self._relieve = relieve  # refuses the slowest body; true if there was one
         self._count = 0
-        # Both in order of time.
-        self._heads: dict[Connection, float] = {}
-        self._idle: dict[Connection, None] = {}
+        # Awaited heads with the times since when, and idle connections; the oldest first.
+        self._heads: dict[ClientConnection, float] = {}
+        self._idle: dict[ClientConnection, None] = {}
 
-    def made(self, connection: Connection) -> None:
-        """A client has connected; the head of its request is waited for."""
+    def made(self, connection: ClientConnection) -> None:
+        """A client has connected; the head of its request is awaited."""
         self._count += 1
         self._heads[connection] = time.monotonic()
         if self._count > self._limit:
             self._make_room(connection)
 
-    def _make_room(self, newest: Connection) -> None:
+    def _make_room(self, newest: ClientConnection) -> None:
         oldest, since = next(iter(self._heads.items()))
         if time.monotonic() - since > _FAIR_WAIT:
             self._late(oldest)
@@ -141,8 +147,10 @@ class Connections:
         elif not self._relieve():
             newest.force_close()
 
-    def heard(self, connection: Connection, size: int) -> None:
-        """Bytes have come; those of a request in hand, or of its body, are none of a head."""
+    def heard(self, connection: ClientConnection, size: int) -> None:
+        """Bytes have arrived. They belong to a head unless a request is being answered, or the
+        body of the last one still arrives.
+        """
         if connection in self._idle and not connection.receiving():
             del self._idle[connection]
             connection.head_bytes = 0
@@ -154,7 +162,7 @@ class Connections:
 
     @contextmanager
     def request(self, connection: Any, content: Any) -> Iterator[None]:
-        """The head of a request is complete; the request is answered in the block."""
+        """The head of a request is complete; it is answered inside the ``with`` block."""
         self._heads.pop(connection, None)
         self._idle.pop(connection, None)
         connection.content = content
@@ -164,32 +172,32 @@ class Connections:
             if connection.transport is not None:
                 self._idle[connection] = None
 
-    def lost(self, connection: Connection) -> None:
-        """A connection has been closed, by whomever."""
+    def lost(self, connection: ClientConnection) -> None:
+        """A connection has been closed, by its client or by the gateway."""
         self._count -= 1
         self._heads.pop(connection, None)
         self._idle.pop(connection, None)
 
     def sweep(self, now: float) -> None:
-        """Close the connections of clients that have used up their time."""
+        """Close the connections whose heads have exceeded the time limit. Called periodically."""
         for connection, since in [*self._heads.items()]:
             if now - since <= self._timeout:
                 break
             self._late(connection)
 
-    def _late(self, connection: Connection) -> None:
+    def _late(self, connection: ClientConnection) -> None:
         self._heads.pop(connection, None)
         connection.dismiss(REQUEST_TIMEOUT, _LATE.format(self._timeout))
 
 
-class Server(web.Server):
-    """aiohttp's server with connections of the kind above."""
+class HttpServer(web.Server):
+    """aiohttp's server, with :class:`ClientConnection` for its connections."""
 
     def __init__(self, handler: Any, connections: Connections, **options: Any) -> None:
         super().__init__(handler)
         self._all = connections
         self._options = options
 
-    def __call__(self) -> Connection:
+    def __call__(self) -> ClientConnection:
         loop = asyncio.get_running_loop()
-        return Connection(self, self._all, loop=loop, **self._options)
+        return ClientConnection(self, self._all, loop=loop, **self._options)

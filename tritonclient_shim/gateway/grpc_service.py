@@ -1,4 +1,4 @@
-"""v1's gRPC service of the gateway (docs/v1-behaviour.md §9.2). Imports grpc."""
+"""The gateway's gRPC service, which is v1's (docs/v1-behaviour.md §9.2)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ import grpc
 
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.gateway.access import Access
-from tritonclient_shim.gateway.grpc_arrivals import MOST, Arrivals, Streams, Unary, reader
+from tritonclient_shim.gateway.access_log import AccessLog
+from tritonclient_shim.gateway.grpc_admission import (
+    MAX_PENDING,
+    PendingCalls,
+    StreamHandler,
+    UnaryHandler,
+    deserializer,
+)
 from tritonclient_shim.gateway.grpc_stream import V1Stream
-from tritonclient_shim.gateway.options import LARGEST_MESSAGE, Options
+from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
@@ -21,13 +27,13 @@ from tritonclient_shim.service.control import with_regions_for_v1_clients
 
 
 class GatewayServicer:
-    """Answers every rpc with gRPC status OK; refusals are in ``request_status``."""
+    """Answers every rpc with gRPC status OK; a refusal is told in ``request_status``."""
 
-    def __init__(self, upstream: Upstream, access: Access, max_in_flight: int) -> None:
+    def __init__(self, upstream: Upstream, access_log: AccessLog, max_in_flight: int) -> None:
         self._upstream = upstream
-        self._slots = threading.Semaphore(max_in_flight)
+        self._in_flight = threading.Semaphore(max_in_flight)
         self._control = upstream.control
-        self._access = access
+        self._access_log = access_log
 
     def Status(self, request: Any, context: Any) -> Any:
         return self._answer(pb.StatusResponse, self._upstream.status, request)
@@ -36,13 +42,13 @@ class GatewayServicer:
         return self._answer(pb.HealthResponse, self._control.health, request)
 
     def ModelControl(self, request: Any, context: Any) -> Any:
-        return self._answer(pb.ModelControlResponse, self._upstream.model_control, request)
+        return self._answer(pb.ModelControlResponse, self._upstream.control.model_control, request)
 
     def Repository(self, request: Any, context: Any) -> Any:
         return self._answer(pb.RepositoryResponse, self._control.repository, request)
 
     def Profile(self, request: Any, context: Any) -> Any:
-        """v1's until 1.6."""
+        """This rpc was v1's until 1.6."""
         return self._answer(retired_pb2.ProfileResponse, self._control.profile, request)
 
     def SharedMemoryControl(self, request: Any, context: Any) -> Any:
@@ -52,31 +58,33 @@ class GatewayServicer:
         return with_regions_for_v1_clients(response)
 
     def Infer(self, request: Any, context: Any) -> Any:
-        with self._slots, self._access.entry("grpc", f"Infer {request.model_name}") as entry:
+        with self._in_flight, self._access_log.request(
+            "grpc", f"Infer {request.model_name}"
+        ) as record:
             try:
                 response = self._upstream.infer.infer(request)
             except InferenceServerException as error:
                 response = not_inferred(self._upstream, request, error)
-            entry.status = response.request_status
+            record.status = response.request_status
         return response
 
     def StreamInfer(self, request_iterator: Any, context: Any) -> Iterator[Any]:
         stream = V1Stream(self._upstream, request_iterator)
         context.add_callback(stream.cancel)
         for response in stream:
-            self._access.note("grpc", "StreamInfer", response.request_status)
+            self._access_log.write("grpc", "StreamInfer", response.request_status)
             yield response
 
     def _answer(self, response_class: Any, ask: Any, request: Any) -> Any:
         name = type(request).__name__.replace("Request", "")
-        with self._access.entry("grpc", name) as entry:
+        with self._access_log.request("grpc", name) as record:
             response = self._upstream.answered(response_class, lambda: ask(request))
-            entry.status = response.request_status
+            record.status = response.request_status
         return response
 
 
 def not_inferred(upstream: Upstream, request: Any, error: BaseException) -> Any:
-    """The response to a request that got no answer; it has the request's id
+    """The response, with the request's id, to a request that the v2 server did not answer
     (docs/v1-behaviour.md §9.2).
     """
     return pb.InferResponse(
@@ -84,42 +92,50 @@ def not_inferred(upstream: Upstream, request: Any, error: BaseException) -> Any:
     )
 
 
-def _handlers(servicer: GatewayServicer, options: Options) -> dict[str, Any]:
-    """gRPC's handlers by the name of their rpc; health must answer while loads take minutes."""
-    in_flight = DaemonExecutor(options.max_in_flight + 2 * MOST, "gateway-grpc-infer")
-    control = Arrivals(DaemonExecutor(2 * MOST, "gateway-grpc-control"))
-    arrivals = {
-        "Infer": Arrivals(in_flight),
-        "Health": Arrivals(DaemonExecutor(2 * MOST, "gateway-grpc-health")),
+def _handlers(servicer: GatewayServicer, options: GatewayOptions) -> dict[str, Any]:
+    """Name of an rpc → gRPC's handler of it.
+
+    Health has threads of its own, because it must answer while loads take minutes.
+    """
+    infer_threads = DaemonExecutor(options.max_in_flight + 2 * MAX_PENDING, "gateway-grpc-infer")
+    control = PendingCalls(DaemonExecutor(2 * MAX_PENDING, "gateway-grpc-control"))
+    pending = {
+        "Infer": PendingCalls(infer_threads),
+        "Health": PendingCalls(DaemonExecutor(2 * MAX_PENDING, "gateway-grpc-health")),
     }
     handlers = {}
     for name, rpc in {**v1.RPCS, **v1.RETIRED_RPCS}.items():
         answer = getattr(servicer, name)
-        messages = reader(rpc.request), rpc.response.SerializeToString
+        messages = deserializer(rpc.request), rpc.response.SerializeToString
         if rpc.streaming:
-            streams = Streams(answer, options.max_streams)
+            streams = StreamHandler(answer, options.max_streams)
             handlers[name] = grpc.stream_stream_rpc_method_handler(streams, *messages)
         else:
-            unary = Unary(answer, arrivals.get(name, control))
+            unary = UnaryHandler(answer, pending.get(name, control))
             handlers[name] = grpc.stream_unary_rpc_method_handler(unary, *messages)
     return handlers
 
 
-def open_server(options: Options, upstream: Upstream, access: Access) -> tuple[Any, int]:
-    """A bound server that has not been started, and its port.
+def open_server(
+    options: GatewayOptions, upstream: Upstream, access_log: AccessLog
+) -> tuple[Any, int]:
+    """A gRPC server that listens and has not been started, and its port.
 
-    A call for which there is no thread is not read yet: its client waits. Raises RuntimeError
-    or OSError when the address is taken.
+    A call for which no thread is free waits, and its request is not read meanwhile. Raises
+    RuntimeError or OSError when the address is in use.
     """
     largest = min(options.max_body_bytes, LARGEST_MESSAGE)
-    servicer = GatewayServicer(upstream, access, options.max_in_flight)
+    servicer = GatewayServicer(upstream, access_log, options.max_in_flight)
     server = grpc.server(
-        DaemonExecutor(MOST, "gateway-grpc"),  # for what is none of the rpcs
+        DaemonExecutor(MAX_PENDING, "gateway-grpc"),  # for calls of other services
         handlers=[grpc.method_handlers_generic_handler(v1.SERVICE, _handlers(servicer, options))],
         options=(
             ("grpc.max_receive_message_length", largest),
             ("grpc.max_send_message_length", LARGEST_MESSAGE),
-            ("grpc.so_reuseport", 0),  # or a second gateway would take over half the calls
+            (
+                "grpc.so_reuseport",
+                0,
+            ),  # otherwise a second gateway could listen and get half the calls
             ("grpc.server_handshake_timeout_ms", int(1000 * options.client_timeout)),
         ),
     )

@@ -1,9 +1,9 @@
-"""``StreamInfer`` of the gateway: one v1 stream over v2 streams, one after another if need be.
+"""``StreamInfer`` of the gateway: one v1 stream over one v2 stream, or several in succession.
 
-v1's clients wait for ever when a stream breaks (docs/v1-behaviour.md §5). So this one does not
-break while its client is there: what the v2 server has left unanswered is answered here, with
-UNAVAILABLE, and the next request opens another v2 stream. A sequence that was open must be started
-again.
+v1's clients wait for ever when a stream breaks (docs/v1-behaviour.md §5). Therefore the v1 stream
+stays open as long as its client does. When the v2 stream breaks, the gateway itself answers the
+requests that the v2 server has not answered, with UNAVAILABLE, and the next request opens another
+v2 stream. The client has to start an open sequence again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.session.sequences import Sequences
 
 
-class _Feed:
-    """The client's requests, one reader at a time, and the ids of those not yet answered.
+class _Requests:
+    """The client's requests, and the ids of those that have not been answered.
 
-    The thread that feeds a v2 stream may still wait for a request when that stream has broken.
-    What it then gets is kept for the next stream: each stream has a number, and nothing is
-    handed out under an old one.
+    The thread that passes requests to a v2 stream may still wait for the next one when that stream
+    has broken. The request that it then gets is kept for the next v2 stream: v2 streams are
+    numbered, and a request goes only to the one with the current number.
     """
 
     def __init__(self, requests: Iterator[Any]) -> None:
@@ -40,7 +40,7 @@ class _Feed:
         self._kept: list[Any] = []
 
     def requests(self) -> Iterator[Any]:
-        """What is left for the current v2 stream, as it comes."""
+        """The further requests for the current v2 stream, as they arrive."""
         return iter(partial(self._read, self._number), None)
 
     def first(self) -> Any:
@@ -53,7 +53,7 @@ class _Feed:
             self._ids.popleft()
 
     def abandoned(self) -> list[int]:
-        """The ids of the requests that the current v2 stream leaves unanswered; it has ended."""
+        """The current v2 stream has ended → the ids of the requests that it has not answered."""
         with self._lock:
             self._number += 1
             ids = list(self._ids)
@@ -74,44 +74,44 @@ class _Feed:
     def _next(self) -> Any:
         try:
             return next(self._requests, None)
-        except grpc.RpcError:  # the client is gone
+        except grpc.RpcError:  # the client has cancelled the call
             return None
 
 
 class V1Stream:
-    """Iterates over the responses to the requests of one v1 stream, in their order."""
+    """An iterator over the responses of one v1 stream, in the order of its requests."""
 
     def __init__(self, upstream: Upstream, requests: Iterator[Any]) -> None:
         self._upstream = upstream
-        self._feed = _Feed(requests)
+        self._requests = _Requests(requests)
         self._stream: OrderedStream | None = None
         self._sequences = Sequences()
         self._cancelled = False
 
     def cancel(self) -> None:
-        """The client is gone: drop the v2 stream."""
+        """The client has cancelled the call, or it has ended: cancel the v2 stream."""
         self._cancelled = True
         if self._stream is not None:
             self._stream.cancel()
 
     def __iter__(self) -> Iterator[Any]:
         while not self._cancelled:
-            first = self._feed.first()
+            first = self._requests.first()
             if first is None:
                 return
-            yield from self._until_broken(itertools.chain([first], self._feed.requests()))
+            yield from self._until_broken(itertools.chain([first], self._requests.requests()))
 
     def _until_broken(self, requests: Iterator[Any]) -> Iterator[Any]:
         self._stream = OrderedStream(self._upstream.infer, requests, self._sequences)
-        if self._cancelled:  # meanwhile
+        if self._cancelled:  # since the last look
             self._stream.cancel()
         broken = InferenceServerException("its stream was closed")
         try:
             for response in self._stream:
-                self._feed.answered()
+                self._requests.answered()
                 yield response
         except InferenceServerException as error:
             broken = error
-        for number in self._feed.abandoned():
+        for number in self._requests.abandoned():
             failure = self._upstream.failure(broken)
             yield pb.InferResponse(request_status=failure, meta_data={"id": number})

@@ -1,5 +1,5 @@
-"""v1's HTTP answers: 200, 400 and 405, NV-Status, bodies in three formats
-(docs/v1-behaviour.md §9.1).
+"""v1's HTTP answers: the status 200, 400 or 405, the header NV-Status, and a body in one of three
+formats (docs/v1-behaviour.md §9.1).
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _CONTENT_TYPES = {
 #: libcurl, which v1's clients use, gives up on header lines of 100 KB.
 LONGEST_HEADER = 64 * 1024
 _LONGEST_MESSAGE = 16 * 1024
-#: From this size on, parts of a body are sent one by one rather than joined.
-_LARGE = 256 * 1024
-#: What a client must take within its time.
-_PIECE = 1024 * 1024
+#: The size in bytes from which the parts of a body are sent one by one, without being joined.
+_SENT_IN_PARTS_FROM = 256 * 1024
+#: Bytes of one write, which a client must accept within its time limit.
+_WRITE_BYTES = 1024 * 1024
 
 
 def query_format(query: str) -> str:
-    """The value of ``format`` in a query, '' without one."""
+    """The value of ``format`` in a query string; '' without one."""
     return parse_qs(query, keep_blank_values=True).get("format", [""])[-1]
 
 
 def one_line(message: Any) -> str:
-    """A message as the value of a header: text format, one line, ASCII."""
+    """A message as the value of a header: in text format, on one line, in ASCII."""
     return str(text_format.MessageToString(message, as_one_line=True))
 
 
@@ -53,14 +53,14 @@ def status_header(status: Any) -> str:
 
 
 def refusal(code: int) -> web.Response:
-    """The answer to a bad path or method: no NV-Status, no body."""
+    """The answer to a bad path or method, without NV-Status and without a body."""
     return web.Response(status=code)
 
 
 def answer(
     status: Any, body: bytes = b"", kind: str = BINARY, good: bool = True, **headers: str
 ) -> web.Response:
-    """An answer of a handler: 200 if the call succeeded with a ``good`` result, else 400."""
+    """The answer to a call: 200 if it succeeded and its result is ``good``, otherwise 400."""
     success = status.code == request_status_pb2.SUCCESS
     return web.Response(
         status=OK if success and good else BAD_REQUEST,
@@ -70,11 +70,12 @@ def answer(
 
 
 def body_of(message: Any, kind: str) -> bytes:
-    """A message as a body, multi-line where it is text."""
+    """A message as a body; text has one line for each field."""
     if kind == BINARY:
         return bytes(message.SerializeToString())
     if kind == JSON:
-        # As of 1.13: the fields' own names; before, lowerCamelCase (docs/v1-behaviour.md §9.1).
+        # Names of fields as in the .proto file, which is 1.13's form; it was lowerCamelCase before
+        # (docs/v1-behaviour.md §9.1).
         text = json_format.MessageToJson(message, preserving_proto_field_name=True)
     else:
         text = text_format.MessageToString(message)
@@ -82,12 +83,12 @@ def body_of(message: Any, kind: str) -> bytes:
 
 
 def answer_message(status: Any, message: Any, kind: str) -> web.Response:
-    """An answer of which the body is a message."""
+    """An answer whose body is a message."""
     return answer(status, body_of(message, kind), kind)
 
 
 def closing(status: Any, code: int = BAD_REQUEST) -> web.Response:
-    """The answer to a request that was not read to its end; the connection is closed."""
+    """The answer to a request whose body was not read to its end: it closes the connection."""
     response = answer(status)
     response.set_status(code)
     response.force_close()
@@ -97,20 +98,20 @@ def closing(status: Any, code: int = BAD_REQUEST) -> web.Response:
 async def send(
     request: web.BaseRequest, headers: dict[str, str], parts: Sequence[Buffer], timeout: float
 ) -> web.StreamResponse:
-    """Send status 200 and a body in parts; large parts are not copied.
+    """Send an answer with status 200 and a body of several parts; large parts are not copied.
 
-    A client that takes nothing for ``timeout`` seconds is dropped.
+    The connection is cut if the client accepts nothing for ``timeout`` seconds.
     """
     size = sum(memoryview(part).nbytes for part in parts)
-    if size < _LARGE:
+    if size < _SENT_IN_PARTS_FROM:
         return web.Response(headers=headers, body=b"".join(parts))
     response = web.StreamResponse(headers=headers)
     response.content_length = size
     await response.prepare(request)
     for part in parts:
         whole = memoryview(part).cast("B")
-        for start in range(0, len(whole), _PIECE):
-            writing = response.write(whole[start : start + _PIECE])
+        for start in range(0, len(whole), _WRITE_BYTES):
+            writing = response.write(whole[start : start + _WRITE_BYTES])
             try:
                 await asyncio.wait_for(writing, timeout)
             except asyncio.TimeoutError:

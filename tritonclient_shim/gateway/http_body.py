@@ -1,4 +1,4 @@
-"""Reading a request's body, decompressed where it is compressed, within bounds."""
+"""Reading a request's body, decompressed if it is compressed, within the limits of its size."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, AsyncIterator
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from tritonclient_shim.gateway.bodies import SMALL, Bodies, Body, BodyRefused
+from tritonclient_shim.gateway.bodies import ADMITTED_AT_ONCE, Bodies, Body, BodyRefused
 
-#: Bytes that are decompressed at a time.
-_PIECE = SMALL
+#: The most bytes that one step of decompression produces.
+_DECOMPRESSED_BYTES = ADMITTED_AT_ONCE
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 _PLAIN = ("", "identity")
 _KNOWN = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate"}
 
 
 class BodyTooLarge(BodyRefused):
-    """A body is larger than this gateway takes."""
+    """A body exceeds the limit of its size."""
 
     def __init__(self, size: int | None, largest: int) -> None:
         found = f"of {size} bytes" if size is not None else "without Content-Length"
@@ -30,16 +30,16 @@ class BodyTooLarge(BodyRefused):
 
 
 class BodyUnreadable(BodyRefused):
-    """A body is not what its headers say."""
+    """A body does not have the form that its headers announce."""
 
 
 async def read_body(
     request: web.BaseRequest, bodies: Bodies, body: Body, largest: int
 ) -> memoryview:
-    """The body, read into one buffer.
+    """The whole body, in one buffer.
 
-    BodyTooLarge before anything beyond the limit is kept, other BodyRefused for a body that
-    cannot be read, ClientLeft.
+    Raises BodyTooLarge before more than ``largest`` bytes are in memory, another BodyRefused for
+    a body that cannot be read, and ClientLeft when the client closes the connection.
     """
     size = request.content_length
     if size is not None and size > largest:
@@ -62,7 +62,7 @@ async def read_body(
 
 
 async def _ask_for(request: web.BaseRequest) -> None:
-    """Tell a client that waits for it to send its body; there are none before HTTP/1.1."""
+    """Send "100 Continue" to a client that waits for it. HTTP/1.0 did not have it."""
     expected = request.headers.get("Expect", "").lower()
     if expected == "100-continue" and request.version >= (1, 1):
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -89,7 +89,7 @@ async def _plain(body: Body) -> AsyncIterator[bytes]:
 
 
 async def _decompressed(body: Body, encoding: str) -> AsyncIterator[bytes]:
-    """A compressed body piece by piece, so that none becomes large before it is counted."""
+    """The pieces of a compressed body, each small, so that it is counted before the next."""
     unpacking: Any = None
     async for data in _plain(body):
         full = False
@@ -97,8 +97,8 @@ async def _decompressed(body: Body, encoding: str) -> AsyncIterator[bytes]:
             if unpacking is None:
                 unpacking = zlib.decompressobj(_GZIP if encoding == "gzip" else _format(data))
             piece, data, unpacking = _step(unpacking, data, encoding)
-            full = len(piece) == _PIECE  # there may be more without further data
-            await asyncio.sleep(0)  # other clients have their turn
+            full = len(piece) == _DECOMPRESSED_BYTES  # there may be more output without more input
+            await asyncio.sleep(0)  # lets the event loop serve other clients
             yield piece
     if unpacking is not None and not unpacking.eof:
         raise BodyUnreadable(
@@ -107,9 +107,12 @@ async def _decompressed(body: Body, encoding: str) -> AsyncIterator[bytes]:
 
 
 def _step(unpacking: Any, data: bytes, encoding: str) -> tuple[bytes, bytes, Any]:
-    """Decompress one piece → the piece, what of ``data`` is left, and what continues with it."""
+    """Decompress one piece → the piece, the rest of ``data``, and the object that decompresses it.
+
+    That object is None where the compressed data have ended: what follows begins anew.
+    """
     try:
-        piece = unpacking.decompress(data, _PIECE)
+        piece = unpacking.decompress(data, _DECOMPRESSED_BYTES)
     except zlib.error as error:
         raise BodyUnreadable(
             f"the request body cannot be decompressed as {encoding}, its Content-Encoding: {error}"
@@ -120,5 +123,5 @@ def _step(unpacking: Any, data: bytes, encoding: str) -> tuple[bytes, bytes, Any
 
 
 def _format(data: bytes) -> int:
-    """Data of ``deflate`` have zlib's header, which many clients leave out."""
+    """The format of ``deflate`` data: zlib's, or without its header, as many clients send them."""
     return _ZLIB if data[:1] and data[0] & 0x0F == 8 else _RAW

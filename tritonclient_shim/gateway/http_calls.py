@@ -1,7 +1,8 @@
-"""The HTTP calls that are no inference: path and query in, v1's answers out
+"""Every HTTP call except inference: path and query in, v1's answer out
 (docs/v1-behaviour.md §9.1).
 
-Each returns v1's RequestStatus, for the log, and the answer.
+Each function runs on a thread, since it asks the v2 server. It returns v1's RequestStatus, for the
+access log, and the answer.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
 
 
-class Asked:
-    """One request as far as a handler looks at it."""
+class HttpCall:
+    """One HTTP request: what the functions below need of it."""
 
     def __init__(self, match: Match[str], query: str, accept: str, body: bytes) -> None:
         self.match = match
@@ -32,85 +33,87 @@ class Asked:
 
     @property
     def kind(self) -> str:
-        """Of the answer's body: text unless binary is asked for."""
+        """The format of the answer's body: text, unless the request asks for binary."""
         return BINARY if self.format == BINARY else TEXT
 
 
-def status(upstream: Upstream, asked: Asked) -> Any:
+def status(upstream: Upstream, call: HttpCall) -> Any:
     """GET /api/status, /api/status/<model>."""
-    request = pb.StatusRequest(model_name=asked.match[1] or "")
+    request = pb.StatusRequest(model_name=call.match[1] or "")
     response = upstream.answered(pb.StatusResponse, lambda: upstream.status(request))
-    wants_json = asked.format == JSON or (not asked.format and asked.accept == "application/json")
-    kind = JSON if wants_json else asked.kind
+    wants_json = call.format == JSON or (not call.format and call.accept == "application/json")
+    kind = JSON if wants_json else call.kind
     return response.request_status, answer_message(
         response.request_status, response.server_status, kind
     )
 
 
-def health(upstream: Upstream, asked: Asked) -> Any:
-    """GET /api/health/live, /ready: the answer is in the HTTP status."""
-    request = pb.HealthRequest(mode=asked.match[1])
+def health(upstream: Upstream, call: HttpCall) -> Any:
+    """GET /api/health/live, /ready: the HTTP status is the answer."""
+    request = pb.HealthRequest(mode=call.match[1])
     response = upstream.answered(pb.HealthResponse, lambda: upstream.control.health(request))
     return response.request_status, answer(response.request_status, good=response.health)
 
 
-def model_control(upstream: Upstream, asked: Asked) -> Any:
+def model_control(upstream: Upstream, call: HttpCall) -> Any:
     """POST /api/modelcontrol/load/<model>, /unload/<model>."""
-    kind = pb.ModelControlRequest.Type.Value(asked.match[1].upper())
-    request = pb.ModelControlRequest(model_name=asked.match[2], type=kind)
-    response = upstream.answered(pb.ModelControlResponse, lambda: upstream.model_control(request))
+    kind = pb.ModelControlRequest.Type.Value(call.match[1].upper())
+    request = pb.ModelControlRequest(model_name=call.match[2], type=kind)
+    response = upstream.answered(
+        pb.ModelControlResponse, lambda: upstream.control.model_control(request)
+    )
     return response.request_status, answer(response.request_status)
 
 
-def repository(upstream: Upstream, asked: Asked) -> Any:
+def repository(upstream: Upstream, call: HttpCall) -> Any:
     """GET /api/repository/index."""
     request = pb.RepositoryRequest(index=True)
     response = upstream.answered(
         pb.RepositoryResponse, lambda: upstream.control.repository(request)
     )
     return response.request_status, answer_message(
-        response.request_status, response.index, asked.kind
+        response.request_status, response.index, call.kind
     )
 
 
-def register(upstream: Upstream, asked: Asked) -> Any:
+def register(upstream: Upstream, call: HttpCall) -> Any:
     """POST /api/sharedmemorycontrol/register/<name>/<key with its slash>/<offset>/<size>."""
     request = pb.SharedMemoryControlRequest()
-    request.register.name = asked.match[1]
-    request.register.byte_size = int(asked.match[4])
+    request.register.name = call.match[1]
+    request.register.byte_size = int(call.match[4])
     system = request.register.system_shared_memory
-    system.shared_memory_key, system.offset = asked.match[2], int(asked.match[3])
+    system.shared_memory_key, system.offset = call.match[2], int(call.match[3])
     return _shared_memory(upstream, request)
 
 
-def cuda_register(upstream: Upstream, asked: Asked) -> Any:
-    """POST /api/sharedmemorycontrol/cudaregister/<name>/<size>/<device>, a handle as body."""
+def cuda_register(upstream: Upstream, call: HttpCall) -> Any:
+    """POST /api/sharedmemorycontrol/cudaregister/<name>/<size>/<device>; the body is the handle."""
     request = pb.SharedMemoryControlRequest()
-    request.register.name = asked.match[1]
-    request.register.byte_size = int(asked.match[2])
+    request.register.name = call.match[1]
+    request.register.byte_size = int(call.match[2])
     cuda = request.register.cuda_shared_memory
-    cuda.raw_handle, cuda.device_id = asked.body, int(asked.match[3])
+    cuda.raw_handle, cuda.device_id = call.body, int(call.match[3])
     return _shared_memory(upstream, request)
 
 
-def unregister(upstream: Upstream, asked: Asked) -> Any:
+def unregister(upstream: Upstream, call: HttpCall) -> Any:
     """POST /api/sharedmemorycontrol/unregister/<name>."""
     return _shared_memory(
-        upstream, pb.SharedMemoryControlRequest(unregister={"name": asked.match[1]})
+        upstream, pb.SharedMemoryControlRequest(unregister={"name": call.match[1]})
     )
 
 
-def unregister_all(upstream: Upstream, asked: Asked) -> Any:
+def unregister_all(upstream: Upstream, call: HttpCall) -> Any:
     """POST /api/sharedmemorycontrol/unregisterall."""
     return _shared_memory(upstream, pb.SharedMemoryControlRequest(unregister_all={}))
 
 
-def regions(upstream: Upstream, asked: Asked) -> Any:
+def regions(upstream: Upstream, call: HttpCall) -> Any:
     """GET /api/sharedmemorycontrol/status."""
     response = _control(upstream, pb.SharedMemoryControlRequest(status={}))
     found = response.shared_memory_status.shared_memory_region
     message = server_status_pb2.SharedMemoryStatus(shared_memory_region=found)
-    return response.request_status, answer_message(response.request_status, message, asked.kind)
+    return response.request_status, answer_message(response.request_status, message, call.kind)
 
 
 def _shared_memory(upstream: Upstream, request: Any) -> Any:

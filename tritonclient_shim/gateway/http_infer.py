@@ -1,4 +1,4 @@
-"""``POST /api/infer`` (docs/v1-behaviour.md §9.1): tensors in the body, the rest in headers."""
+"""``POST /api/infer`` (docs/v1-behaviour.md §9.1): the body is tensors, headers tell the rest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 from google.protobuf import text_format
@@ -15,7 +15,8 @@ from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import Fault, InferenceServerException
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import V1Reply
-from tritonclient_shim.gateway.access import Entry
+from tritonclient_shim.core.reading import read
+from tritonclient_shim.gateway.access_log import AccessRecord
 from tritonclient_shim.gateway.bodies import Bodies, BodyRefused
 from tritonclient_shim.gateway.http_answers import (
     BAD_REQUEST,
@@ -30,7 +31,7 @@ from tritonclient_shim.gateway.http_answers import (
     send,
 )
 from tritonclient_shim.gateway.http_body import read_body
-from tritonclient_shim.gateway.options import Options
+from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.service import status
@@ -41,28 +42,29 @@ _NO_HEADER = "The request header should contain 'NV-InferRequest'"
 
 
 class HttpInference:
-    """Answers inference requests; no thread waits while the v2 server computes.
+    """Answers inference requests. No thread waits while the v2 server computes.
 
-    A request has one of the slots, ``max_in_flight``, from when it has arrived until its
-    answer has; how fast its client sends the one and takes the other is no one else's concern.
+    A request counts towards ``max_in_flight`` while the v2 server and this process work on it. It
+    does not count while its client sends it, or receives the answer, however slowly.
     """
 
     def __init__(
-        self, upstream: Upstream, executor: Executor, bodies: Bodies, options: Options
+        self, upstream: Upstream, executor: Executor, bodies: Bodies, options: GatewayOptions
     ) -> None:
         self._upstream = upstream
         self._executor = executor
         self._bodies = bodies
-        self._slots = asyncio.Semaphore(options.max_in_flight)
+        self._in_flight = asyncio.Semaphore(options.max_in_flight)
         self._max_body_bytes = options.max_body_bytes
         self._client_timeout = options.client_timeout
 
     async def infer(
-        self, request: web.BaseRequest, model: str, version: str, binary: bool, entry: Entry
+        self, request: web.BaseRequest, model: str, version: str, binary: bool, record: AccessRecord
     ) -> web.StreamResponse:
-        """One request for a model; ``version`` is '' for the latest.
+        """Answer one request for a model; ``version`` is '' for the latest.
 
-        ``binary``: the response header behind the tensors is a serialised message, not text.
+        With ``binary``, the response header behind the tensors is a serialised message; otherwise
+        it is text.
         """
         text = request.headers.get("NV-InferRequest")
         if text is None:
@@ -72,15 +74,15 @@ class HttpInference:
             return refusal(BAD_REQUEST)
         number = next_request_id()
         try:
-            reply = await self._answer(request, model, version, header, number)
+            success = await self._answer(request, model, version, header, number, binary)
         except BodyRefused as error:
-            entry.status = error.status(self._upstream.known_id, number)
-            return _with_id(closing(entry.status, error.code), header)
+            record.status = error.status(self._upstream.known_id, number)
+            return _with_id(closing(record.status, error.code), header)
         except InferenceServerException as error:
-            entry.status = refused(self._upstream, error)
-            return _with_id(answer(entry.status), header)
-        entry.status = self._upstream.success(number)
-        return await send(request, *_success(entry.status, reply, binary), self._client_timeout)
+            record.status = refused(self._upstream, error)
+            return _with_id(answer(record.status), header)
+        record.status = success.status
+        return await send(request, success.headers, success.body, self._client_timeout)
 
     async def _answer(
         self,
@@ -89,26 +91,38 @@ class HttpInference:
         version: str,
         header: api_pb2.InferRequestHeader,
         number: int,
-    ) -> V1Reply:
+        binary: bool,
+    ) -> Success:
         with self._bodies.receive(request.content) as arriving:
             body = await read_body(request, self._bodies, arriving, self._max_body_bytes)
             service = self._upstream.infer
             exchange = service.exchange_of_body(model, _version(version), header, body, number)
-            async with self._slots:
+            async with self._in_flight:
                 outcome = await self._send(exchange)
-                loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._executor, service.reply, exchange, outcome)
+                read_it = partial(self._read, exchange, outcome, number, binary)
+                return await asyncio.get_running_loop().run_in_executor(self._executor, read_it)
 
     async def _send(self, exchange: Exchange) -> Outcome:
         loop = asyncio.get_running_loop()
         arrived: asyncio.Future[Outcome] = loop.create_future()
 
         def done(outcome: Outcome) -> None:
-            with suppress(RuntimeError):  # the gateway has stopped meanwhile
+            with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
                 loop.call_soon_threadsafe(_settle, arrived, outcome)
 
         await loop.run_in_executor(self._executor, partial(self._start, exchange, done))
         return await arrived
+
+    def _read(self, exchange: Exchange, outcome: Outcome, number: int, binary: bool) -> Success:
+        """The outcome of a request → the answer to its client, if the request has succeeded.
+
+        This runs on a thread, because it may have to ask the v2 server something. Raises
+        InferenceServerException if the request was refused, or its answer cannot be read.
+        """
+        reply = self._upstream.infer.reply(exchange, outcome)
+        told = self._upstream.success(number)
+        with self._upstream.reading(number):
+            return read(success_of, told, reply, binary)
 
     def _start(self, exchange: Exchange, done: Any) -> None:
         try:
@@ -123,7 +137,7 @@ def _settle(arrived: asyncio.Future[Outcome], outcome: Outcome) -> None:
 
 
 def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
-    """The value of NV-InferRequest → its message; None when it is not in text format."""
+    """The value of NV-InferRequest → the message; None if it is not one in text format."""
     header = api_pb2.InferRequestHeader()
     try:
         text_format.Parse(text, header)
@@ -137,31 +151,40 @@ def _version(digits: str) -> int:
 
 
 def refused(upstream: Upstream, error: InferenceServerException) -> Any:
-    """An error of the service → v1's status, also when the v2 server did not answer."""
+    """An error of the service → v1's status, whether the v2 server refused or did not answer."""
     try:
         return status.refused(error)
     except InferenceServerException:
         return upstream.failure(error)
 
 
-def _success(status: Any, reply: V1Reply, binary: bool) -> tuple[dict[str, str], list[Any]]:
-    """The reply → headers, and the body: raw outputs, then the response header again."""
+class Success(NamedTuple):
+    """The answer to a request that has succeeded: v1's status, the headers, and the body."""
+
+    status: Any
+    headers: dict[str, str]
+    body: list[Any]
+
+
+def success_of(told_status: Any, reply: V1Reply, binary: bool) -> Success:
+    """A reply → the answer. Its body is the raw outputs, and the response header once more."""
     header = v1_messages.response_header(reply)
     told = readable(header)
     headers = {
-        "NV-Status": one_line(status),
+        "NV-Status": one_line(told_status),
         "NV-InferResponse": _within_limit(told),
         "Content-Type": "application/octet-stream",
     }
     tail = body_of(header, BINARY) if binary else body_of(told, TEXT)
     parts = [result.data for result in reply.outputs if result.data is not None]
-    return headers, [*parts, tail]
+    return Success(told_status, headers, [*parts, tail])
 
 
 def readable(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader:
-    """The header for text format, in which an older client takes no field that it does not know.
+    """The response header for text format, without the field ``data_type``.
 
-    That is ``data_type``, new in 1.12. Clients as of then take its absence.
+    The field was new in 1.12. In text, older clients refuse a field that they do not know, and
+    newer ones accept that it is missing.
     """
     told = api_pb2.InferResponseHeader()
     told.CopyFrom(header)
@@ -171,7 +194,10 @@ def readable(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader
 
 
 def _within_limit(header: api_pb2.InferResponseHeader) -> str:
-    """The value of NV-InferResponse; clients read classes from the body, so they may go."""
+    """The value of NV-InferResponse; without its classes if it would be too long.
+
+    Clients read the classes from the body.
+    """
     text = one_line(header)
     if len(text) <= LONGEST_HEADER:
         return text
@@ -183,7 +209,7 @@ def _within_limit(header: api_pb2.InferResponseHeader) -> str:
 
 
 def _with_id(response: web.Response, header: api_pb2.InferRequestHeader) -> web.Response:
-    """A refused request: its response header holds only the id, if it has one
+    """The answer to a refused request, with a response header that has only the request's id
     (docs/v1-behaviour.md §9.1).
     """
     response.headers["NV-InferResponse"] = one_line(api_pb2.InferResponseHeader(id=header.id))

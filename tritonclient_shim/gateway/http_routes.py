@@ -1,4 +1,6 @@
-"""Which path and method is whose: v1's HTTP endpoints as a table (docs/v1-behaviour.md §9.1)."""
+"""v1's HTTP endpoints as a table: method and path → the function that answers
+(docs/v1-behaviour.md §9.1).
+"""
 
 from __future__ import annotations
 
@@ -9,36 +11,36 @@ from tritonclient_shim.gateway import http_calls as calls
 
 GET, POST = "GET", "POST"
 
-#: Who runs a call: health must answer while loads take minutes.
+#: The pool of threads for a call. Health has its own, to answer while loads take minutes.
 HEALTH, CONTROL, INFER = "health", "control", "infer"
 
 
 class Route(NamedTuple):
-    """One endpoint; ``call`` is None for inference, which is answered elsewhere."""
+    """One endpoint. ``handler`` is None for inference, which ``http_infer.py`` answers."""
 
     method: str
     pattern: re.Pattern[str]
     pool: str
-    call: Callable[[Any, Any], Any] | None = None
-    body: int = 0  # bytes that are read of its body, at most
+    handler: Callable[[Any, Any], Any] | None = None
+    body: int = 0  # the most bytes that its body may have
 
 
-def _route(method: str, pattern: str, pool: str, call: Any = None, body: int = 0) -> Route:
-    return Route(method, re.compile(pattern, re.ASCII), pool, call, body)
+def _route(method: str, pattern: str, pool: str, handler: Any = None, body: int = 0) -> Route:
+    return Route(method, re.compile(pattern, re.ASCII), pool, handler, body)
 
 
 _SHM = "/api/sharedmemorycontrol"
 _NAME = "([^/]+)"
 _NUMBER = r"(\d+)"
 
-#: Paths are matched as they come: v1's clients encode nothing, its server decoded nothing.
+#: Paths are matched without decoding: v1's clients encoded nothing, and its server did not decode.
 ROUTES = (
     _route(POST, rf"/api/infer/{_NAME}(?:/(\d+))?", INFER),
     _route(GET, "/api/status(?:/(.*))?", CONTROL, calls.status),
     _route(GET, "/api/health/(live|ready)", HEALTH, calls.health),
     _route(POST, f"/api/modelcontrol/(load|unload)/{_NAME}", CONTROL, calls.model_control),
     _route(GET, "/api/repository/index", CONTROL, calls.repository),
-    # A key has its own slash, so two stand before it (docs/v1-behaviour.md §6.5).
+    # A key begins with a slash of its own, so the path has two there (docs/v1-behaviour.md §6.5).
     _route(POST, f"{_SHM}/register/{_NAME}/(/[^/]+)/{_NUMBER}/{_NUMBER}", CONTROL, calls.register),
     _route(
         POST, f"{_SHM}/cudaregister/{_NAME}/{_NUMBER}/{_NUMBER}", CONTROL, calls.cuda_register, 64
@@ -48,7 +50,7 @@ ROUTES = (
     _route(GET, f"{_SHM}/status", CONTROL, calls.regions),
 )
 
-#: v1 looked at the method before the rest of a path, where an endpoint has one method only.
+#: Where all calls below a path have one method, v1 checked the method before the rest of the path.
 _METHODS = (
     (re.compile("/api/(infer|modelcontrol)(/.*)?"), POST),
     (re.compile("/api/(status|health|repository)(/.*)?"), GET),
@@ -56,7 +58,7 @@ _METHODS = (
 
 
 def wrong_method(method: str, path: str) -> bool:
-    """Is this an endpoint of v1's that takes another method?"""
+    """Is this the path of an endpoint that has another method?"""
     if any(pattern.fullmatch(path) and wanted != method for pattern, wanted in _METHODS):
         return True
     return any(route.pattern.fullmatch(path) and route.method != method for route in ROUTES)

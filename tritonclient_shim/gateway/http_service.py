@@ -1,4 +1,7 @@
-"""The HTTP front: finds the endpoint of each request and has it answered. Imports aiohttp."""
+"""The gateway's HTTP server: finds the endpoint of each request and has it answered.
+
+Everything here runs in one event loop. Whatever asks the v2 server runs on the threads of a pool.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from aiohttp import web
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.gateway import http_routes as routes
-from tritonclient_shim.gateway.access import Access, Entry
+from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.bodies import (
     REQUEST_TIMEOUT,
     Bodies,
@@ -19,7 +22,7 @@ from tritonclient_shim.gateway.bodies import (
     ClientLeft,
     TooSlow,
 )
-from tritonclient_shim.gateway.connections import LONGEST_FIELD, Connections, Server
+from tritonclient_shim.gateway.connections import LONGEST_FIELD, Connections, HttpServer
 from tritonclient_shim.gateway.http_answers import (
     BAD_REQUEST,
     BINARY,
@@ -30,40 +33,40 @@ from tritonclient_shim.gateway.http_answers import (
     refusal,
 )
 from tritonclient_shim.gateway.http_body import read_body
-from tritonclient_shim.gateway.http_calls import Asked
+from tritonclient_shim.gateway.http_calls import HttpCall
 from tritonclient_shim.gateway.http_infer import HttpInference
-from tritonclient_shim.gateway.options import Options
+from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream import Upstream
 
-#: Threads by kind of call. Inference needs them only to translate, not to wait.
+#: Pool → its number of threads. Inference needs threads for translation, not for waiting.
 _THREADS = {routes.HEALTH: 4, routes.CONTROL: 16, routes.INFER: 8}
 
-#: Seconds an idle connection stays: v1's contexts keep theirs for as long as they live.
+#: Seconds for which an idle connection is kept. v1's contexts keep theirs as long as they live.
 _KEEP_ALIVE = 3600.0
 _READ_SIZE = 256 * 1024
 _LONGEST_LINE = 64 * 1024
-#: Seconds from one look for clients that have used up their time to the next.
+#: Seconds between two checks of the clients' time limits.
 _SWEEP = 0.25
 
 
 class HttpService:
-    """Answers every request with 200, 400 or 405, as v1's server did; 408 is our own."""
+    """Answers every request with 200, 400 or 405, as v1's server did, or 408, which is new."""
 
-    def __init__(self, options: Options, upstream: Upstream, access: Access) -> None:
+    def __init__(self, options: GatewayOptions, upstream: Upstream, access_log: AccessLog) -> None:
         self._upstream = upstream
-        self._access = access
+        self._access_log = access_log
         self._pools = {
             kind: DaemonExecutor(count, f"gateway-{kind}") for kind, count in _THREADS.items()
         }
         self._bodies = Bodies(options.max_body_bytes, options.client_timeout)
         self._inference = HttpInference(upstream, self._pools[routes.INFER], self._bodies, options)
         self.connections = Connections(
-            options.max_connections, options.client_timeout, self._tell, self._relieve
+            options.max_connections, options.client_timeout, self._refuse_head, self._relieve
         )
         self._sweeping = asyncio.ensure_future(self._sweep())
 
     def close(self) -> None:
-        """Let the threads go; what they still do is not waited for."""
+        """End the threads when they have nothing left to do; does not wait for them."""
         self._sweeping.cancel()
         for pool in self._pools.values():
             pool.shutdown()
@@ -77,42 +80,48 @@ class HttpService:
     def _relieve(self) -> bool:
         return self._bodies.relieve(time.monotonic(), 0)
 
-    def _tell(self, code: int, text: str) -> web.Response:
-        """The answer to a request of which the head is not understood, or not complete."""
+    def _refuse_head(self, code: int, text: str) -> web.Response:
+        """The answer to a request whose head is malformed, or has not become complete in time."""
         error = TooSlow(text) if code == REQUEST_TIMEOUT else BodyRefused(text)
         status = error.status(self._upstream.known_id, next_request_id())
-        self._access.note("http", "-", status)
+        self._access_log.write("http", "-", status)
         return closing(status, code)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request, whatever happens on the way."""
+        """Answer one request, even if the gateway itself fails."""
         path, _, query = request.raw_path.partition("?")
-        in_hand = self.connections.request(request.protocol, request.content)
-        with in_hand, self._access.entry("http", f"{request.method} {path}") as entry:
-            answering = self._answer(request, path, query, entry)
-            found: Any = (await asyncio.gather(answering, return_exceptions=True))[0]
-            if isinstance(found, ClientLeft):
-                return refusal(BAD_REQUEST)  # to nobody
-            if isinstance(found, web.StreamResponse):
-                return found
-            entry.status = self._upstream.failure(found)
-            return answer(entry.status)
+        answering = self.connections.request(request.protocol, request.content)
+        with answering, self._access_log.request("http", f"{request.method} {path}") as record:
+            try:
+                return await self._answer(request, path, query, record)
+            except ClientLeft:
+                return refusal(BAD_REQUEST)  # which nobody receives
+            except Exception as error:  # whatever failed, the client waits for an answer of v1's
+                record.status = self._upstream.failure(error)
+                return answer(record.status)
 
     async def _answer(
-        self, request: web.BaseRequest, path: str, query: str, entry: Entry
+        self, request: web.BaseRequest, path: str, query: str, record: AccessRecord
     ) -> web.StreamResponse:
         for route in routes.ROUTES:
             match = route.pattern.fullmatch(path)
             if match is None or route.method != request.method:
                 continue
-            if route.call is None:
+            if route.handler is None:
                 binary = query_format(query) == BINARY
-                return await self._inference.infer(request, match[1], match[2] or "", binary, entry)
-            return await self._call(route, request, match, query, entry)
+                return await self._inference.infer(
+                    request, match[1], match[2] or "", binary, record
+                )
+            return await self._call(route, request, match, query, record)
         return refusal(NOT_ALLOWED if routes.wrong_method(request.method, path) else BAD_REQUEST)
 
     async def _call(
-        self, route: routes.Route, request: web.BaseRequest, match: Any, query: str, entry: Entry
+        self,
+        route: routes.Route,
+        request: web.BaseRequest,
+        match: Any,
+        query: str,
+        record: AccessRecord,
     ) -> web.Response:
         body: Any = b""
         if route.body:
@@ -120,24 +129,26 @@ class HttpService:
                 with self._bodies.receive(request.content) as arriving:
                     body = await read_body(request, self._bodies, arriving, route.body)
             except BodyRefused as error:
-                entry.status = error.status(self._upstream.known_id, next_request_id())
-                return closing(entry.status, error.code)
-        asked = Asked(match, query, request.headers.get("Accept", ""), bytes(body))
+                record.status = error.status(self._upstream.known_id, next_request_id())
+                return closing(record.status, error.code)
+        call = HttpCall(match, query, request.headers.get("Accept", ""), bytes(body))
         loop = asyncio.get_running_loop()
-        assert route.call is not None
-        entry.status, response = await loop.run_in_executor(
-            self._pools[route.pool], route.call, self._upstream, asked
+        assert route.handler is not None
+        record.status, response = await loop.run_in_executor(
+            self._pools[route.pool], route.handler, self._upstream, call
         )
         return response
 
 
-async def open_runner(options: Options, service: HttpService) -> tuple[web.ServerRunner, int]:
-    """A listening HTTP server, and its port; OSError when the address is taken."""
-    server = Server(
+async def open_runner(
+    options: GatewayOptions, service: HttpService
+) -> tuple[web.ServerRunner, int]:
+    """An HTTP server that listens, and its port; OSError when the address is in use."""
+    server = HttpServer(
         service.handle,
         service.connections,
         access_log=None,
-        auto_decompress=False,  # bodies are decompressed where they are counted
+        auto_decompress=False,  # http_body.py decompresses, and counts the bytes
         keepalive_timeout=_KEEP_ALIVE,
         read_bufsize=_READ_SIZE,
         max_line_size=_LONGEST_LINE,

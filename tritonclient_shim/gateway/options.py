@@ -1,4 +1,4 @@
-"""What a gateway is told when it starts."""
+"""The settings that a gateway is started with."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ LARGEST_MESSAGE = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Address:
-    """Where to listen; port 0 lets the system choose one."""
+class ListenAddress:
+    """An address to listen on; the system chooses the port if it is 0."""
 
     host: str
     port: int
@@ -23,20 +23,22 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Options:
+class GatewayOptions:
     """The settings of one gateway.
 
-    ``triton_http`` None: requests that come over HTTP go to Triton over gRPC as well.
-    ``server_id`` '': the id that Triton has been started with. ``max_body_bytes`` bounds one
-    HTTP body, the HTTP bodies held at one time taken together, and one gRPC message.
-    ``max_in_flight`` bounds the requests that are being answered, per protocol; more wait.
-    ``max_connections`` bounds HTTP connections, ``max_streams`` open ``StreamInfer`` calls.
-    ``client_timeout`` is how many seconds an HTTP client may keep the gateway waiting. ``grace``
-    is how many seconds a stop waits for requests that are being answered.
+    Without ``triton_http``, HTTP requests too go to Triton over gRPC. Without ``server_id``,
+    clients are told the id with which Triton was started.
+
+    ``max_body_bytes`` is the limit of one HTTP body, of all HTTP bodies in memory, and of one gRPC
+    message. ``max_in_flight`` is the limit, for each protocol, of the requests that are processed
+    at one time; further requests wait. ``max_connections`` is the limit of HTTP connections,
+    ``max_streams`` that of open ``StreamInfer`` calls. ``client_timeout`` is the number of seconds
+    for which an HTTP client may keep the gateway waiting. ``grace`` is the number of seconds for
+    which a stop waits for requests in progress.
     """
 
-    http: Address
-    grpc: Address
+    http: ListenAddress
+    grpc: ListenAddress
     triton_grpc: Endpoint
     triton_http: Endpoint | None = None
     server_id: str = ""

@@ -1,4 +1,4 @@
-"""One gateway from start to end: both fronts, signals, and a stop that lets requests finish."""
+"""One gateway from start to end: its HTTP and gRPC servers, signals, and a graceful stop."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from tritonclient_shim.gateway.access import Access
+from tritonclient_shim.gateway.access_log import AccessLog
 from tritonclient_shim.gateway.grpc_service import open_server
 from tritonclient_shim.gateway.http_service import HttpService, open_runner
-from tritonclient_shim.gateway.options import Address, Options
-from tritonclient_shim.gateway.startup import greet
-from tritonclient_shim.gateway.upstream import Models, Upstream
+from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
+from tritonclient_shim.gateway.startup import check_upstreams
+from tritonclient_shim.gateway.upstream import Upstream
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Where a gateway listens."""
+    """The addresses on which a gateway listens."""
 
-    http: Address
-    grpc: Address
+    http: ListenAddress
+    grpc: ListenAddress
 
 
-def run(options: Options, ready: Callable[[Bound], None]) -> None:
-    """Serve until SIGTERM or SIGINT; ``ready`` is called once, when both fronts listen.
+def run(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
+    """Serve until SIGTERM or SIGINT; ``ready`` is called once, when both servers listen.
 
-    Raises OSError when an address cannot be had.
+    Raises OSError or RuntimeError when it cannot listen on an address.
     """
     asyncio.run(_serve(_within_descriptors(options), ready))
 
 
-def _within_descriptors(options: Options) -> Options:
-    """As many HTTP connections as half the file descriptors allow that the process may have.
+def _within_descriptors(options: GatewayOptions) -> GatewayOptions:
+    """The options, with HTTP connections limited to half of the process's file descriptors.
 
-    The other half is for gRPC's connections and those to Triton.
+    The other half is for gRPC's connections, and for those to Triton.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):  # a system may have another limit still
+    with suppress(OSError, ValueError):  # the system may have a lower limit of its own
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         soft = hard
     if soft == resource.RLIM_INFINITY:
@@ -49,7 +49,7 @@ def _within_descriptors(options: Options) -> Options:
     return replace(options, max_connections=min(options.max_connections, max(soft // 2, 1)))
 
 
-async def _serve(options: Options, ready: Callable[[Bound], None]) -> None:
+async def _serve(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
     stop = asyncio.Event()
     for number in _SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -61,34 +61,36 @@ async def _serve(options: Options, ready: Callable[[Bound], None]) -> None:
 
 
 def _until_second_signal() -> None:
-    """From now on a signal ends the process at once."""
+    """From now on a further signal ends the process at once."""
     for number in _SIGNALS:
         asyncio.get_running_loop().remove_signal_handler(number)
 
 
-async def _open(options: Options, stack: AsyncExitStack) -> Bound:
-    """Open both fronts; ``stack`` closes what is behind them after them."""
-    access = Access(options.access_log)
-    models = Models()
-    over_grpc = Upstream(options.triton_grpc, options.server_id, models)
+async def _open(options: GatewayOptions, stack: AsyncExitStack) -> Bound:
+    """Open both servers. ``stack`` closes them first, and then the connections to Triton."""
+    access_log = AccessLog(options.access_log)
+    over_grpc = Upstream(options.triton_grpc, options.server_id)
     stack.callback(over_grpc.close)
     over_http = over_grpc
     if options.triton_http is not None:
-        over_http = Upstream(options.triton_http, options.server_id, models)
+        over_http = Upstream(options.triton_http, options.server_id)
         stack.callback(over_http.close)
-    service = HttpService(options, over_http, access)
+    service = HttpService(options, over_http, access_log)
     stack.callback(service.close)
-    server, grpc_port = open_server(options, over_grpc, access)
+    server, grpc_port = open_server(options, over_grpc, access_log)
     runner, http_port = await open_runner(options, service)
     stack.push_async_callback(_stop, runner, server, options.grace)
     server.start()
-    asked = [over_grpc] if over_http is over_grpc else [over_grpc, over_http]
-    asyncio.get_running_loop().call_soon(greet, asked)  # runs when the start has been announced
-    return Bound(Address(options.http.host, http_port), Address(options.grpc.host, grpc_port))
+    upstreams = [over_grpc] if over_http is over_grpc else [over_grpc, over_http]
+    # The event loop runs this after ``ready``, so that a warning follows the announced start.
+    asyncio.get_running_loop().call_soon(check_upstreams, upstreams)
+    return Bound(
+        ListenAddress(options.http.host, http_port), ListenAddress(options.grpc.host, grpc_port)
+    )
 
 
 async def _stop(runner: Any, server: Any, grace: float) -> None:
-    """Accept nothing new, and let what is in flight finish, on both fronts at one time."""
+    """Stop both servers at one time: they accept nothing new, and requests in progress finish."""
     stopped = server.stop(grace)
     await runner.cleanup()
     await asyncio.get_running_loop().run_in_executor(None, stopped.wait)

@@ -1,4 +1,4 @@
-"""The first question to Triton, asked while the gateway already serves: a warning if unanswered."""
+"""The startup check: does Triton answer? It runs while the gateway serves, and only warns."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from tritonclient_shim.gateway.upstream import Upstream
 
 log = logging.getLogger("tritonclient_shim.gateway")
 
-#: Seconds after which a Triton that has said nothing is warned of.
-PATIENCE = 5.0
+#: Seconds after which the log warns of a Triton that has not answered.
+WARN_AFTER = 5.0
 
 
-def greet(upstreams: Sequence[Upstream]) -> None:
-    """Ask each server who it is; one line in the log when any does not tell. Does not wait."""
-    pool = DaemonExecutor(len(upstreams) + 1, "gateway-greeting")
-    asked = [pool.submit(one.silence) for one in upstreams]
-    pool.submit(_warn, upstreams, asked)
+def check_upstreams(upstreams: Sequence[Upstream]) -> None:
+    """Ask each server for its metadata; one warning names those that do not answer.
+
+    This function returns at once: threads ask and wait.
+    """
+    pool = DaemonExecutor(len(upstreams) + 1, "gateway-startup-check")
+    checks = [pool.submit(one.why_unreachable) for one in upstreams]
+    pool.submit(_warn, upstreams, checks)
     pool.shutdown()
 
 
-def _warn(upstreams: Sequence[Upstream], asked: Sequence[Any]) -> None:
-    answered, _ = wait(asked, PATIENCE)
-    nothing = f"nothing came within {PATIENCE:g} seconds"
-    texts = [one.result() if one in answered else nothing for one in asked]
-    missing = [f"{one.where}: {text}" for one, text in zip(upstreams, texts) if text]
+def _warn(upstreams: Sequence[Upstream], checks: Sequence[Any]) -> None:
+    finished, _ = wait(checks, WARN_AFTER)
+    nothing = f"nothing came within {WARN_AFTER:g} seconds"
+    reasons = [one.result() if one in finished else nothing for one in checks]
+    missing = [f"{one.where}: {reason}" for one, reason in zip(upstreams, reasons) if reason]
     if missing:
         log.warning(
             "asked for Triton, but no v2 inference server answers at %s. The gateway serves all "

@@ -1,10 +1,9 @@
-"""The v2 server behind the gateway, as v1's service that always answers."""
+"""The v2 server behind the gateway, as v1's service, which has an answer to every request."""
 
 from __future__ import annotations
 
 import logging
-import time
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, ContextManager, TypeVar
 
 from tritonclient_shim.core.errors import (
     Fault,
@@ -25,15 +24,11 @@ R = TypeVar("R")
 
 log = logging.getLogger("tritonclient_shim.gateway")
 
-#: Seconds for which model configurations and labels are believed. Models may be reloaded
-#: through another gateway, or behind the back of all.
-BELIEVED = 30.0
-
-NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
+PROTOCOL_NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
 
 
-class _Session(ServerSession):
-    """A server of which the id may be given, and is known even while it does not answer."""
+class _GatewaySession(ServerSession):
+    """A server whose id may be given to the gateway; otherwise it is asked for when needed."""
 
     def __init__(self, endpoint: Endpoint, server_id: str) -> None:
         super().__init__(endpoint)
@@ -41,35 +36,22 @@ class _Session(ServerSession):
 
     @property
     def known_id(self) -> str:
-        """The server's id as far as known, without asking."""
+        """The server's id, '' if it is not known yet. Does not ask the server."""
         return self._server_id
-
-
-class Models:
-    """When what is known of the models of one server was last found to be out of date."""
-
-    def __init__(self) -> None:
-        self.changed_at = 0.0
-
-    def changed(self) -> None:
-        """Models have been loaded or unloaded."""
-        self.changed_at = time.monotonic()
 
 
 class Upstream:
     """One v2 server over one protocol; every method may be called from any thread."""
 
-    def __init__(self, endpoint: Endpoint, server_id: str, models: Models) -> None:
+    def __init__(self, endpoint: Endpoint, server_id: str) -> None:
         self._given_id = server_id
-        self._session = _Session(endpoint, server_id)
-        self._models = models
-        self._infer = InferService(self._session)
-        self._renewed_at = time.monotonic()
+        self._session = _GatewaySession(endpoint, server_id)
+        self.infer = InferService(self._session)
         self.control = ControlService(self._session)
 
     @property
     def known_id(self) -> str:
-        """The server's id as far as known, without asking."""
+        """The server's id, '' if it is not known yet. Does not ask the server."""
         return self._session.known_id
 
     @property
@@ -77,42 +59,35 @@ class Upstream:
         """The backend of this server. Raises Fault."""
         return self._session.backend
 
-    @property
-    def infer(self) -> InferService:
-        """The inference service; what it knows of models is at most :data:`BELIEVED` old."""
-        oldest = max(self._models.changed_at, time.monotonic() - BELIEVED)
-        if self._renewed_at <= oldest:
-            self._renewed_at = time.monotonic()
-            self._infer = InferService(self._session)
-        return self._infer
-
     def close(self) -> None:
-        """Give the connections up."""
+        """Close the connections."""
         self._session.close()
 
     def status(self, request: pb.StatusRequest) -> pb.StatusResponse:
-        """State of the server and its models, under the id that the gateway was given."""
+        """The status of the server and its models, with the id that the gateway was given."""
         response = self.control.status(request)
         if self._given_id and response.HasField("server_status"):
             response.server_status.id = self._given_id
         return response
 
-    def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
-        """Load or unload a model; what was known of it is forgotten."""
-        try:
-            return self.control.model_control(request)
-        finally:
-            self._models.changed()
-
     def answered(self, response_class: Callable[..., R], ask: Callable[[], R]) -> R:
-        """What ``ask`` returns; if the v2 server did not answer, a response that says so."""
+        """The response that ``ask`` returns, or one that says that the v2 server did not answer."""
         try:
             return ask()
         except InferenceServerException as error:
             return response_class(request_status=self.failure(error))
 
+    def reading(self, request_id: int) -> ContextManager[None]:
+        """For a ``with`` block that reads the answer to an inference: its Fault is raised as
+        InferenceServerException.
+        """
+        return self._session.guard(request_id)
+
     def success(self, request_id: int) -> Any:
-        """v1's status of a request that was answered."""
+        """v1's status of a request that has succeeded.
+
+        It may ask the server for its id, so the event loop must not call it.
+        """
         return request_status_pb2.RequestStatus(
             code=request_status_pb2.SUCCESS,
             server_id=self._session.server_id(),
@@ -120,8 +95,8 @@ class Upstream:
         )
 
     def failure(self, error: BaseException) -> Any:
-        """v1's status of a request to which there is no answer, in v1's form all the same."""
-        code, text, request_id = self._worded(error)
+        """v1's status of a request that the v2 server did not answer, or the gateway failed at."""
+        code, text, request_id = self._failure_of(error)
         return request_status_pb2.RequestStatus(
             code=code,
             msg=text,
@@ -129,7 +104,7 @@ class Upstream:
             request_id=request_id or next_request_id(),
         )
 
-    def _worded(self, error: BaseException) -> tuple[int, str, int]:
+    def _failure_of(self, error: BaseException) -> tuple[int, str, int]:
         if not isinstance(error, InferenceServerException):
             log.error("a request failed inside the gateway", exc_info=error)
             text = f"the gateway failed: {type(error).__name__}: {error}"
@@ -146,16 +121,16 @@ class Upstream:
 
     @property
     def _address(self) -> str:
-        """The server's address as clients and logs may see it: without user and password."""
+        """The server's address for clients and logs, without user and password."""
         return self._session.endpoint.address.rpartition("@")[2]
 
     @property
     def where(self) -> str:
-        """Address and protocol, for the log."""
-        return f"{self._address} ({NAMES[self._session.endpoint.protocol]})"
+        """The server's address and protocol, for the log."""
+        return f"{self._address} ({PROTOCOL_NAMES[self._session.endpoint.protocol]})"
 
-    def silence(self) -> str:
-        """Why the server does not say who it is; '' when it does, or refuses to."""
+    def why_unreachable(self) -> str:
+        """Ask the server for its metadata → why there is no answer; '' if there is one."""
         try:
             self.backend.server_metadata()
         except ServerFault:

@@ -1,12 +1,13 @@
-"""Outcome of a call → v1's ``RequestStatus`` (docs/v1-behaviour.md §9.3)."""
+"""The outcome of a call → v1's ``RequestStatus`` (docs/v1-behaviour.md §9.3)."""
 
 from __future__ import annotations
 
-import re
-
+from tritonclient_shim.core import server_sentences
 from tritonclient_shim.core.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.server_sentences import Meaning
 from tritonclient_shim.protos import request_status_pb2 as pb
 
+#: v2's code of a refusal, by its canonical gRPC name → v1's code.
 _CODES = {
     "ALREADY_EXISTS": pb.ALREADY_EXISTS,
     "INTERNAL": pb.INTERNAL,
@@ -18,42 +19,16 @@ _CODES = {
     "UNSUPPORTED": pb.UNSUPPORTED,
 }
 
-#: Refusals whose code in v1 was another than v2's: by HTTP or gRPC status, which differ among
-#: themselves, or on a stream, where v2 tells none (docs/v2-mapping.md §4, §6).
-_BY_TEXT = tuple(
-    (re.compile(pattern), code)
-    for pattern, code in (
-        ("^no status available for unknown model", pb.INVALID_ARG),
-        (
-            "^Request for unknown model|Request timeout expired|Exceeds maximum queue size"
-            "|explicit model load / unload|Server (is )?(not ready|exiting|stopping)",
-            pb.UNAVAILABLE,
-        ),
-        ("^failed to (un)?load '", pb.INTERNAL),
-        ("^shared memory region '.*' already in manager", pb.ALREADY_EXISTS),
-        ("^Unable to find shared memory region", pb.NOT_FOUND),
-        ("^Unable to open shared memory region", pb.INTERNAL),
-        ("^class result not available|doesn't support models with decoupled", pb.UNSUPPORTED),
-    )
-)
-
-#: What a v2 server says of a request that it finds malformed; anything else that it says on a
-#: stream is the model's own error.
-_MALFORMED = re.compile(
-    r"^(inference request |expected \d+ |unexpected |model supports |input |inference input "
-    r"|in ensemble |unable to find data|Invalid offset|shape mismatch|size mismatch)"
-)
-
 
 def success(server_id: str, request_id: int) -> pb.RequestStatus:
-    """The status of a request that was answered."""
+    """The status of a request that has succeeded."""
     return pb.RequestStatus(code=pb.SUCCESS, server_id=server_id, request_id=request_id)
 
 
 def refused(error: InferenceServerException) -> pb.RequestStatus:
-    """An error of the server family → its status; the error itself again if it is no refusal.
+    """A server's refusal → its status. Raises the error again if it is something else.
 
-    That includes refusals for which v1 had no code, such as a proxy's UNAUTHENTICATED.
+    A refusal whose code has no counterpart in v1, such as a proxy's UNAUTHENTICATED, is raised too.
     """
     fault = error.__cause__
     refusal = fault.code in _CODES if isinstance(fault, ServerFault) else bool(error.server_id())
@@ -68,16 +43,18 @@ def refused(error: InferenceServerException) -> pb.RequestStatus:
 
 
 def _code(error: InferenceServerException) -> int:
-    """v1's code of a refusal: by its text, else that of the v2 server's refusal behind it."""
-    message = error.message() or ""
-    for pattern, code in _BY_TEXT:
-        if pattern.search(message):
-            return code
+    """v1's code of a refusal: the one that belongs to its text, or else to v2's code.
+
+    v2's code alone does not decide, because it depends on the protocol (docs/v2-mapping.md §6).
+    """
+    name = server_sentences.v1_code(error.message() or "")
+    if name:
+        return int(pb.RequestStatusCode.Value(name))
     fault = error.__cause__
     return _CODES.get(fault.code, pb.UNKNOWN) if isinstance(fault, ServerFault) else pb.UNKNOWN
 
 
 def of_stream(fault: ServerFault) -> ServerFault:
-    """A refusal on a stream, which comes without status → the same with a likely one."""
-    code = "INVALID_ARGUMENT" if _MALFORMED.search(fault.message) else "INTERNAL"
-    return ServerFault(fault.message, code)
+    """A refusal on a stream, which has no code → the same with the code that its text suggests."""
+    malformed = server_sentences.says(fault.message, Meaning.MALFORMED_REQUEST)
+    return ServerFault(fault.message, "INVALID_ARGUMENT" if malformed else "INTERNAL")

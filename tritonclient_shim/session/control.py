@@ -15,7 +15,7 @@ from tritonclient_shim.protos import server_status_pb2 as pb
 from tritonclient_shim.session import models, verbose
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.status import to_index, to_status, tracked_rows
-from tritonclient_shim.translate.wording import Asked
+from tritonclient_shim.translate.wording import RequestContext
 
 NO_STATUS = "status request did not return status"
 NO_CONTROL_STATUS = "modelcontrol request did not return status"
@@ -138,7 +138,7 @@ def load(session: ServerSession, model_name: str, request_id: int) -> None:
     """Load or reload a model; returns when it is ready (docs/v1-behaviour.md §6.4)."""
     _check_path(session, model_name)
     try:
-        with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
+        with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name)):
             session.backend.load(model_name)
     finally:
         models.loaded()
@@ -153,7 +153,7 @@ def unload(session: ServerSession, model_name: str, request_id: int) -> None:
     """
     _check_path(session, model_name)
     try:
-        with session.guard(request_id, NO_CONTROL_STATUS, Asked(model_name)):
+        with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name)):
             session.backend.unload(model_name)
     finally:
         models.loaded()

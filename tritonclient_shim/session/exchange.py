@@ -21,7 +21,7 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
-from tritonclient_shim.translate.wording import Asked
+from tritonclient_shim.translate.wording import RequestContext
 
 _NO_STATUS = "infer request did not return status"
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
@@ -145,5 +145,7 @@ class Exchange:
         """What went wrong → the error to raise from it, in v1's words."""
         # What was refused before the call was made is in v1's words already.
         known = self._profile if self._request is not None else None
-        asked = Asked(self.model.name, str(self._version), known is not None and known.batching)
+        asked = RequestContext(
+            self.model.name, str(self._version), known is not None and known.batching
+        )
         return self._session.fault_to_error(fault, self.request_id, _NO_STATUS, asked)

@@ -20,7 +20,7 @@ from tritonclient_shim.session import forks
 
 _T = TypeVar("_T")
 
-Job = Callable[[], None]
+Delivery = Callable[[], None]
 
 #: A user's callback, already bound to its context: called with the request id.
 Callback = Callable[[int], None]
@@ -45,7 +45,7 @@ class CallbackThread:
 
     def after_fork(self) -> None:
         """Begin without a thread, in a forked child too: threads stay with their process."""
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Delivery | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._started = False
         self._ident: int | None = None
@@ -87,7 +87,7 @@ class CallbackThread:
             self._jobs.put(None)
 
 
-def _run_jobs(jobs: queue.SimpleQueue[Job | None]) -> None:
+def _run_jobs(jobs: queue.SimpleQueue[Delivery | None]) -> None:
     while True:
         job = jobs.get()
         if job is None:

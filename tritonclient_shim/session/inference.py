@@ -18,6 +18,7 @@ from tritonclient_shim.core.model import (
     ModelProfile,
 )
 from tritonclient_shim.core.reading import outcome_of
+from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.models import KnownModel
@@ -93,7 +94,7 @@ class InferSession(ServerSession):
         except ServerFault as fault:
             if fault.code != "NOT_FOUND":
                 raise
-            if fault.message.endswith("has no available versions"):
+            if says(fault.message, Meaning.NOT_LOADED):
                 return
             unknown = f"no status available for unknown model '{name}'"
             raise self.server_error(unknown, request_id, fault.status) from fault

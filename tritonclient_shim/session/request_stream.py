@@ -19,7 +19,7 @@ _NOT_OURS = (
 )
 
 
-class _Unanswered(Dict[str, Done]):
+class _OutstandingRequests(Dict[str, Done]):
     """The requests that await an answer, by the id on the wire, oldest first.
 
     Senders, the stream's reader and the garbage collector meet here without a lock: each request
@@ -63,9 +63,9 @@ class RequestStream:
         self.ended = False
         self._sequences = sequences
         self._number = sequences.next_stream()
-        self._unanswered = _Unanswered()
+        self._outstanding = _OutstandingRequests()
         self._on_end = on_end
-        self._stream = backend.open_stream(self._unanswered.answer, self._end)
+        self._stream = backend.open_stream(self._outstanding.answer, self._end)
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.
@@ -75,12 +75,12 @@ class RequestStream:
         """
         if call.sequence_id:
             done = self._sequences.enter(call, self._number, done)
-        self._unanswered[call.request_id] = done
+        self._outstanding[call.request_id] = done
         try:
             self._stream.send(call)
         except Fault:
             # otherwise the end of the stream has already been delivered
-            if self._unanswered.pop(call.request_id, None) is not None:
+            if self._outstanding.pop(call.request_id, None) is not None:
                 raise
 
     def _end(self, fault: Fault | None) -> None:
@@ -89,8 +89,8 @@ class RequestStream:
 
     def fail(self, fault: Fault) -> None:
         """Hand the fault to every request without an answer, the oldest first."""
-        for wire_id in list(self._unanswered):  # who comes too late takes its own request back
-            done = self._unanswered.pop(wire_id, None)
+        for wire_id in list(self._outstanding):  # who comes too late takes its own request back
+            done = self._outstanding.pop(wire_id, None)
             if done is not None:
                 done(fault)
 

@@ -23,9 +23,9 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.translate.headers import Headers
-from tritonclient_shim.translate.wording import Asked, v1_text
+from tritonclient_shim.translate.wording import RequestContext, v1_text
 
-_NOTHING = Asked()
+_NOTHING = RequestContext()
 
 
 class ServerSession:
@@ -97,7 +97,7 @@ class ServerSession:
         fault: Fault,
         request_id: int | None = None,
         no_status_text: str = "request did not return status",
-        asked: Asked = _NOTHING,
+        asked: RequestContext = _NOTHING,
     ) -> InferenceServerException:
         """What went wrong below → the error to raise from it.
 
@@ -122,7 +122,7 @@ class ServerSession:
         self,
         request_id: int | None = None,
         no_status_text: str = "request did not return status",
-        asked: Asked = _NOTHING,
+        asked: RequestContext = _NOTHING,
     ) -> Iterator[None]:
         """Raise a Fault of the block as InferenceServerException, chained to it."""
         try:

@@ -5,7 +5,6 @@ Each call takes the id of the legacy call and raises InferenceServerException, n
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from typing import Callable
@@ -14,6 +13,7 @@ from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import InferenceServerException, ServerFault
 from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.core.reading import read
+from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.protos import server_status_pb2 as pb
 from tritonclient_shim.session import verbose
 from tritonclient_shim.session.server import ServerSession
@@ -25,7 +25,6 @@ NO_STATUS = "sharedmemorycontrol request did not return status"
 
 #: Seconds that unregistering waits for requests that use the region.
 PATIENCE = 10.0
-_IN_USE = re.compile(r"it is currently in use\.$|^Failed to unregister the following ")
 
 #: One registration at a time per server: a key is spelled by what the server has already.
 _registering: dict[Endpoint, threading.Lock] = {}
@@ -96,7 +95,7 @@ def _once_unused(unregister: Callable[[], None]) -> None:
         try:
             return unregister()
         except ServerFault as fault:
-            if not _IN_USE.search(fault.message) or time.monotonic() > deadline:
+            if not says(fault.message, Meaning.REGION_IN_USE) or time.monotonic() > deadline:
                 raise
         time.sleep(pause)
         pause = min(2 * pause, 0.1)

@@ -8,16 +8,15 @@ import ctypes
 import operator
 from typing import Any
 
+from tritonclient_shim.core import texts
+
 
 def text(position: int, value: Any) -> str:
-    """str or bytes → the str that C saw; ctypes.ArgumentError for everything else."""
-    try:
-        encoded = value if isinstance(value, bytes) else value.encode("utf-8")
-    except (AttributeError, UnicodeEncodeError) as error:
-        raise _refusal(position, error) from error
-    # A C string ends at its first NUL byte; so did v1's names and keys (docs/v1-behaviour.md §7.1).
-    seen: str = encoded.split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
-    return seen
+    """str or bytes → the str that C saw; ctypes.ArgumentError for everything else.
+
+    A file's name may be any bytes: those that are not UTF-8 come back as they were.
+    """
+    return texts.c_string(value, position, "surrogateescape")
 
 
 def uint64(position: int, value: Any) -> int:
@@ -34,8 +33,4 @@ def _integer(position: int, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError as error:
-        raise _refusal(position, TypeError("wrong type")) from error
-
-
-def _refusal(position: int, error: Exception) -> ctypes.ArgumentError:
-    return ctypes.ArgumentError(f"argument {position}: {type(error)}: {error}")
+        raise texts.refusal(position, TypeError("wrong type")) from error

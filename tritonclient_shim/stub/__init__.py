@@ -1,7 +1,7 @@
-"""v1's ``GRPCServiceStub`` on a channel to a v2 server (docs/v1-behaviour.md §9.2). Imports grpc.
+"""v1's ``GRPCServiceStub`` on a channel to a v2 server (docs/v1-behaviour.md §9.2).
 
-What a server refuses is in ``response.request_status``, with v1's code, and never an
-exception; what gRPC itself reports stays the ``grpc.RpcError`` that it raised.
+A server's refusal is told in ``response.request_status``, with v1's code, and raises nothing. An
+error that gRPC itself reports is raised as the ``grpc.RpcError`` that it is.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ class GRPCServiceStub:
     Parameters
     ----------
     channel : grpc.Channel
-        The user's own channel, with any options, credentials and interceptors. It is used as
-        it is; its limits hold, such as gRPC's 4 MiB for a response where it sets no other.
+        The user's own channel, with any options, credentials and interceptors. Its limits apply,
+        such as gRPC's 4 MiB for a response unless the channel sets another.
 
     Attributes
     ----------
     Status, Health, Infer, ModelControl, SharedMemoryControl, Repository, Profile
         ``rpc(request, timeout=None, metadata=None, credentials=None, wait_for_ready=None,
         compression=None)``, and with the same arguments ``rpc.with_call`` and ``rpc.future``.
-        ``timeout``, in seconds, holds for all that a call does. ``Profile`` is v1's until 1.6.
+        ``timeout``, in seconds, is the limit of everything that one call does together.
+        ``Profile`` was v1's until 1.6.
     StreamInfer
-        ``rpc(iterator of requests, ...)`` → iterator of the responses, in the same order.
+        ``rpc(iterator of requests, ...)`` → iterator over the responses, in the same order.
     """
 
     def __init__(self, channel: Any) -> None:

@@ -55,7 +55,7 @@ def _known_of(channel: Any) -> _Known:
         return _Known()
 
 
-class _Session(ServerSession):
+class _ChannelSession(ServerSession):
     """A server for the length of one call; its id is asked for once per channel."""
 
     def __init__(self, backend: ChannelBackend, known: _Known) -> None:
@@ -74,7 +74,7 @@ class Calls:
     def __init__(self, connection: ChannelConnection, known: _Known, options: CallOptions) -> None:
         self.options = options
         self.backend = ChannelBackend(connection, options)
-        session = _Session(self.backend, known)
+        session = _ChannelSession(self.backend, known)
         self.control = ControlService(session)
         self.infer = InferService(session, known.models, batch_in_dims=True)
 

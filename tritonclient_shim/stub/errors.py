@@ -1,4 +1,4 @@
-"""What a stub raises: the RpcError of gRPC itself, or one of its kind where gRPC made none."""
+"""What a stub raises: gRPC's own RpcError, or one like it for an error that gRPC did not find."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class LocalRpcError(grpc.RpcError, grpc.Call):
-    """An error that was found on this side of the channel, as gRPC reports its own."""
+    """An RpcError for what went wrong in this process, outside gRPC."""
 
     def __init__(self, code: Any, details: str) -> None:
         super().__init__(f"{code}: {details}")
@@ -50,7 +50,7 @@ class LocalRpcError(grpc.RpcError, grpc.Call):
 
 
 def answered(ask: Callable[[], T]) -> T:
-    """The answer, or gRPC's own error where the server did not give one."""
+    """What ``ask`` returns; RpcError if the server did not answer."""
     try:
         return ask()
     except InferenceServerException as error:
@@ -59,7 +59,7 @@ def answered(ask: Callable[[], T]) -> T:
 
 
 def rpc_error(error: BaseException) -> BaseException:
-    """An error of the service → the RpcError that is at its bottom."""
+    """An error of the service → the RpcError among its causes, or else one for the last cause."""
     chain = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)
@@ -68,11 +68,12 @@ def rpc_error(error: BaseException) -> BaseException:
 
 
 def is_rpc_error(error: object) -> bool:
-    """Is this an error of gRPC's own?"""
+    """Is this an RpcError?"""
     return isinstance(error, grpc.RpcError)
 
 
 def _local(found: BaseException) -> LocalRpcError:
+    """The last cause of an error, which gRPC does not know → an RpcError for it."""
     if isinstance(found, ForeignFault):
         return LocalRpcError(grpc.StatusCode.INTERNAL, f"Exception deserializing response! {found}")
     if isinstance(found, TransportFault) and found.status:
@@ -83,5 +84,5 @@ def _local(found: BaseException) -> LocalRpcError:
 
 
 def fault_error(fault: Fault | None) -> BaseException | None:
-    """What ended a stream → the error to raise, None for a regular end."""
+    """The fault that ended a stream → the error to raise; None for a regular end."""
     return None if fault is None else rpc_error(fault)

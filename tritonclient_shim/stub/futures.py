@@ -1,4 +1,6 @@
-"""What ``rpc.future``, ``rpc.with_call`` and ``StreamInfer`` return besides responses."""
+"""The objects by which gRPC tells of a call: those of ``rpc.future``, ``rpc.with_call`` and
+``StreamInfer``.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,17 @@ _CANCELLED = "Locally cancelled by application!"
 
 
 class _UsersCall(grpc.Call):
-    """What gRPC tells of a call; v1's calls ended OK whatever the server refused."""
+    """gRPC's view of a call of v1's. Such a call ends with status OK even if it was refused."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     def initial_metadata(self) -> Any:
-        """Of the latest call to the v2 server."""
+        """The metadata of the latest call to the v2 server."""
         return self._metadata("initial_metadata")
 
     def trailing_metadata(self) -> Any:
-        """Of the latest call to the v2 server."""
+        """The metadata of the latest call to the v2 server."""
         return self._metadata("trailing_metadata")
 
     def _metadata(self, kind: str) -> Any:
@@ -37,13 +39,13 @@ class _UsersCall(grpc.Call):
         return getattr(last, kind)() if hasattr(last, kind) else ()
 
     def time_remaining(self) -> float | None:
-        """Seconds until the time limit; None without one."""
+        """Seconds until the call's time limit; None if it has none."""
         deadline = self._calls.options.deadline
         return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 class FinishedCall(_UsersCall):
-    """The call behind a response: it was answered."""
+    """The call behind a response that has been received."""
 
     def code(self) -> Any:
         return grpc.StatusCode.OK
@@ -62,44 +64,44 @@ class FinishedCall(_UsersCall):
 
 
 class CallFuture(_UsersCall, grpc.Future):
-    """A call under way: ``grpc.Future`` and ``grpc.Call``, as generated stubs returned."""
+    """A call in progress: a ``grpc.Future`` and a ``grpc.Call``, as generated stubs return."""
 
     def __init__(self, calls: Calls) -> None:
         super().__init__(calls)
         self._outcome: futures.Future[Any] = futures.Future()
 
-    # ------------------------------------------------------------- for those who answer it
+    # ---------------------------------------------------------- for those who end the call
 
     def run(self, produce: Callable[[], Any]) -> None:
-        """Answer with what ``produce`` returns or raises, unless cancelled meanwhile."""
+        """End the call with what ``produce`` returns or raises, unless it has been cancelled."""
         if not self._outcome.set_running_or_notify_cancel():
             return
         try:
             response = produce()
-        except BaseException as error:  # whatever it is, somebody waits for it
+        except BaseException as error:  # whatever it is, somebody may wait for the outcome
             self._outcome.set_exception(_shown(error))
         else:
             self._outcome.set_result(response)
 
     def attempt(self, step: Callable[[], None]) -> None:
-        """Do a step towards the answer; what it raises is the answer."""
+        """Take one step of the call; if it raises, the call ends with that error."""
         try:
             step()
-        except BaseException as error:
+        except BaseException as error:  # for the same reason
             self.fail(error)
 
     def fail(self, error: BaseException) -> None:
-        """Answer with an error."""
+        """End the call with an error."""
         self.run(partial(_raise, error))
 
     def run_in_thread(self, produce: Callable[[], Any]) -> None:
-        """:meth:`run` on a thread of its own."""
+        """Do the same as :meth:`run`, on a thread of its own."""
         Thread(target=self.run, args=(produce,), name="v1-stub-call", daemon=True).start()
 
     # --------------------------------------------------------------------------- grpc.Future
 
     def cancel(self) -> bool:
-        """Give the call up; True unless it has ended."""
+        """Cancel the call; False if it has ended."""
         if self._outcome.done() or not self._outcome.cancel():
             return False
         getattr(self._calls.last(), "cancel", bool)()
@@ -115,7 +117,9 @@ class CallFuture(_UsersCall, grpc.Future):
         return self._outcome.done()
 
     def result(self, timeout: float | None = None) -> Any:
-        """The response. RpcError, or grpc.FutureTimeoutError after ``timeout`` seconds."""
+        """Wait for the response. Raises RpcError, or grpc.FutureTimeoutError after ``timeout``
+        seconds.
+        """
         return self._wait(self._outcome.result, timeout)
 
     def exception(self, timeout: float | None = None) -> Any:
@@ -135,17 +139,17 @@ class CallFuture(_UsersCall, grpc.Future):
             raise grpc.FutureCancelledError() from None
 
     def add_done_callback(self, fn: Callable[[Any], None]) -> None:
-        """Call ``fn(self)`` when the call has ended, at once if it has."""
+        """Call ``fn(self)`` when the call ends, or at once if it has ended."""
         self._outcome.add_done_callback(lambda _outcome: fn(self))
 
     # ----------------------------------------------------------------------------- grpc.Call
 
     def code(self) -> Any:
-        """The status, when the call has ended; waits for that."""
+        """Wait for the end of the call → its status code."""
         return self._status()[0]
 
     def details(self) -> str:
-        """The status's text, when the call has ended; waits for that."""
+        """Wait for the end of the call → the text of its status."""
         return self._status()[1]
 
     def _status(self) -> tuple[Any, str]:
@@ -159,7 +163,7 @@ class CallFuture(_UsersCall, grpc.Future):
         return not self._outcome.done()
 
     def add_callback(self, callback: Callable[[], None]) -> bool:
-        """Call ``callback()`` at the end; False, and no call, when it is over."""
+        """Call ``callback()`` when the call ends. Returns False, and does nothing, if it has."""
         if self._outcome.done():
             return False
         self._outcome.add_done_callback(lambda _outcome: callback())
@@ -167,7 +171,10 @@ class CallFuture(_UsersCall, grpc.Future):
 
 
 class StreamCall(_UsersCall, Iterator[Any]):
-    """The responses of a stream, and gRPC's view of it. Cancelled when dropped."""
+    """An iterator over the responses of a stream, and gRPC's view of the stream.
+
+    The stream is cancelled when nobody refers to this object any more.
+    """
 
     def __init__(self, calls: Calls, responses: OrderedStream) -> None:
         super().__init__(calls)
@@ -177,25 +184,25 @@ class StreamCall(_UsersCall, Iterator[Any]):
         return self
 
     def __next__(self) -> Any:
-        """The next response; RpcError when the stream broke."""
+        """The next response; RpcError if the stream broke."""
         return answered(lambda: next(self._responses))
 
     def next(self) -> Any:
-        """``next(self)``, as gRPC's own object has it."""
+        """The same as ``next(self)``; gRPC's own object has this method."""
         return next(self)
 
     def cancel(self) -> bool:
-        """Drop the stream at once; False when it has ended."""
+        """Cancel the stream at once; False if it has ended."""
         active = self.is_active()
         self._responses.cancel()
         return active
 
     def code(self) -> Any:
-        """The status, when the stream has ended; waits for that."""
+        """Wait for the end of the stream → its status code."""
         return _status_of(fault_error(self._responses.wait()))[0]
 
     def details(self) -> str:
-        """The status's text, when the stream has ended; waits for that."""
+        """Wait for the end of the stream → the text of its status."""
         return _status_of(fault_error(self._responses.wait()))[1]
 
     def is_active(self) -> bool:
@@ -211,7 +218,7 @@ class StreamCall(_UsersCall, Iterator[Any]):
         return self.done() and self.code() is grpc.StatusCode.CANCELLED
 
     def add_callback(self, callback: Callable[[], None]) -> bool:
-        """Call ``callback()`` at the end of the stream; False, and no call, when it is over."""
+        """Call ``callback()`` when the stream ends. Returns False, and does nothing, if it has."""
         return self.is_active() and bool(self._calls.last().add_callback(callback))
 
 

@@ -1,8 +1,8 @@
-"""A user's request → v1's message of the rpc: by its bytes, as a generated stub sent it.
+"""A user's request → the same request as a message of ours, by way of its bytes.
 
 A generated stub serialises whatever message it is given, and the server reads the bytes as the
-request of the rpc. So programs may bring messages of their own generated code, in descriptor
-pools of their own, and even those of another type: ``Profile(ModelConfig())``.
+request of the rpc. Therefore programs may use messages of their own generated code, in descriptor
+pools of their own, and even messages of another type, such as ``Profile(ModelConfig())``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from google.protobuf.message import DecodeError, EncodeError
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.stub.errors import LocalRpcError
 
-_NOT_SENT = "Exception serializing request!"  # gRPC's own words
-_NOT_READ = "Unable to parse request"  # those of a server in C++, as v1's was
+_NOT_SENT = "Exception serializing request!"  # gRPC's sentence
+_NOT_READ = "Unable to parse request"  # the sentence of a server in C++, as v1's was
 
 
 def serialized(message_class: Any, request: Any) -> bytes:
-    """A message of any type → its bytes; RpcError for what is none, or lacks a required field."""
+    """A message of any type → its bytes.
+
+    Raises RpcError for an object that is no message, or that lacks a required field.
+    """
     try:
         return bytes(message_class.SerializeToString(request))
     except (AttributeError, TypeError, ValueError, EncodeError) as error:
@@ -34,7 +37,7 @@ def _no_message(message_class: Any, given: Any) -> TypeError:
 
 
 def parsed(message_class: Any, content: bytes) -> Any:
-    """The bytes of a request → a message of ours; RpcError where no server could read them."""
+    """The bytes of a request → a message of ours; RpcError if no server could read them."""
     try:
         return message_class.FromString(content)
     except (DecodeError, ValueError) as error:  # the latter by protobuf in pure Python
@@ -49,9 +52,9 @@ def own(message_class: Any, request: Any) -> Any:
 
 
 def copies(message_class: Any, requests: Iterable[Any]) -> Iterator[Any]:
-    """The requests of a stream as they come, each a copy: its owner may change the original.
+    """Copies of the requests of a stream, as they arrive; the user may change the originals.
 
-    TransportFault for the first that is none: it ends the stream.
+    Raises TransportFault, which ends the stream, for an object that is no request.
     """
     for request in requests:
         try:

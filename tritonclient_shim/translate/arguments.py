@@ -1,10 +1,11 @@
-"""Scalar arguments of the legacy calls → numbers, converted as v1's C layer converted them."""
+"""Numbers and texts among the arguments of the legacy calls, converted as by v1's C layer."""
 
 from __future__ import annotations
 
 import operator
 from typing import Any, Tuple
 
+from tritonclient_shim.core import texts
 from tritonclient_shim.core.errors import ArgumentError, InferenceServerException
 
 UINT32 = 2**32 - 1
@@ -62,22 +63,30 @@ def class_count(value: Any) -> int:
 def text(value: Any, what: str, position: int, errors: str = "strict") -> str:
     """str or UTF-8 bytes → str up to the first NUL, where C strings end.
 
-    Everything else raises ``ctypes.ArgumentError`` as for :func:`unsigned`, except None, which
-    ended v1's process (docs/v1-behaviour.md §E.6) and is an InferenceServerException that names
-    ``what``.
+    Everything else is refused as by :func:`texts.c_string`, except None, which ended v1's process
+    (docs/v1-behaviour.md §E.6) and is an InferenceServerException that names ``what``.
     """
     if type(value) is str and value.isascii() and "\0" not in value:
         return value
     if value is None:
         raise InferenceServerException(f"{what} must be str or bytes, got None")
-    try:
-        encoded = value if isinstance(value, bytes) else value.encode("utf-8")
-    except (AttributeError, UnicodeEncodeError) as cause:
-        raise ArgumentError(f"argument {position}: {type(cause)}: {cause}") from cause
-    seen: str = encoded.partition(b"\0")[0].decode("utf-8", errors)
-    return seen
+    return texts.c_string(value, position, errors)
+
+
+def model_name(value: Any, position: int) -> str:
+    """The name of a model to load, unload or ask for → its text, NULs included.
+
+    Everything but text is refused as by :func:`text`.
+    """
+    if value is None:
+        raise InferenceServerException("model_name must be text, got None")
+    if not isinstance(value, (str, bytes)):
+        name = type(value).__name__
+        cause = AttributeError(f"'{name}' object has no attribute 'encode'")
+        raise texts.refusal(position, cause)
+    return texts.whole(value)
 
 
 def wrong_type(position: int) -> ArgumentError:
     """The error ctypes raised for an argument of the wrong type."""
-    return ArgumentError(f"argument {position}: <class 'TypeError'>: wrong type")
+    return texts.refusal(position, TypeError("wrong type"))

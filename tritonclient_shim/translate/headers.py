@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Tuple
 
+from tritonclient_shim.core import texts
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import HTTP
 
@@ -56,7 +57,7 @@ def check_kinds(http_headers: Any) -> None:
 
 
 def _split(entry: Any) -> tuple[str, str]:
-    text = entry if isinstance(entry, str) else entry.decode("utf-8", "replace")
+    text = texts.whole(entry)
     name, colon, value = text.partition(":")
     if not (colon and _NAME.fullmatch(name.strip())):
         raise InferenceServerException(

@@ -10,6 +10,7 @@ from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.backends.names import user_message
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.server_sentences import said_by_triton
 
 StatusCode = grpc.StatusCode
 
@@ -34,19 +35,6 @@ _APPLICATION = frozenset(
     }
 )
 
-
-#: What Triton says itself under the codes that gRPC uses for its own troubles.
-_TRITONS_OWN = {
-    StatusCode.UNAVAILABLE: re.compile(
-        "Exceeds maximum queue size|Request timeout expired|explicit model load / unload"
-        "|(protocol|API) is restricted|Request for unknown model"
-        "|Server (is )?(not ready|exiting|stopping)",
-        re.IGNORECASE,
-    ),
-    StatusCode.UNIMPLEMENTED: re.compile(
-        "ModelInfer RPC doesn't support|correlation ID", re.IGNORECASE
-    ),
-}
 
 #: How the sentences begin that gRPC writes on this side, under codes that servers use as well.
 #: Nothing but the words tells them apart: metadata and debug text are the same for both.
@@ -134,8 +122,7 @@ def fault_of(code: Any, details: str | None) -> Fault:
 def _is_refusal(code: Any, text: str) -> bool:
     if _GRPCS_OWN.match(text):
         return False
-    tritons = _TRITONS_OWN.get(code)
-    return code in _APPLICATION or (tritons is not None and tritons.search(text) is not None)
+    return code in _APPLICATION or said_by_triton(text, code.name)
 
 
 def _unwrapped(details: str) -> str:

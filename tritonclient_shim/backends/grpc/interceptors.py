@@ -13,7 +13,7 @@ from tritonclient_shim.backends.plugins import Plugin, headers_after
 from tritonclient_shim.settings import Settings
 
 
-class _Details(NamedTuple):
+class _CallFields(NamedTuple):
     method: str
     timeout: float | None
     metadata: Any
@@ -22,7 +22,7 @@ class _Details(NamedTuple):
     compression: Any
 
 
-class Details(_Details, grpc.ClientCallDetails):
+class Details(_CallFields, grpc.ClientCallDetails):
     """gRPC's description of a call."""
 
 

@@ -18,7 +18,6 @@ from http.client import (
 )
 from typing import Any, NamedTuple
 
-from tritonclient_shim.backends.names import strip_request_id
 from tritonclient_shim.core.errors import (
     Fault,
     ForeignFault,
@@ -26,6 +25,7 @@ from tritonclient_shim.core.errors import (
     TransportFault,
     UnreadableFault,
 )
+from tritonclient_shim.core.server_sentences import without_request_id
 
 PREFIX = "HTTP client failed: "
 
@@ -131,7 +131,7 @@ def refusal(status: int, body: Any) -> Fault:
         text = None
     if not isinstance(text, str):
         return ForeignFault(f"HTTP status {status} without the error text of a v2 server")
-    return ServerFault(strip_request_id(text), CODES.get(status, "UNKNOWN"), str(status))
+    return ServerFault(without_request_id(text), CODES.get(status, "UNKNOWN"), str(status))
 
 
 class _Parsing(Phase):

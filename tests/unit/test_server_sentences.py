@@ -1,0 +1,93 @@
+"""The table of the servers' sentences that are recognised (docs/v2-mapping.md §6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonclient_shim.core.server_sentences import (
+    SENTENCES,
+    Meaning,
+    Sentence,
+    recognise,
+    said_by_triton,
+    says,
+    v1_code,
+    without_request_id,
+)
+from tritonclient_shim.protos import request_status_pb2
+
+EACH = pytest.mark.parametrize(
+    "row", SENTENCES, ids=lambda row: f"{row.meaning.name}-{row.pattern}"
+)
+
+
+@EACH
+def test_a_sentence_is_recognised_by_its_row(row: Sentence) -> None:
+    """The first row that recognises a measured sentence is the one that it belongs to."""
+    assert next(one for one in SENTENCES if one.match(row.sample)) is row
+    found = recognise(row.sample)
+    assert found is not None and found.meaning is row.meaning
+    assert says(row.sample, row.meaning)
+
+
+@EACH
+def test_no_other_row_answers_the_same_question(row: Sentence) -> None:
+    """Of the rows with a v1 code, and of those for a gRPC status, one recognises a sentence."""
+    for column in ("v1_code", "grpc_code"):
+        asked = [one for one in SENTENCES if getattr(one, column)]
+        if row in asked:
+            assert [one for one in asked if one.match(row.sample)] == [row]
+
+
+@EACH
+def test_codes_exist(row: Sentence) -> None:
+    """A row's v1 code is one of v1's; its gRPC status is one that gRPC uses for itself too."""
+    if row.v1_code:
+        assert v1_code(row.sample) == row.v1_code
+        assert row.v1_code in request_status_pb2.RequestStatusCode.keys()  # noqa: SIM118 (no dict)
+    assert said_by_triton(row.sample, row.grpc_code) if row.grpc_code else True
+    assert row.grpc_code in ("", "UNAVAILABLE", "UNIMPLEMENTED")
+
+
+def test_every_meaning_has_a_row() -> None:
+    """Nothing can be asked for that the table does not know."""
+    assert {row.meaning for row in SENTENCES} == set(Meaning)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "the model refused value 5",
+        "Failed to process the request(s) for model 'm_0_0', message: RuntimeError: boom",
+        "Failed to process the request(s) for model 'm_0_0', message: TritonModelException: "
+        "Request for unknown model: 'n' is not found",
+        "This region is restricted",
+    ],
+)
+def test_other_sentences_mean_nothing(text: str) -> None:
+    """A model's own error is none of these, even where it quotes the start of one."""
+    assert recognise(text) is None
+    assert v1_code(text) == ""
+    assert not says(text, Meaning.MALFORMED_REQUEST)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[request id: 5] Request for unknown model: 'n' is not found",
+        "in ensemble 'e', [request id: 5] Exceeds maximum queue size",
+        "request timeout expired",
+    ],
+)
+def test_triton_under_a_status_of_grpc(text: str) -> None:
+    """Under UNAVAILABLE a sentence of Triton's may stand behind other words, in either case."""
+    assert said_by_triton(text, "UNAVAILABLE")
+    assert not said_by_triton(text, "UNIMPLEMENTED")
+    assert not said_by_triton(text, "CANCELLED")
+
+
+def test_request_ids_are_left_out() -> None:
+    """The mention of a request id goes, wherever it stands (docs/v1-behaviour.md §E.10)."""
+    text = "[request id: 1] in ensemble 'e', [request id: <id_unknown>] boom [request id]"
+    assert without_request_id(text) == "in ensemble 'e', boom [request id]"
