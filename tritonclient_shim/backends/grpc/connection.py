@@ -83,7 +83,8 @@ def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConn
     relevant = of_connections(settings, endpoint)
     files, plugin = tls.tls_of(relevant), plugin_of(relevant)
     # plugins need not be hashable, and a connector keeps its own alive
-    key = (endpoint, replace(relevant, plugin=None), files, id(plugin))
+    hashable = relevant if plugin is None else replace(relevant, plugin=None)
+    key = (endpoint, hashable, files, id(plugin))
     found = _connectors.get(key)
     if found is None:
         credentials.check(files)
