@@ -193,7 +193,7 @@ def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
 
 
 def test_pools_are_of_equal_settings(server: ScriptedServer) -> None:
-    """Connections are shared by backends that dial alike, whatever their headers."""
+    """Connections are shared by backends with equal connectors, whatever their headers."""
     endpoint = Endpoint("http", server.address)
     same = [
         open_backend(endpoint),

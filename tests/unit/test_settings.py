@@ -141,6 +141,7 @@ BAD = [
     ("rewrite_addresses", "http://a:1=b:2", "old=new"),
     ("plugin", "module.factory", "'module:factory'"),
     ("proxy", "socks5://p:1", "http://host:port"),
+    ("proxy", "[name]:3128", "http://host:port"),
 ]
 
 

@@ -24,8 +24,8 @@ def open_backend(
     """Open the endpoint's protocol; its client library is imported by the first endpoint.
 
     ``headers`` go with every HTTP request; gRPC sends none (docs/v1-behaviour.md §6.6).
-    ``settings`` None are the present ones. Nothing is sent yet. Raises SettingsError when a setting
-    cannot be used.
+    Without ``settings`` the present ones count. Nothing is sent yet. Raises SettingsError when a
+    setting cannot be used.
     """
     chosen = current() if settings is None else settings
     module = importlib.import_module(_MODULES[endpoint.protocol])
@@ -33,8 +33,8 @@ def open_backend(
 
 
 def effective_endpoint(endpoint: Endpoint, settings: Settings) -> Endpoint:
-    """The endpoint that the settings put in the place of a script's own."""
-    address, demanded = rewritten(settings.rewrite_addresses, endpoint.address)
-    secure = endpoint.secure if demanded is None else demanded
+    """The endpoint that the settings put in the place of one that a script names."""
+    address, with_tls = rewritten(settings.rewrite_addresses, endpoint.address)
+    secure = endpoint.secure if with_tls is None else with_tls
     secure = {"on": True, "off": False}.get(settings.tls, secure)
     return Endpoint(endpoint.protocol, address, secure)

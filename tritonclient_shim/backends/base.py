@@ -1,4 +1,4 @@
-"""What the session asks of a protocol. One contract test runs over every backend."""
+"""What the session asks of a protocol. The tests of this contract run over every backend."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ class InferStream(Protocol):
         """Drop the stream at once; everything unanswered is lost."""
 
 
-#: Receives (request_id, outcome) for each answer of a stream, in order of arrival, on the
-#: stream's one reader thread. request_id is "" when the server named none. A Fault that it raises
-#: ends the stream.
+#: Receives (wire id, outcome) for each answer of a stream, in order of arrival, on the stream's
+#: one reader thread. The wire id is ``InferCall.request_id`` as the server repeats it, "" when it
+#: names none. A Fault that the function raises ends the stream.
 StreamReply = Callable[[str, Outcome], None]
-#: Called once, after the last StreamReply, with the fault that ended the stream; None after a
-#: regular close.
+#: Called once, after the last StreamReply, with the fault that ended the stream, or with None
+#: after a regular close.
 StreamEnd = Callable[[Union[Fault, None]], None]
 
 

@@ -28,7 +28,7 @@ class UnwrappedError(InferenceServerException):
 
 
 def user_error(error: Any) -> Any:
-    """tritonclient's exception → one that is v1's as well; anything else as it is."""
+    """An exception of tritonclient's → one that is v1's as well; anything else → itself."""
     if not isinstance(error, TritonException) or isinstance(error, InferenceServerException):
         return error
     made = UnwrappedError(error.message(), error.status(), error.debug_details())
@@ -36,13 +36,13 @@ def user_error(error: Any) -> Any:
     return made
 
 
-_KINDS: dict[Any, Any] = {}
+_classes: dict[Any, Any] = {}
 
 
 def user_client_class(base: Any) -> Any:
     """A subclass whose public methods raise, and give to callbacks, errors of both libraries."""
-    found = _KINDS.get(base)
-    return found or _KINDS.setdefault(base, type(base.__name__, (base,), _members(base)))
+    found = _classes.get(base)
+    return found or _classes.setdefault(base, type(base.__name__, (base,), _members(base)))
 
 
 def _members(base: Any) -> dict[str, Any]:
@@ -52,16 +52,16 @@ def _members(base: Any) -> dict[str, Any]:
         for name, raw in vars(kind).items()
         if not name.startswith("_") and inspect.isfunction(raw)
     }
-    converted = {name: _converting(method) for name, method in methods.items()}
-    dropped = {"__del__": _dropped(base)} if hasattr(base, "__del__") else {}
-    return {"__doc__": base.__doc__, **dropped, **converted}
+    wrapped = {name: _with_user_errors(method) for name, method in methods.items()}
+    finalizer = {"__del__": _finalizer(base)} if hasattr(base, "__del__") else {}
+    return {"__doc__": base.__doc__, **finalizer, **wrapped}
 
 
-def _dropped(base: Any) -> Callable[[Any], None]:
+def _finalizer(base: Any) -> Callable[[Any], None]:
     """tritonclient's ``__del__``, which closes, but not when the interpreter ends.
 
-    Whoever still refers to the client then, such as a reader thread stopped on its way out, has
-    kept it beyond gRPC's own threads: closing the channel would wait for them for ever.
+    A client that still exists then, because for example a stopped reader thread refers to it, has
+    outlived gRPC's own threads: closing the channel would wait for them for ever.
     """
 
     def __del__(self: Any) -> None:
@@ -71,15 +71,17 @@ def _dropped(base: Any) -> Callable[[Any], None]:
     return __del__
 
 
-def _converting(method: Callable[..., Any]) -> Callable[..., Any]:
+def _with_user_errors(method: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(method)
     calls_back = "callback" in signature.parameters
 
     @functools.wraps(method)
-    def converted(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         if calls_back:
             bound = signature.bind(*args, **kwargs)
-            bound.arguments["callback"] = _told(bound.arguments.get("callback"))
+            bound.arguments["callback"] = _callback_with_user_errors(
+                bound.arguments.get("callback")
+            )
             args, kwargs = bound.args, bound.kwargs
         try:
             result = method(*args, **kwargs)
@@ -92,14 +94,14 @@ def _converting(method: Callable[..., Any]) -> Callable[..., Any]:
             result.__class__ = user_client_class(type(result))
         return result
 
-    return converted
+    return wrapped
 
 
-def _told(callback: Any) -> Any:
+def _callback_with_user_errors(callback: Any) -> Any:
     if callback is None:
         return None
 
-    def told(result: Any, error: Any) -> None:
+    def wrapped(result: Any, error: Any) -> None:
         callback(result=result, error=user_error(error))
 
-    return told
+    return wrapped

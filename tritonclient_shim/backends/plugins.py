@@ -12,23 +12,23 @@ Plugin = Callable[[Any], Any]
 
 
 class PluginRequest:
-    """What a plugin is called with, as tritonclient calls it: ``headers`` is to be changed."""
+    """The argument of a plugin, as tritonclient has it: the plugin may change ``headers``."""
 
     def __init__(self, headers: dict[str, Any]) -> None:
         self.headers = headers
 
 
 def plugin_of(settings: Settings) -> Plugin | None:
-    """The plugin, made on first use when it is given as ``module:factory``.
+    """The plugin; one that is given as ``module:factory`` is made when it is first used.
 
-    Raises SettingsError where that makes none. The same text gives the same object again.
+    Raises SettingsError where it cannot be made. The same text gives the same object again.
     """
     found = settings.plugin
-    return _made(found) if isinstance(found, str) else found
+    return _made_by_factory(found) if isinstance(found, str) else found
 
 
 @lru_cache(maxsize=None)
-def _made(text: str) -> Plugin:
+def _made_by_factory(text: str) -> Plugin:
     module, _, name = text.partition(":")
     try:
         factory: Any = importlib.import_module(module)
@@ -50,7 +50,7 @@ def _no_plugin(text: str, why: str) -> SettingsError:
 
 
 def headers_after(plugin: Plugin, headers: dict[str, Any]) -> dict[str, Any]:
-    """The headers after the plugin has seen them; its own exceptions are the caller's."""
+    """The headers as the plugin has changed them; its exceptions reach the caller."""
     request = PluginRequest(headers)
     plugin(request)
     return request.headers

@@ -1,4 +1,4 @@
-"""Whether an output tensor, as a server describes it, can be what it says."""
+"""Checks of an output tensor: do its data fit the shape that the server tells?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LARGEST = 2**63 - 1  # of a dimension
 
 
 def checked(tensor: TensorOut) -> TensorOut:
-    """The tensor; UnreadableFault where its sizes cannot be, or its data are not as many."""
+    """The tensor; UnreadableFault where its shape is impossible, or its data do not fit it."""
     check_sizes(tensor, None if tensor.data is None else memoryview(tensor.data).nbytes)
     return tensor
 

@@ -10,16 +10,16 @@ from tritonclient_shim.settings import Settings, SettingsError
 
 
 class Pem(NamedTuple):
-    """A PEM file as it was when read: two with other content are different."""
+    """A PEM file as it was when it was read; one with other content is not equal to it."""
 
     path: str
     content: bytes
 
 
 class Tls(NamedTuple):
-    """What is trusted and shown on a secure connection; part of the key of connections."""
+    """What a client trusts and presents on a secure connection; part of the key of connections."""
 
-    roots: Pem | None = None  # None: those the system or gRPC trusts
+    roots: Pem | None = None  # None: those that the system or gRPC trusts
     key: Pem | None = None
     certificate: Pem | None = None
     insecure: bool = False

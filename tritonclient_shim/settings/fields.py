@@ -84,6 +84,8 @@ def of_connections(settings: Settings, endpoint: Endpoint) -> Settings:
     All others have their defaults: what is made from these settings alone can be shared by all
     whose settings are equal to them.
     """
+    if settings is DEFAULTS:
+        return DEFAULTS
     kinds = {endpoint.protocol, SECURE} if endpoint.secure else {endpoint.protocol}
     names = [name for name, one in FIELDS.items() if kinds & one.metadata["of"]]
     return Settings(**{name: getattr(settings, name) for name in names})

@@ -30,7 +30,7 @@ from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings, of_connections
 
 _SERVICE = "/inference.GRPCInferenceService/"
-#: Bytes of a request from which on its memory is worth a thread of gRPC's.
+#: A request of so many bytes is sent as a stream: that takes a thread, but frees its memory early.
 LARGE = 16 * 1024 * 1024
 _DNS = re.compile(r"dns:(?:///)?(?=.*:)")  # a host may be called dns, too
 _HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[^\[\s?#%,]+")
@@ -52,9 +52,9 @@ class GrpcConnector:
         self.files = files
         self.connect_timeout = settings.connect_timeout
         self.interceptor = interceptor_of(settings, plugin)
-        #: By process. Emptied at exit only: v1 kept a channel per url for the life of the
-        #: process (docs/v1-behaviour.md §9.2). After a fork the child finds no entry of its own and
-        #: leaves its parent's sockets alone.
+        #: By the number of the process, so that a forked child makes a connection of its own and
+        #: leaves its parent's sockets alone. Emptied only at the end of the process, as v1 kept a
+        #: channel per url until then (docs/v1-behaviour.md §9.2).
         self._connections: dict[int, GrpcConnection] = {}
 
     def connect(self) -> GrpcConnection:
@@ -83,7 +83,8 @@ def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConn
     relevant = of_connections(settings, endpoint)
     files, plugin = tls.tls_of(relevant), plugin_of(relevant)
     # plugins need not be hashable, and a connector keeps its own alive
-    key = (endpoint, replace(relevant, plugin=None), files, id(plugin))
+    hashable = relevant if plugin is None else replace(relevant, plugin=None)
+    key = (endpoint, hashable, files, id(plugin))
     found = _connectors.get(key)
     if found is None:
         credentials.check(files)
@@ -94,7 +95,7 @@ def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConn
 
 @atexit.register
 def _release() -> None:
-    """Let go while the interpreter is whole; later, tritonclient's clean-up would fail."""
+    """Let connections go while the interpreter is whole; later, tritonclient's clean-up fails."""
     for connector in list(_connectors.values()):
         connector.release()
 
@@ -142,9 +143,9 @@ class GrpcConnection:
         return self.channel.unary_unary(_SERVICE + name, serialize, parse)
 
     def user_client(self) -> Any:
-        """A client for a user, on this connection, with a stream, a plugin and an end of its own.
+        """A client for a user, on this connection, which it keeps open.
 
-        It keeps the connection open.
+        Its stream, its plugin and its end are its own.
         """
         if self._channel_is_hidden:
             return self.client
@@ -203,12 +204,12 @@ def target_of(address: str) -> str:
 
 
 def unresolvable() -> TransportFault:
-    """v1's fault for a name that is none (docs/v1-behaviour.md §3.1)."""
+    """v1's fault for a name that cannot be resolved (docs/v1-behaviour.md §3.1)."""
     return transport_fault(StatusCode.UNAVAILABLE, NO_SUCH_NAME)
 
 
 def _own_channel(target: str, made: Any, options: Any) -> Any:
-    """For a tritonclient that keeps its channel elsewhere: a second one, same options."""
+    """A second channel with the same options, for a tritonclient that hides its own."""
     if made is not None:
         return grpc.secure_channel(target, made, options=options)
     return grpc.insecure_channel(target, options=options)

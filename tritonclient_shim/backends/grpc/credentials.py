@@ -29,7 +29,7 @@ def credentials(target: str, files: Tls, timeout: float | None) -> tuple[Any, li
     roots = _content(files.roots)
     options: list[Option] = []
     if files.insecure:
-        roots, name = _shown_by_server(target, files, timeout)
+        roots, name = _server_certificate(target, files, timeout)
         options = [("grpc.ssl_target_name_override", name)]
     made = grpc.ssl_channel_credentials(roots, _content(files.key), _content(files.certificate))
     return made, options
@@ -39,28 +39,28 @@ def _content(pem: tls.Pem | None) -> bytes | None:
     return None if pem is None else pem.content
 
 
-def _shown_by_server(target: str, files: Tls, timeout: float | None) -> tuple[bytes, str]:
-    """The certificate that the server shows now, and a name that it is good for.
+def _server_certificate(target: str, files: Tls, timeout: float | None) -> tuple[bytes, str]:
+    """The certificate that the server presents now, and a name that it is valid for.
 
     gRPC cannot be told to verify nothing; it is told to trust this certificate.
     """
-    place, context = _host_and_port(target), tls.client_context(files)
+    address, context = _host_and_port(target), tls.client_context(files)
     try:
-        pem = ssl.DER_cert_to_PEM_cert(_shown(place, timeout, context, True) or b"")
+        pem = ssl.DER_cert_to_PEM_cert(_peer_certificate(address, timeout, context, True) or b"")
         # the ssl module reads only a certificate that it trusts
         context.load_verify_locations(cadata=pem)
         context.verify_flags |= _PARTIAL_CHAIN
         context.verify_mode = ssl.CERT_REQUIRED
-        return pem.encode("ascii"), _name_in(_shown(place, timeout, context, False))
+        return pem.encode("ascii"), _name_in(_peer_certificate(address, timeout, context, False))
     except (OSError, ValueError) as error:
         raise transport_fault(StatusCode.UNAVAILABLE, CONNECT_FAILED) from error
 
 
-def _shown(
-    place: tuple[str, int], timeout: float | None, context: ssl.SSLContext, binary: bool
+def _peer_certificate(
+    address: tuple[str, int], timeout: float | None, context: ssl.SSLContext, binary: bool
 ) -> Any:
-    plain = socket.create_connection(place, timeout)
-    with plain, context.wrap_socket(plain, server_hostname=place[0]) as secure:
+    plain = socket.create_connection(address, timeout)
+    with plain, context.wrap_socket(plain, server_hostname=address[0]) as secure:
         return secure.getpeercert(binary_form=binary)
 
 

@@ -36,8 +36,8 @@ _APPLICATION = frozenset(
 )
 
 
-#: How the sentences begin that gRPC writes on this side, under codes that servers use as well.
-#: Nothing but the words tells them apart: metadata and debug text are the same for both.
+#: The first words of messages that gRPC makes on this side, under codes that servers use as well.
+#: Nothing but the words tells the two apart: metadata and debug text are the same for both.
 _GRPCS_OWN = re.compile(
     "Stream removed|GOAWAY received|No status received|Received RST_STREAM with error code "
     "|Received http2 header with status: |Exception (de)?serializing re"
@@ -46,7 +46,8 @@ _GRPCS_OWN = re.compile(
     "|Error parsing '|Compression bit set but|Decompression failed due to "
     "|Unexpected error decompressing data|Established channel does not have a sufficient security"
 )
-#: Newer gRPC puts the words of older into "Stream removed (…)" where a call ended on this side.
+#: Newer versions of gRPC wrap the words of older ones in "Stream removed (…)" where a call ended on
+#: this side.
 _WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
 
 
@@ -95,8 +96,9 @@ _RULES = (
     _rule(StatusCode.UNKNOWN, "^Stream removed", StatusCode.UNKNOWN, "Stream removed"),
 )
 
-#: The words when no connection came about, after which the channel is in back-off, and when
-#: one was given up as silent, to which gRPC may still hand the next call.
+#: Texts of faults after which a channel is of no use. Either no connection came about, and gRPC
+#: waits before it tries again; or a connection was given up as silent, and gRPC may still hand
+#: the next call to it.
 _BREAKING = frozenset({CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNANSWERED})
 
 
@@ -151,7 +153,7 @@ def caused(fault: Fault, cause: BaseException | None) -> Fault:
 
 
 def breaks_channel(fault: Fault) -> bool:
-    """True for a fault after which the next call on the channel may fail unasked."""
+    """Is the channel of no use after this fault? The next call could fail without being sent."""
     if not isinstance(fault, TransportFault):
         return False
     return fault.message.rpartition(": ")[2] in _BREAKING

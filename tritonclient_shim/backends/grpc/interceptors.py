@@ -1,6 +1,6 @@
-"""What the settings add to every gRPC call: a time limit, metadata, what a plugin wants.
+"""What the settings add to every gRPC call: a time limit, metadata, the changes of a plugin.
 
-Only channels of settings that ask for it are intercepted; the others cost nothing more.
+Only channels whose settings add something have the interceptor; calls on others cost no more.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CallInterceptor(
     grpc.StreamUnaryClientInterceptor,
     grpc.StreamStreamClientInterceptor,
 ):
-    """An interceptor. ``timeout`` in seconds is for unary calls; a stream may last."""
+    """``timeout``, in seconds, is that of unary calls; a stream may last as long as it likes."""
 
     def __init__(
         self,

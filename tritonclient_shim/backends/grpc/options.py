@@ -12,7 +12,8 @@ Option = Tuple[str, Union[int, str]]
 _BASE: tuple[Option, ...] = (
     ("grpc.max_send_message_length", LIMIT),
     ("grpc.max_receive_message_length", LIMIT),
-    # Back-off belongs to a pool of sockets; with a pool of its own, a new channel has none.
+    # After a failure gRPC waits before it connects again. The wait belongs to a pool of sockets: a
+    # new channel that has a pool of its own connects at once.
     ("grpc.use_local_subchannel_pool", 1),
 )
 _ALGORITHMS = {"deflate": 1, "gzip": 2}  # of gRPC's compression.h

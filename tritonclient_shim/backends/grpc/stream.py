@@ -36,8 +36,9 @@ _OVERHEAD = 128
 class Outbox:
     """The request iterator that gRPC drains: bounded by bytes, closable from both ends.
 
-    gRPC's side takes no lock. Whoever waits for room counts itself first and looks afterwards,
-    so that room made meanwhile is seen by it, or the count by the other side.
+    gRPC's side takes no lock. A sender that needs room counts itself as waiting before it looks
+    for room: either it sees the room that gRPC's side has made meanwhile, or that side sees the
+    count and wakes it.
     """
 
     def __init__(self, limit: int = MAX_QUEUED) -> None:

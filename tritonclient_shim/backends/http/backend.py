@@ -103,7 +103,7 @@ class HttpBackend:
 
     def infer(self, call: InferCall) -> InferReply:
         """POST /v2/models/<name>[/versions/<version>]/infer."""
-        return _understood(call, self._prepared(call, framing.request_pieces(call)))
+        return _infer_reply(call, self._prepared(call, framing.request_pieces(call)))
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """The same on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
@@ -192,7 +192,7 @@ class HttpBackend:
             raise _for_user(fault, (name,)) from fault
 
 
-def _understood(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
+def _infer_reply(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
     """Run a prepared inference, return its result; Fault when there is none."""
     reply = exchange()
     if reply.status != 200:
@@ -204,7 +204,7 @@ def _understood(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
 
 def _finish(call: InferCall, exchange: Callable[[], Reply], done: Done) -> None:
     """Run a prepared inference and hand its outcome to ``done``, exactly once."""
-    done(outcome_of(_understood, call, exchange))
+    done(outcome_of(_infer_reply, call, exchange))
 
 
 def _names(call: InferCall) -> Iterable[str]:

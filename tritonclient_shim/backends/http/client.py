@@ -1,4 +1,4 @@
-"""One user's way to a server: the shared pool, the user's own headers, open until closed."""
+"""The HTTP client of one backend: a share of a pool, and headers for each request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_HEADERS: Mapping[str, Any] = {}
 
 
 class HttpClient:
-    """Sends requests with ``headers`` added to each. Usable from any thread."""
+    """Sends requests with ``headers`` added to each, until it is closed; from any thread."""
 
     def __init__(
         self, endpoint: Endpoint, headers: dict[str, str], settings: Settings = DEFAULTS

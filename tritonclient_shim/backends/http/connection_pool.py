@@ -1,4 +1,4 @@
-"""Keep-alive connections, shared by everything in the process that uses one endpoint.
+"""Keep-alive connections, shared by all in the process whose connectors are equal.
 
 Any thread may send; a connection belongs to one exchange at a time. Nothing is ever run
 twice behind the user's back: see :meth:`HttpPool.request` for the failures that are repeated.
@@ -47,7 +47,7 @@ class HttpConnection:
         self._readable.register(self._socket, select.POLLIN)
 
     def usable(self) -> bool:
-        """False when the server has closed the idle connection (or spoke out of turn)."""
+        """False when the server has closed the idle connection, or has sent something unasked."""
         return not self._readable.poll(0)
 
     def exchange(self, pieces: Sequence[Buffer]) -> tuple[Reply, bool]:

@@ -1,7 +1,7 @@
 """tritonclient's HTTP client on top of the pool, and what its control calls answer.
 
-Its methods reach the network through ``_client_stub`` only; with ours in that place they
-work from any thread, without gevent's sockets. ``import tritonclient.http`` waits until the
+Its methods reach the network through ``_client_stub`` only. With an object of ours in that place
+they work from any thread, without gevent's sockets. tritonclient.http is not imported before the
 first such client is made.
 """
 
@@ -68,8 +68,8 @@ class StubResponse:
 class ControlStub:
     """``_client_stub`` for the backend's own calls: refusals and foreign answers become faults.
 
-    The backend quotes names before tritonclient does, '/' included, because tritonclient
-    leaves that one; the second quoting is undone here.
+    tritonclient encodes the names in a path, but for '/'. So the backend encodes names before it
+    calls tritonclient, and the second encoding is undone here.
     """
 
     def __init__(self, http: HttpClient) -> None:

@@ -1,7 +1,7 @@
 """What can go wrong over HTTP → faults, as tables.
 
-v1 let libcurl speak: its clients read ``HTTP client failed: <libcurl's text>``. The rows below
-were checked against the genuine client (docs/v1-behaviour.md §3.1, §A).
+v1's clients showed the texts of libcurl, as ``HTTP client failed: <text>``. The rules below were
+checked against the genuine client (docs/v1-behaviour.md §3.1, §A).
 """
 
 from __future__ import annotations
@@ -135,9 +135,10 @@ def refusal(status: int, body: Any) -> Fault:
 
 
 class _Parsing(Phase):
-    """The step in which tritonclient parses an answer: what is no JSON is not v2's.
+    """The step in which tritonclient sends a request and parses the answer as JSON.
 
-    The step also sends; a plugin's own exceptions pass.
+    An answer that is no JSON of the expected kind is not that of a v2 server. Exceptions of other
+    types, such as a plugin may raise, pass.
     """
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:

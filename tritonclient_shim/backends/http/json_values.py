@@ -1,4 +1,4 @@
-"""Members of the JSON objects that a v2 server answers with, looked at before they are believed.
+"""Members of the JSON objects that a v2 server answers with, checked before they are used.
 
 An optional member may be missing or null. ForeignFault for what is no answer of a v2 server at
 all, UnreadableFault for a member that is not what the protocol says.
