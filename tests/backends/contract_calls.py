@@ -41,9 +41,10 @@ def slow(seconds: float) -> InferCall:
     return single("slow", tensor("INPUT0", np.array([seconds], np.float32)))
 
 
-def array_of(output: TensorOut) -> np.ndarray:
+def array_of(output: TensorOut) -> np.ndarray[Any, Any]:
     """An output as an array."""
-    return np.frombuffer(output.data, dtypes.BY_V2[output.datatype].numpy).reshape(output.shape)
+    dtype: Any = dtypes.BY_V2[output.datatype].numpy
+    return np.frombuffer(bytes_of(output), dtype).reshape(output.shape)
 
 
 def outcome_of(backend: Backend, call: InferCall) -> Outcome:

@@ -53,7 +53,7 @@ class InferenceContract:
 
     def test_infer_joins_chunks(self, backend: Backend) -> None:
         """One tensor may come in pieces of any buffer type, empty ones included."""
-        pieces = (bytes(64), memoryview(SIXTEEN), b"", bytearray(64), np.full(16, 7, np.int32))
+        pieces = (bytes(64), SIXTEEN.data, b"", bytearray(64), np.full(16, 7, np.int32))
         whole = TensorIn("INPUT0", "INT32", (4, 16), pieces, 256)
         other = tensor("INPUT1", np.zeros((4, 16), np.int32))
         reply = backend.infer(simple(inputs=(whole, other), outputs=(OutputSpec("OUTPUT0"),)))

@@ -30,7 +30,7 @@ CHUNKS = st.lists(
         st.binary(max_size=9).map(lambda data: memoryview(data)),
         st.lists(st.integers(-5, 5), max_size=50).map(lambda v: np.array(v, dtype=np.int32)),
         st.just(np.arange(6, dtype=np.float64).reshape(2, 3)),
-        st.builds(lambda: memoryview(np.arange(6, dtype=np.float16).reshape(2, 3))),
+        st.builds(lambda: np.arange(6, dtype=np.float16).reshape(2, 3).data),
     ),
     max_size=3,
 ).map(tuple)
@@ -153,7 +153,7 @@ def test_region_names_are_encoded_as_over_http() -> None:
 def test_two_gib_are_refused_before_sending() -> None:
     """v1's words for a request above gRPC's limit, found without touching the data."""
     # docs/v1-behaviour.md §A
-    half = memoryview(np.broadcast_to(np.uint8(0), (2**30,)))  # one byte in memory
+    half = np.broadcast_to(np.uint8(0), (2**30,)).data  # one byte in memory
     call = InferCall("m", "", (TensorIn("i", "UINT8", (2**31,), (half, half), 2**31),), ())
     with pytest.raises(TransportFault) as caught:
         framing.encode_request(call)

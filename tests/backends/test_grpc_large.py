@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from testbed import TritonServer
+from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.backends.grpc.connection import LARGE, connector_for
 from tritonclient_shim.backends.grpc.framing import decode_reply, encode_request
@@ -28,7 +29,7 @@ def test_it_is_answered_like_any_other(triton: TritonServer) -> None:
     """A large request arrives whole, and its reply comes with id and data."""
     reply = open_backend(Endpoint(GRPC, triton.grpc)).infer(call())
     assert reply.request_id == "one"
-    assert np.array_equal(np.frombuffer(reply.outputs[0].data, np.float32), VALUES)
+    assert np.array_equal(np.frombuffer(bytes_of(reply.outputs[0]), np.float32), VALUES)
 
 
 @pytest.mark.parametrize(("values", "kept"), [(VALUES, 0), (VALUES[:4], 1)])
@@ -36,7 +37,7 @@ def test_it_is_let_go(triton: TritonServer, values: Any, kept: int) -> None:
     """A large request is taken out of its list, so that nothing keeps it while the server works."""
     request = [encode_request(call(values=values))]
     reply = decode_reply(connector_for(Endpoint(GRPC, triton.grpc)).connect().exchange(request))
-    assert np.array_equal(np.frombuffer(reply.outputs[0].data, np.float32), values)
+    assert np.array_equal(np.frombuffer(bytes_of(reply.outputs[0]), np.float32), values)
     assert len(request) == kept
 
 

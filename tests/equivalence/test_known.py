@@ -17,6 +17,7 @@ def test_rows_name_scenarios_that_exist() -> None:
     there = set(sides.scenarios(*sides.files()))
     named = {scenario for row in ROWS for scenario in row.scenarios}
     assert named <= there
+    assert ROWS
     assert all(row.scenarios for row in ROWS)
     assert len({row.id for row in ROWS}) == len(ROWS)
 

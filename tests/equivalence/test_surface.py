@@ -82,6 +82,7 @@ def test_messages(both: Any) -> None:
 def test_names(both: Any) -> None:
     """``from module import *`` binds what it bound, and nothing of ours."""
     genuine, ours = (one["names"] for one in both("surface.py"))
+    assert set(genuine) == set(ours)
     shown_by_ctypes = {name for name in dir(ctypes) if not name.startswith("_")}
     for module, names in genuine.items():
         assert set(names) - set(ours[module]) <= shown_by_ctypes, module
@@ -92,6 +93,7 @@ def test_names(both: Any) -> None:
 def test_signatures(both: Any) -> None:
     """Parameters have their names, places and defaults; further ones come last, with defaults."""
     genuine, ours = (one["calls"] for one in both("surface.py"))
+    assert "run" in genuine["tensorrtserver.api"]["InferContext"]
     for module, calls in genuine.items():
         for name, methods in calls.items():
             for method, parameters in methods.items():

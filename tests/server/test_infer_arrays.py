@@ -115,9 +115,9 @@ def test_layouts(connect: Any, layout: str) -> None:
     array = layouts()[layout]
     before = np.asarray(array).copy()
     results = connect("identity_2d").run({"INPUT0": [array, array]}, ONE, 2)
-    for entry in results["OUTPUT0"]:
-        assert entry.shape == (6, 2)
-        assert entry.tolist() == np.arange(12).reshape(6, 2).tolist()
+    expected = np.arange(12).reshape(6, 2).tolist()
+    assert [entry.tolist() for entry in results["OUTPUT0"]] == [expected] * 2
+    assert [entry.shape for entry in results["OUTPUT0"]] == [(6, 2)] * 2
     assert np.array_equal(np.asarray(array), before)
 
 

@@ -110,6 +110,7 @@ def test_results_of_two_runs_are_apart(connect: Any) -> None:
 def test_lists_per_batch_entry(connect: Any) -> None:
     """A list per output, arrays without the batch dimension (docs/v1-behaviour.md §4.1, §F.4)."""
     results = connect("simple").run(add_sub(3), BOTH, 3)
+    assert list(results) == list(BOTH)
     for entries in results.values():
         assert type(entries) is list
         assert [entry.shape for entry in entries] == [(16,)] * 3

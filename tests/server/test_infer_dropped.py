@@ -101,9 +101,9 @@ def executed(triton: Any, model: str) -> int:
 
 
 def test_garbage_collection_of_a_stream_in_flight(triton: Any) -> None:
-    """__del__, streaming: the server gets what was sent; nobody waits for the answers,
-    for the collector may run in the midst of gRPC, in the thread that would bring them
-    (docs/v1-behaviour.md §5)."""
+    """__del__, streaming: the server gets what was sent; nobody waits for the answers."""
+    # docs/v1-behaviour.md §5: the collector may run in the midst of gRPC, in the thread that
+    # would bring them.
     before = executed(triton, "slow")
     context = InferContext(triton.grpc, 1, "slow", streaming=True)
     for seconds in (5.0, 0.0, 0.0):

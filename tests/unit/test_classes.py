@@ -187,8 +187,8 @@ def lowest_first(dtype: str) -> list[Any]:
 
 @given(st.data(), st.sampled_from(DTYPES))
 def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
-    """The same with -inf, NaN and the lowest integer among the best, at either way's
-    counts and at the length of the row (docs/v1-behaviour.md §4.2)."""
+    """The same with -inf, NaN and the lowest integer among the best."""
+    # docs/v1-behaviour.md §4.2: at either way's counts, and at the length of the row
     length = data.draw(st.sampled_from([1, 2, 5, classes.FEW - 1, classes.FEW, 40]))
     few = data.draw(st.lists(st.sampled_from(lowest_first(dtype)), min_size=1, max_size=4))
     ordinary = np.random.default_rng(data.draw(st.integers(0, 9))).permutation(length) + 1
