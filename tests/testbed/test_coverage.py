@@ -13,13 +13,16 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = """import sys
+SOURCE = (
+    """import sys
 
 def read(path):
     if path:
         return open(path)
     return None
 """
+    + 130 * "    more = 1\n"
+)
 # An interpreter that is found, prepares a server, and compares with success.
 PYTHON = """#!/bin/sh
 case "$*" in
@@ -103,6 +106,13 @@ def test_lines_of_the_same_text_are_counted(tmp_path: Path) -> None:
     text = gap("return None")
     assert compare(tmp_path, {"missing_lines": [6]}, text).returncode == 0
     assert compare(tmp_path, {"missing_lines": [6]}, text + text).returncode == 1
+
+
+def test_thousands_are_not_shown(tmp_path: Path) -> None:
+    """Where only a part of the suite ran, the end of the list does not scroll the table away."""
+    done = compare(tmp_path, {"missing_lines": list(range(7, 137))}, "")
+    assert done.stdout.count(": more = 1\n") == 100
+    assert "  and 30 more\n130 gaps" in done.stdout
 
 
 def test_gap_needs_its_reason(tmp_path: Path) -> None:

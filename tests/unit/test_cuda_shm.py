@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import importlib
 import sys
 from types import ModuleType
 from typing import Any, Callable, Iterator
@@ -221,6 +222,17 @@ def test_destroy_frees_once(install: Callable[..., FakeCuda]) -> None:
     assert code_of(caught.value) == -3
     with pytest.raises(RegionError, match="failed to read GPU shared memory results: .*destroyed"):
         handle_table.lookup(handle).read(0, 8)
+
+
+def test_freed_through_tritonclient(install: Callable[..., FakeCuda]) -> None:
+    """A region that tritonclient was told to free is gone for us too: destroy is -4."""
+    install()
+    handle = cudashm.create_shared_memory_region("r", 8, 0)
+    module = importlib.import_module(MODULE)
+    module.destroy_shared_memory_region(module.allocated_shared_memory_regions()[0])
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.destroy_shared_memory_region(handle)
+    assert (code_of(caught.value), str(caught.value)) == (-4, "unable to free GPU device memory")
 
 
 @pytest.mark.parametrize("devices, device", [(0, 0), (2, 2), (2, -1)])

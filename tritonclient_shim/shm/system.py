@@ -84,11 +84,12 @@ class SystemMemory:
             done += chunk
         return copy
 
-    def write(self, offset: int, views: Sequence[memoryview]) -> None:
-        """Copy the views from ``offset`` on; RegionError if shrunk meanwhile or out of memory."""
-        end = offset + sum(len(view) for view in views)
+    def write(self, views: Sequence[memoryview]) -> None:
+        """Copy the views; RegionError if the object was shrunk meanwhile or memory runs out."""
+        end = sum(len(view) for view in views)
         if views and os.fstat(self._descriptor).st_size < end:
             raise self._shrunk(end)
+        offset = 0
         for view in views:
             self._write_one(offset, view)
             offset += len(view)
