@@ -119,7 +119,7 @@ def set_shared_memory_region(
         )
     with raised_as(CudaSharedMemoryException):
         region = handle_table.lookup(cuda_shm_handle, CUDA)
-        region.write(0, [as_buffer(value) for value in input_values])
+        region.write([as_buffer(value) for value in input_values])
 
 
 def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:

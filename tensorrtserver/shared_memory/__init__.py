@@ -120,7 +120,7 @@ def set_shared_memory_region(
         raise SharedMemoryException("each element of input_values must be a numpy array")
     with raised_as(SharedMemoryException):
         region = handle_table.lookup(shm_handle, SYSTEM)
-        region.write(0, [as_buffer(value) for value in input_values])
+        region.write([as_buffer(value) for value in input_values])
 
 
 def destroy_shared_memory_region(shm_handle: c_void_p) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 import shutil
 from pathlib import Path
 from typing import Iterator
@@ -9,9 +12,10 @@ from typing import Iterator
 import pytest
 
 from testbed import TritonServer, repository
+from tests.backends.scripted_server import Answer, ScriptedServer, http
 from tests.cli.cli_scripts import shim
 from tritonclient_shim import __version__
-from tritonclient_shim.cli import _installed, main
+from tritonclient_shim.cli import _imports, _installed, main
 
 MODELS = (
     *("simple", "classify", "classify_nolabels", "ensemble_classify"),
@@ -82,6 +86,64 @@ def test_the_other_protocols_port(server: TritonServer, capsys: pytest.CaptureFi
     """HTTP spoken to the gRPC port is an error, not an exception."""
     assert main(["doctor", "--url", server.grpc, "--protocol", "http"]) == 1
     assert "WRONG" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("body", [b"<html>hello</html>", b'{"name": 5}'])
+def test_no_v2_server(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever answers without being a v2 server may be v1's: what then, and what to check."""
+    with ScriptedServer(lambda request: http(200, body)) as foreign:
+        assert main(["doctor", "--url", foreign.address, "--protocol", "http"]) == 1
+    text = capsys.readouterr().out
+    assert "note   if it is a v1 server, it needs NVIDIA's own client" in text
+    assert "Check address and protocol" in text
+
+
+def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    """A model whose configuration cannot be had is named with the reason; the others follow."""
+    config = {"name": "plain", "platform": "x", "max_batch_size": 0, "input": [], "output": []}
+
+    def answer(request: bytes) -> Answer:
+        path = request.split()[1].decode().rstrip("/")
+        if path == "/v2/models/odd/config":
+            return http(400, b'{"error": "no such thing"}')
+        known: dict[str, object] = {
+            "/v2": {"name": "triton", "version": "2.0", "extensions": []},
+            "/v2/health/ready": {},
+            "/v2/repository/index": [
+                {"name": name, "version": "1", "state": "READY"} for name in ("odd", "plain")
+            ],
+            "/v2/models/plain/config": config,
+        }
+        return http(200, json.dumps(known[path]).encode(), "Content-Type: application/json")
+
+    with ScriptedServer(answer) as server:
+        assert main(["doctor", "--url", server.address, "--protocol", "http"]) == 1
+    text = capsys.readouterr().out
+    assert "WRONG  model 'odd' has no readable configuration: no such thing" in text
+    assert "ok     model 'plain': covered" in text
+
+
+def test_import_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A package whose import hangs is given up and named; what it started is ended."""
+    (tmp_path / "hanging.py").write_text(
+        "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(_imports, "_LONGEST", 3)
+    assert _imports.failures(["hanging"]) == {"hanging": "it did not end within 3 seconds"}
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_python_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation that was forced into an old Python is told to move: pip cannot help."""
+    monkeypatch.setattr(platform, "python_version", lambda: "3.7.9")
+    finding = next(iter(_installed.versions()))
+    assert finding == (
+        "WRONG",
+        "Python 3.7.9 is too old: >=3.8 is needed; install into an environment of a newer Python",
+    )
 
 
 def test_healthy_installation(tmp_path: Path) -> None:

@@ -205,6 +205,29 @@ def test_future_utils_without_the_distribution(tmp_path: Path) -> None:
     assert python(tmp_path, "-c", code).stdout == "[(1, 2)] [2] [1]\n"
 
 
+def test_raise_from_without_the_distribution(tmp_path: Path) -> None:
+    """The stand-in's ``raise_from`` chains the exceptions, as the distribution's does."""
+    (tmp_path / "future.py").write_text("raise ImportError('as if it were missing')\n")
+    (tmp_path / "old.py").write_text(
+        "from future.utils import raise_from\n"
+        "try:\n    raise_from(ValueError('new'), KeyError('cause'))\n"
+        "except ValueError as error:\n    print(repr(error), repr(error.__cause__))\n"
+    )
+    done = shim(tmp_path, "run", "old.py")
+    assert done.stdout == "ValueError('new') KeyError('cause')\n"
+
+
+def test_a_folder_with_a_main_module(tmp_path: Path) -> None:
+    """What ``python FOLDER`` runs, ``run FOLDER`` runs: its __main__.py, with the arguments."""
+    (tmp_path / "tool").mkdir()
+    (tmp_path / "tool" / "beside.py").write_text("value = 5\n")
+    (tmp_path / "tool" / "__main__.py").write_text(
+        "import sys\nfrom beside import value\nprint(__name__, sys.argv[1:], value)\n"
+    )
+    done = shim(tmp_path, "run", "tool", "--flag")
+    assert (done.returncode, done.stdout) == (0, "__main__ ['--flag'] 5\n")
+
+
 def test_numpy_names_that_exist_stay(tmp_path: Path) -> None:
     """A name that this NumPy has keeps its meaning, so libraries see nothing strange."""
     code = (

@@ -256,6 +256,7 @@ def works_again(asked: Any, responses: Any) -> bool:
         (("--triton-grpc", "x:1", "--http", "8000"), "expected HOST:PORT, got '8000'"),
         (("--triton-grpc", "x:1", "--max-body-bytes", "0"), "expected a positive number, got '0'"),
         (("--triton-grpc", "x:1", "--client-timeout", "0"), "number of seconds, got '0'"),
+        (("--triton-grpc", "x:1", "--client-timeout", "5s"), "number of seconds, got '5s'"),
     ],
 )
 def test_bad_arguments(arguments: tuple[str, ...], text: str) -> None:

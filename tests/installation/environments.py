@@ -29,6 +29,8 @@ class Environment:
         (self.site,) = folder.glob("lib/python3*/site-packages")
         _link(folder / "linked", {name for one in without for name in top_level(one)})
         (self.site / "linked.pth").write_text(f"{folder / 'linked'}\n", "utf-8")
+        if os.environ.get("COVERAGE_PROCESS_START"):  # scripts/coverage measures here as well
+            (self.site / "measured.pth").write_text("import coverage; coverage.process_startup()\n")
         self.variables: dict[str, str] = {}
         (folder / "work").mkdir()
 

@@ -53,8 +53,8 @@ def top(context: InferContext) -> Any:
 
 
 def test_other_labels(reloading: Reloading, protocol: int) -> None:
-    """docs/v1-behaviour.md §4.2: labels are the server's present ones, also in a context that lives
-    long."""
+    """Labels are those that the server has now, also for a context that lives long."""
+    # docs/v1-behaviour.md §4.2
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "classify") as context:
         assert [top(context) for _ in range(5)] == [(9, 9.0, "l9")] * 5
@@ -65,8 +65,7 @@ def test_other_labels(reloading: Reloading, protocol: int) -> None:
 def test_other_labels_by_another_process(
     reloading: Reloading, protocol: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever has reloaded the model, its new labels show after the time for which labels are
-    believed."""
+    """Whoever reloads the model: labels are believed for so many seconds, then asked for again."""
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "classify") as context:
         assert top(context) == (9, 9.0, "l9")
@@ -118,8 +117,8 @@ def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
 
 
 def test_a_larger_batch(reloading: Reloading, protocol: int) -> None:
-    """What v1's client checked itself it checks against what it knows, and v1 never looked again:
-    a batch that is larger than the model's once was is refused until a reload is noticed."""
+    """What v1's client checked itself is checked against what is known, as v1 did."""
+    # docs/v1-behaviour.md §3.1
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "identity_fp32") as context:
         arrays = [np.array([1.5], np.float32)] * 9

@@ -271,6 +271,13 @@ def test_texts_that_are_no_classes(text: bytes) -> None:
         classes.from_texts(len(text).to_bytes(4, "little") + text, 1)
 
 
+def test_classes_that_cannot_be_split() -> None:
+    """A number of classes that leaves some over is an unreadable answer: none is given away."""
+    data = b"".join(len(text).to_bytes(4, "little") + text for text in (b"2:1", b"1:0", b"9:3"))
+    with pytest.raises(UnreadableFault, match="3 classes; expected as many for each of 2 batch"):
+        classes.from_texts(data, 2)
+
+
 def test_texts_of_a_batch() -> None:
     """The strings of a batch, split evenly; labels by index from any order."""
     # docs/v2-mapping.md §1

@@ -87,7 +87,7 @@ def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: SimpleQueue[str] = SimpleQueue()
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError, match="can't start new thread"):
             executor.execute(lambda: ran.put("lost"))
     executor.execute(lambda: ran.put("next"))
     assert ran.get(timeout=PATIENCE) == "next"

@@ -92,6 +92,19 @@ def test_import(statement: str) -> None:
     assert {"pkg_resources", "future"}.isdisjoint(loaded)
 
 
+def test_looking_at_a_lazy_module_imports_nothing() -> None:
+    """``repr``, ``inspect`` and ``copy`` of what stands for a module do not import it."""
+    statement = (
+        "import copy, inspect, tensorrtserver.api\n"
+        "from tritonclient_shim.core.lazy_imports import LazyModule\n"
+        "module = LazyModule('tritonclient_shim.session.control')\n"
+        "repr(module), inspect.unwrap(module), hasattr(module, '__wrapped__')\n"
+        "assert not hasattr(module, '__deepcopy__')"
+    )
+    assert "tritonclient_shim.session.control" not in effects(statement)["modules"]
+    assert "tritonclient_shim.session.control" in effects(statement + "; module.is_live")["modules"]
+
+
 @pytest.mark.parametrize(
     ("protocol", "loads", "spares"),
     [(0, "tritonclient_shim.backends.http.backend", "grpc"), (1, "grpc", "gevent")],

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from tritonclient_shim.core.errors import InferenceServerException, ServerFault
-from tritonclient_shim.core.model import HTTP, InferReply, ModelProfile, TensorOut, TensorSpec
+from tritonclient_shim.core.model import (
+    HTTP,
+    InferReply,
+    ModelProfile,
+    OutputSpec,
+    TensorOut,
+    TensorSpec,
+    V1Output,
+    V1Request,
+)
 from tritonclient_shim.translate import request, result, to_v1, to_v2
 
 SHAPE = TensorSpec("SHAPE", "INT32", (2,), is_shape_tensor=True)
@@ -82,6 +91,62 @@ def test_rows(shape: tuple[int, ...]) -> None:
     # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerFault, match="but model configuration specifies shape"):
         raised("DATA", shape)
+
+
+def test_rows_of_an_asynchronous_request() -> None:
+    """The same is found before anyone asks for the results, as v1's server refused it then."""
+    # docs/v1-behaviour.md §3.4
+    made = request.build(parse(1, {"DATA": (1,)}), (), -1, 0, 0)
+    answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (2, 3), bytes(24)),))
+    fault = to_v1.refusal(PROFILE, made, answer)
+    assert fault is not None and "but model configuration specifies shape" in fault.message
+    answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (1, 6), bytes(24)),))
+    assert to_v1.refusal(PROFILE, made, answer) is None
+
+
+def test_output_in_two_forms() -> None:
+    """An output asked for as classes and as it is comes once, as it is, whichever was first."""
+    # docs/v1-behaviour.md §3.8; the server classifies for a model with state
+    labelled = TensorSpec("OUT", "FP32", (4,), label_filename="labels.txt")
+    model = ModelProfile("m", 8, {}, {"OUT": labelled}, stateful=True)
+    forms = (V1Output("OUT", class_count=2), V1Output("OUT"))
+    for outputs, wanted in {forms: 0, forms[::-1]: 0, forms[:1]: 2}.items():
+        call = to_v2.infer_call(model, V1Request(-1, 1, (), outputs), HTTP)
+        assert call.outputs == (OutputSpec("OUT", wanted),)
+
+
+def test_classes_of_an_unknown_output() -> None:
+    """An output that the model does not have is asked for as it is: the server refuses it."""
+    made = V1Request(-1, 1, (), (V1Output("NONE", class_count=2),))
+    assert to_v2.infer_call(PROFILE, made, HTTP).outputs == (OutputSpec("NONE"),)
+
+
+def test_tuples_in_place_of_arrays() -> None:
+    """A list of tuples was taken for (handle, shape), and left without a value."""
+    # docs/v1-behaviour.md §3.3
+    with pytest.raises(
+        InferenceServerException, match="expecting 2 invocations of SetRaw for input 'DATA', have 0"
+    ):
+        bind(2, DATA=[(1,), (2,)], SHAPE=[TWO])
+
+
+def test_output_without_dimensions() -> None:
+    """Each entry of an output without dimensions is an array without dimensions."""
+    found = result.arrays("INT32", (), np.array([5, 6], np.int32).tobytes(), 2)
+    assert [(array.shape, int(array)) for array in found] == [((), 5), ((), 6)]
+
+
+def test_empty_view() -> None:
+    """An empty part of a message is an empty array, which NumPy alone would refuse."""
+    (array,) = result.arrays("INT32", (0, 4), memoryview(b""), 1)
+    assert (array.shape, array.dtype) == ((0, 4), np.int32)
+
+
+def test_strings_that_do_not_fit() -> None:
+    """A string tensor with too few elements is a ValueError, as a numeric one is."""
+    # docs/v1-behaviour.md §4.1
+    with pytest.raises(ValueError, match=r"array of size 1 into shape \(2, 1\)"):
+        result.arrays("BYTES", (1,), b"\1\0\0\0a", 2)
 
 
 def test_data_that_does_not_fit() -> None:

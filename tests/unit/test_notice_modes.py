@@ -188,6 +188,41 @@ def test_filters_that_change_are_seen(tmp_path: Path) -> None:
     assert done.stdout == "2\n2\n"
 
 
+def test_no_filter_at_all(tmp_path: Path) -> None:
+    """Where the program has taken every filter away, Python shows all, at their own places."""
+    text = (
+        "import warnings\n"
+        "from tensorrtserver.api import *\n"
+        "warnings.resetwarnings()\n"
+        "ProtocolType.from_str('http')\n"
+    )
+    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
+    assert (done.returncode, noticed(done.stderr)) == (0, [("script.py:4", "TS011")])
+
+
+def test_threads_that_begin_together_give_one_headline(tmp_path: Path) -> None:
+    """Two first uses at the same moment give one headline."""
+    text = (
+        "import threading\n"
+        "import tritonclient_shim.notice.watch as watch\n"
+        "from tensorrtserver.api import ProtocolType\n"
+        "class Gate:\n"
+        "    together, lock = threading.Barrier(2, timeout=20), threading.Lock()\n"
+        "    def __enter__(self):\n"
+        "        self.together.wait()  # both have seen that nothing was said yet\n"
+        "        self.lock.acquire()\n"
+        "    def __exit__(self, *_):\n"
+        "        self.lock.release()\n"
+        "watch._lock = Gate()\n"
+        "use = lambda: ProtocolType.from_str('http')\n"
+        "threads = [threading.Thread(target=use) for _ in range(2)]\n"
+        "for one in threads: one.start()\n"
+        "for one in threads: one.join()\n"
+    )
+    done = run(tmp_path, text, "-W", "always::DeprecationWarning")
+    assert done.stderr.count(CATEGORY) == 1, done.stderr
+
+
 def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
     """A misspelt mode raises ValueError that names what there is."""
     text = "from tensorrtserver.api import *\nProtocolType.from_str('http')\n"
@@ -209,5 +244,6 @@ print(min(rounds) / 20000 * 1e6)
 @pytest.mark.parametrize(("mode", "microseconds"), [("headline", 1), ("off", 1), ("all", 8)])
 def test_cost_once_noticed(tmp_path: Path, mode: str, microseconds: float) -> None:
     """A use that has been noticed costs next to nothing; in ``all`` a few µs."""
-    done = run(tmp_path, COST, TRITON_SHIM_WARNINGS=mode)
+    unmeasured = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}  # it costs time
+    done = run(tmp_path, COST, TRITON_SHIM_WARNINGS=mode, **unmeasured)
     assert float(done.stdout) < microseconds

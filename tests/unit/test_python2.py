@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -93,6 +94,39 @@ def test_two_kinds_of_errors_are_not_python_2(source: str) -> None:
         assert feature(error_of(source)) == ""
     else:
         assert error_of(source).lineno
+
+
+def parsed(source: str) -> ast.Module:
+    """The source as Python 3.14 parses it: a pair of errors needs no brackets there."""
+    if sys.version_info >= (3, 14):
+        return ast.parse(source)
+    tree = ast.parse(re.sub(r"except ([^:(]+, .+):", r"except (\1):", source))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Tuple):
+            node.type.col_offset = node.type.elts[0].col_offset  # where the pair begins itself
+    return tree
+
+
+NAMED = [one for one, what in OLD.items() if "except KeyError" in one or "except socket" in one]
+USED = "errors = OSError\ntry: pass\nexcept KeyError, errors: "
+
+
+@pytest.mark.parametrize("source", NAMED)
+def test_handler_that_names_the_error(source: str) -> None:
+    """What Python 3.14 would take for two kinds of errors is Python 2 by the second one's use."""
+    assert len(list(named_handlers(parsed(source)))) == 1
+
+
+@pytest.mark.parametrize("source", PAIRS)
+def test_handler_of_two_kinds(source: str) -> None:
+    """Builtins, classes, what is imported, and what else may hold a class, are kinds of errors."""
+    assert not list(named_handlers(parsed(source)))
+
+
+@pytest.mark.parametrize(("body", "count"), [("print(errors)", 1), ("retry()", 0)])
+def test_name_that_has_a_value(body: str, count: int) -> None:
+    """A name that may hold a class as well is the error's where the handler reads it."""
+    assert len(list(named_handlers(parsed(USED + body)))) == count
 
 
 @pytest.mark.parametrize("pair", ["(KeyError, error)", "(KeyError, error) as e", "KeyError"])

@@ -177,6 +177,19 @@ def test_notebook(tmp_path: Path) -> None:
     assert rows[0].place.endswith("book.ipynb:cell 2:2")
 
 
+def test_cells_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A notebook's cell is a field of its own in JSON, and in the text of SARIF; nothing ran."""
+    path = tmp_path / "book.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [STAR]}]}))
+    assert main(["scan", str(path), "--format", "json"]) == 1
+    (use,) = json.loads(capsys.readouterr().out)["uses"]
+    assert (use["cell"], use["line"], use["count"]) == (1, 1, None)
+    assert main(["scan", str(path), "--format", "sarif"]) == 1
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["message"]["text"].startswith("Cell 1: ")
+    assert "occurrenceCount" not in result
+
+
 def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
     """Folders are searched below, but for caches, hidden folders and installed packages."""
     for folder in ("src", ".git", "__pycache__", "site-packages"):

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import sys
 from typing import Callable, Iterator
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 import tensorrtserver.shared_memory as shm
 from tests.unit.shm_regions import code_of, contents, fresh_keys, path_of, run_python
 from tritonclient_shim.shm import handle_table
+from tritonclient_shim.shm.system import MAPPING_THRESHOLD
 
 
 @pytest.fixture
@@ -127,9 +130,40 @@ def test_a_full_dev_shm_is_an_error(key: str, monkeypatch: pytest.MonkeyPatch) -
     """When memory runs out the error says so; a mapping would die of SIGBUS."""
     handle = shm.create_shared_memory_region("r", key, 8)
 
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(os, "pwrite", refused("No space left on device", errno.ENOSPC))
     with pytest.raises(shm.SharedMemoryException, match="/dev/shm is full"):
         shm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+
+
+def test_no_room_for_a_large_tensor(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is copied through a mapping reserves its memory first: the same error, no SIGBUS."""
+    handle = shm.create_shared_memory_region("r", key, MAPPING_THRESHOLD)
+    monkeypatch.setattr(os, "posix_fallocate", refused("No space left on device", errno.ENOSPC))
+    with pytest.raises(shm.SharedMemoryException, match="/dev/shm is full"):
+        shm.set_shared_memory_region(handle, [np.ones(MAPPING_THRESHOLD, np.uint8)])
+
+
+def test_refused_for_another_reason(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that has nothing to do with room is told without advice about room."""
+    handle = shm.create_shared_memory_region("r", key, 8)
+    monkeypatch.setattr(os, "pwrite", refused("Input/output error", errno.EIO))
+    with pytest.raises(shm.SharedMemoryException, match=r": Input/output error$"):
+        shm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+
+
+def refused(text: str, number: int) -> Callable[..., int]:
+    """A system call that fails."""
+
+    def call(*_: object) -> int:
+        raise OSError(number, text)
+
+    return call
+
+
+def test_python_without_posix_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the interpreter lacks it, v1's error names the call and its cause the reason."""
+    monkeypatch.setitem(sys.modules, "_posixshmem", None)
+    with pytest.raises(shm.SharedMemoryException) as caught:
+        shm.create_shared_memory_region("r", "/shim_test_nowhere", 8)
+    assert str(caught.value) == "unable to get shared memory descriptor"
+    assert "this Python has no POSIX shared memory" in str(caught.value.__cause__)

@@ -140,10 +140,10 @@ def test_a_shrunk_object_does_not_kill_the_process(key: str) -> None:
 def test_region_read_and_write_check_their_bounds(key: str) -> None:
     """What the contexts use: read returns private copies, both refuse to leave the region."""
     region = handle_table.lookup(shm.create_shared_memory_region("r", key, 8))
-    region.write(2, [b"ab", bytearray(b"c"), np.array([1], np.uint16).data])
-    assert region.read(0, 8) == b"\0\0abc\1\0\0" and region.read(8, 0) == b""
+    region.write([b"ab", bytearray(b"c"), np.array([1], np.uint16).data])
+    assert region.read(0, 8) == b"abc\1\0\0\0\0" and region.read(8, 0) == b""
     for offset, count in [(0, 9), (8, 1), (-1, 1), (4, -1)]:
         with pytest.raises(RegionError, match="its size is 8 bytes"):
             region.read(offset, count)
     with pytest.raises(RegionError, match="its size is 8 bytes"):
-        region.write(7, [b"xy"])
+        region.write([b"nine", b"bytes"])

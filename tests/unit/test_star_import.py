@@ -151,3 +151,11 @@ def test_empty_package() -> None:
     package = importlib.import_module("tensorrtserver")
     assert not hasattr(package, "__version__")
     assert not hasattr(package, "InferContext")
+
+
+def test_dir_names_what_is_imported_later() -> None:
+    """``dir`` shows completion what an attribute access would import."""
+    # docs/v1-behaviour.md §1.2
+    assert {*OWN, *MESSAGES, "api_pb2", "text_format"} - {"DESCRIPTOR"} <= set(
+        dir(tensorrtserver.api)
+    )

@@ -121,3 +121,5 @@ def test_a_run_that_is_cut_short_is_refused(cut: int) -> None:
     whole = strings.serialize(np.array([b"same"] * 100, dtype=object))
     with pytest.raises(ValueError, match="malformed string tensor"):
         strings.deserialize(whole[:-cut])
+    with pytest.raises(ValueError, match="malformed string tensor"):
+        strings.wire_length(whole[:-cut], 100)

@@ -64,6 +64,17 @@ def test_forms_of_dims(dims: tuple[int, ...]) -> None:
     assert (item.dims, item.byte_size) == ((2, 3), 96)
 
 
+def test_only_dims_with_the_batch_are_cut() -> None:
+    """Of several inputs, those whose dims have the batch size in front lose it."""
+    spec = TensorSpec("B", "FP32", (4,))
+    model = ModelProfile("m", 8, {**profile().inputs, "B": spec}, {"B": spec})
+    made = header(2, (2, 2, 3))
+    made.input.add(name="B", dims=(4,))
+    found = v1_messages.without_batch(model, made)
+    assert [list(item.dims) for item in found.input] == [[2, 3], [4]]
+    assert list(made.input[0].dims) == [2, 2, 3]  # the caller's own message is as it was
+
+
 def test_dims_that_fit_as_they_are_are_no_batch() -> None:
     """An entry whose first size happens to be the batch size stays whole."""
     model = profile(dims=(-1, -1))

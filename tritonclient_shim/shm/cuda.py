@@ -86,16 +86,8 @@ class CudaMemory:
         copy: memoryview = contents[offset : offset + count].data
         return copy
 
-    def write(self, offset: int, views: Sequence[memoryview]) -> None:
-        """Copy the views to the device; RegionError -3 when CUDA refuses.
-
-        tritonclient writes from the region's beginning only, as v1 did: ``offset`` must be 0.
-        """
-        if offset:
-            raise RegionError(
-                f"cannot write CUDA shared memory region '{self._name}' at offset {offset}: "
-                f"CUDA regions are written from offset 0"
-            )
+    def write(self, views: Sequence[memoryview]) -> None:
+        """Copy the views to the device; RegionError -3 when CUDA refuses."""
         if self._handle is None:
             raise _coded(NO_SET, f"region '{self._name}' was destroyed")
         try:

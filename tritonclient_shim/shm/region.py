@@ -42,8 +42,8 @@ class Memory(Protocol):
     def read(self, offset: int, count: int) -> BytesLike:
         """Return a copy of ``count`` bytes, writable where that costs nothing."""
 
-    def write(self, offset: int, views: Sequence[memoryview]) -> None:
-        """Copy the views (of bytes, none empty) one after another, the first to ``offset``."""
+    def write(self, views: Sequence[memoryview]) -> None:
+        """Copy the views (of bytes, none empty) one after another, from the beginning."""
 
     def destroy(self) -> None:
         """Release the memory, as v1's destroy did for its kind."""
@@ -72,14 +72,14 @@ class Region:
         self._check_bounds("read", offset, count)
         return self.memory.read(offset, count) if count else b""
 
-    def write(self, offset: int, buffers: Sequence[BytesLike]) -> None:
-        """Copy C-contiguous buffers one after another, starting at ``offset``.
+    def write(self, buffers: Sequence[BytesLike]) -> None:
+        """Copy C-contiguous buffers one after another, from the region's beginning.
 
         RegionError, with nothing written, when they do not fit.
         """
         views = [memoryview(buffer) for buffer in buffers]
-        self._check_bounds("write", offset, sum(view.nbytes for view in views))
-        self.memory.write(offset, [view.cast("B") for view in views if view.nbytes])
+        self._check_bounds("write", 0, sum(view.nbytes for view in views))
+        self.memory.write([view.cast("B") for view in views if view.nbytes])
 
     def _check_bounds(self, action: str, offset: int, count: int) -> None:
         # v1 copied without looking and corrupted memory or segfaulted (docs/v1-behaviour.md §7.1).

@@ -85,11 +85,12 @@ class SystemMemory:
             done += chunk
         return copy
 
-    def write(self, offset: int, views: Sequence[memoryview]) -> None:
+    def write(self, views: Sequence[memoryview]) -> None:
         """Copy the views; RegionError if the object has become too small or memory is short."""
-        end = offset + sum(len(view) for view in views)
+        end = sum(len(view) for view in views)
         if views and os.fstat(self._descriptor).st_size < end:
             raise self._too_small(end)
+        offset = 0
         for view in views:
             self._write_one(offset, view)
             offset += len(view)

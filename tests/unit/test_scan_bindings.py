@@ -1,0 +1,93 @@
+"""What the names in a scanned file stand for: imports of neighbours, classes, assignments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate.scan import scan
+
+STAR = "from tensorrtserver.api import *\n"
+
+
+def found(path: Path, text: str) -> list[str]:
+    """``line:id`` of everything found in a file with this text."""
+    path.write_text(text, "utf-8")
+    return [f"{row.line}:{row.entry.id}" for row in scan(sources.read(str(path)))]
+
+
+ASSIGNED = {
+    "annotated": "c: InferContext = InferContext(u, p, m)\nc.run(i, o)\n",
+    "walrus": "if (c := InferContext(u, p, m)): pass\nc.run(i, o)\n",
+    "with": "with InferContext(u, p, m) as c: pass\nc.run(i, o)\n",
+    "one of several bases": "class C(Mixin, InferContext): pass\nC(u, p, m).close(); c = C(u)\n"
+    "c.run(i, o)\n",
+}
+
+
+@pytest.mark.parametrize("how", ASSIGNED)
+def test_assigned(tmp_path: Path, how: str) -> None:
+    """A context is known by every kind of assignment, and through a class with other bases."""
+    text = STAR + ASSIGNED[how]
+    assert f"{len(text.splitlines())}:TS051" in found(tmp_path / "script.py", text)
+
+
+def test_declared_only(tmp_path: Path) -> None:
+    """A variable that is declared without a value holds nothing yet."""
+    assert found(tmp_path / "script.py", STAR + "c: int\nwith x: c.run(i, o)\n") == ["1:TS001"]
+
+
+def test_self_after_a_class_within(tmp_path: Path) -> None:
+    """``self`` is the outer class's again behind a class that is defined inside a method."""
+    text = (
+        STAR + "class Mine(InferContext):\n"
+        "    def f(self):\n"
+        "        class Other:\n"
+        "            def g(self):\n"
+        "                self.run(i, o)\n"
+        "        self.run(i, o)\n"
+    )
+    runs = [one for one in found(tmp_path / "script.py", text) if one.endswith("TS051")]
+    assert runs == ["7:TS051"]
+
+
+@pytest.mark.parametrize(
+    "imported", ["from . import *", "from .mine import InferContext", "from nowhere import *"]
+)
+def test_not_ours(tmp_path: Path, imported: str) -> None:
+    """Names of the user's own package, and of modules that lie elsewhere, are not v1's."""
+    assert found(tmp_path / "script.py", f"{imported}\nInferContext(u, p, m)\n") == []
+
+
+def test_star_import_from_the_folder_above(tmp_path: Path) -> None:
+    """Each further dot of a relative star import is one folder up."""
+    package = tmp_path / "package"
+    (package / "inner").mkdir(parents=True)
+    (package / "common.py").write_text(STAR)
+    text = "from ..common import *\nInferContext\n"
+    assert "2:TS050" in found(package / "inner" / "script.py", text)
+    (package / "common.py").rename(package / "inner" / "common.py")  # one dot too many now
+    assert found(package / "inner" / "script.py", text) == []
+
+
+def test_modules_that_import_each_other(tmp_path: Path) -> None:
+    """A circle of star imports is followed once."""
+    (tmp_path / "common.py").write_text("from script import *\n" + STAR)
+    assert "2:TS050" in found(tmp_path / "script.py", "from common import *\nInferContext\n")
+
+
+def test_neighbour_that_cannot_be_read(tmp_path: Path) -> None:
+    """A neighbour in Python 2 hides nothing of the file itself."""
+    (tmp_path / "common.py").write_text(STAR + "print 'old'\n")
+    text = "from common import *\nimport tensorrtserver.api as api\napi.InferContext\n"
+    assert found(tmp_path / "script.py", text) == ["2:TS009", "3:TS050"]
+
+
+@pytest.mark.parametrize("text", ["[]", '{"worksheets": []}'])
+def test_no_notebook(tmp_path: Path, text: str) -> None:
+    """JSON that is no notebook, or one of an older format, is refused with what was expected."""
+    (tmp_path / "book.ipynb").write_text(text, "utf-8")
+    with pytest.raises(sources.Unreadable, match="no notebook of format 4: .* no list of cells"):
+        sources.read(str(tmp_path / "book.ipynb"))

@@ -1,0 +1,39 @@
+"""Usage patterns in the arguments of a call, which may be anything at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tritonclient_shim.notice.patterns import patterns_of
+
+PLAIN: dict[str, Any] = {
+    "inputs": {},
+    "outputs": {},
+    "batch_size": 1,
+    "flags": 0,
+    "corr_id": 0,
+    "priority": 0,
+    "timeout_us": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"inputs": None},
+        {"inputs": {"A": 5}},
+        {"outputs": [1]},
+        {"outputs": {"B": 7}},
+        {"inputs": 0},
+    ],
+)
+def test_what_a_rule_cannot_read_is_no_usage_pattern(strange: dict[str, Any]) -> None:
+    """Arguments that the call itself will refuse raise nothing here, and hide no other."""
+    assert patterns_of("TS051", {**PLAIN, **strange, "corr_id": 3}) == ["TS111"]
+
+
+def test_arguments_that_are_missing() -> None:
+    """An asynchronous call without its inputs is told of what it has."""
+    assert patterns_of("TS053", {"args": (), "kwargs": {"priority": 2}}) == ["TS112"]
