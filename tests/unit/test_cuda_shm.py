@@ -283,12 +283,10 @@ def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) ->
 def test_values_that_are_no_arrays(values: Any) -> None:
     """set error: no list is 'as a numpy array', an element 'as a list/tuple of numpy arrays'."""
     # docs/v1-behaviour.md §7.2
-    wanted = (
-        "a list/tuple of numpy arrays" if isinstance(values, (list, tuple)) else "a numpy array"
-    )
+    kind = "a list/tuple of numpy arrays" if isinstance(values, (list, tuple)) else "a numpy array"
     with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
         cudashm.set_shared_memory_region(ctypes.c_void_p(1), values)
-    assert str(caught.value) == f"input_values must be specified as {wanted}"
+    assert str(caught.value) == f"input_values must be specified as {kind}"
 
 
 def test_a_system_handle_is_refused(install: Callable[..., FakeCuda]) -> None:
