@@ -120,9 +120,9 @@ class HttpInference:
         InferenceServerException if the request was refused, or its answer cannot be read.
         """
         reply = self._upstream.infer.reply(exchange, outcome)
-        told = self._upstream.success(number)
+        v1_status = self._upstream.success(number)
         with self._upstream.reading(number):
-            return read(success_of, told, reply, binary)
+            return read(success_of, v1_status, reply, binary)
 
     def _start(self, exchange: Exchange, done: Any) -> None:
         try:
@@ -166,31 +166,31 @@ class Success(NamedTuple):
     body: list[Any]
 
 
-def success_of(told_status: Any, reply: V1Reply, binary: bool) -> Success:
+def success_of(v1_status: Any, reply: V1Reply, binary: bool) -> Success:
     """A reply → the answer. Its body is the raw outputs, and the response header once more."""
     header = v1_messages.response_header(reply)
-    told = readable(header)
+    in_text = for_text(header)
     headers = {
-        "NV-Status": one_line(told_status),
-        "NV-InferResponse": _within_limit(told),
+        "NV-Status": one_line(v1_status),
+        "NV-InferResponse": _within_limit(in_text),
         "Content-Type": "application/octet-stream",
     }
-    tail = body_of(header, BINARY) if binary else body_of(told, TEXT)
+    tail = body_of(header, BINARY) if binary else body_of(in_text, TEXT)
     parts = [result.data for result in reply.outputs if result.data is not None]
-    return Success(told_status, headers, [*parts, tail])
+    return Success(v1_status, headers, [*parts, tail])
 
 
-def readable(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader:
+def for_text(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader:
     """The response header for text format, without the field ``data_type``.
 
     The field was new in 1.12. In text, older clients refuse a field that they do not know, and
     newer ones accept that it is missing.
     """
-    told = api_pb2.InferResponseHeader()
-    told.CopyFrom(header)
-    for output in told.output:
+    copy = api_pb2.InferResponseHeader()
+    copy.CopyFrom(header)
+    for output in copy.output:
         output.ClearField("data_type")
-    return told
+    return copy
 
 
 def _within_limit(header: api_pb2.InferResponseHeader) -> str:
