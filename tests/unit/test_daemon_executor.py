@@ -116,18 +116,19 @@ def test_future_has_the_outcome() -> None:
     assert executor.submit(divmod, 7, 3).result(PATIENCE) == (2, 1)
     assert isinstance(executor.submit(sys.exit, "odd").exception(PATIENCE), SystemExit)
     busy = executor.submit(gate.wait, PATIENCE)
-    cancelled = executor.submit(pytest.fail, "it ran")
+    ran: list[str] = []
+    cancelled = executor.submit(ran.append, "cancelled")
     assert cancelled.cancel()
     gate.set()
     assert busy.result(PATIENCE) is True
     assert executor.submit(int).result(PATIENCE) == 0
     assert cancelled.cancelled()
+    assert not ran
 
 
 def test_shutdown() -> None:
     """After a shutdown, which does not wait, jobs that were there run and threads end."""
-    executor = DaemonExecutor(2, "test")
-    idle = executor.submit(threading.current_thread).result(PATIENCE)
+    executor = DaemonExecutor(2, "test", linger=1000.0)
     gate = threading.Event()
     busy = [executor.submit(gate.wait, PATIENCE) for _ in range(3)]
     executor.shutdown()
@@ -135,6 +136,14 @@ def test_shutdown() -> None:
         executor.submit(int)
     gate.set()
     assert [one.result(PATIENCE) for one in busy] == [True] * 3
+
+
+def test_shutdown_ends_idle_threads() -> None:
+    """A thread that waits for jobs does not wait any longer after a shutdown."""
+    executor = DaemonExecutor(1, "test", linger=1000.0)
+    idle = executor.submit(threading.current_thread).result(PATIENCE)
+    idle.join(0.05)  # so that it waits, as a rule
+    executor.shutdown()
     idle.join(PATIENCE)
     assert not idle.is_alive()
 

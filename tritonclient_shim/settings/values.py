@@ -18,8 +18,8 @@ Reader = Callable[[Any], Any]
 _TRUTHS = {"1": True, "true": True, "yes": True, "on": True}
 _TRUTHS.update({"0": False, "false": False, "no": False, "off": False})
 _NONE = frozenset({"", "none", "off"})
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 _METADATA_NAME = re.compile(r"(?!grpc-)[0-9a-z_.-]+(?<!-bin)")
 _METADATA_VALUE = re.compile(r"[\x20-\x7e]*")
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -72,7 +72,7 @@ def existing_file(value: Any) -> str:
 
 def http_headers(value: Any) -> Any:
     """Headers → sorted (name, value) pairs."""
-    return _pairs(value, _HEADER_NAME, _HEADER_VALUE)
+    return _pairs(value, HEADER_NAME, HEADER_VALUE)
 
 
 def grpc_metadata(value: Any) -> Any:

@@ -8,12 +8,11 @@ from typing import Any, Mapping, NamedTuple, Sequence
 from urllib.parse import quote
 
 from tritonclient_shim.core import addresses
+from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 
 _HOST = re.compile(r"\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\[?#]+")
 _UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
 _QUERY = re.compile(r"[?#]")
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 
 #: Headers that describe the message itself: the user's would break it (docs/v2-mapping.md §9).
 _OURS = frozenset(("content-length", "transfer-encoding", "inference-header-content-length"))
@@ -58,9 +57,9 @@ def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
     """
     chosen: dict[str, tuple[str, str]] = {}
     for name, value in headers:
-        if not _HEADER_NAME.fullmatch(name):
+        if not HEADER_NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be the name of an HTTP header")
-        if not _HEADER_VALUE.fullmatch(value):
+        if not HEADER_VALUE.fullmatch(value):
             raise ValueError(f"the value of HTTP header {name!r} has control characters: {value!r}")
         chosen[name.lower()] = (name, value)
     kept = (pair for key, pair in chosen.items() if key not in _OURS and pair[1])

@@ -65,73 +65,70 @@ class StubResponse:
         return bytes(memoryview(self._body)[start : self._position])
 
 
-class ControlStub:
-    """``_client_stub`` for the backend's own calls: refusals and foreign answers become faults.
+class _Stub:
+    """Stands in for ``_client_stub``: what tritonclient's methods send their requests with."""
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+
+    def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
+        """GET."""
+        return self._send("GET", request_uri, headers or {}, ())
+
+    def post(
+        self, request_uri: str, body: Any = b"", headers: Mapping[str, str] | None = None
+    ) -> StubResponse:
+        """POST."""
+        content = body.encode() if isinstance(body, str) else body
+        return self._send("POST", request_uri, headers or {}, (content,))
+
+    def close(self) -> None:
+        """The connections belong to the pool."""
+
+    def _send(
+        self, method: str, uri: str, headers: Mapping[str, str], body: tuple[Any, ...]
+    ) -> StubResponse:
+        raise NotImplementedError
+
+
+class ControlStub(_Stub):
+    """For the backend's own calls: refusals and foreign answers become faults.
 
     tritonclient encodes the names in a path, but for '/'. So the backend encodes names before it
     calls tritonclient, and the second encoding is undone here.
     """
 
-    def __init__(self, http: HttpClient) -> None:
-        self._http = http
-
-    def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
-        """GET; Fault unless the answer is 200."""
-        return self._checked("GET", request_uri, headers, ())
-
-    def post(
-        self, request_uri: str, body: Any = b"", headers: Mapping[str, str] | None = None
+    def _send(
+        self, method: str, uri: str, headers: Mapping[str, str], body: tuple[Any, ...]
     ) -> StubResponse:
-        """POST; Fault unless the answer is 200 and, to a command, a v2 server's."""
-        response = self._checked("POST", request_uri, headers, (_encoded(body),))
-        if request_uri.endswith(_COMMANDS):
-            _check_done(response.read())
-        return response
-
-    def close(self) -> None:
-        """The connections belong to the pool."""
-
-    def _checked(
-        self, method: str, uri: str, headers: Mapping[str, str] | None, body: tuple[Any, ...]
-    ) -> StubResponse:
-        reply = self._http.send(method, uri.replace("%25", "%"), headers or {}, body)
+        reply = self._http.send(method, uri.replace("%25", "%"), headers, body)
         if reply.status != 200:
             raise refusal(reply.status, reply.body)
+        if method == "POST" and uri.endswith(_COMMANDS):
+            _check_done(bytes(reply.body))
         return StubResponse(reply)
 
 
-class UserStub:
-    """``_client_stub`` of the client that users get: it behaves as tritonclient's own does.
+class UserStub(_Stub):
+    """For the client that users get: it behaves as tritonclient's own does.
 
-    Names are quoted by tritonclient alone, refusals are left to it, and transport errors are
+    Names are encoded by tritonclient alone, refusals are left to it, and transport errors are
     the original exceptions (ConnectionRefusedError and so on).
     """
 
-    def __init__(self, http: HttpClient) -> None:
-        self._http = http
-        self.closed = False
-
-    def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
-        """GET; any status."""
-        return self._any("GET", request_uri, headers, ())
-
-    def post(
-        self, request_uri: str, body: Any = b"", headers: Mapping[str, str] | None = None
-    ) -> StubResponse:
-        """POST; any status."""
-        return self._any("POST", request_uri, headers, (_encoded(body),))
+    closed = False
 
     def close(self) -> None:
         """No further calls; the connections belong to the pool."""
         self.closed = True
 
-    def _any(
-        self, method: str, uri: str, headers: Mapping[str, str] | None, body: tuple[Any, ...]
+    def _send(
+        self, method: str, uri: str, headers: Mapping[str, str], body: tuple[Any, ...]
     ) -> StubResponse:
         if self.closed:
             raise RuntimeError("this client is closed; make a new one")
         try:
-            return StubResponse(self._http.send(method, uri, headers or {}, body))
+            return StubResponse(self._http.send(method, uri, headers, body))
         except TransportFault as fault:
             raise (fault.__cause__ or UnwrappedError(fault.message)) from None
         except ForeignFault as fault:
@@ -148,10 +145,6 @@ def _check_done(body: bytes) -> None:
         answer = json.loads(body.strip() or b"{}")
         if not isinstance(answer, dict) or "error" in answer:
             raise ValueError(f"{body[:100]!r} in answer to a command")
-
-
-def _encoded(body: Any) -> Any:
-    return body.encode() if isinstance(body, str) else body
 
 
 def users_client(http: HttpClient, stub: Any) -> Any:
