@@ -198,7 +198,7 @@ class NoMemory:
     def read(self, offset: int, count: int) -> bytes:
         raise NotImplementedError
 
-    def write(self, offset: int, views: Any) -> None:
+    def write(self, views: Any) -> None:
         raise NotImplementedError
 
     def destroy(self) -> None:

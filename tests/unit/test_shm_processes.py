@@ -162,7 +162,7 @@ def refused(text: str, number: int) -> Callable[..., int]:
 
 def test_python_without_posix_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the interpreter lacks it, v1's error names the call and its cause the reason."""
-    monkeypatch.setitem(sys.modules, "_posixshmem", None)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "_posixshmem", None)
     with pytest.raises(shm.SharedMemoryException) as caught:
         shm.create_shared_memory_region("r", "/shim_test_nowhere", 8)
     assert str(caught.value) == "unable to get shared memory descriptor"
