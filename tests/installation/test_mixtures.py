@@ -81,6 +81,11 @@ def ours_without_its_first_file(mixture: Mixture) -> None:
     mixture.lose("tensorrtserver/__init__.py")
 
 
+def ours_without_its_first_files(mixture: Mixture) -> None:
+    mixture.ours()
+    mixture.lose("tensorrtserver/__init__.py", "tensorrtserver.py")
+
+
 def ours_without_the_api(mixture: Mixture) -> None:
     mixture.ours()
     mixture.lose("tensorrtserver/api/__init__.py")
@@ -110,6 +115,7 @@ STATES = (
     nvidias_removed_by_hand_except_its_libraries,
     nvidias_without_its_list_of_files,
     ours_without_its_first_file,
+    ours_without_its_first_files,
     ours_without_the_api,
     ours_without_the_folder,
     ours_without_a_module,

@@ -1,0 +1,27 @@
+"""``tritonclient-shim gateway`` where something that it needs is not installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.cli_scripts import shim
+
+COMMAND = ("gateway", "--triton-grpc", "127.0.0.1:1", "--http", "127.0.0.1:0")
+
+
+@pytest.mark.parametrize("missing", ["aiohttp", "grpc"])
+def test_missing(tmp_path: Path, missing: str) -> None:
+    """It is named with the command that installs it, or with who knows what to do."""
+    error = f"No module named {missing!r}"
+    (tmp_path / f"{missing}.py").write_text(f"raise ImportError({error!r}, name={missing!r})\n")
+    done = shim(tmp_path, *COMMAND)
+    assert (done.returncode, done.stdout) == (1, "")
+    said = f"tritonclient-shim gateway: the gateway needs {missing}, which is not installed"
+    if missing == "aiohttp":
+        said += f". Install it:\n    {sys.executable} -m pip install 'aiohttp>=3.9'"
+    else:
+        said += ": tritonclient-shim doctor says what to do"
+    assert done.stderr.strip() == said

@@ -1,0 +1,71 @@
+"""What pip noted of an installation's origin, and what is said without a note."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tritonclient_shim.core.installation import wording
+from tritonclient_shim.core.installation.origin import Origin, origin
+
+
+def noted(site: Path, text: str) -> Path:
+    """A folder with our metadata in which pip has left this note."""
+    metadata = site / "tritonclient_shim-9.9.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Name: tritonclient-shim\nVersion: 9.9\n", "utf-8")
+    (metadata / "direct_url.json").write_text(text, "utf-8")
+    return site
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"url": 5}', ""])
+def test_note_that_cannot_be_read(tmp_path: Path, text: str) -> None:
+    """A note that is damaged is as good as none: the version is asked of an index."""
+    found = origin(str(noted(tmp_path, text)))
+    assert found == Origin(("tritonclient-shim==9.9",), indexed=True)
+
+
+@pytest.mark.parametrize(
+    ("note", "argument"),
+    [
+        ({"url": "https://host.invalid/a.whl"}, "https://host.invalid/a.whl"),
+        (
+            {"url": "https://host.invalid/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "git+https://host.invalid/r@abc",
+        ),
+        (
+            {
+                "url": "https://host.invalid/r",
+                "vcs_info": {"vcs": "git", "commit_id": "abc"},
+                "subdirectory": "python",
+            },
+            "git+https://host.invalid/r@abc#subdirectory=python",
+        ),
+    ],
+    ids=["address", "repository", "part of a repository"],
+)
+def test_note_of_a_place_elsewhere(tmp_path: Path, note: Any, argument: str) -> None:
+    """What pip fetched from an address or a repository is fetched from there again."""
+    assert origin(str(noted(tmp_path, json.dumps(note)))) == Origin((argument,))
+
+
+def test_note_of_an_editable_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The metadata lies elsewhere on the import path, and names the folder of the modules."""
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    note = {"url": sources.as_uri(), "dir_info": {"editable": True}}
+    monkeypatch.syspath_prepend(str(noted(tmp_path / "site", json.dumps(note))))
+    assert origin(str(sources)) == Origin(("--editable", str(sources)), str(sources))
+    other = tmp_path / "other"
+    other.mkdir()
+    assert origin(str(other)).arguments == ()
+
+
+def test_sources_that_pip_did_not_install(tmp_path: Path) -> None:
+    """No command could make such files again: it is said what they are, and nothing is printed."""
+    text = wording.remains(str(tmp_path))
+    assert text.endswith("it is a copy of the sources that pip did not install)")
+    assert "\n" not in text
