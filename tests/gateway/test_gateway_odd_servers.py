@@ -15,7 +15,7 @@ from tests.gateway.bad_clients import BODY, SIMPLE, until
 from tests.gateway.gateway_process import Gateway, StartGateway, code_of
 from tests.relays import Relay
 
-pytest_plugins = ["gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 
 class NamelessServer(Relay):

@@ -11,7 +11,7 @@ unloaded a model since, and after :data:`BELIEVED` seconds.
 from __future__ import annotations
 
 from time import monotonic
-from typing import Dict
+from typing import Dict, Sequence
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import Fault
@@ -19,6 +19,7 @@ from tritonclient_shim.core.model import (
     InferReply,
     ModelConfigDocument,
     ModelProfile,
+    TensorSpec,
     V1Reply,
     V1Request,
 )
@@ -88,21 +89,30 @@ class KnownModel:
 
         May ask the server for labels, and for the configuration if the reply does not fit it.
         """
-        profile = self._current(backend, profile, request, answer)
-        labels = self._labels.reader(backend, profile, request, answer.model_version)
+        classified = any(item.class_count for item in request.outputs)
+        profile = self._current(backend, profile, request, answer, classified)
+        labels: to_v1.Labels = _no_labels
+        if classified:
+            labels = self._labels.reader(backend, profile, request, answer.model_version)
         return read(to_v1.v1_reply, profile, request, answer, labels)
 
     def _current(
-        self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply
+        self,
+        backend: Backend,
+        profile: ModelProfile,
+        request: V1Request,
+        answer: InferReply,
+        classified: bool,
     ) -> ModelProfile:
         """The profile by which to read a reply: another one, if the model has been reloaded."""
         if not to_v1.fits(profile, answer):
             doubtful = self._misfit != profile
             self._misfit = profile
+        elif classified and not to_v2.stateful(profile, request) and not self._believed():
+            doubtful = True
+            self._labels = LabelBook()
         else:
-            doubtful = _classified(profile, request) and not self._believed()
-            if doubtful:
-                self._labels = LabelBook()
+            return profile
         if doubtful and self.reloaded(backend, profile) and self.profile is not None:
             return self.profile
         return profile
@@ -111,7 +121,5 @@ class KnownModel:
         return self._loads == _loads and monotonic() - self._read_at < BELIEVED
 
 
-def _classified(profile: ModelProfile, request: V1Request) -> bool:
-    """Are outputs classified here, with labels that the server is asked for?"""
-    classes = any(item.class_count for item in request.outputs)
-    return classes and not to_v2.stateful(profile, request)
+def _no_labels(spec: TensorSpec, count: int) -> Sequence[str]:
+    return ()

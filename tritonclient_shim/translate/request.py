@@ -123,6 +123,8 @@ def _shm_output(profile: ModelProfile, key: Any, handle: Any, look_up: LookUp) -
 
 
 def _output_name(profile: ModelProfile, key: Any) -> str:
+    if type(key) is str and key in profile.outputs:
+        return key
     name = arguments.text(key, "an output name", 3)
     if name not in profile.outputs:
         raise InferenceServerException(f"unknown output '{name}' for '{profile.name}'")
@@ -145,9 +147,7 @@ def bind_inputs(
     batch_size = max(1, options.batch_size)
     bound = {}
     for key, value in inputs.items():
-        name = arguments.text(key, "an input name", 3)
-        if name not in profile.inputs:
-            raise InferenceServerException(f"unknown input '{name}' for '{profile.name}'")
+        name = _input_name(profile, key)
         if isinstance(value, (list, tuple)) and not is_handle(value[0]):
             bound[name] = _arrays(profile, name, value, batch_size, shapes)
         else:
@@ -156,6 +156,15 @@ def bind_inputs(
         if name not in bound:
             raise _too_few(name, batch_size, 0)
     return tuple([bound[name] for name in profile.inputs])
+
+
+def _input_name(profile: ModelProfile, key: Any) -> str:
+    if type(key) is str and key in profile.inputs:
+        return key
+    name = arguments.text(key, "an input name", 3)
+    if name not in profile.inputs:
+        raise InferenceServerException(f"unknown input '{name}' for '{profile.name}'")
+    return name
 
 
 def _arrays(

@@ -105,6 +105,12 @@ def _result(
     labels: Labels,
 ) -> V1Result:
     spec, dims = _checked(profile, request, item, tensor)
+    data = tensor.data
+    # A type that is newer than the table of them here has a name in the reply only.
+    datatype = spec.datatype or tensor.datatype
+    if not item.class_count and data is not None:
+        size = len(data) if type(data) is bytes else memoryview(data).nbytes
+        return V1Result(item.name, datatype, dims, size, data)
     if dims is None:  # the server has classified it
         texts = classes.from_texts(tensor.data or b"", request.batch_size)
         found = [row[: item.class_count] for row in texts]
@@ -112,14 +118,8 @@ def _result(
     if item.class_count:
         found = _classify(spec, item.class_count, tensor, request.batch_size, labels)
         return V1Result(item.name, spec.datatype, dims, 0, classes=found)
-    data = tensor.data
-    # A type that is newer than the table of them here has a name in the reply only.
-    datatype = spec.datatype or tensor.datatype
-    if data is None:
-        size = request.batch_size * to_v2.byte_size(spec.datatype, dims)
-        return V1Result(item.name, datatype, dims, size, None, item.shm)
-    size = len(data) if type(data) is bytes else memoryview(data).nbytes
-    return V1Result(item.name, datatype, dims, size, data)
+    size = request.batch_size * to_v2.byte_size(spec.datatype, dims)
+    return V1Result(item.name, datatype, dims, size, None, item.shm)
 
 
 def _entry_dims(
