@@ -15,6 +15,7 @@ from benchmarks.floor import Echo
 from benchmarks.harness import Call, Row, Workload, equal
 from benchmarks.ports import HandPort, model_client
 from tensorrtserver.api import InferContext
+from tritonclient_shim.backends.http import framing
 
 RAW = InferContext.ResultFormat.RAW
 CLASS = InferContext.ResultFormat.CLASS
@@ -47,6 +48,26 @@ def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, output
         return Workload(programs, _same_batches)
 
     return Row(name, {"gRPC": grpc, "HTTP": http}, make)
+
+
+def remembered_headers(url: str, protocol: int, closing: ExitStack) -> Workload:
+    """A small run over HTTP, with and without the response headers that have been parsed before."""
+    ctx = InferContext(url, protocol, "simple")
+    closing.callback(ctx.close)
+    usual = framing.REMEMBERED_HEADER_BYTES
+
+    def run() -> Any:
+        results = ctx.run(_SIXTEEN, {"OUTPUT0": RAW, "OUTPUT1": RAW})
+        return [results["OUTPUT0"], results["OUTPUT1"]]
+
+    def parsing_every_header() -> Any:
+        framing.REMEMBERED_HEADER_BYTES = 0
+        try:
+            return run()
+        finally:
+            framing.REMEMBERED_HEADER_BYTES = usual
+
+    return Workload({"facade": run, "hand": parsing_every_header}, _same_batches)
 
 
 def _bytes(batches: Any) -> int:
@@ -123,5 +144,6 @@ ROWS = (
     ),
     _strings(1_000),
     _strings(100_000),
+    Row("small run, remembered response headers on ÷ off", {"HTTP": 1.0}, remembered_headers),
     Row("CLASS top-5 of 1000, batch 8", {"gRPC": 1.0, "HTTP": 1.0}, classes),
 )
