@@ -11,7 +11,12 @@ from typing import Any, Callable, Iterator
 import grpc
 import pytest
 
-from tensorrtserver.api import grpc_service_pb2, grpc_service_pb2_grpc, request_status_pb2
+from tensorrtserver.api import (
+    InferContext,
+    grpc_service_pb2,
+    grpc_service_pb2_grpc,
+    request_status_pb2,
+)
 from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
@@ -44,6 +49,15 @@ def error_of(act: Callable[[], Any]) -> Any:
 
 
 # ----------------------------------------------------------------------- the user's channel
+
+
+def test_settings_do_not_reach_it(stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting that cannot be used, and that a context refuses, is none of the channel's."""
+    monkeypatch.setenv("TRITON_SHIM_TLS", "perhaps")
+    with pytest.raises(ValueError, match="perhaps"):
+        InferContext(NOWHERE, 1, "simple")
+    assert is_sum(stub.Infer(simple_request(1)), 1)
+    assert stub.Health(pb.HealthRequest(mode="live")).health
 
 
 def test_nothing_is_fetched_twice(triton: Any) -> None:

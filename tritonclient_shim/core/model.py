@@ -1,8 +1,8 @@
 """The waist: what passes between the fronts, the session and the backends.
 
-A legacy call of either front becomes a :class:`V1Request`, is lowered to an
-:class:`InferCall` (KServe v2 terms, the batch dimension part of every shape), comes back
-as an :class:`InferReply` and is raised again to a :class:`V1Reply`. All of them are
+A legacy call of either front becomes a :class:`V1Request`, then an :class:`InferCall` (in terms of
+KServe v2, the batch dimension part of every shape); its answer comes back as an
+:class:`InferReply`, and becomes a :class:`V1Reply`. All of them are
 immutable; none of them knows a network or a legacy argument. What every request makes anew is
 a named tuple, several times cheaper to make than a frozen dataclass; the rest are dataclasses.
 """

@@ -38,7 +38,7 @@ CLASS = 2
 StickyShapes = MutableMapping[str, "tuple[int, ...]"]
 
 
-class OutputPlan(NamedTuple):
+class RequestedOutput(NamedTuple):
     """One requested output: the caller's key, and what to put under it."""
 
     key: Any  # the object the caller used as key; it is the key of the result too
@@ -49,7 +49,7 @@ class OutputPlan(NamedTuple):
 class Options(NamedTuple):
     """Everything of a request but its inputs (v1's request options)."""
 
-    outputs: tuple[OutputPlan, ...]
+    outputs: tuple[RequestedOutput, ...]
     batch_size: int  # as asked; the request itself carries at least 1 (docs/v1-behaviour.md §3.5)
     flags: int
     correlation_id: int  # 0: keep the context's
@@ -75,9 +75,9 @@ def parse_options(
     arguments.unsigned(flags, arguments.UINT32, 2)  # v1 looked at it before the batch size
     batch_size = arguments.unsigned(batch_size, arguments.UINT64, 3)
     numbers = arguments.numbers(flags, *others)
-    plans = tuple([_output(profile, key, value, look_up) for key, value in outputs.items()])
+    requested = tuple([_output(profile, key, value, look_up) for key, value in outputs.items()])
     _check_batch_size(profile, batch_size)
-    return Options(plans, batch_size, *numbers)
+    return Options(requested, batch_size, *numbers)
 
 
 def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:
@@ -90,8 +90,8 @@ def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:
         )
 
 
-def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> OutputPlan:
-    """One entry of ``outputs`` → its plan, tried in v1's order (docs/v1-behaviour.md §3.8)."""
+def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> RequestedOutput:
+    """One entry of ``outputs`` → what it asks for, in v1's order (docs/v1-behaviour.md §3.8)."""
     if type(value) is tuple and value == RAW:
         return _raw(key, _output_name(profile, key))
     sequence = isinstance(value, (list, tuple))
@@ -101,17 +101,17 @@ def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> Out
         return _raw(key, _output_name(profile, key))
     if sequence and value[0] == CLASS:
         count = arguments.class_count(value[1])
-        return OutputPlan(key, V1Output(_output_name(profile, key), class_count=count))
+        return RequestedOutput(key, V1Output(_output_name(profile, key), class_count=count))
     raise InferenceServerException("unrecognized output format")
 
 
 @lru_cache(maxsize=1024, typed=True)  # typed: a key of another type is another key
-def _raw(key: Any, name: str) -> OutputPlan:
-    """The plan of a raw output; the same for every request of every context."""
-    return OutputPlan(key, V1Output(name))
+def _raw(key: Any, name: str) -> RequestedOutput:
+    """A raw output that is requested; the same for every request of every context."""
+    return RequestedOutput(key, V1Output(name))
 
 
-def _shm_output(profile: ModelProfile, key: Any, handle: Any, look_up: LookUp) -> OutputPlan:
+def _shm_output(profile: ModelProfile, key: Any, handle: Any, look_up: LookUp) -> RequestedOutput:
     if not is_handle(handle):
         raise InferenceServerException(
             "shared memory requires tuple of size 2 - output_format(RAW), "
@@ -119,7 +119,7 @@ def _shm_output(profile: ModelProfile, key: Any, handle: Any, look_up: LookUp) -
         )
     region = look_up(handle)
     where = ShmSlice(region.name, region.byte_size)
-    return OutputPlan(key, V1Output(_output_name(profile, key), shm=where), region)
+    return RequestedOutput(key, V1Output(_output_name(profile, key), shm=where), region)
 
 
 def _output_name(profile: ModelProfile, key: Any) -> str:
@@ -288,7 +288,7 @@ def build(
         model_version,
         options.batch_size or 1,
         inputs,
-        tuple([plan.output for plan in options.outputs]),
+        tuple([requested.output for requested in options.outputs]),
         correlation_id,
         options.flags,
         options.priority,

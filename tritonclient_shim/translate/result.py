@@ -14,7 +14,7 @@ from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import Buffer, V1Reply, V1Result
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.translate import strings
-from tritonclient_shim.translate.request import Options, OutputPlan
+from tritonclient_shim.translate.request import Options, RequestedOutput
 
 Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
@@ -31,17 +31,17 @@ def read_into(
     asynchronous request.
     """
     by_name = {result.name: result for result in reply.outputs}
-    for plan in options.outputs:
+    for requested in options.outputs:
         # One output under two keys: v1 gave it to the first and missed it for the second.
-        result = by_name.pop(plan.output.name, None)
+        result = by_name.pop(requested.output.name, None)
         if result is None:
-            raise _missing(plan.output.name, client_id if results and not by_name else 0)
-        if plan.region is not None and not options.batch_size:
+            raise _missing(requested.output.name, client_id if results and not by_name else 0)
+        if requested.region is not None and not options.batch_size:
             # docs/v1-behaviour.md §3.5: the region's size was divided by the batch size that was
             # asked for.
             raise ZeroDivisionError("division by zero")
-        entries = _entries(plan, result, reply.batch_size, options.batch_size)
-        results[plan.key] = entries if options.batch_size else []
+        entries = _entries(requested, result, reply.batch_size, options.batch_size)
+        results[requested.key] = entries if options.batch_size else []
 
 
 def _missing(output: str, client_id: int) -> InferenceServerException:
@@ -51,8 +51,8 @@ def _missing(output: str, client_id: int) -> InferenceServerException:
     return InferenceServerException(f"unable to find result for output '{output}'")
 
 
-def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[Any]:
-    if plan.output.class_count is not None:
+def _entries(requested: RequestedOutput, result: V1Result, rows: int, asked: int) -> list[Any]:
+    if requested.output.class_count is not None:
         if result.classes is not None:
             return list(result.classes)
         # (CLASS, 0): the server returned the tensor, v1 looked for classes
@@ -71,8 +71,8 @@ def _entries(plan: OutputPlan, result: V1Result, rows: int, asked: int) -> list[
         raise InferenceServerException(
             f"number of dimensions in result shape exceeds maximum of {MAX_DIMS}"
         )
-    if plan.region is not None and result.data is None:
-        return _from_region(plan.region, result, rows)
+    if requested.region is not None and result.data is None:
+        return _from_region(requested.region, result, rows)
     return read(arrays, result.datatype, result.dims, result.data or b"", rows)
 
 
