@@ -184,7 +184,9 @@ class GrpcAnswers(grpc.GenericRpcHandler):
 
     def __init__(self) -> None:
         self.replaced: dict[str, bytes] = {}
-        self._answers = {kind: one.SerializeToString() for kind, one in GRPC_ANSWERS.items()}
+        self._answers: dict[str, bytes] = {
+            kind: one.SerializeToString() for kind, one in GRPC_ANSWERS.items()
+        }
         self._server = grpc.server(futures.ThreadPoolExecutor(16))
         self._server.add_generic_rpc_handlers((self,))
         self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
@@ -211,7 +213,7 @@ class GrpcAnswers(grpc.GenericRpcHandler):
             kind = "stateful"
         if kind == "infer" and b"classification" in request:
             kind = "classes"
-        return self.replaced.get(kind) or self._answers[kind]
+        return self.replaced.get(kind, self._answers[kind])
 
     def _stream(self, requests: Any, context: Any) -> Any:
         for request in requests:

@@ -26,7 +26,8 @@ pytest_plugins = ["tests.server.infer_fixtures"]
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:
     """What ``work`` returns on each of ``count`` threads that start at the same moment."""
-    barrier, results = threading.Barrier(count), [None] * count
+    barrier = threading.Barrier(count)
+    results: list[Any] = [NotImplemented] * count  # what a thread that dies leaves
 
     def body(worker: int) -> None:
         barrier.wait(PATIENCE)
@@ -38,6 +39,7 @@ def together(count: int, work: Callable[[int], Any]) -> list[Any]:
     for thread in threads:
         thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
+    assert NotImplemented not in results, "a thread has died"
     return results
 
 
@@ -88,7 +90,7 @@ def test_one_result_for_one_thread(connect: Any) -> None:
             assert number(context.get_async_run_results(request_id, True))
         except InferenceServerException as error:
             message: str | None = error.message()
-        return message
+            return message
         return None
 
     results = together(4, work)
