@@ -14,7 +14,9 @@ _LARGEST = 2**63 - 1  # of a dimension
 
 def checked(tensor: TensorOut) -> TensorOut:
     """The tensor; UnreadableFault where its shape is impossible, or its data do not fit it."""
-    check_sizes(tensor, None if tensor.data is None else memoryview(tensor.data).nbytes)
+    data = tensor.data
+    size = len(data) if type(data) is bytes else None if data is None else memoryview(data).nbytes
+    check_sizes(tensor, size)
     return tensor
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Tuple
 
+from tritonclient_shim.core import dtypes
+
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
 
@@ -176,6 +178,10 @@ class TensorSpec:
     dims: tuple[int, ...]
     label_filename: str = ""
     is_shape_tensor: bool = False
+    itemsize: int = field(init=False, compare=False)  # bytes per element; 0 for strings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "itemsize", dtypes.itemsize(self.datatype))
 
 
 @dataclass(frozen=True)
@@ -189,11 +195,11 @@ class ModelProfile:
     stateful: bool = False  # has a sequence batcher
     ensemble: bool = False
     decoupled: bool = False
+    #: Every v2 shape of this model starts with the batch dimension.
+    batching: bool = field(init=False, compare=False)
 
-    @property
-    def batching(self) -> bool:
-        """True when every v2 shape of this model starts with the batch dimension."""
-        return self.max_batch_size > 0
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "batching", self.max_batch_size > 0)
 
 
 @dataclass(frozen=True)

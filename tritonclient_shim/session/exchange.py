@@ -44,6 +44,11 @@ class Exchange:
     (docs/v1-behaviour.md §4.5).
     """
 
+    __slots__ = (
+        *("model", "request_id", "client_id"),
+        *("_session", "_version", "_make", "_profile", "_request"),
+    )
+
     def __init__(
         self,
         session: ServerSession,

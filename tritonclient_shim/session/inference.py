@@ -100,9 +100,7 @@ class InferSession(ServerSession):
             raise self.server_error(unknown, request_id, fault.status) from fault
 
     def _profile(self) -> ModelProfile:
-        """The model's profile; asked for again while the model was not loaded."""
-        if self._model.profile is not None:
-            return self._model.profile
+        """The profile of a model that was not loaded when it was last asked for."""
         with self.guard(next_request_id(), _NO_STATUS):
             return self._model.read(self.backend)
 
@@ -187,7 +185,7 @@ class InferSession(ServerSession):
         InferenceServerException for what v1's client refused.
         """
         started = perf_counter_ns()
-        profile = self._profile()
+        profile = self._model.profile or self._profile()
         options = request.parse_options(profile, inputs, outputs, scalars, look_up)
         if options.correlation_id:
             self.correlation_id = options.correlation_id

@@ -89,7 +89,7 @@ class KnownModel:
 
         May ask the server for labels, and for the configuration if the reply does not fit it.
         """
-        classified = any(item.class_count for item in request.outputs)
+        classified = bool([item for item in request.outputs if item.class_count])
         profile = self._current(backend, profile, request, answer, classified)
         labels: to_v1.Labels = _no_labels
         if classified:

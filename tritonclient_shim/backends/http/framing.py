@@ -32,7 +32,6 @@ from tritonclient_shim.core.model import (
     InferReply,
     OutputSpec,
     ShmSlice,
-    TensorIn,
     TensorOut,
 )
 from tritonclient_shim.core.reading import shown
@@ -68,7 +67,10 @@ def request_header(call: InferCall) -> bytes:
 
 
 def _tensors_wanted(call: InferCall) -> str:
-    head = f'"inputs":[{",".join(map(_input, call.inputs))}]'
+    inputs = [
+        _input(one.name, one.datatype, one.shape, one.byte_size, one.shm) for one in call.inputs
+    ]
+    head = f'"inputs":[{",".join(inputs)}]'
     if call.outputs:
         head += f',"outputs":[{",".join(map(_output, call.outputs))}]'
     return head
@@ -93,15 +95,19 @@ def _truth(flag: bool) -> str:
     return "true" if flag else "false"
 
 
-def _input(tensor: TensorIn) -> str:
-    where = _region(tensor.shm) if tensor.shm else f'"binary_data_size":{tensor.byte_size:d}'
-    shape = ",".join(map(str, tensor.shape))
+@lru_cache(maxsize=256)
+def _input(
+    name: str, datatype: str, shape: tuple[int, ...], byte_size: int, shm: ShmSlice | None
+) -> str:
+    where = _region(shm) if shm else f'"binary_data_size":{byte_size:d}'
+    dims = ",".join(map(str, shape))
     return (
-        f'{{"name":{_text(tensor.name)},"shape":[{shape}],"datatype":{_text(tensor.datatype)},'
+        f'{{"name":{_text(name)},"shape":[{dims}],"datatype":{_text(datatype)},'
         f'"parameters":{{{where}}}}}'
     )
 
 
+@lru_cache(maxsize=256)
 def _output(output: OutputSpec) -> str:
     where = _region(output.shm) if output.shm else '"binary_data":true'
     classes = f'"classification":{output.class_count:d},' if output.class_count else ""
