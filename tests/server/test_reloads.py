@@ -11,7 +11,12 @@ import grpc
 import numpy as np
 import pytest
 
-from tensorrtserver.api import InferContext, ModelControlContext, grpc_service_pb2_grpc
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    ModelControlContext,
+    grpc_service_pb2_grpc,
+)
 from testbed import TritonServer, repository
 from tests.server.infer_cases import CLASS, RAW
 from tritonclient_shim.protos import grpc_service_pb2 as pb
@@ -125,6 +130,25 @@ def test_a_larger_batch(reloading: Reloading, protocol: int) -> None:
         reloading.change("identity_fp32", "max_batch_size: 8", "max_batch_size: 16")
         with pytest.raises(Exception, match="exceeds maximum batch size 8"):
             context.run({"INPUT0": arrays}, {"OUTPUT0": RAW}, 9)
+
+
+def test_an_unloaded_model(reloading: Reloading, protocol: int) -> None:
+    """Requests for a model that is no longer loaded are refused in the same words, ever again."""
+    url = reloading.server.url(protocol)
+    with InferContext(url, protocol, "identity_fp32") as context:
+        inputs = {"INPUT0": [np.array([1.5, -2], np.float32)]}
+        context.run(inputs, {"OUTPUT0": RAW})
+        with ModelControlContext(url, protocol) as control:
+            control.unload("identity_fp32")
+        refusals = []
+        for _ in range(3):
+            with pytest.raises(InferenceServerException, match="unknown model") as caught:
+                context.run(inputs, {"OUTPUT0": RAW})
+            refusals.append((caught.value.message(), caught.value.server_id()))
+            with pytest.raises(InferenceServerException, match="exceeds maximum batch size 8"):
+                context.run(inputs, {"OUTPUT0": RAW}, 9)
+        assert len(set(refusals)) == 1
+        assert refusals[0][1] == "triton"
 
 
 def test_the_raw_stub(reloading: Reloading) -> None:

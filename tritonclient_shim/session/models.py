@@ -75,11 +75,14 @@ class KnownModel:
         return profile
 
     def reloaded(self, backend: Backend, known: ModelProfile) -> bool:
-        """Read the configuration again: is it another than the one that was known?"""
+        """Read the configuration again: is it another than the one that was known?
+
+        One that cannot be read, as of a model that is no longer loaded, stays as it was: v1's
+        contexts kept theirs, and the server refuses each request.
+        """
         try:
             return self.learn(backend.model_config(self.name)) != known
         except Fault:
-            self.profile = None
             return False
 
     def v1_reply(
