@@ -117,24 +117,18 @@ class _Flow:
 
         A Fault of the iterator tells that what came was no request; it ends the stream.
         """
-        ending: Fault | None = ITERATOR_FAILED
         try:
             for request in requests:
                 if not self._send(request):
                     return
-            ending = None
         except Fault as fault:
-            ending = fault
-        finally:  # another exception of the iterator is shown as any thread's is
-            self._finish(ending)
-
-    def _finish(self, ending: Fault | None) -> None:
-        if self._stream is None:
-            return
-        if ending is None:
-            self._stream.close()
+            self._drop(fault)
+        except BaseException:  # of the iterator; it is shown as that of any thread
+            self._drop(ITERATOR_FAILED)
+            raise
         else:
-            self._drop(ending)
+            if self._stream is not None:
+                self._stream.close()
 
     def _send(self, request: pb.InferRequest) -> bool:
         """Send one request; False when the stream has ended."""
