@@ -228,22 +228,3 @@ def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
     text = "from tensorrtserver.api import *\nProtocolType.from_str('http')\n"
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="loud")
     assert "ValueError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr
-
-
-COST = """
-import timeit
-from tritonclient_shim import notice
-def use():
-    notice.used("TS021")
-use()
-rounds = [timeit.timeit(use, number=20000) for _ in range(15)]
-print(min(rounds) / 20000 * 1e6)
-"""
-
-
-@pytest.mark.parametrize(("mode", "microseconds"), [("headline", 1), ("off", 1), ("all", 8)])
-def test_cost_once_noticed(tmp_path: Path, mode: str, microseconds: float) -> None:
-    """A use that has been noticed costs next to nothing; in ``all`` a few µs."""
-    unmeasured = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}  # it costs time
-    done = run(tmp_path, COST, TRITON_SHIM_WARNINGS=mode, **unmeasured)
-    assert float(done.stdout) < microseconds
