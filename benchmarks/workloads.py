@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.floor import Echo
 from benchmarks.harness import Call, Row, Workload, equal
 from benchmarks.ports import HandPort, model_client
-from tensorrtserver.api import InferContext
+from tensorrtserver.api import InferContext, ProtocolType
 from tritonclient_shim.backends.http import framing
 
 RAW = InferContext.ResultFormat.RAW
@@ -50,24 +50,21 @@ def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, output
     return Row(name, {"gRPC": grpc, "HTTP": http}, make)
 
 
-def remembered_headers(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """A small run over HTTP, with and without the response headers that have been parsed before."""
-    ctx = InferContext(url, protocol, "simple")
-    closing.callback(ctx.close)
-    usual = framing.REMEMBERED_HEADER_BYTES
+def small(url: str, protocol: int, closing: ExitStack) -> Workload:
+    """A small run; over HTTP also without remembering response headers that have been parsed."""
+    workload = _SMALL.make(url, protocol, closing)
+    facade, usual = workload.programs["facade"], framing.REMEMBERED_HEADER_BYTES
 
-    def run() -> Any:
-        results = ctx.run(_SIXTEEN, {"OUTPUT0": RAW, "OUTPUT1": RAW})
-        return [results["OUTPUT0"], results["OUTPUT1"]]
-
-    def parsing_every_header() -> Any:
+    def parsing() -> Any:
         framing.REMEMBERED_HEADER_BYTES = 0
         try:
-            return run()
+            return facade()
         finally:
             framing.REMEMBERED_HEADER_BYTES = usual
 
-    return Workload({"facade": run, "hand": parsing_every_header}, _same_batches)
+    if protocol == ProtocolType.HTTP:
+        workload.programs["every header parsed"] = parsing
+    return workload
 
 
 def _bytes(batches: Any) -> int:
@@ -125,8 +122,9 @@ _SIXTEEN = {
     "INPUT0": [np.arange(16, dtype=np.int32)],
     "INPUT1": [np.ones(16, dtype=np.int32)],
 }
+_SMALL = _raw("small run, 2×INT32[16]", 1.0, 1.0, "simple", _SIXTEEN, outputs=2)
 ROWS = (
-    _raw("small run, 2×INT32[16]", 1.0, 1.0, "simple", _SIXTEEN, outputs=2),
+    Row(_SMALL.name, _SMALL.goals, small),
     _raw(
         "8×FP32[3,224,224] in, FP32[1000] out",
         0.5,
@@ -144,6 +142,5 @@ ROWS = (
     ),
     _strings(1_000),
     _strings(100_000),
-    Row("small run, remembered response headers on ÷ off", {"HTTP": 1.0}, remembered_headers),
     Row("CLASS top-5 of 1000, batch 8", {"gRPC": 1.0, "HTTP": 1.0}, classes),
 )

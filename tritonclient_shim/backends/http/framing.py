@@ -37,7 +37,7 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.core.reading import shown
 
 #: Equal requests without an id have equal response headers, so those up to this many bytes are
-#: parsed once; 0 parses every header. The benchmarks have a row for it.
+#: parsed once; 0 parses every header, as the benchmarks do beside the small run.
 REMEMBERED_HEADER_BYTES = 4096
 
 
