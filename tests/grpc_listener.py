@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from concurrent import futures
+from pathlib import Path
 from typing import Any
 
 import grpc
+
+from tests.certificates import Identity
+
+
+def server_credentials(identity: Identity) -> Any:
+    """The credentials of a server with this certificate and key."""
+    certificate, key = (Path(path).read_bytes() for path in identity)
+    return grpc.ssl_server_credentials([(key, certificate)])
+
 
 LIVE = b"\x08\x01"  # ServerLiveResponse(live=True)
 
@@ -13,11 +23,14 @@ LIVE = b"\x08\x01"  # ServerLiveResponse(live=True)
 class Listener(grpc.GenericRpcHandler):
     """``address``, and ``calls``: the metadata and the remaining time of every call."""
 
-    def __init__(self) -> None:
+    def __init__(self, credentials: Any = None) -> None:
         self.calls: list[tuple[dict[str, str], float | None]] = []
         self._server = grpc.server(futures.ThreadPoolExecutor(4))
         self._server.add_generic_rpc_handlers((self,))
-        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        if credentials is None:
+            self.port = self._server.add_insecure_port("127.0.0.1:0")
+        else:
+            self.port = self._server.add_secure_port("127.0.0.1:0", credentials)
         self.address = f"127.0.0.1:{self.port}"
 
     def __enter__(self) -> Listener:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
 import sys
+import time
+from pathlib import Path
 from queue import Queue
 from typing import Any, Iterator
 
+import grpc
 import pytest
 import tritonclient.grpc
 from tritonclient.grpc import service_pb2
@@ -14,11 +19,19 @@ from tritonclient.utils import InferenceServerException
 
 from testbed import TritonServer
 from tests.backends.contract_calls import simple, slow
+from tests.certificates import Authority
+from tests.grpc_listener import Listener, server_credentials
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.clients import user_client_class
 from tritonclient_shim.backends.grpc import connection, open_backend
+from tritonclient_shim.backends.grpc.users_channel import (
+    CallOptions,
+    ChannelBackend,
+    ChannelConnection,
+)
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
+from tritonclient_shim.settings import Settings
 
 
 @pytest.fixture
@@ -75,10 +88,9 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
     assert fault.message.startswith("GRPC client failed: 1: ")
 
 
-def test_without_the_channel_of_tritonclient(
-    triton: TritonServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A tritonclient that keeps its channel elsewhere gets a second one beside it."""
+@pytest.fixture
+def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tritonclient that keeps its channel elsewhere."""
 
     class Sealed:
         """A client of which only the public methods are known."""
@@ -93,10 +105,95 @@ def test_without_the_channel_of_tritonclient(
         grpc = Grpc
 
     monkeypatch.setattr(connection, "tritonclient", Tritonclient)
-    made = connection.GrpcConnection(connection.connector_for(Endpoint(GRPC, triton.grpc)))
+
+
+def live(made: connection.GrpcConnection) -> bool:
+    """Ask on the connection's own channel."""
     request = service_pb2.ServerLiveRequest
     ask = made.method("ServerLive", request, service_pb2.ServerLiveResponse)
-    assert ask(request()).live
+    return bool(ask(request()).live)
+
+
+@pytest.mark.usefixtures("sealed")
+def test_without_the_channel_of_tritonclient(triton: TritonServer) -> None:
+    """A tritonclient that keeps its channel elsewhere gets a second one beside it."""
+    made = connection.GrpcConnection(connection.connector_for(Endpoint(GRPC, triton.grpc)))
+    assert live(made)
+    assert made.user_client() is made.client
+
+
+@pytest.mark.usefixtures("sealed")
+def test_a_second_channel_is_as_secure(tmp_path: Path) -> None:
+    """The channel beside a hidden one has its credentials."""
+    authority = Authority(tmp_path)
+    with Listener(server_credentials(authority.issue("127.0.0.1"))) as listener:
+        endpoint = Endpoint(GRPC, listener.address, secure=True)
+        trusting = Settings(root_certificates=authority.roots)
+        assert live(connection.GrpcConnection(connection.connector_for(endpoint, trusting)))
+
+
+def test_the_client_of_a_users_channel(triton: TritonServer) -> None:
+    """It sends on that channel, with what the user gave for the call."""
+    with grpc.insecure_channel(triton.grpc) as channel:
+        options = CallOptions(deadline=time.monotonic() + 30)
+        backend = ChannelBackend(ChannelConnection(channel), options)
+        assert backend.client().is_server_live()
+        assert backend.bound.last.code() is grpc.StatusCode.OK
+
+
+class Canceller(grpc.UnaryUnaryClientInterceptor):
+    """An interceptor of a user that gives up every call."""
+
+    def intercept_unary_unary(self, continuation: Any, call: Any, request: Any) -> Any:
+        started = continuation(call, request)
+        started.cancel()
+        return started
+
+
+def test_a_call_that_an_interceptor_cancels() -> None:
+    """It ends with v1's words for a cancelled call, not with an exception of gRPC's."""
+    with Listener() as listener, grpc.insecure_channel(listener.address) as plain:
+        channel = grpc.intercept_channel(plain, Canceller())
+        backend = ChannelBackend(ChannelConnection(channel), CallOptions())
+        with pytest.raises(TransportFault, match="^GRPC client failed: 1: Channel closed!$"):
+            backend.model_configs(["m"])
+
+
+def test_errors_of_a_plugin_are_the_callers() -> None:
+    """What a plugin raises reaches the caller as it is, and nothing is sent."""
+
+    def plugin(request: Any) -> None:
+        raise ValueError("no token")
+
+    with Listener() as listener:
+        backend = open_backend(Endpoint(GRPC, listener.address), (), Settings(plugin=plugin))
+        with pytest.raises(ValueError, match="^no token$"):
+            backend.server_metadata()
+        assert listener.calls == []
+
+
+WITHOUT_GRPC = """
+import sys
+sys.modules["grpc"] = None  # as where it is not installed
+from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.core.model import Endpoint
+try:
+    open_backend(Endpoint("grpc", "127.0.0.1:1"))
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_grpc() -> None:
+    """Where tritonclient was installed without its grpc part, the message says what to run."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_GRPC],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stdout.endswith("; run: pip install 'tritonclient[grpc]'\n")
 
 
 def test_a_client_without_del_goes_quietly(monkeypatch: pytest.MonkeyPatch) -> None:

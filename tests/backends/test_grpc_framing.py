@@ -264,6 +264,18 @@ def test_stream_replies(size: int) -> None:
     assert bytes_of(reply.outputs[0]) == bytes(size)
 
 
+def test_large_stream_replies_in_pieces() -> None:
+    """A large answer whose tensors come in a record of their own is what protobuf makes of it."""
+    whole = _response([("o", "UINT8", (CUT_FROM,), bytes(CUT_FROM))])
+    data = service_pb2.ModelInferResponse(raw_output_contents=whole.raw_output_contents)
+    del whole.raw_output_contents[:]
+    pieces = (service_pb2.ModelStreamInferResponse(infer_response=one) for one in (whole, data))
+    answer = b"".join(one.SerializeToString() for one in pieces)
+    request_id, reply = framing.decode_stream_reply(answer, no_shm)
+    assert isinstance(reply, InferReply)
+    assert (request_id, bytes_of(reply.outputs[0])) == ("7", bytes(CUT_FROM))
+
+
 def test_stream_refusals_carry_the_request_id() -> None:
     """A refusal on a stream is matched by id, and says nothing of ids itself."""
     # docs/v2-mapping.md §4

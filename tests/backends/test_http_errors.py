@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.backends.scripted_server import CLOSE, CLOSE_AFTER, RESET, Answer, ScriptedServer, http
-from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http import errors, open_backend
 from tritonclient_shim.backends.http.errors import CODES, refusal
 from tritonclient_shim.core.errors import ForeignFault, ServerFault, TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall
@@ -56,6 +56,7 @@ def test_address(address: str, text: str) -> None:
         (RESET, RECEIVE_TEXT),
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n" + CLOSE_AFTER, "Unsupported protocol"),
         (b"\x00\x00\x00\x04\x00\x00\x00\x00\x00" + CLOSE_AFTER, "Unsupported protocol"),
+        (b"HTTP/1.1 OK\r\n\r\n" + CLOSE_AFTER, "Unsupported protocol"),
         (HEAD + b"X: " + b"y" * 70000 + b"\r\n\r\n", "Unsupported protocol"),
         (HEAD + b"X: y\r\n" * 300 + b"\r\n", "Unsupported protocol"),
         (HEAD + b"Content-" + CLOSE_AFTER, "Transferred a partial file"),
@@ -132,6 +133,13 @@ def test_truncated_tensor() -> None:
         with pytest.raises(ForeignFault, match="it has 128 bytes; expected 129, by"):
             backend.infer(CALL)
         backend.close()
+
+
+@pytest.mark.parametrize("phase", [errors.CONNECT, errors.HANDSHAKE, errors.SEND, errors.ANSWER])
+def test_an_interrupt_is_no_fault(phase: errors.Phase) -> None:
+    """Ctrl-C in the middle of an exchange reaches the user."""
+    with pytest.raises(KeyboardInterrupt), phase:
+        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(("status", "code"), sorted(CODES.items()) + [(418, "UNKNOWN")])

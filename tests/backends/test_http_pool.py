@@ -13,7 +13,7 @@ import pytest
 
 from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.http import open_backend
+from tritonclient_shim.backends.http import connection_pool, open_backend
 from tritonclient_shim.backends.http.backend import HttpBackend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
@@ -127,6 +127,62 @@ def test_idle_connection_closed_by_the_server(server: ScriptedServer) -> None:
     server.drop()
     assert backend.infer(CALL).model_name == "m"
     assert server.connections == 2
+    backend.close()
+
+
+def test_connection_that_breaks_before_the_request(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends between the look at it and the sending: a fresh one takes the request."""
+
+    def usable(connection: connection_pool.HttpConnection) -> bool:
+        connection.close()
+        return True
+
+    backend = backend_on(server)
+    backend.infer(CALL)
+    monkeypatch.setattr(connection_pool.HttpConnection, "usable", usable)
+    assert backend.infer(CALL).model_name == "m"
+    assert (len(server.requests), server.connections) == (2, 2)
+    backend.close()
+
+
+def test_idle_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of connections that were needed at one time, those beyond the limit are closed."""
+    together = threading.Barrier(3)
+
+    def answer(request: bytes) -> bytes:
+        together.wait(PATIENCE)
+        return REPLY
+
+    monkeypatch.setattr(connection_pool, "MAX_IDLE", 1)
+    with ScriptedServer(answer) as server:
+        backend = backend_on(server)
+        outcomes: SimpleQueue[Outcome] = SimpleQueue()
+        for _ in range(3):
+            backend.infer_async(CALL, outcomes.put)
+        assert all(isinstance(outcomes.get(timeout=PATIENCE), InferReply) for _ in range(3))
+        for _ in range(2):
+            assert server.closed_by_client.acquire(timeout=PATIENCE)
+        assert not server.closed_by_client.acquire(timeout=0.1)
+        backend.close()
+
+
+def test_asynchronous_request_without_a_thread(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no thread can be started, the request has failed: nobody waits for it for ever."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    backend = backend_on(server)
+    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    backend.infer_async(CALL, outcomes.put)
+    fault = outcomes.get(timeout=PATIENCE)
+    assert isinstance(fault, TransportFault)
+    assert fault.message == "HTTP client failed: Out of memory"
     backend.close()
 
 

@@ -181,6 +181,17 @@ def test_what_is_no_body(gateway: Gateway, request_: bytes, message: str) -> Non
     assert gateway.said() == said
 
 
+def test_a_head_that_goes_on_and_on(gateway: Gateway) -> None:
+    """A head of more than 4 MiB, of fields that may each be that long: refused before its end."""
+    fields = [f"X-{number}: {'x' * 1_000_000}" for number in range(4)]
+    start = head(*fields)[:-2] + b"X-4: "
+    client = Raw(gateway, start + b"x" * (4 * 1024 * 1024 + 1 - len(start)))
+    answer = client.answer()
+    assert (answer.code, code_of(answer.status)) == (400, "INVALID_ARG")
+    assert "its head is too long" in answer.status.msg
+    assert client.rest() == b""
+
+
 @pytest.mark.parametrize("path", ["/api/infer/simple", "/api/nothing"], ids=["read", "unread"])
 @pytest.mark.parametrize("bad", [b"xyz\r\n", b"-1\r\n", b"4\r\nabcdefgh\r\n"])
 def test_chunks_that_become_bad(gateway: Gateway, path: str, bad: bytes) -> None:

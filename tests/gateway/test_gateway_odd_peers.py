@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import grpc
 import pytest
 
 from testbed import TritonServer
 from tests.backends.scripted_server import ScriptedServer, http
-from tests.gateway.gateway_process import Gateway, code_of
+from tests.gateway.gateway_process import SURROUNDINGS, Gateway, code_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
@@ -33,6 +34,57 @@ def test_bytes_that_are_no_message(gateway: Gateway, rpc: str) -> None:
     assert code_of(gateway.call("Health", pb.HealthRequest(mode="live")).request_status) == (
         "SUCCESS"
     )
+
+
+def test_refusal_that_v1_did_not_know(behind: TritonServer) -> None:
+    """A status that v1 had no code for is told as UNKNOWN, in the server's words."""
+    refusal = http(418, b'{"error": "a teapot"}')
+    with ScriptedServer(lambda request: refusal) as peer:
+        gateway = Gateway("--triton-grpc", behind.grpc, "--triton-http", peer.address)
+        try:
+            status = gateway.post("/api/modelcontrol/load/simple").status
+            assert (code_of(status), status.msg) == ("UNKNOWN", "a teapot")
+        finally:
+            assert gateway.stop() == 0
+
+
+def test_refusal_that_is_longer_than_a_header(behind: TritonServer) -> None:
+    """A message too long for a header of HTTP is cut."""
+    refusal = http(400, b'{"error": "%s"}' % (b"x" * 30_000))
+    with ScriptedServer(lambda request: refusal) as peer:
+        gateway = Gateway("--triton-grpc", behind.grpc, "--triton-http", peer.address)
+        try:
+            status = gateway.post("/api/modelcontrol/load/simple").status
+            assert len(status.msg) < 20_000 and set(status.msg[:16_000]) == {"x"}
+        finally:
+            assert gateway.stop() == 0
+
+
+PLUGIN = """
+def plugin(request):
+    raise PermissionError("no token")
+
+def made():
+    return plugin
+"""
+
+
+def test_failure_of_the_gateway_itself(
+    behind: TritonServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails inside, here a plugin of the settings, is an answer of v1's, and is logged."""
+    (tmp_path / "failing_plugin.py").write_text(PLUGIN)
+    surroundings = SURROUNDINGS["env"]
+    monkeypatch.setitem(surroundings, "PYTHONPATH", f"{tmp_path}:{surroundings['PYTHONPATH']}")
+    monkeypatch.setitem(surroundings, "TRITON_SHIM_PLUGIN", "failing_plugin:made")
+    gateway = Gateway("--triton-grpc", behind.grpc, "--triton-http", behind.http)
+    try:
+        answer = gateway.get("/api/status/simple")
+        assert (answer.code, code_of(answer.status)) == (400, "INTERNAL")
+        assert answer.status.msg == "the gateway failed: PermissionError: no token"
+        assert "a request failed inside the gateway" in gateway.said()
+    finally:
+        assert gateway.stop() == 0
 
 
 @pytest.mark.parametrize(

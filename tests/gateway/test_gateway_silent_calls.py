@@ -8,9 +8,10 @@ import grpc
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import SilentCalls, health
+from tests.gateway.bad_clients import SilentCalls, health, until
 from tests.gateway.gateway_process import StartGateway, code_of
 from tests.gateway.grpc_requests import simple, slow
+from tritonclient_shim.gateway.grpc_admission import MAX_PENDING
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -34,6 +35,16 @@ def test_silent_calls_stop_nothing(
             silent.requests[-1].put(simple(7))
             assert next(silent.calls[-1]).meta_data.id == 7
     assert gateway.said() == ""
+
+
+def test_silent_calls_give_way(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """More calls than may be awaited, all silent: the oldest is cancelled for one that asks."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    with SilentCalls(gateway, "Health", MAX_PENDING + 1) as silent:
+        assert gateway.call("Health", health()).health
+        until(lambda: any(call.done() for call in silent.calls))
+        ended = [call.code() for call in silent.calls if call.done()]
+        assert set(ended) == {grpc.StatusCode.CANCELLED} and len(ended) < MANY
 
 
 def test_health_does_not_wait_for_inference(

@@ -79,9 +79,7 @@ def _with_user_errors(method: Callable[..., Any]) -> Callable[..., Any]:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if calls_back:
             bound = signature.bind(*args, **kwargs)
-            bound.arguments["callback"] = _callback_with_user_errors(
-                bound.arguments.get("callback")
-            )
+            bound.arguments["callback"] = _callback_with_user_errors(bound.arguments["callback"])
             args, kwargs = bound.args, bound.kwargs
         try:
             result = method(*args, **kwargs)
@@ -98,9 +96,6 @@ def _with_user_errors(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _callback_with_user_errors(callback: Any) -> Any:
-    if callback is None:
-        return None
-
     def wrapped(result: Any, error: Any) -> None:
         callback(result=result, error=user_error(error))
 

@@ -122,7 +122,7 @@ def open_server(
     """A gRPC server that listens and has not been started, and its port.
 
     A call for which no thread is free waits, and its request is not read meanwhile. Raises
-    RuntimeError or OSError when the address is in use.
+    RuntimeError when the address is in use.
     """
     largest = min(options.max_body_bytes, LARGEST_MESSAGE)
     servicer = GatewayServicer(upstream, access_log, options.max_in_flight)
@@ -139,7 +139,4 @@ def open_server(
             ("grpc.server_handshake_timeout_ms", int(1000 * options.client_timeout)),
         ),
     )
-    port = server.add_insecure_port(str(options.grpc))
-    if not port:
-        raise OSError(f"cannot listen on {options.grpc}: is the address in use?")
-    return server, port
+    return server, server.add_insecure_port(str(options.grpc))

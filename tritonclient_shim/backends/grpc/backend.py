@@ -244,9 +244,6 @@ class GrpcBackend:
             fault = as_fault(error, regions)
             self._discard_if_broken(connection, fault)
             raise fault from error
-        except Fault as fault:
-            self._discard_if_broken(connection, fault)
-            raise
 
     def _discard_if_broken(self, connection: GrpcConnection, fault: Fault) -> None:
         if breaks_channel(fault):

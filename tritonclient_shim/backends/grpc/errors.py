@@ -173,6 +173,6 @@ CALL_ERRORS = (grpc.RpcError, grpc.FutureCancelledError, InferenceServerExceptio
 
 def as_fault(error: Any, regions: Collection[str] = ()) -> Fault:
     """One of :data:`CALL_ERRORS` → the fault to raise from it; see :func:`in_users_words`."""
-    if isinstance(error, grpc.FutureCancelledError):  # a user of client() closed it meanwhile
+    if isinstance(error, grpc.FutureCancelledError):  # by an interceptor of the user
         return transport_fault(StatusCode.CANCELLED, "Channel closed!")
     return in_users_words(fault_of(*status_of(error)), regions)

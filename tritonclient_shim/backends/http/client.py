@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import partial
 from typing import Any, Callable, Mapping, Sequence
 
@@ -35,7 +34,6 @@ class HttpClient:
         # a proxy is told the whole url
         self._origin = f"http://{self._pool.location.host_header}" if self._proxy else ""
         self._open = True
-        self._closing = threading.RLock()
         self._lines: bytes | None = None
 
     @property
@@ -84,11 +82,9 @@ class HttpClient:
         return self._pool.executor
 
     def close(self) -> None:
-        """Give up the share of the pool; idempotent."""
-        with self._closing:
-            was_open, self._open = self._open, False
-        if was_open:
-            connection_pool.release(self._pool)
+        """Give up the share of the pool; to be called once."""
+        self._open = False
+        connection_pool.release(self._pool)
 
     def _end(self, headers: Mapping[str, Any]) -> bytes:
         """The end of a request head: what the address, the user and the plugin say.
