@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Iterator
 
 import pytest
 
 from tensorrtserver.api import grpc_service_pb2 as pb
 from tests.unit.fake_streams import LOST, FakeBackend
-from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.errors import InferenceServerException, TransportFault
 from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.service.infer import InferService
 from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.session.server import ServerSession
+
+
+def unopened(requests: Iterator[Any]) -> OrderedStream:
+    """A stream to a server that refuses to open any."""
+    backend: Any = FakeBackend()
+    backend.refuses = LOST
+    session = ServerSession(Endpoint(GRPC, "nowhere"), backend=backend)
+    return OrderedStream(InferService(session), requests)
 
 
 def test_stream_that_cannot_be_opened() -> None:
@@ -24,10 +33,7 @@ def test_stream_that_cannot_be_opened() -> None:
             taken.append(1)
             yield pb.InferRequest(model_name="m")
 
-    backend: Any = FakeBackend()
-    backend.refuses = LOST
-    session = ServerSession(Endpoint(GRPC, "nowhere"), backend=backend)
-    responses = OrderedStream(InferService(session), requests())
+    responses = unopened(requests())
     assert responses.ended()
     for _ in range(2):
         with pytest.raises(InferenceServerException, match="Socket closed"):
@@ -35,3 +41,24 @@ def test_stream_that_cannot_be_opened() -> None:
     responses.cancel()
     assert responses.wait() == LOST
     assert len(taken) <= 1
+
+
+def test_no_stream_and_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no request ends a stream that there never was, without an exception on its thread."""
+    unseen: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", unseen.append)
+    gone = threading.Event()
+
+    def requests() -> Iterator[Any]:
+        try:
+            raise TransportFault("not a message")
+            yield
+        finally:
+            gone.set()
+
+    responses = unopened(requests())
+    assert gone.wait(10)
+    for thread in threading.enumerate():
+        if thread.name == "v1-stream-requests":
+            thread.join(10)
+    assert (responses.wait(), unseen) == (LOST, [])

@@ -176,8 +176,8 @@ class _Flow:
 
     def _drop(self, fault: Fault) -> None:
         self._end(fault)
-        assert self._stream is not None
-        self._stream.cancel()
+        if self._stream is not None:
+            self._stream.cancel()
 
     # --------------------------------------------------------------- the consumer's thread
 
