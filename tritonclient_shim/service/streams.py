@@ -182,8 +182,8 @@ class _Flow:
 
     def _drop(self, fault: Fault) -> None:
         self._end(fault)
-        if self._stream is not None:
-            self._stream.cancel()
+        assert self._stream is not None
+        self._stream.cancel()
 
     # --------------------------------------------------------------- the consumer's thread
 

@@ -11,7 +11,7 @@ unloaded a model since, and after :data:`BELIEVED` seconds.
 from __future__ import annotations
 
 from time import monotonic
-from typing import Dict, Sequence
+from typing import Dict
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import Fault
@@ -19,7 +19,6 @@ from tritonclient_shim.core.model import (
     InferReply,
     ModelConfigDocument,
     ModelProfile,
-    TensorSpec,
     V1Reply,
     V1Request,
 )
@@ -91,7 +90,7 @@ class KnownModel:
         """
         classified = any(item.class_count for item in request.outputs)
         profile = self._current(backend, profile, request, answer, classified)
-        labels: to_v1.Labels = _no_labels
+        labels = None
         if classified:
             labels = self._labels.reader(backend, profile, request, answer.model_version)
         return read(to_v1.v1_reply, profile, request, answer, labels)
@@ -119,7 +118,3 @@ class KnownModel:
 
     def _believed(self) -> bool:
         return self._loads == _loads and monotonic() - self._read_at < BELIEVED
-
-
-def _no_labels(spec: TensorSpec, count: int) -> Sequence[str]:
-    return ()

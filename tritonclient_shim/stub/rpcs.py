@@ -129,21 +129,15 @@ class _Inference:
         if isinstance(outcome, Fault):
             self._finish(outcome)
         else:
-            self._future.attempt(lambda: self._learn(outcome))
+            self._future.attempt(lambda: self._send(outcome))
 
-    def _learn(self, document: ModelConfigDocument) -> None:
+    def _send(self, told: ModelConfigDocument | None = None) -> None:
+        """Send the request; ``told`` is the model's configuration if it had to be asked for."""
         try:
-            self._service.learn(self._exchange.model.name, document)
-        except Fault as fault:
-            self._finish(fault)
-        else:
-            self._send()
-
-    def _send(self) -> None:
-        if self._future.cancelled():
-            return
-        try:
-            self._backend.infer_async(self._exchange.call(), self._finish)
+            if told is not None:
+                self._service.learn(self._exchange.model.name, told)
+            if not self._future.cancelled():
+                self._backend.infer_async(self._exchange.call(), self._finish)
         except Fault as fault:
             self._finish(fault)
 
