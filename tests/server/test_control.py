@@ -227,6 +227,16 @@ def test_odd_names(server: Any) -> None:
     assert error.message().startswith("failed to load 'a/b c', ")
 
 
+@pytest.mark.parametrize("name", ["", "a/b"])
+@pytest.mark.parametrize("method", ["load", "unload"])
+def test_names_that_are_no_part_of_a_path(server: Any, method: str, name: str) -> None:
+    """HTTP: no name, or one with a slash, matched nothing of v1's server, and nothing is asked."""
+    # docs/v1-behaviour.md §9.1
+    with ModelControlContext(server.http, 0) as control:
+        error = refusal(getattr(control, method), name)
+    assert str(error) == "[ 0] modelcontrol request did not return status"
+
+
 def test_verbose_prints_nothing(
     server: Any, protocol: int, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from tensorrtserver.api import (
     ServerHealthContext,
     ServerStatusContext,
 )
+from tests.backends.scripted_server import ScriptedServer, http
 from tests.server.odd_servers import foreign_server, start_failed_server
 
 
@@ -71,6 +72,14 @@ def test_any_http_answer_counts(status: int, answer: bool) -> None:
         assert context.is_live() is answer
         assert context.is_ready() is answer
         assert context.get_last_request_id() == 0
+
+
+def test_answer_that_cannot_be_unpacked() -> None:
+    """HTTP: an answer that is not compressed as it says is none of 200: False, and no error."""
+    # docs/v1-behaviour.md §6.1
+    garbage = http(200, b"abcd", "Content-Encoding: gzip")
+    with ScriptedServer(lambda _: garbage) as odd, ServerHealthContext(odd.address, 0) as context:
+        assert (context.is_live(), context.is_ready()) == (False, False)
 
 
 def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:

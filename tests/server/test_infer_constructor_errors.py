@@ -48,6 +48,16 @@ def test_empty_model_name(connect: Any) -> None:
         connect("")
 
 
+def test_server_that_refuses() -> None:
+    """A server that has no time for the question is no server without the model."""
+    # docs/v1-behaviour.md §3.1
+    refusal = foreign_server(503, b'{"error": "shutting down"}')
+    with refusal as server, pytest.raises(InferenceServerException) as caught:
+        InferContext(server.url, 0, "simple")
+    assert caught.value.message() == "shutting down"
+    assert caught.value.request_id() > 0
+
+
 def test_no_names(url: str, protocol: int) -> None:
     """url or model_name None: v1 ended the process; the error says what was expected."""
     # docs/v1-behaviour.md §3.1

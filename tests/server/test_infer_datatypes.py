@@ -139,6 +139,17 @@ def test_omitted_output(connect: Any, outputs: Any) -> None:
         connect("omits_output").run(fp32(1), outputs)
 
 
+def test_output_omitted_of_an_asynchronous_request(connect: Any) -> None:
+    """v1 forgot an asynchronous request with its last result: the error names the request."""
+    # docs/v1-behaviour.md §A
+    context = connect("omits_output")
+    for outputs, missed in (({"OUTPUT1": (1,)}, "result for output 'OUTPUT1'"), (BOTH, None)):
+        request_id = context.async_run(fp32(1), outputs)
+        missed = missed or f"results for request '{request_id}'"
+        with client_error(f"unable to find {missed}"):
+            context.get_async_run_results(request_id, True)
+
+
 @pytest.mark.parametrize("batch_size", [1, 2])
 def test_wrong_number_of_rows(connect: Any, batch_size: int) -> None:
     """Model output shape ≠ config: v2 does not look, v1's server error all the same."""

@@ -90,7 +90,11 @@ def test_after_failing_run(connect: Any, call: str) -> None:
 
 @pytest.mark.parametrize(
     ("outputs", "name"),
-    [({"OUTPUT1": RAW}, None), ({"OUTPUT0": RAW, "OUTPUT1": RAW}, "omits_output")],
+    [
+        ({"OUTPUT1": RAW}, None),
+        ({"OUTPUT0": RAW, "OUTPUT1": RAW}, "omits_output"),
+        ({"OUTPUT1": RAW, "OUTPUT0": RAW}, None),
+    ],
 )
 def test_after_failing_to_read(connect: Any, outputs: Any, name: Any) -> None:
     """run() failing while reading results: the id; the name if a result was read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from pathlib import Path
@@ -11,14 +12,23 @@ import grpc
 import numpy as np
 import pytest
 
-from tensorrtserver.api import InferContext, ModelControlContext, grpc_service_pb2_grpc
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    ModelControlContext,
+    grpc_service_pb2_grpc,
+)
 from testbed import TritonServer, repository
+from tests.backends import answering_servers
+from tests.backends.answering_servers import HttpAnswers, model_config, reply, with_data
+from tests.backends.unreadable_cases import output
 from tests.server.infer_cases import CLASS, RAW
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.session import models
 
 MODELS = ("classify", "classify_nolabels", "identity_fp32", "ensemble_classify")
 SCORES = np.arange(10, dtype=np.float32)
+ANSWERED = answering_servers.SCORES
 
 
 class Reloading:
@@ -141,3 +151,56 @@ def test_the_raw_stub(reloading: Reloading) -> None:
         reloading.change("classify", "l9", "nine", "labels.txt")
         found = stub.Infer(request).meta_data.output[0].batch_classes[0].cls[0].label
         assert found == "nine"
+
+
+# ----------------------------------------------------- answers that do not fit what is known
+
+
+@pytest.fixture
+def answering() -> Iterator[HttpAnswers]:
+    """A server whose answers tests choose: Triton's fit its configuration."""
+    with HttpAnswers() as server:
+        yield server
+
+
+def run(context: InferContext) -> Any:
+    (found,) = context.run({"IN": [ANSWERED]}, {"OUT": RAW})["OUT"]
+    return found
+
+
+def times_configured(server: HttpAnswers) -> int:
+    """How often the model's configuration has been asked for."""
+    return sum(b"/config " in request for request in server.requests)
+
+
+def test_an_answer_of_another_datatype(answering: HttpAnswers) -> None:
+    """An answer that does not fit is read by the configuration that the model has now."""
+    with InferContext(answering.address, 0, "m") as context:
+        assert run(context).dtype == np.float32
+        changed = model_config()
+        changed["output"][0]["data_type"] = "TYPE_INT32"
+        answering.replaced["config"] = (json.dumps(changed).encode(), None)
+        answering.replaced["infer"] = with_data(output(datatype="INT32"), ANSWERED.tobytes())
+        found = run(context)
+        assert (found.dtype, found.tobytes()) == (np.int32, ANSWERED.tobytes())
+        assert times_configured(answering) == 2
+
+
+def test_answers_that_never_fit(answering: HttpAnswers) -> None:
+    """Where the configuration is still the same, the next answers are read without asking."""
+    made = reply()
+    made["outputs"][1]["name"] = "UNKNOWN"
+    answering.replaced["infer"] = with_data(made, 2 * ANSWERED.tobytes())
+    with InferContext(answering.address, 0, "m") as context:
+        assert [run(context).tolist() for _ in range(3)] == [ANSWERED.tolist()] * 3
+    assert times_configured(answering) == 2
+
+
+def test_an_answer_of_another_size(answering: HttpAnswers) -> None:
+    """An answer that cannot be read as what the model says of itself is a client error."""
+    wide = output(datatype="FP64", parameters={"binary_data_size": 16})
+    answering.replaced["infer"] = with_data(wide, 2 * ANSWERED.tobytes())
+    unreadable = pytest.raises(InferenceServerException, match="could not be read: .*reshape")
+    with InferContext(answering.address, 0, "m") as context, unreadable as caught:
+        run(context)
+    assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)

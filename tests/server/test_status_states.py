@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from typing import Any, Callable, Iterator
@@ -9,8 +10,15 @@ from typing import Any, Callable, Iterator
 import numpy as np
 import pytest
 
-from tensorrtserver.api import InferenceServerException, ModelControlContext, server_status_pb2
+from tensorrtserver.api import (
+    InferenceServerException,
+    ModelControlContext,
+    ServerStatusContext,
+    server_status_pb2,
+)
 from testbed import PyTritonServer, TritonServer, repository
+from tests.backends.answering_servers import METADATA, model_config
+from tests.backends.scripted_server import ScriptedServer, http
 from tests.server.odd_servers import start_failed_server
 from tests.server.status_asked import counted_status, run, status_of, wait_until_unloaded
 
@@ -205,3 +213,22 @@ def test_restricted_server(start_triton: Callable[..., Any]) -> None:
         status_of(server, 0)
     with pytest.raises(InferenceServerException, match="no status available for unknown model"):
         status_of(server, 0, "simple")
+
+
+def test_server_that_tells_the_configuration_alone() -> None:
+    """A model without index, statistics and versions: its configuration is shown, no version."""
+    # docs/v1-behaviour.md §6.2
+    told = {
+        b"GET /v2 ": METADATA,
+        b"GET /v2/models/m/config ": model_config(),
+        b"GET /v2/health/live ": {},
+    }
+
+    def answer(request: bytes) -> bytes:
+        found = [content for start, content in told.items() if request.startswith(start)]
+        return http(200, json.dumps(found[0]).encode()) if found else http(404, b'{"error": "no"}')
+
+    with ScriptedServer(answer) as server:
+        status = ServerStatusContext(server.address, 0, "m").get_server_status()
+    model = status.model_status["m"]
+    assert (model.config.input[0].name, dict(model.version_status)) == ("IN", {})

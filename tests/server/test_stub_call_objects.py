@@ -30,6 +30,17 @@ def test_call_behind_a_response(stub: Any) -> None:
     assert call.add_callback(pytest.fail) is False
 
 
+def test_error_of_this_process(stub: Any) -> None:
+    """An error that gRPC did not find is a call that is over, as gRPC's own errors are."""
+    with pytest.raises(grpc.RpcError) as caught:
+        stub.Infer("no request")
+    call = caught.value
+    assert isinstance(call, grpc.Call)
+    assert (call.is_active(), call.time_remaining(), call.cancel()) == (False, None, False)
+    assert (call.initial_metadata(), call.trailing_metadata()) == ((), ())
+    assert call.add_callback(pytest.fail) is False
+
+
 def test_callback_of_a_future(stub: Any) -> None:
     """``add_callback`` of a call under way is called at its end; after it, it says False."""
     future = stub.Infer.future(slow_request(0.3))

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator
 
 import grpc
 import numpy as np
 import pytest
 
-from tests.server.stub_cases import SECONDS, SUCCESS, is_sum, simple_request, slow_request, stub_at
+from tensorrtserver.api import grpc_service_pb2_grpc
+from tests.server.stub_cases import (
+    SECONDS,
+    SUCCESS,
+    is_sum,
+    simple_request,
+    slow_request,
+    stub_at,
+)
 
 Code = grpc.StatusCode
 
@@ -79,3 +89,132 @@ def test_cancelled_future(stub: Any) -> None:
             ask()
     assert called.wait(SECONDS)
     assert not future.cancel()
+
+
+# ------------------------------------------------ between the configuration and the request
+
+
+class Intercepted(grpc.UnaryUnaryClientInterceptor):
+    """``calls``: method → what the user's interceptor does with a call of it."""
+
+    def __init__(self, **calls: Callable[[Callable[[], Any]], Any]) -> None:
+        self.calls = calls
+        self.names: list[str] = []
+
+    def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
+        name = details.method.rpartition("/")[2]
+        self.names.append(name)
+        go_on = self.calls.get(name, lambda proceed: proceed())
+        return go_on(lambda: continuation(details, request))
+
+
+class Held:
+    """A call that an interceptor lets nobody cancel, and of whose end it tells when told."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self._callbacks: list[Callable[[Any], None]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._call, name)
+
+    def cancel(self) -> bool:
+        return False
+
+    def add_done_callback(self, fn: Callable[[Any], None]) -> None:
+        self._callbacks.append(fn)
+
+    def tell(self) -> None:
+        """The call has ended."""
+        self._call.result(SECONDS)
+        for fn in self._callbacks:
+            fn(self)
+
+
+@contextmanager
+def intercepted(url: str, interceptor: Intercepted) -> Iterator[Any]:
+    """A stub on a channel of its own, with an interceptor of the user's."""
+    with grpc.insecure_channel(url) as channel:
+        watched = grpc.intercept_channel(channel, interceptor)
+        yield grpc_service_pb2_grpc.GRPCServiceStub(watched)
+
+
+def test_cancelled_before_the_request(triton: Any) -> None:
+    """A future that was cancelled while the model's configuration was fetched sends no request."""
+    held: list[Held] = []
+
+    def hold(proceed: Callable[[], Any]) -> Any:
+        held.append(Held(proceed()))
+        return held[0]
+
+    interceptor = Intercepted(ModelConfig=hold)
+    with intercepted(triton.grpc, interceptor) as stub:
+        future = stub.Infer.future(simple_request())
+        assert future.cancel()
+        held[0].tell()
+    assert (interceptor.names, future.cancelled()) == (["ModelConfig"], True)
+
+
+# ------------------------------------------------------------ channels of the user's own
+
+
+class Failing:
+    """A method of a channel, the futures of which raise."""
+
+    def __init__(self, method: Any, error: Exception) -> None:
+        self._method = method
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._method, name)
+
+    def future(self, *_: Any, **__: Any) -> Any:
+        raise self._error
+
+
+class UsersChannel:
+    """A channel whose method ``fails`` raises ``error`` where a future is asked for."""
+
+    def __init__(self, channel: Any, fails: str, error: Exception) -> None:
+        self._channel = channel
+        self._fails = fails
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._channel, name)
+
+    def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        made = self._channel.unary_unary(method, *args, **kwargs)
+        return Failing(made, self._error) if method.endswith(self._fails) else made
+
+
+class Refused(grpc.RpcError):
+    """What a user's channel may raise by itself."""
+
+    def code(self) -> Any:
+        return Code.UNAVAILABLE
+
+    def details(self) -> str:
+        return "no call today"
+
+
+@pytest.mark.parametrize("error", [LookupError("own"), futures.TimeoutError("own")], ids=repr)
+def test_error_of_the_users_channel(triton: Any, error: Exception) -> None:
+    """What a user's channel raises in the background is the end of the future, as it is."""
+    with grpc.insecure_channel(triton.grpc) as channel:
+        users = UsersChannel(channel, "ModelInfer", error)
+        future = grpc_service_pb2_grpc.GRPCServiceStub(users).Infer.future(simple_request())
+        with pytest.raises(type(error)) as caught:
+            future.result(SECONDS)
+    assert caught.value is error
+    assert (future.code(), future.details()) == (Code.UNKNOWN, "own")
+
+
+def test_question_that_the_users_channel_refuses(triton: Any) -> None:
+    """An RpcError instead of the model's configuration is the end of the future."""
+    with grpc.insecure_channel(triton.grpc) as channel:
+        users = UsersChannel(channel, "ModelConfig", Refused())
+        future = grpc_service_pb2_grpc.GRPCServiceStub(users).Infer.future(simple_request())
+        with pytest.raises(Refused):
+            future.result(SECONDS)
+    assert (future.code(), future.details()) == (Code.UNAVAILABLE, "no call today")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import product
 from typing import Any, Iterator
 
 import numpy as np
@@ -253,12 +254,14 @@ def test_refusals_are_in_the_status(stub: Any, case: Any, way: str) -> None:
 def test_version_that_does_not_exist(stub: Any) -> None:
     """An unknown version was UNAVAILABLE to an inference, as was a negative one."""
     # docs/v1-behaviour.md §9.3
-    for version in (99, -2):
-        request = simple_request()
+    # whatever else is wrong with the request: v1's server looked for the version first
+    for version, request in product((99, -2), (simple_request(), infer_request("simple", {}))):
         request.model_version = version
         status = stub.Infer(request).request_status
         assert status.code == codes.UNAVAILABLE
         assert status.msg == f"Request for unknown model: 'simple' version {version} is not found"
+    request.model_version = 1
+    assert stub.Infer(request).request_status.code == codes.INVALID_ARG
 
 
 def test_class_of_strings(stub: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tritonclient_shim.core.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
 from tritonclient_shim.core.model import (
     HTTP,
     InferReply,
@@ -17,6 +17,7 @@ from tritonclient_shim.core.model import (
     OutputSpec,
     TensorOut,
     TensorSpec,
+    V1Input,
     V1Output,
     V1Request,
 )
@@ -74,6 +75,15 @@ def raised(name: str, shape: tuple[int, ...]) -> Any:
     labels: Any = None
     result.read_into(results, options, to_v1.v1_reply(PROFILE, made, answer, labels))
     return results
+
+
+@pytest.mark.parametrize("dims", [None, (3,)], ids=["no dims", "dims"])
+def test_input_that_the_model_has_no_more(dims: Any) -> None:
+    """An input of which a reloaded model knows nothing is refused as v1's server refused it."""
+    # docs/v1-behaviour.md §3.4
+    made = V1Request(-1, 1, (V1Input("GONE", dims, (b"1234",), 4),), ())
+    with pytest.raises(Refusal, match="^unexpected inference input 'GONE' for model 'm'$"):
+        to_v2.infer_call(PROFILE, made, HTTP)
 
 
 def test_sixteen_dimensions() -> None:

@@ -95,6 +95,16 @@ def test_end(fake: FakeBackend, stream: ContextStream, fault: Any) -> None:
     assert (again, fake.sent, len(got)) == ([(3, "answer")], [["1", "2"], ["3"]], 2)
 
 
+def test_answered_during_the_end(fake: FakeBackend, stream: ContextStream) -> None:
+    """A request that is answered while those before it fail keeps its answer, and has no other."""
+    got: list[Any] = []
+    opened = fake.latest
+    stream.send(call(1), lambda outcome: opened.on_reply("2", "answer"))
+    stream.send(call(2), got.append)
+    opened.end()
+    assert got == ["answer"]
+
+
 def test_end_that_has_not_been_told(fake: FakeBackend, stream: ContextStream) -> None:
     """A request that an ended stream does not take goes to the next one, and only there."""
     fake.latest.takes = False
