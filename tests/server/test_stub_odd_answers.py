@@ -27,12 +27,13 @@ def test_answer_that_v1_cannot_hold(way: str) -> None:
         server.replaced["infer"] = answer.SerializeToString()
         streamed = v2.ModelStreamInferResponse(infer_response=answer)
         server.replaced["stream"] = streamed.SerializeToString()
-        with pytest.raises(grpc.RpcError, match="out of range"):
+        with pytest.raises(grpc.RpcError, match="Exception deserializing .*out of range") as caught:
             {
                 "call": lambda: stub.Infer(request, SECONDS),
                 "future": lambda: stub.Infer.future(request, SECONDS).result(),
                 "stream": lambda: next(stub.StreamInfer(iter([request]), SECONDS)),
             }[way]()
+        assert caught.value.code() is Code.INTERNAL
 
 
 class Leaving(StreamServer):

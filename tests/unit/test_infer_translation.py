@@ -9,17 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
+from tritonclient_shim.core.errors import (
+    InferenceServerException,
+    Refusal,
+    ServerFault,
+    UnreadableFault,
+)
 from tritonclient_shim.core.model import (
     HTTP,
     InferReply,
     ModelProfile,
     OutputSpec,
+    ShmSlice,
     TensorOut,
     TensorSpec,
     V1Input,
     V1Output,
+    V1Reply,
     V1Request,
+    V1Result,
 )
 from tritonclient_shim.translate import request, result, to_v1, to_v2
 
@@ -174,3 +182,22 @@ def test_received_bytes_are_not_shared() -> None:
         (array,) = result.arrays("FP64", (1,), data, 1)
         assert array.flags.writeable
         assert array.flags.aligned
+
+
+class Overwritten:
+    """A shared-memory region with bytes that are no strings."""
+
+    name, byte_size = "r", 8
+
+    def read(self, offset: int, count: int) -> bytes:
+        return b"\xff" * 8
+
+
+def test_a_region_without_the_strings_that_it_should_have() -> None:
+    """A string output whose region holds something else is an error of ours, no ValueError."""
+    where = ShmSlice("r", 8)
+    wanted = request.RequestedOutput("T", V1Output("T", shm=where), Overwritten())
+    options = request.Options((wanted,), 1, 0, 0, 0, 0)
+    reply = V1Reply("m", 1, 1, (V1Result("T", "BYTES", (1,), 8, None, where),))
+    with pytest.raises(UnreadableFault, match="malformed string tensor"):
+        result.read_into({}, options, reply)

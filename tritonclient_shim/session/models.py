@@ -93,7 +93,9 @@ class KnownModel:
         """
         classified = bool([item for item in request.outputs if item.class_count])
         profile = self._current(backend, profile, request, answer, classified)
-        labels = self._labels.reader(backend, profile, request, answer.model_version)
+        labels = None
+        if classified:
+            labels = self._labels.reader(backend, profile, request, answer.model_version)
         return read(to_v1.v1_reply, profile, request, answer, labels)
 
     def _current(

@@ -59,12 +59,13 @@ def answered(ask: Callable[[], T]) -> T:
 
 
 def rpc_error(error: BaseException) -> BaseException:
-    """An error of the service → the RpcError among its causes, or else one for the last cause."""
+    """An error of the service → the RpcError among its causes, or else one for the last fault."""
     chain = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)
     found: BaseException | None = next((one for one in chain if is_rpc_error(one)), None)
-    return found or _local(chain[-1])
+    faults = [one for one in chain if isinstance(one, Fault)]
+    return found or _local([*chain[-1:], *faults][-1])
 
 
 def is_rpc_error(error: object) -> bool:
@@ -73,7 +74,7 @@ def is_rpc_error(error: object) -> bool:
 
 
 def _local(found: BaseException) -> LocalRpcError:
-    """The last cause of an error, which gRPC does not know → an RpcError for it."""
+    """The cause of an error, which gRPC does not know → an RpcError for it."""
     if isinstance(found, ForeignFault):
         return LocalRpcError(grpc.StatusCode.INTERNAL, f"Exception deserializing response! {found}")
     if isinstance(found, TransportFault) and found.status:

@@ -130,7 +130,7 @@ def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
     string = result.datatype == dtypes.STRING.v2
     data = region.read(0, region.byte_size if string else result.byte_size)
     if string:
-        data = memoryview(data)[: strings.wire_length(data, total)]
+        data = memoryview(data)[: read(strings.wire_length, data, total)]
     return read(arrays, result.datatype, result.dims, data, rows)
 
 

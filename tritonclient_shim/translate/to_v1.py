@@ -27,13 +27,14 @@ Labels = Callable[[TensorSpec, int], Sequence[str]]
 
 
 def v1_reply(
-    profile: ModelProfile, request: V1Request, reply: InferReply, labels: Labels
+    profile: ModelProfile, request: V1Request, reply: InferReply, labels: Labels | None
 ) -> V1Reply:
     """A v2 reply → the v1 reply; an output that the server left out is left out here too.
 
     ServerFault where v1's server refused what the model had produced. ``labels`` is asked
-    for the labels of an output that is classified here rather than by the server. A version
-    that is no number is -1 (see :func:`versions.number_of`).
+    for the labels of an output that is classified here rather than by the server; it may be
+    None where no output is. A version that is no number is -1 (see
+    :func:`versions.number_of`).
     """
     tensors = {tensor.name: tensor for tensor in reply.outputs}
     results = [
@@ -102,7 +103,7 @@ def _result(
     request: V1Request,
     item: V1Output,
     tensor: TensorOut,
-    labels: Labels,
+    labels: Labels | None,
 ) -> V1Result:
     spec, dims = _checked(profile, request, item, tensor)
     data = tensor.data
@@ -116,6 +117,7 @@ def _result(
         found = [row[: item.class_count] for row in texts]
         return V1Result(item.name, spec.datatype, (), 0, classes=found)
     if item.class_count:
+        assert labels is not None
         found = _classify(spec, item.class_count, tensor, request.batch_size, labels)
         return V1Result(item.name, spec.datatype, dims, 0, classes=found)
     size = request.batch_size * to_v2.byte_size(spec.datatype, dims)
