@@ -38,12 +38,12 @@ def test_bytes_that_are_no_message(gateway: Gateway, rpc: str) -> None:
 
 def test_refusal_that_v1_did_not_know(behind: TritonServer) -> None:
     """A status that v1 had no code for is told as UNKNOWN, in the server's words."""
-    refusal = http(418, b'{"error": "a teapot"}')
+    refusal = http(401, b'{"error": "who are you"}')
     with ScriptedServer(lambda request: refusal) as peer:
         gateway = Gateway("--triton-grpc", behind.grpc, "--triton-http", peer.address)
         try:
             status = gateway.post("/api/modelcontrol/load/simple").status
-            assert (code_of(status), status.msg) == ("UNKNOWN", "a teapot")
+            assert (code_of(status), status.msg) == ("UNKNOWN", "who are you")
         finally:
             assert gateway.stop() == 0
 
