@@ -274,3 +274,23 @@ def test_an_abandoned_outbox_is_empty() -> None:
     box.abandon()
     assert sys.getrefcount(body) == before
     assert list(box) == []
+
+
+def test_a_reader_that_is_ended_ends_its_stream(
+    triton: TritonServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where receiving an answer raises SystemExit, on_end comes all the same, and says so."""
+
+    def leave(request_id: str, outcome: Any) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(threading, "excepthook", lambda arguments: None)
+    log = Log()
+    stream = open_backend(Endpoint(GRPC, triton.grpc)).open_stream(leave, log.ends.put)
+    stream.send(call("1"))
+    end = log.end()
+    assert isinstance(end, TransportFault)
+    assert end.message == "Stream has been closed."
+    with pytest.raises(StreamEnded, match=CLOSED):
+        stream.send(call("2"))
+    stream.close()  # returns when the thread has ended
