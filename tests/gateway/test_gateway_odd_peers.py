@@ -36,6 +36,21 @@ def test_bytes_that_are_no_message(gateway: Gateway, rpc: str) -> None:
     )
 
 
+def test_stop_after_bytes_that_are_no_message(behind: TritonServer) -> None:
+    """Streams that have ended so do not keep the gateway from stopping."""
+    gateway = Gateway("--triton-grpc", behind.grpc)
+    try:
+        with grpc.insecure_channel(gateway.grpc) as channel:
+            call = channel.stream_stream(f"/{v1.SERVICE}/StreamInfer")
+            for _ in range(20):
+                with pytest.raises(grpc.RpcError, match="deserializing"):
+                    list(call(iter([GARBAGE]), timeout=30))
+        gateway.call("Health", pb.HealthRequest(mode="live"))
+        gateway.get("/api/status/simple")
+    finally:
+        assert gateway.stop() == 0
+
+
 def test_refusal_that_v1_did_not_know(behind: TritonServer) -> None:
     """A status that v1 had no code for is told as UNKNOWN, in the server's words."""
     refusal = http(401, b'{"error": "who are you"}')

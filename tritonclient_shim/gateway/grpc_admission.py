@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -19,6 +19,10 @@ from tritonclient_shim.core.daemon_executor import DaemonExecutor
 
 #: Calls of one kind whose requests are awaited at one time.
 MAX_PENDING = 256
+#: What stands for a request that could not be read.
+UNREADABLE = object()
+_NOT_READ = "Exception deserializing request!"  # gRPC's own words
+
 #: Seconds that a client has to send its request while calls beyond the limit wait.
 _FAIR_WAIT = 1.0
 
@@ -46,6 +50,8 @@ class PendingCalls:
                 self._changed.notify()
         if request is None:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the call ended without its request")
+        if request is UNREADABLE:
+            context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
         return request
 
     def _make_room(self) -> None:
@@ -91,22 +97,42 @@ class StreamHandler:
                 f"{self._limit} streams are open, as many as this gateway takes: close some, or "
                 "start the gateway with a larger --max-streams",
             )
+        readable = _ReadableRequests(requests)
         try:
-            yield from self._answer(requests, context)
+            yield from self._answer(readable, context)
+            if readable.ended_early:
+                context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
         finally:
             self._free.release()
+
+
+class _ReadableRequests(Iterator[Any]):
+    """The requests of a stream up to the first that is no such message."""
+
+    def __init__(self, requests: Any) -> None:
+        self._requests = requests
+        self.ended_early = False
+
+    def __next__(self) -> Any:
+        request = next(self._requests)
+        if request is UNREADABLE:
+            self.ended_early = True
+            raise StopIteration
+        return request
 
 
 def deserializer(message_class: Any) -> Callable[[bytes], Any]:
     """The function with which gRPC reads the requests of an rpc.
 
-    It returns None for bytes that are no such message; gRPC then ends the call.
+    It returns UNREADABLE for bytes that are no such message. Were it None, gRPC would end the call
+    itself, and a stream once more with its handler: then it takes the call for unfinished, and
+    its server never stops (seen with grpcio 1.85).
     """
 
     def deserialize(data: bytes) -> Any:
         try:
             return message_class.FromString(data)
         except DecodeError:
-            return None
+            return UNREADABLE
 
     return deserialize
