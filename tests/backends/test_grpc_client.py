@@ -141,24 +141,6 @@ def test_the_client_of_a_users_channel(triton: TritonServer) -> None:
         assert backend.bound.last.code() is grpc.StatusCode.OK
 
 
-class Canceller(grpc.UnaryUnaryClientInterceptor):
-    """An interceptor of a user that gives up every call."""
-
-    def intercept_unary_unary(self, continuation: Any, call: Any, request: Any) -> Any:
-        started = continuation(call, request)
-        started.cancel()
-        return started
-
-
-def test_a_call_that_an_interceptor_cancels() -> None:
-    """It ends with v1's words for a cancelled call, not with an exception of gRPC's."""
-    with Listener() as listener, grpc.insecure_channel(listener.address) as plain:
-        channel = grpc.intercept_channel(plain, Canceller())
-        backend = ChannelBackend(ChannelConnection(channel), CallOptions())
-        with pytest.raises(TransportFault, match="^GRPC client failed: 1: Channel closed!$"):
-            backend.model_configs(["m"])
-
-
 def test_errors_of_a_plugin_are_the_callers() -> None:
     """What a plugin raises reaches the caller as it is, and nothing is sent."""
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Tuple
 
-from tritonclient_shim.core import dtypes
-
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
 
@@ -178,10 +176,6 @@ class TensorSpec:
     dims: tuple[int, ...]
     label_filename: str = ""
     is_shape_tensor: bool = False
-    itemsize: int = field(init=False, compare=False)  # bytes per element; 0 for strings
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "itemsize", dtypes.itemsize(self.datatype))
 
 
 @dataclass(frozen=True)

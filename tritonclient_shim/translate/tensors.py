@@ -51,9 +51,10 @@ def byte_size_of_one(spec: TensorSpec, shape: tuple[int, ...]) -> int | None:
 
     A shape without dimensions counts as no elements at all (docs/v1-behaviour.md §3.3).
     """
-    if spec.itemsize == 0:
+    itemsize = dtypes.itemsize(spec.datatype)
+    if itemsize == 0:
         return None
-    return prod(shape) * spec.itemsize if shape else 0
+    return prod(shape) * itemsize if shape else 0
 
 
 def plain_chunks(arrays: Any, expected: int | None) -> tuple[Buffer, ...] | None:
