@@ -72,6 +72,15 @@ def test_nothing_is_fetched_twice(triton: Any) -> None:
     assert sorted(recorder.names) == ["ModelConfig", *["ModelInfer"] * 6, "ServerMetadata"]
 
 
+def test_a_future_that_comes_first(triton: Any) -> None:
+    """It asks for the model's configuration once, and sends the request with what it was told."""
+    recorder = Recorder()
+    with grpc.insecure_channel(triton.grpc) as plain:
+        stub = grpc_service_pb2_grpc.GRPCServiceStub(grpc.intercept_channel(plain, recorder))
+        assert is_sum(stub.Infer.future(simple_request(1)).result(SECONDS), 1)
+    assert recorder.names == ["ModelConfig", "ModelInfer", "ServerMetadata"]
+
+
 def test_channel_is_not_kept_alive(triton: Any) -> None:
     """What is known of a channel goes with it."""
     channel = grpc.insecure_channel(triton.grpc)

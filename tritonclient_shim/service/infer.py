@@ -11,7 +11,6 @@ from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
     InferReply,
-    ModelConfigDocument,
     ModelProfile,
     V1Reply,
     V1Request,
@@ -85,15 +84,6 @@ class InferService:
 
     def _send(self, call: InferCall) -> InferReply:
         return self.session.backend.infer(call)
-
-    def knows(self, model_name: str) -> bool:
-        """Can the call of a request for this model be made without asking the server?"""
-        model = self._known.get(model_name)
-        return model is not None and model.profile is not None
-
-    def learn(self, model_name: str, document: ModelConfigDocument) -> None:
-        """Keep the configuration that the server has just told of a model. Raises Fault."""
-        KnownModel(model_name, self._known).learn(document)
 
     def reply(self, exchange: Exchange, outcome: Outcome) -> V1Reply:
         """What came of the call → the reply; InferenceServerException when it was refused."""

@@ -116,12 +116,12 @@ class _Inference:
 
     def start(self) -> None:
         """Send the first message; returns at once."""
-        model = self._exchange.model.name
-        if self._service.knows(model):
+        model = self._exchange.model
+        if model.profile is not None:
             self._send()
             return
         try:
-            self._backend.model_config_async(model, self._configured)
+            self._backend.model_config_async(model.name, self._configured)
         except Fault as fault:
             self._finish(fault)
 
@@ -135,7 +135,7 @@ class _Inference:
         """Send the request; ``told`` is the model's configuration if it had to be asked for."""
         try:
             if told is not None:
-                self._service.learn(self._exchange.model.name, told)
+                self._exchange.model.learn(told)
             if not self._future.cancelled():
                 self._backend.infer_async(self._exchange.call(), self._finish)
         except Fault as fault:
