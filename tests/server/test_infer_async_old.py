@@ -19,6 +19,7 @@ from tests.server.infer_cases import (
     fp32,
     number,
 )
+from tritonclient_shim.session.exchange import Exchange
 
 pytest_plugins = ["tests.server.infer_fixtures"]
 
@@ -216,3 +217,20 @@ def test_refused_calls(connect: Any) -> None:
     with client_error(NONE_SENT):
         context.get_ready_async_request(False)
     assert context.async_run(add_sub(), BOTH) == 1
+
+
+def test_an_exception_before_the_request_is_sent(
+    connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a plugin raises while the request is made leaves none that could be waited for."""
+
+    def failing(_self: Exchange) -> Any:
+        raise ValueError("the plugin's own")
+
+    context = connect("simple")
+    with monkeypatch.context() as patch:
+        patch.setattr(Exchange, "call", failing)
+        with pytest.raises(ValueError, match="the plugin's own"):
+            context.async_run(add_sub(), BOTH, 1, 0)
+    with client_error(NONE_SENT):
+        context.get_ready_async_request(False)

@@ -133,12 +133,15 @@ class InferSession(ServerSession):
         pending = self._prepare(inputs, outputs, scalars, numbered=True)
         exchange = pending.exchange
         client_id = exchange.client_id
-        self._requests.add(client_id, pending, callback)
-        done = partial(self._completed, client_id, pending)
+        call: InferCall | Fault
         try:
             call = exchange.call()
-        except Fault as refused:  # by v1's server: the fetch tells
-            done(refused)
+        except Fault as refused:
+            call = refused
+        self._requests.add(client_id, pending, callback)
+        done = partial(self._completed, client_id, pending)
+        if isinstance(call, Fault):  # v1's server refused it: the fetch tells
+            done(call)
             return client_id
         exchange.release_inputs()
         try:
