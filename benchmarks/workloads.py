@@ -14,8 +14,9 @@ import numpy as np
 from benchmarks.floor import Echo
 from benchmarks.harness import Call, Row, Workload, equal
 from benchmarks.ports import HandPort, model_client
-from tensorrtserver.api import InferContext, ProtocolType
-from tritonclient_shim.backends.http import framing
+from tensorrtserver.api import InferContext
+from tritonclient_shim.backends import reply_checks
+from tritonclient_shim.session import prepared
 
 RAW = InferContext.ResultFormat.RAW
 CLASS = InferContext.ResultFormat.CLASS
@@ -51,20 +52,25 @@ def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, output
 
 
 def small(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """A small run; over HTTP also without remembering response headers that have been parsed."""
+    """A small run; also without what is kept of requests and of replies for the next ones."""
     workload = _SMALL.make(url, protocol, closing)
-    facade, usual = workload.programs["facade"], framing.REMEMBERED_HEADER_BYTES
-
-    def parsing() -> Any:
-        framing.REMEMBERED_HEADER_BYTES = 0
-        try:
-            return facade()
-        finally:
-            framing.REMEMBERED_HEADER_BYTES = usual
-
-    if protocol == ProtocolType.HTTP:
-        workload.programs["every header parsed"] = parsing
+    programs = workload.programs
+    programs["nothing prepared"] = _with(prepared, "enabled", False, programs["facade"])
+    programs["every reply parsed"] = _with(reply_checks, "REMEMBERED_BYTES", 0, programs["facade"])
     return workload
+
+
+def _with(module: Any, switch: str, value: Any, call: Call) -> Call:
+    usual = getattr(module, switch)
+
+    def switched() -> Any:
+        setattr(module, switch, value)
+        try:
+            return call()
+        finally:
+            setattr(module, switch, usual)
+
+    return switched
 
 
 def _bytes(batches: Any) -> int:

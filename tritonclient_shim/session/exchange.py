@@ -19,6 +19,7 @@ from tritonclient_shim.core.model import (
     V1Request,
 )
 from tritonclient_shim.session.models import KnownModel
+from tritonclient_shim.session.prepared import BoundRequest, PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.wording import RequestContext
@@ -46,7 +47,7 @@ class Exchange:
 
     __slots__ = (
         *("model", "request_id", "client_id"),
-        *("_session", "_version", "_make", "_profile", "_request"),
+        *("_session", "_version", "_make", "_profile", "_request", "_bound", "_prepared", "_known"),
     )
 
     def __init__(
@@ -57,6 +58,7 @@ class Exchange:
         request_id: int,
         client_id: int,
         make: MakeRequest,
+        bound: BoundRequest | None = None,
     ) -> None:
         self.model = model
         self.request_id = request_id
@@ -66,11 +68,19 @@ class Exchange:
         self._make: MakeRequest | None = make
         self._profile: ModelProfile | None = None
         self._request: V1Request | None = None
+        self._bound = bound
+        self._prepared: PreparedRequest | None = None
+        self._known: V1Reply | None = None
 
     def call(self) -> InferCall:
         """The v2 call to send. Raises Fault, a refusal of v1's server as ServerFault."""
         backend = self._session.backend
         profile = self._profile = self.model.read(backend)
+        bound, self._bound = self._bound, None
+        if bound is not None and bound.prepared.profile is profile:
+            self._prepared, self._request = bound.prepared, bound.request
+            return bound.call
+        self._prepared = None
         if profile.decoupled:
             raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
         assert self._make is not None
@@ -103,7 +113,7 @@ class Exchange:
         For asynchronous requests, whose arrays may be large, and others by the time of the answer.
         """
         made = self._request
-        if made is not None and not any(item.class_count for item in made.outputs):
+        if made is not None and made.inputs and not any(item.class_count for item in made.outputs):
             self._request = made._replace(inputs=())
         self._make = None
 
@@ -111,6 +121,10 @@ class Exchange:
         """An outcome, or how v1's server would have refused such a reply; asks nobody."""
         if isinstance(outcome, Fault) or self._profile is None or self._request is None:
             return outcome
+        if self._prepared is not None:
+            self._known = self._prepared.v1_reply(outcome, self.client_id)
+            if self._known is not None:
+                return outcome
         return to_v1.refusal(self._profile, self._request, outcome) or outcome
 
     def reply(self, outcome: Outcome, again: Send) -> V1Reply:
@@ -136,8 +150,15 @@ class Exchange:
             raise outcome
         assert self._profile is not None
         assert self._request is not None
+        prepared = self._prepared
+        known = self._known or (prepared and prepared.v1_reply(outcome, self.client_id))
+        if known:
+            return known
         backend = self._session.backend
-        return self.model.v1_reply(backend, self._profile, self._request, outcome)
+        reply = self.model.v1_reply(backend, self._profile, self._request, outcome)
+        if prepared is not None:
+            prepared.learn(outcome, reply)
+        return reply
 
     @property
     def stateful(self) -> bool:

@@ -16,12 +16,14 @@ from tritonclient_shim.core.model import (
     InferCall,
     InferReply,
     ModelProfile,
+    V1Request,
 )
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.exchange import Exchange, MakeRequest
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.models import KnownModel
+from tritonclient_shim.session.prepared import BoundRequest, PreparedRequest, prepare
 from tritonclient_shim.session.requests import (
     CompletedRequest,
     PendingRequest,
@@ -32,7 +34,7 @@ from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.statistics import ContextStat
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.region import RegionError
-from tritonclient_shim.translate import request
+from tritonclient_shim.translate import arguments, request
 from tritonclient_shim.translate.headers import Headers
 
 _NO_STATUS = "status request did not return status"
@@ -59,6 +61,7 @@ class InferSession(ServerSession):
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._requests: InFlight[PendingRequest] = InFlight()
         self._stream: ContextStream | None = None
+        self._prepared: PreparedRequest | None = None
         try:
             self._connect(streaming)
         except BaseException:
@@ -189,19 +192,65 @@ class InferSession(ServerSession):
         """
         started = perf_counter_ns()
         profile = self._model.profile or self._profile()
+        bound = self._bound(profile, inputs, outputs, scalars, numbered)
+        if bound is not None:
+            exchange = self._exchange(bound.request.id, lambda _: bound.complete(), bound)
+            options = bound.prepared.options
+        else:
+            options, made = self._made(profile, inputs, outputs, scalars, numbered)
+            exchange = self._exchange(made.id, lambda _: made)
+        return PendingRequest(options, exchange, started, perf_counter_ns() - started)
+
+    def _exchange(
+        self, client_id: int, make: MakeRequest, bound: BoundRequest | None = None
+    ) -> Exchange:
+        version, number = self.model_version, next_request_id()
+        return Exchange(self, self._model, version, number, client_id, make, bound)
+
+    def _bound(
+        self,
+        profile: ModelProfile,
+        inputs: Mapping[Any, Any],
+        outputs: Mapping[Any, Any],
+        scalars: Any,
+        numbered: bool,
+    ) -> BoundRequest | None:
+        """The request, bound to the prepared one; None when it differs in more than data."""
+        prepared = self._prepared
+        if prepared is None or prepared.profile is not profile:
+            return None
+        data = prepared.data_of(inputs, outputs, scalars[0])
+        if data is None:
+            return None
+        numbers = arguments.numbers(*scalars[1:])
+        self._keep_correlation_id(numbers[1])
+        self._shapes.update(prepared.shapes)
+        client_id = self._requests.next_id() if numbered else 0
+        return prepared.bind(data, numbers, self.correlation_id, client_id)
+
+    def _made(
+        self,
+        profile: ModelProfile,
+        inputs: Mapping[Any, Any],
+        outputs: Mapping[Any, Any],
+        scalars: Any,
+        numbered: bool,
+    ) -> tuple[request.Options, V1Request]:
+        """The request, made the long way, and prepared for the next one."""
         options = request.parse_options(profile, inputs, outputs, scalars, look_up)
-        if options.correlation_id:
-            self.correlation_id = options.correlation_id
+        self._keep_correlation_id(options.correlation_id)
         try:
-            bound = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
+            tensors = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
         except RegionError as error:
             raise client_error_of(error) from error
         client_id = self._requests.next_id() if numbered else 0
-        version = self.model_version
-        made = request.build(options, bound, version, self.correlation_id, client_id)
-        number = next_request_id()
-        exchange = Exchange(self, self._model, version, number, client_id, lambda _: made)
-        return PendingRequest(options, exchange, started, perf_counter_ns() - started)
+        made = request.build(options, tensors, self.model_version, self.correlation_id, client_id)
+        self._prepared = prepare(profile, options, inputs, outputs, made, self.endpoint.protocol)
+        return options, made
+
+    def _keep_correlation_id(self, given: int) -> None:
+        if given:
+            self.correlation_id = given
 
     def _send(self, call: InferCall, done: Done) -> None:
         if self._stream is not None:

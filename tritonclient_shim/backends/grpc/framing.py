@@ -2,22 +2,25 @@
 
 A protobuf message may be sent in pieces: the concatenation of two serialised messages is the
 serialised merge of both. So a request is its small header, serialised by protobuf, followed by
-one length-delimited record per tensor, and a large reply can be cut at its top level into
-tensors (views on the received bytes) and the small rest, which protobuf parses.
+one length-delimited record per tensor, and a reply is cut at its top level into the request's id,
+the tensors (of a large reply views on it), and the rest, which protobuf parses: once, if it comes
+again with the next reply.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Callable, NamedTuple, Sequence
+from operator import itemgetter
+from typing import Any, Callable, NamedTuple
 
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
+from tritonclient_shim.backends import reply_checks
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
 from tritonclient_shim.backends.grpc.wire_records import take
 from tritonclient_shim.backends.names import percent_encoded
-from tritonclient_shim.backends.reply_checks import checked
+from tritonclient_shim.backends.reply_checks import check_sizes, expected_size
 from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault
 from tritonclient_shim.core.model import (
     Buffer,
@@ -34,10 +37,11 @@ LIMIT = 2**31 - 1
 
 _ID = b"\x1a"  # field 3 of ModelInferRequest, length-delimited
 _RAW_INPUT = b"\x3a"  # field 7 of ModelInferRequest, length-delimited
+_REPLY_ID = 0x1A  # field 3 of ModelInferResponse, length-delimited
 _RAW_OUTPUT = 0x32  # field 6 of ModelInferResponse, length-delimited
 _STREAM_REPLY = 0x12  # field 2 of ModelStreamInferResponse, length-delimited
 
-#: Replies from this size in bytes on are cut into views on their tensors, smaller ones are parsed.
+#: Tensors of replies from this size in bytes on are views on the reply, of smaller ones copies.
 CUT_FROM = 64 * 1024
 
 
@@ -46,7 +50,7 @@ CUT_FROM = 64 * 1024
 
 def encode_request(call: InferCall) -> bytes:
     """InferCall → serialised ``ModelInferRequest``; TransportFault above 2 GiB."""
-    head, own = _head(call), _per_request(call)
+    head, own = _request_head(call), _per_request(call)
     parts: list[Buffer] = [head, own]
     total = len(head) + len(own)
     for tensor in call.inputs:
@@ -62,9 +66,12 @@ def encode_request(call: InferCall) -> bytes:
     return b"".join(parts)
 
 
-def _head(call: InferCall) -> bytes:
-    inputs = tuple((one.name, one.datatype, one.shape, one.shm) for one in call.inputs)
+def _request_head(call: InferCall) -> bytes:
+    inputs = tuple(map(_without_data, call.inputs))
     return _layout(call.model_name, call.model_version, inputs, call.outputs)
+
+
+_without_data = itemgetter(0, 1, 2, 5)  # name, datatype, shape and region of a TensorIn
 
 
 @lru_cache(maxsize=256)
@@ -169,10 +176,10 @@ def decode_reply(data: bytes, in_shm: frozenset[str] = frozenset()) -> InferRepl
 
 def _decoded(data: bytes, in_shm: frozenset[str]) -> InferReply:
     try:
-        message, tensors = _split_reply(data)
-    except DecodeError as error:
+        head, request_id, tensors = _split_reply(data)
+        return _reply(head, request_id, tensors, in_shm)
+    except (DecodeError, UnicodeDecodeError) as error:
         raise ForeignFault("the answer is no inference response of KServe v2") from error
-    return _reply(message, tensors, in_shm)
 
 
 def decode_stream_reply(
@@ -190,42 +197,66 @@ def _decoded_from_stream(
     data: bytes, use_of: Callable[[str], ShmUse]
 ) -> tuple[str, InferReply | Fault]:
     try:
-        error, message, tensors = _split_stream_reply(data)
-    except DecodeError as cut:
+        error, reply = _split_stream_reply(data)
+        head, request_id, tensors = _split_reply(reply)
+        use = use_of(request_id)
+        if not error:
+            return request_id, _reply(head, request_id, tensors, use.outputs)
+    except (DecodeError, UnicodeDecodeError) as cut:
         raise ForeignFault("the answer is no stream response of KServe v2") from cut
-    use = use_of(message.id)
-    if error:
-        return message.id, in_users_words(server_fault(StatusCode.UNKNOWN, error), use.regions)
-    return message.id, _reply(message, tensors, use.outputs)
+    return request_id, in_users_words(server_fault(StatusCode.UNKNOWN, error), use.regions)
 
 
-def _split_stream_reply(data: bytes) -> tuple[str, Any, Sequence[Buffer]]:
-    if len(data) >= CUT_FROM:
-        rest, responses = take(data, _STREAM_REPLY)
-        if len(responses) == 1:
-            outer = service_pb2.ModelStreamInferResponse.FromString(rest)
-            return (outer.error_message, *_split_reply(responses[0]))
-    whole = service_pb2.ModelStreamInferResponse.FromString(bytes(data))
-    inner = whole.infer_response
-    return whole.error_message, inner, inner.raw_output_contents
+def _split_stream_reply(data: Buffer) -> tuple[str, Buffer]:
+    """Error message and serialised reply; what is told in several parts is one when joined."""
+    rest, (replies,) = take(_sliceable(data), _STREAM_REPLY)
+    error = service_pb2.ModelStreamInferResponse.FromString(rest).error_message if rest else ""
+    return error, replies[0] if len(replies) == 1 else b"".join(replies)
 
 
-def _split_reply(data: Buffer) -> tuple[Any, Sequence[Buffer]]:
-    if len(data) < CUT_FROM:
-        message = service_pb2.ModelInferResponse.FromString(bytes(data))
-        return message, message.raw_output_contents
-    rest, tensors = take(data, _RAW_OUTPUT)
-    return service_pb2.ModelInferResponse.FromString(rest), tensors
+def _split_reply(data: Buffer) -> tuple[bytes, str, list[Buffer]]:
+    """What equal replies share; the request's id; the data of the tensors."""
+    head, (ids, tensors) = take(_sliceable(data), _REPLY_ID, _RAW_OUTPUT)
+    return head, str(ids[-1], "utf-8") if ids else "", tensors
 
 
-def _reply(message: Any, tensors: Sequence[Buffer], in_shm: frozenset[str]) -> InferReply:
-    if len(tensors) < len(message.outputs):
+def _sliceable(data: Buffer) -> Buffer:
+    """Small parts are better copied than looked at through a view that keeps all of it."""
+    return data if len(data) < CUT_FROM else memoryview(data)
+
+
+class _ReplyHead(NamedTuple):
+    """A reply without its id and data; each output with the bytes that its data must have."""
+
+    model_name: str
+    model_version: str
+    tensors: tuple[tuple[TensorOut, int | None], ...]
+
+
+def _read_head(content: bytes) -> _ReplyHead:
+    message = service_pb2.ModelInferResponse.FromString(content)
+    outputs = [TensorOut(one.name, one.datatype, tuple(one.shape)) for one in message.outputs]
+    tensors = tuple((one, expected_size(one)) for one in outputs)
+    return _ReplyHead(message.model_name, message.model_version, tensors)
+
+
+_known_head = lru_cache(maxsize=256)(_read_head)
+
+
+def _reply(
+    content: bytes, request_id: str, tensors: list[Buffer], in_shm: frozenset[str]
+) -> InferReply:
+    remembered = len(content) <= reply_checks.REMEMBERED_BYTES
+    head = _known_head(content) if remembered else _read_head(content)
+    if len(tensors) < len(head.tensors):
         raise ForeignFault(
-            f"the answer has {len(message.outputs)} outputs, but data for {len(tensors)}"
+            f"the answer has {len(head.tensors)} outputs, but data for {len(tensors)}"
         )
-    outputs = tuple(
-        TensorOut(one.name, one.datatype, tuple(one.shape), None if one.name in in_shm else data)
-        for one, data in zip(message.outputs, tensors)
-    )
-    names = message.model_name, message.model_version
-    return InferReply(*names, tuple(map(checked, outputs)), message.id)
+    outputs = []
+    for (tensor, size), data in zip(head.tensors, tensors):
+        if tensor.name not in in_shm:
+            tensor = TensorOut(tensor.name, tensor.datatype, tensor.shape, data)
+            if size is not None and len(data) != size:
+                check_sizes(tensor, len(data))
+        outputs.append(tensor)
+    return InferReply(head.model_name, head.model_version, tuple(outputs), request_id)

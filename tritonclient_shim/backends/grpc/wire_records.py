@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Iterator
-
 from google.protobuf.message import DecodeError
 
 from tritonclient_shim.core.model import Buffer
@@ -11,47 +9,48 @@ from tritonclient_shim.core.model import Buffer
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
 
 
-def take(data: Buffer, tag: int) -> tuple[bytes, list[memoryview]]:
-    """Serialised message → (the message without its ``tag`` records, their values as views).
+def take(data: Buffer, *tags: int) -> tuple[bytes, tuple[list[Buffer], ...]]:
+    """Serialised message → (the message without the records of some tags, their values by tag).
 
-    ``tag`` is that of a length-delimited field. Raises DecodeError for anything that
-    protobuf would not parse at this level.
+    The tags are those of length-delimited fields. The values are slices: views where ``data`` is
+    one. Raises DecodeError for anything that protobuf would not parse at this level.
     """
-    view = memoryview(data)
-    values: list[memoryview] = []
-    rest: list[memoryview] = []
-    for found, start, value, end in records(view):
-        if found == tag:
-            values.append(view[value:end])
-        else:
-            rest.append(view[start:end])
-    return b"".join(rest), values
-
-
-def records(view: memoryview) -> Iterator[tuple[int, int, int, int]]:
-    """(tag, start of the record, start of its value, end) of each top-level record.
-
-    Raises DecodeError where a record is cut short.
-    """
-    position, size = 0, len(view)
+    taken: dict[int, list[Buffer]] = {tag: [] for tag in tags}
+    rest: list[Buffer] = []
+    position, kept_from, size = 0, 0, len(data)
     while position < size:
-        start = position
-        tag, position = read_varint(view, position)
-        value, end = _extent(view, tag & 7, position)
-        if end > size or tag < 8:
-            raise DecodeError("a record of the message is cut short or has no field number")
-        yield tag, start, value, end
+        tag = data[position]
+        value = position + 2
+        if tag & 0x87 == _LENGTH_DELIMITED and value < size and data[position + 1] < 0x80:
+            end = value + data[position + 1]  # a small field, as most are
+        else:
+            tag, value, end = _extent(data, position)
+        if end > size:
+            raise DecodeError("a record of the message is cut short")
+        if tag in taken:
+            if kept_from < position:
+                rest.append(data[kept_from:position])
+            taken[tag].append(data[value:end])
+            kept_from = end
         position = end
+    if kept_from < size:
+        rest.append(data[kept_from:])
+    return b"".join(rest), tuple(taken.values())
 
 
-def _extent(view: memoryview, wire_type: int, position: int) -> tuple[int, int]:
+def _extent(data: Buffer, position: int) -> tuple[int, int, int]:
+    """The tag of the record at ``position``, where its value begins, and where it ends."""
+    tag, position = read_varint(data, position)
+    wire_type = tag & 7
+    if tag < 8:
+        raise DecodeError("a record of the message has no field number")
     if wire_type == _LENGTH_DELIMITED:
-        length, position = read_varint(view, position)
-        return position, position + length
+        length, position = read_varint(data, position)
+        return tag, position, position + length
     if wire_type == _VARINT:
-        return position, read_varint(view, position)[1]
+        return tag, position, read_varint(data, position)[1]
     if wire_type in (_FIXED64, _FIXED32):
-        return position, position + (8 if wire_type == _FIXED64 else 4)
+        return tag, position, position + (8 if wire_type == _FIXED64 else 4)
     raise DecodeError(f"wire type {wire_type} does not occur in KServe v2 messages")
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tritonclient_shim.backends import reply_checks
 from tritonclient_shim.backends.http.json_values import (
     list_of,
     number,
@@ -35,10 +36,6 @@ from tritonclient_shim.core.model import (
     TensorOut,
 )
 from tritonclient_shim.core.reading import shown
-
-#: Equal requests without an id have equal response headers, so those up to this many bytes are
-#: parsed once; 0 parses every header, as the benchmarks do beside the small run.
-REMEMBERED_HEADER_BYTES = 4096
 
 
 def infer_path(call: InferCall) -> str:
@@ -129,7 +126,7 @@ def parse_response(body: Buffer, header_length: str | None) -> InferReply:
     view = memoryview(body)
     length = len(view) if header_length is None else _length(header_length, len(view))
     content = bytes(view[:length])
-    header = _known_header(content) if length <= REMEMBERED_HEADER_BYTES else _header(content)
+    header = _known_header(content) if length <= reply_checks.REMEMBERED_BYTES else _header(content)
     outputs, position = [], length
     for tensor, size in header.tensors:
         if size is not None:

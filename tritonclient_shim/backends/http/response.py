@@ -8,6 +8,7 @@ kernel wrote to.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from http.client import (
     BadStatusLine,
     HTTPException,
@@ -15,10 +16,12 @@ from http.client import (
     LineTooLong,
     RemoteDisconnected,
 )
+from io import BytesIO
 from typing import Any, BinaryIO, Mapping, NamedTuple
 
 import numpy as np
 
+from tritonclient_shim.backends import reply_checks
 from tritonclient_shim.backends.http.errors import ANSWER, BODY
 from tritonclient_shim.core.model import Buffer
 
@@ -52,9 +55,8 @@ def read_reply(stream: Any, head_only: bool = False) -> tuple[Reply, bool]:
     ``head_only``: nothing after the head is read, as after CONNECT.
     """
     with ANSWER:
-        if not head_only:  # a tunnel's stream is not buffered
-            _refuse_other_protocols(stream)
-        head = _head(stream)
+        # a tunnel's stream is not buffered
+        head = _head(stream) if head_only else _buffered_head(stream)
         while head.status < 200:  # 100 Continue and the like announce the real one
             head = _head(stream)
     if head_only:
@@ -64,11 +66,24 @@ def read_reply(stream: Any, head_only: bool = False) -> tuple[Reply, bool]:
     return Reply(head.status, head.headers, body), delimited and _kept_open(head)
 
 
-def _refuse_other_protocols(stream: Any) -> None:
-    """BadStatusLine for an answer of which the first line may never end."""
-    start = stream.peek(1)[: len(_PROTOCOL)]
+def _buffered_head(stream: Any) -> _Head:
+    """The head of the next answer, from memory if an equal one has come before.
+
+    BadStatusLine for an answer of which the first line may never end.
+    """
+    received = stream.peek(1)
+    start = received[: len(_PROTOCOL)]
     if not _PROTOCOL.startswith(start):
         raise BadStatusLine(repr(start))
+    end = received.find(b"\n\r\n") + 3
+    if 3 <= end <= reply_checks.REMEMBERED_BYTES and received.find(b"\n\n", 0, end) < 0:
+        return _known_head(stream.read(end))
+    return _head(stream)
+
+
+@lru_cache(maxsize=256)
+def _known_head(content: bytes) -> _Head:
+    return _head(BytesIO(content))
 
 
 def _head(stream: BinaryIO) -> _Head:

@@ -1,0 +1,239 @@
+"""A request that is bound to a prepared one is the request that the long way makes."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tritonclient_shim.core.errors import (
+    ArgumentError,
+    InferenceServerException,
+    ServerFault,
+)
+from tritonclient_shim.core.model import (
+    GRPC,
+    InferReply,
+    ModelProfile,
+    TensorOut,
+    TensorSpec,
+)
+from tritonclient_shim.session import prepared
+from tritonclient_shim.translate import arguments, request, to_v1, to_v2
+
+ANY = TensorSpec("ANY", "FP32", (-1,))
+FIXED = TensorSpec("FIXED", "INT32", (2, 2))
+TEXT = TensorSpec("TEXT", "BYTES", (1,))
+PROFILE = ModelProfile("m", 4, {"ANY": ANY, "FIXED": FIXED}, {"ANY": ANY, "TEXT": TEXT})
+
+# few choices, so that many requests can be bound; most lists are right, some in one way wrong
+FLOATS = np.arange(4, dtype=np.float32)
+ARRAYS: list[Any] = [
+    FLOATS[:2],
+    FLOATS[1:3],
+    FLOATS,
+    FLOATS[::2],
+    FLOATS[:2].astype(np.int32),
+    FLOATS[:2].astype(np.float64),
+    FLOATS[:2].astype(">f4"),
+    FLOATS[:2].astype("datetime64[s]"),
+    FLOATS[:2].reshape(2, 1),
+    FLOATS[:0],
+    np.float32(1),
+    FLOATS[:2].view(type("Subclass", (np.ndarray,), {})),
+    [1.0, 2.0],
+]
+SQUARES: list[Any] = [
+    np.arange(4, dtype=np.int32).reshape(2, 2),
+    np.arange(4, dtype=np.int32).reshape(2, 2).T,
+    np.arange(4, dtype=np.uint32).reshape(2, 2),
+    np.arange(4, dtype=np.int32),
+]
+LISTS = st.one_of(
+    st.lists(st.sampled_from(ARRAYS[:2]), min_size=1, max_size=2),
+    st.lists(st.sampled_from(ARRAYS), max_size=2),
+    st.sampled_from([(FLOATS,), FLOATS, {0: FLOATS}, None, "text"]),
+)
+SQUARE_LISTS = st.one_of(
+    st.lists(st.just(SQUARES[0]), min_size=1, max_size=2),
+    st.lists(st.sampled_from(SQUARES), max_size=2),
+)
+INPUTS = st.one_of(
+    st.fixed_dictionaries({"ANY": LISTS, "FIXED": SQUARE_LISTS}),
+    st.fixed_dictionaries({"FIXED": SQUARE_LISTS, b"ANY": LISTS}),
+    st.fixed_dictionaries({"FIXED": SQUARE_LISTS}),
+    st.fixed_dictionaries({"FIXED": SQUARE_LISTS, b"FIXED": SQUARE_LISTS, "ANY": LISTS}),
+)
+FORMS = st.sampled_from(
+    [(1,), (1,), (True,), (1.0,), [1], np.array(1), (2, 1), (2, 1.0), 2, (3, 1)]
+)
+OUTPUTS = st.dictionaries(st.sampled_from(["ANY", "TEXT", b"ANY", np.str_("ANY")]), FORMS)
+NUMBERS = st.sampled_from([0, 0, 1, True, 3, 2**64 + 5, -1, 1.0, None, np.int32(2)])
+SCALARS = st.tuples(
+    st.sampled_from([1, 1, 2, 0, True, 1.0, np.int64(1), 9]), NUMBERS, NUMBERS, NUMBERS, NUMBERS
+)
+REQUESTS = st.tuples(INPUTS, OUTPUTS, SCALARS)
+ONE = {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, 1, 0, 0, 0, 0
+TWO = {b"FIXED": [SQUARES[0]] * 2, "ANY": [ARRAYS[0], ARRAYS[1]]}, 2, 1, 7, 1, 1
+GOOD = st.builds(
+    lambda given, outputs: (given[0], outputs, given[1:]),
+    st.sampled_from([ONE, TWO]),
+    st.dictionaries(st.sampled_from(["ANY", b"ANY", "TEXT"]), st.just((1,))),
+)
+
+ERRORS = (InferenceServerException, ArgumentError, TypeError, AttributeError, LookupError)
+
+
+def _no_region(handle: object) -> Any:
+    raise AssertionError("there is no shared memory here")
+
+
+def long_way(inputs: Any, outputs: Any, scalars: Any) -> Any:
+    """Options, request and call, the shapes that stick, or the error."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    try:
+        options = request.parse_options(PROFILE, inputs, outputs, scalars, _no_region)
+        bound = request.bind_inputs(PROFILE, options, inputs, shapes, _no_region)
+    except ERRORS as error:
+        return error
+    made = request.build(options, bound, -1, options.correlation_id, 7)
+    return options, made, to_v2.infer_call(PROFILE, made, GRPC), shapes
+
+
+def prepared_by(inputs: Any, outputs: Any, scalars: Any) -> Any:
+    options, made, _, _ = long_way(inputs, outputs, scalars)
+    return prepared.prepare(PROFILE, options, inputs, outputs, made, GRPC)
+
+
+def told(options: Any, made: Any, call: Any, shapes: Any) -> Any:
+    """What is to be equal; the arrays by their bytes."""
+    keys = [(type(one.key), one) for one in options.outputs]
+    inputs = [one._replace(chunks=[bytes(c) for c in one.chunks]) for one in made.inputs]
+    tensors = [one._replace(chunks=[bytes(c) for c in one.chunks]) for one in call.inputs]
+    bare = made._replace(inputs=()), call._replace(inputs=())
+    return options.batch_size, keys, inputs, tensors, bare, shapes
+
+
+@settings(max_examples=600)
+@given(GOOD, REQUESTS, st.sets(st.integers(0, 4), max_size=2))
+def test_a_request_after_a_prepared_one(first: Any, other: Any, changes: set[int]) -> None:
+    """What can be bound is what the long way makes, errors in the numbers included."""
+    known = prepared_by(*first)
+    second = tuple(
+        theirs if i in changes else ours for i, (ours, theirs) in enumerate(zip(first, other))
+    )
+    data = known.data_of(second[0], second[1], second[2][0])
+    if data is None:
+        assert changes, "a request that is equal to the first one can be bound"
+        return
+    expected = long_way(*second)
+    if isinstance(expected, Exception):
+        with pytest.raises(type(expected)) as caught:
+            arguments.numbers(*second[2][1:])
+        assert str(caught.value) == str(expected)
+        return
+    numbers = arguments.numbers(*second[2][1:])
+    bound = known.bind(data, numbers, numbers[1], 7)
+    assert told(known.options, bound.complete(), bound.call, known.shapes) == told(*expected)
+
+
+@given(REQUESTS)
+def test_whatever_is_prepared_first(first: Any) -> None:
+    """Odd requests that succeed are prepared right, or not at all."""
+    expected = long_way(*first)
+    if isinstance(expected, Exception):
+        return
+    known = prepared_by(*first)
+    data = known and known.data_of(first[0], first[1], first[2][0])
+    if data is not None:
+        numbers = arguments.numbers(*first[2][1:])
+        bound = known.bind(data, numbers, numbers[1], 7)
+        assert told(known.options, bound.complete(), bound.call, known.shapes) == told(*expected)
+
+
+USUAL, PLAIN = ONE[0], ONE[1:]
+
+
+@pytest.mark.parametrize(
+    "outputs", [{"ANY": (2, 1)}, {"ANY": [2, 1]}, {"TEXT": (1,), "ANY": (2, 1)}], ids=str
+)
+def test_only_arrays_are_prepared(outputs: Any) -> None:
+    """Classes need labels, which may change: each such request goes the long way."""
+    # docs/v1-behaviour.md §4.2
+    made = long_way(USUAL, outputs, PLAIN)
+    assert prepared.prepare(PROFILE, made[0], USUAL, outputs, made[1], GRPC) is None
+
+
+def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turned off, nothing is prepared, and nothing is bound to what had been prepared."""
+    known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
+    assert known.data_of(USUAL, {"ANY": (1,)}, 1) is not None
+    monkeypatch.setattr(prepared, "enabled", False)
+    assert known.data_of(USUAL, {"ANY": (1,)}, 1) is None
+    assert prepared_by(USUAL, {"ANY": (1,)}, PLAIN) is None
+
+
+def test_no_data_is_kept() -> None:
+    """A caller's arrays live no longer than their request."""
+    array = np.zeros(2, np.float32)
+    gone = weakref.ref(array)
+    inputs = {"ANY": [array], "FIXED": [SQUARES[0]]}
+    known = prepared_by(inputs, {"ANY": (1,)}, PLAIN)
+    del array, inputs
+    assert known is not None
+    assert gone() is None
+
+
+# -------------------------------------------------------------------------------- replies
+
+OUT = st.tuples(
+    st.sampled_from(["ANY", "ANY", "TEXT", "other"]),
+    st.sampled_from(["FP32", "FP32", "BYTES", "INT32"]),
+    st.sampled_from([(1, 2), (1, 2), (2, 1), (1,), (2,), ()]),
+    st.sampled_from([bytes(8), b"12345678", b"", None]),
+)
+REPLIES = st.builds(
+    InferReply,
+    st.sampled_from(["m", "m", "ensemble"]),
+    st.sampled_from(["1", "1", "2", "v2.0", ""]),
+    st.lists(OUT.map(lambda one: TensorOut(*one)), max_size=3, unique_by=lambda one: one.name).map(
+        tuple
+    ),
+)
+FIRST = InferReply("m", "1", (TensorOut("ANY", "FP32", (1, 2), bytes(8)),))
+
+
+def outcome(made: Any, reply: InferReply) -> Any:
+    try:
+        return to_v1.v1_reply(PROFILE, made, reply, None)
+    except ServerFault as fault:
+        return fault
+
+
+@given(st.one_of(st.just(FIRST), REPLIES), REPLIES, st.sampled_from([("ANY",), ("TEXT", "ANY")]))
+def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any) -> None:
+    """A reply that is like the first one is read as the long way reads it."""
+    known = prepared_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)
+    made = known.bind(known.data_of(USUAL, dict.fromkeys(names, (1,)), 1), (0, 0, 0, 0), 0, 5)
+    before = outcome(made.request, first)
+    if not isinstance(before, ServerFault):
+        known.learn(first, before)
+    for reply in (first, second):
+        found = known.v1_reply(reply, 5)
+        assert found is None or found == outcome(made.request, reply)
+
+
+def test_the_next_reply_is_known() -> None:
+    """Other data in tensors of the same kind are what is known of the first reply."""
+    known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
+    made = known.bind(known.data_of(USUAL, {"ANY": (1,)}, 1), (0, 0, 0, 0), 0, 0)
+    known.learn(FIRST, to_v1.v1_reply(PROFILE, made.request, FIRST, None))
+    second = FIRST._replace(outputs=(FIRST.outputs[0]._replace(data=b"12345678"),))
+    assert known.v1_reply(second, 9) == to_v1.v1_reply(
+        PROFILE, made.request._replace(id=9), second, None
+    )
+    assert known.v1_reply(second, 9) is not None
