@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from tritonclient_shim.backends.grpc.connection import target_of
-from tritonclient_shim.backends.grpc.errors import breaks_channel, fault_of
+from tritonclient_shim.backends.grpc.errors import as_fault, breaks_channel, fault_of
 from tritonclient_shim.core.errors import ServerFault, TransportFault
 
 CODE = grpc.StatusCode
@@ -105,6 +105,13 @@ def test_refusals(code: grpc.StatusCode, details: str, text: str | None) -> None
     assert fault.message == (details if text is None else text)
     assert fault.code == code.name
     assert fault.status == f"StatusCode.{code.name}"
+
+
+def test_a_call_that_an_interceptor_has_cancelled() -> None:
+    """gRPC raises an error for it that has neither code nor details; it is told all the same."""
+    fault = as_fault(grpc.FutureCancelledError())
+    assert isinstance(fault, TransportFault)
+    assert fault.message == "GRPC client failed: 1: Channel closed!"
 
 
 def test_details_may_be_missing() -> None:

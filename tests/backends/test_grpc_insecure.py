@@ -38,8 +38,8 @@ def self_signed(folder: Path, names: list[Any]) -> Identity:
 
 @pytest.mark.parametrize(
     "names",
-    [[], [x509.DNSName("*.server.test")]],
-    ids=["common name", "any host"],
+    [[], [x509.DNSName("*.server.test")], [x509.RFC822Name("a@b.test"), x509.DNSName("b.test")]],
+    ids=["common name", "any host", "host after somebody"],
 )
 def test_names_of_a_certificate(tmp_path: Path, names: list[Any]) -> None:
     """A certificate without a host's name among its alternative names has its common name."""

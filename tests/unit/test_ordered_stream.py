@@ -62,3 +62,11 @@ def test_no_stream_and_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
         if thread.name == "v1-stream-requests":
             thread.join(10)
     assert (responses.wait(), unseen) == (LOST, [])
+
+
+def test_no_stream_and_no_requests() -> None:
+    """A stream that there never was, and that is asked for nothing, ends with the fault alone."""
+    responses = unopened(iter(()))
+    with pytest.raises(InferenceServerException, match="Socket closed"):
+        next(responses)
+    assert responses.wait() == LOST

@@ -80,8 +80,7 @@ def _local(found: BaseException) -> LocalRpcError:
     if isinstance(found, TransportFault) and found.status:
         name = found.status.rpartition(".")[2]
         return LocalRpcError(grpc.StatusCode[name], found.message.split(": ", 2)[-1])
-    text = found.message if isinstance(found, TransportFault) else str(found)
-    return LocalRpcError(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
+    return LocalRpcError(grpc.StatusCode.RESOURCE_EXHAUSTED, str(found))  # a request too large
 
 
 def fault_error(fault: Fault | None) -> BaseException | None:

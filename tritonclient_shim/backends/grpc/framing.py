@@ -18,7 +18,7 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends import reply_checks
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
-from tritonclient_shim.backends.grpc.wire_records import take
+from tritonclient_shim.backends.grpc.wire_records import read_varint, take
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.reply_checks import check_sizes, expected_size
 from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault
@@ -209,6 +209,10 @@ def _decoded_from_stream(
 
 def _split_stream_reply(data: Buffer) -> tuple[str, Buffer]:
     """Error message and serialised reply; what is told in several parts is one when joined."""
+    if data and data[0] == _STREAM_REPLY:
+        length, start = read_varint(data, 1)
+        if start + length == len(data):  # as Triton answers, unless it refuses
+            return "", data[start:] if length < CUT_FROM else memoryview(data)[start:]
     rest, (replies,) = take(_sliceable(data), _STREAM_REPLY)
     error = service_pb2.ModelStreamInferResponse.FromString(rest).error_message if rest else ""
     return error, replies[0] if len(replies) == 1 else b"".join(replies)

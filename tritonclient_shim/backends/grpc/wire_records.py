@@ -8,6 +8,9 @@ from tritonclient_shim.core.model import Buffer
 
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
 
+#: Tags of one byte of length-delimited fields, as almost all of KServe v2's are.
+_COMMON = frozenset(range(8 | _LENGTH_DELIMITED, 0x80, 8))
+
 
 def take(data: Buffer, *tags: int) -> tuple[bytes, tuple[list[Buffer], ...]]:
     """Serialised message → (the message without the records of some tags, their values by tag).
@@ -20,9 +23,9 @@ def take(data: Buffer, *tags: int) -> tuple[bytes, tuple[list[Buffer], ...]]:
     position, kept_from, size = 0, 0, len(data)
     while position < size:
         tag = data[position]
-        value = position + 2
-        if tag & 0x87 == _LENGTH_DELIMITED and value < size and data[position + 1] < 0x80:
-            end = value + data[position + 1]  # a small field, as most are
+        if tag in _COMMON and position + 1 < size and data[position + 1] < 0x80:
+            value = position + 2
+            end = value + data[position + 1]
         else:
             tag, value, end = _extent(data, position)
         if end > size:
