@@ -74,26 +74,101 @@ def test_compressed_answer() -> None:
         backend.close()
 
 
+WEIRD = "Weird server reply"
+RECEIVING = "Failure when receiving data from the peer"
+CODING = "Unrecognized or bad HTTP Content or Transfer-Encoding"
+TWO = HEAD + b"Content-Length: 2\r\n"
+
+
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "text"),
     [
-        HEAD + b"Content-Length: -1\r\n\r\n",
-        HEAD + b"Content-Length: +1\r\n\r\na",
-        HEAD + b"Content-Length: \xb2\r\n\r\n",
-        HEAD + b"Content-Length: " + b"9" * 30 + b"\r\n\r\n",
-        HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
-        CHUNKED + b"-5\r\nhello",
-        CHUNKED + b"0x1\r\na\r\n0\r\n\r\n",
-        CHUNKED + b"\r\n",
-        CHUNKED + b"1_0\r\n",
-        CHUNKED + b"F" * 40 + b"\r\n",
+        (HEAD + b"Content-Length: -1\r\n\r\n", WEIRD),
+        (HEAD + b"Content-Length: +1\r\n\r\na", WEIRD),
+        (HEAD + b"Content-Length:\r\n\r\n", WEIRD),
+        (HEAD + b"Content-Length: \xb2\r\n\r\n", WEIRD),
+        (HEAD + b"Content-Length: " + b"9" * 30 + b"\r\n\r\n", WEIRD),
+        (HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", WEIRD),
+        (TWO + b"Content-Length: 3\r\n\r\nabc", WEIRD),
+        (HEAD + b"Content-Length: 2, 3\r\n\r\nabc", WEIRD),
+        (CHUNKED + b"-5\r\nhello", RECEIVING),
+        (CHUNKED + b"0x1\r\na\r\n0\r\n\r\n", RECEIVING),
+        (CHUNKED + b"\r\n", RECEIVING),
+        (CHUNKED + b"1_0\r\n", RECEIVING),
+        (CHUNKED + b"F" * 40 + b"\r\n", RECEIVING),
+        (CHUNKED + b"1\r\nabc\r\n0\r\n\r\n", RECEIVING),
+        (CHUNKED + b"1\r\na0\r\n\r\n", RECEIVING),
+        (HEAD + b"Transfer-Encoding: br\r\n\r\nab", CODING),
+        (HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", CODING),
+        (HEAD + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n", CODING),
     ],
-    ids=lambda answer: repr(answer[:60]),
+    ids=lambda value: repr(value[:60]),
 )
-def test_sizes_that_cannot_be(answer: bytes) -> None:
-    """A size that is no number, or none of this world, ends the exchange (RFC 9112)."""
-    with pytest.raises(TransportFault, match="Failure when receiving data from the peer"):
+def test_lengths_that_cannot_be(answer: bytes, text: str) -> None:
+    """A body that nobody can tell the end of ends the exchange, in libcurl's words (RFC 9112)."""
+    with pytest.raises(TransportFault) as caught:
         read_reply(stream_of(answer))
+    assert caught.value.message == f"HTTP client failed: {text}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"nonsense",
+        b": no name",
+        b"Content-Length : 9",
+        b"X Y: z",
+        b"X: a\0b",
+        b"X: a\rY: b",
+        b"X\0: a",
+    ],
+    ids=repr,
+)
+def test_lines_that_are_no_header(line: bytes) -> None:
+    """A line that another reader could take for something else is refused, as by libcurl."""
+    with pytest.raises(TransportFault, match=WEIRD):
+        read_reply(stream_of(TWO + line + b"\r\n\r\nab"))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        TWO + b"Content-Length: 2\r\n\r\n",
+        HEAD + b"Content-Length: 2, 2\r\n\r\n",
+        HEAD + b"X: folded\r\n \tvalue\r\nContent-Length: 2\r\n\r\n",
+    ],
+    ids=["twice the same", "in one line", "folded"],
+)
+def test_odd_heads_that_are_clear(head: bytes) -> None:
+    """What proxies make of headers without changing their meaning is read (RFC 9112, 5.2 and 6.3)."""
+    reply, keep = read_reply(stream_of(head + b"ab"))
+    assert (bytes(reply.body), keep) == (b"ab", True)
+
+
+def test_a_length_beside_chunks() -> None:
+    """Chunks tell the length, and the connection is not used again (RFC 9112, 6.3)."""
+    answer = TWO + b"Transfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    reply, keep = read_reply(stream_of(answer))
+    assert (bytes(reply.body), keep) == (b"abc", False)
+
+
+def test_a_folded_value() -> None:
+    """A value over several lines is one value."""
+    reply, _ = read_reply(stream_of(HEAD + b"X: a\r\n  b\r\nContent-Length: 0\r\n\r\n"))
+    assert reply.headers["x"] == "a b"
+
+
+def test_another_protocol_that_nobody_asked_for() -> None:
+    """101 is an answer like any other, and the last one on its connection, as for v1."""
+    answer = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\n\r\n"
+    reply, keep = read_reply(stream_of(answer))
+    assert (reply.status, bytes(reply.body), keep) == (101, b"", False)
+
+
+def test_an_answer_that_is_announced_for_ever() -> None:
+    """A server that sends nothing but 100 Continue is not listened to for ever."""
+    with pytest.raises(TransportFault, match=WEIRD):
+        read_reply(stream_of(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000))
 
 
 def test_an_answer_that_is_no_http_is_not_waited_for() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.http import errors
 from tritonclient_shim.backends.http.address import Location, parse
-from tritonclient_shim.backends.http.response import read_reply
+from tritonclient_shim.backends.http.response import read_status
 from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint
@@ -76,6 +76,6 @@ def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> N
     with errors.SEND:
         connected.sendall("\r\n".join([*lines, "", ""]).encode())
     with connected.makefile("rb", buffering=0) as stream:
-        status = read_reply(stream, head_only=True)[0].status
+        status = read_status(stream)
     if status != 200:
         raise TransportFault(f"{errors.PREFIX}Failure when receiving data from the peer")

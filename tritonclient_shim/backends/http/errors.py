@@ -18,6 +18,7 @@ from http.client import (
 )
 from typing import Any, NamedTuple
 
+from tritonclient_shim.backends.http.response_head import UnknownCoding, WeirdReply
 from tritonclient_shim.core.errors import (
     Fault,
     ForeignFault,
@@ -92,6 +93,8 @@ ANSWER = Phase(
     FaultRule(RemoteDisconnected, "Server returned nothing (no headers, no data)", Unanswered),
     FaultRule(ConnectionError, "Failure when receiving data from the peer", Unanswered),
     FaultRule(OSError, "Failure when receiving data from the peer"),
+    FaultRule(WeirdReply, "Weird server reply"),
+    FaultRule(UnknownCoding, "Unrecognized or bad HTTP Content or Transfer-Encoding"),
     FaultRule((HTTPException, ValueError), "Unsupported protocol"),
 )
 BODY = Phase(
