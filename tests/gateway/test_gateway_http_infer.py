@@ -219,3 +219,12 @@ def test_the_models_own_error(through: Gateway) -> None:
     refused = through.infer("failing", header, np.array([5], np.float32).tobytes())
     assert refused.code == 400 and refused.status.msg == "the model refused value 5"
     assert through.infer("failing", header, np.array([0], np.float32).tobytes()).code == 200
+
+
+def test_names_beyond_ascii_in_a_header(gateway: Gateway) -> None:
+    """NV-Status is ASCII whatever protobuf's version prefers: bytes beyond it are octal escapes."""
+    header = 'batch_size: 1 input { name: "\\303\\244" } output { name: "OUTPUT0" }'
+    answer = gateway.infer("identity_fp32", header, b"")
+    assert answer.code != 200
+    assert "\\303\\244" in answer.headers["NV-Status"]
+    assert answer.headers["NV-Status"].isascii()

@@ -39,7 +39,7 @@ def query_format(query: str) -> str:
 
 def one_line(message: Any) -> str:
     """A message as the value of a header: in text format, on one line, in ASCII."""
-    return str(text_format.MessageToString(message, as_one_line=True))
+    return str(text_format.MessageToString(message, as_one_line=True, as_utf8=False))
 
 
 def status_header(status: Any) -> str:
@@ -78,7 +78,7 @@ def body_of(message: Any, kind: str) -> bytes:
         # (docs/v1-behaviour.md §9.1).
         text = json_format.MessageToJson(message, preserving_proto_field_name=True)
     else:
-        text = text_format.MessageToString(message)
+        text = text_format.MessageToString(message, as_utf8=False)
     return bytes(text, "utf-8")
 
 
