@@ -140,7 +140,7 @@ def test_lines_that_are_no_header(line: bytes) -> None:
     ids=["twice the same", "in one line", "folded"],
 )
 def test_odd_heads_that_are_clear(head: bytes) -> None:
-    """What proxies make of headers without changing their meaning is read (RFC 9112, 5.2 and 6.3)."""
+    """What proxies make of headers without a change of meaning is read (RFC 9112, 5.2 and 6.3)."""
     reply, keep = read_reply(stream_of(head + b"ab"))
     assert (bytes(reply.body), keep) == (b"ab", True)
 

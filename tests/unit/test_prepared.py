@@ -237,3 +237,49 @@ def test_the_next_reply_is_known() -> None:
         PROFILE, made.request._replace(id=9), second, None
     )
     assert known.v1_reply(second, 9) is not None
+
+
+# ----------------------------------------------------------------------------- replacement
+
+
+def asked(preparation: prepared.Preparation, inputs: Any) -> bool:
+    """Could a request with these inputs be bound? If not, it goes the long way."""
+    if preparation.find(PROFILE, inputs, {"ANY": (1,)}, 1) is not None:
+        return True
+    options, made, _, _ = long_way(inputs, {"ANY": (1,)}, PLAIN)
+    preparation.consider(PROFILE, options, inputs, {"ANY": (1,)}, made, GRPC)
+    return False
+
+
+def of_size(size: int) -> Any:
+    return {"ANY": [np.zeros(size, np.float32)], "FIXED": [SQUARES[0]]}
+
+
+def test_equal_requests_are_bound_from_the_second_on() -> None:
+    """A loop goes the long way once, and once more when its arrays change their shape."""
+    preparation = prepared.Preparation()
+    assert [asked(preparation, of_size(size)) for size in (2, 2, 2, 3, 3, 2, 2)] == [
+        *(False, True, True),
+        *(False, True),
+        *(False, True),
+    ]
+
+
+def test_requests_that_never_resemble_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are seldom prepared, and a loop that follows is bound after a few calls."""
+    made: list[Any] = []
+    prepare = prepared.prepare
+    monkeypatch.setattr(prepared, "prepare", lambda *given: made.append(1) or prepare(*given))
+    preparation = prepared.Preparation()
+    assert not any(asked(preparation, of_size(size)) for size in range(1, 33))
+    assert len(made) == 32 / prepared.RARELY
+    assert [asked(preparation, of_size(2)) for _ in range(prepared.RARELY + 1)][-1]
+
+
+def test_a_reloaded_model() -> None:
+    """What was prepared for another configuration is not used, however equal it looks."""
+    preparation = prepared.Preparation()
+    asked(preparation, of_size(2))
+    assert preparation.find(PROFILE, of_size(2), {"ANY": (1,)}, 1) is not None
+    other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
+    assert preparation.find(other, of_size(2), {"ANY": (1,)}, 1) is None

@@ -23,7 +23,7 @@ from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session.exchange import Exchange, MakeRequest
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import BoundRequest, PreparedRequest, prepare
+from tritonclient_shim.session.prepared import BoundRequest, Preparation
 from tritonclient_shim.session.requests import (
     CompletedRequest,
     PendingRequest,
@@ -61,7 +61,7 @@ class InferSession(ServerSession):
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._requests: InFlight[PendingRequest] = InFlight()
         self._stream: ContextStream | None = None
-        self._prepared: PreparedRequest | None = None
+        self._preparation = Preparation()
         try:
             self._connect(streaming)
         except BaseException:
@@ -216,12 +216,10 @@ class InferSession(ServerSession):
         numbered: bool,
     ) -> BoundRequest | None:
         """The request, bound to the prepared one; None when it differs in more than data."""
-        prepared = self._prepared
-        if prepared is None or prepared.profile is not profile:
+        found = self._preparation.find(profile, inputs, outputs, scalars[0])
+        if found is None:
             return None
-        data = prepared.data_of(inputs, outputs, scalars[0])
-        if data is None:
-            return None
+        prepared, data = found
         numbers = arguments.numbers(*scalars[1:])
         self._keep_correlation_id(numbers[1])
         self._shapes.update(prepared.shapes)
@@ -245,7 +243,8 @@ class InferSession(ServerSession):
             raise client_error_of(error) from error
         client_id = self._requests.next_id() if numbered else 0
         made = request.build(options, tensors, self.model_version, self.correlation_id, client_id)
-        self._prepared = prepare(profile, options, inputs, outputs, made, self.endpoint.protocol)
+        protocol = self.endpoint.protocol
+        self._preparation.consider(profile, options, inputs, outputs, made, protocol)
         return options, made
 
     def _keep_correlation_id(self, given: int) -> None:

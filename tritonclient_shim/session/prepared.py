@@ -37,6 +37,9 @@ from tritonclient_shim.translate.request import RAW, Options
 #: The switch; the benchmarks turn it off beside the small run.
 enabled = True
 
+#: Of so many requests that none has been bound to, one is prepared.
+RARELY = 8
+
 #: The arrays of each input, in the model's order.
 Data = List[Tuple[Buffer, ...]]
 
@@ -188,6 +191,52 @@ class BoundRequest(NamedTuple):
         return self.request._replace(inputs=tuple(inputs))
 
 
+class Preparation:
+    """The prepared request of one context, and the rule by which another one takes its place.
+
+    Requests that hardly ever resemble each other are not worth it: one that nobody has been bound
+    to is replaced by one of :data:`RARELY` requests only. Threads that come at once may count one
+    request too few.
+    """
+
+    def __init__(self) -> None:
+        self._prepared: PreparedRequest | None = None
+        self._used = False
+        self._others = 0
+
+    def find(
+        self,
+        profile: ModelProfile,
+        inputs: Mapping[Any, Any],
+        outputs: Mapping[Any, Any],
+        batch_size: Any,
+    ) -> tuple[PreparedRequest, Data] | None:
+        """The prepared request and the data to bind to it, unless it is another request."""
+        prepared = self._prepared
+        if prepared is None or prepared.profile is not profile:  # or the model was reloaded
+            return None
+        data = prepared.data_of(inputs, outputs, batch_size)
+        if data is None:
+            return None
+        self._used = True
+        return prepared, data
+
+    def consider(
+        self,
+        profile: ModelProfile,
+        options: Options,
+        inputs: Mapping[Any, Any],
+        outputs: Mapping[Any, Any],
+        request: V1Request,
+        protocol: str,
+    ) -> None:
+        """Prepare a request that has gone the long way, if it seems worth it."""
+        if self._used or self._others % RARELY == 0:
+            self._prepared = prepare(profile, options, inputs, outputs, request, protocol)
+            self._used = False
+        self._others += 1
+
+
 def prepare(
     profile: ModelProfile,
     options: Options,
@@ -203,18 +252,17 @@ def prepare(
         return None
     if any(type(value) is not tuple or value != RAW for value in outputs.values()):
         return None
+    keys = [_key_of(bound, inputs) for bound in request.inputs]
+    if None in keys:
+        return None
     try:
         call = to_v2.infer_call(profile, request, protocol)
     except Fault:
         return None
-    prepared = []
-    for bound, tensor in zip(request.inputs, call.inputs):
-        key = _key_of(bound, inputs)
-        if key is None:
-            return None
-        kinds = [*map(_kind_of_array, bound.chunks)]
-        bare = tensor._replace(chunks=())
-        prepared.append(_PreparedInput(key, kinds, bare))
+    prepared = [
+        _PreparedInput(key, [*map(_kind_of_array, bound.chunks)], tensor._replace(chunks=()))
+        for key, bound, tensor in zip(keys, request.inputs, call.inputs)
+    ]
     return PreparedRequest(profile, options, outputs, prepared, request, call)
 
 
