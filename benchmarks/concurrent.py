@@ -9,14 +9,14 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
+from benchmarks import bare
 from benchmarks.floor import Pipeline
-from benchmarks.harness import Call, Row, Workload, equal
+from benchmarks.harness import LONGEST_WAIT, Call, Row, Workload, equal
 from benchmarks.ports import HandPort, futures_client
 from tensorrtserver.api import InferContext, InferRequestHeader, ProtocolType
 
 REQUESTS = 1000
 STEPS = 10_000
-LONGEST_WAIT = 120.0
 RAW = InferContext.ResultFormat.RAW
 START, END = InferRequestHeader.FLAG_SEQUENCE_START, InferRequestHeader.FLAG_SEQUENCE_END
 Request = Mapping[str, Any]
@@ -68,6 +68,7 @@ def in_flight(url: str, protocol: int, closing: ExitStack) -> Workload:
     hand = _hand_grpc if protocol == ProtocolType.GRPC else _hand_http
     programs: dict[str, Call] = {"facade": facade, "hand": lambda: hand(port, requests)}
     programs.update(futures_client(url, protocol, "simple", requests, "OUTPUT0", closing))
+    programs["bare"] = bare.in_flight(facade, url, protocol, closing)
     sent, received = 2 * 16 * 4, 16 * 4
     programs["floor"] = Pipeline(sent, received, REQUESTS, closing).call
     return Workload(programs, equal_in_any_order)
@@ -129,6 +130,7 @@ def sequence(url: str, protocol: int, closing: ExitStack) -> Workload:
     port = HandPort(url, protocol, closing)
     programs: dict[str, Call] = {"facade": facade}
     programs["hand"] = lambda: _hand_sequence(port, value, next(ids))
+    programs["bare"] = bare.streamed(facade, url, closing)
     programs["floor"] = Pipeline(4, 4, STEPS, closing).call
     return Workload(programs, equal)
 

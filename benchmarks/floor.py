@@ -1,4 +1,4 @@
-"""The floor: the same bytes over a bare loopback socket, one copy each way.
+"""The floor: the same bytes over a plain loopback socket, one copy each way.
 
 The other end is a process of its own. It ends when its socket closes, and so whenever and
 however this process ends.

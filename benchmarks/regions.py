@@ -10,6 +10,7 @@ import numpy as np
 import tritonclient.utils.shared_memory as their_shm
 
 import tensorrtserver.shared_memory as our_shm
+from benchmarks import bare
 from benchmarks.floor import Region
 from benchmarks.harness import Call, Row, Workload
 from benchmarks.ports import HandPort
@@ -21,11 +22,16 @@ RAW = InferContext.ResultFormat.RAW
 
 
 def shared(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """Write the input region, run, read the output region."""
+    """Write the input region, run, read the output region.
+
+    Bare writes nothing and reads nothing: it only has the server use the facade's regions.
+    """
     values = np.arange(COUNT, dtype=np.float32)
+    facade = _facade(url, protocol, values, closing)
     programs = {
-        "facade": _facade(url, protocol, values, closing),
+        "facade": facade,
         "hand": _hand(HandPort(url, protocol, closing), values, closing),
+        "bare": bare.one(facade, url, protocol, closing),
         "floor": Region(SIZE, closing).call,
     }
 

@@ -48,11 +48,15 @@ def _ratio(ratio: Ratio | None) -> str:
 
 def line(one: Comparison) -> str:
     """A comparison on one line."""
-    against = "" if one.goal is not None else f" ÷ {one.against}"
     return (
-        f"{one.workload}, {one.protocol}{against}: wall {_ratio(one.wall)}, "
+        f"{one.workload}, {one.protocol}{_against(one)}: wall {_ratio(one.wall)}, "
         f"CPU {_ratio(one.cpu)}, {one.pairs} pairs"
     )
+
+
+def _against(one: Comparison) -> str:
+    """Nothing for the programs that the names of the rows are about."""
+    return "" if one.against in ("hand", "imports") else f" ÷ {one.against}"
 
 
 def table(done: Sequence[Comparison], taken: Conditions) -> str:
@@ -62,7 +66,7 @@ def table(done: Sequence[Comparison], taken: Conditions) -> str:
         "|---|---|---|---|---|---|",
     ]
     for one in done:
-        name = one.workload if one.goal is not None else f"{one.workload} ÷ {one.against}"
+        name = one.workload + _against(one)
         goal = f"≤ {one.goal:.2f}" if one.goal is not None else "–"
         rows.append(
             f"| {name} | {one.protocol} | {_ratio(one.wall)} | {_ratio(one.cpu)} "

@@ -11,6 +11,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
+from benchmarks import bare
 from benchmarks.floor import Echo
 from benchmarks.harness import Call, Row, Workload, equal
 from benchmarks.ports import HandPort, model_client
@@ -21,6 +22,8 @@ from tritonclient_shim.session import prepared
 RAW = InferContext.ResultFormat.RAW
 CLASS = InferContext.ResultFormat.CLASS
 Inputs = Mapping[str, Sequence[Any]]
+#: Calls per sample where a row is timed a second time, in blocks.
+BLOCK = 20
 
 
 def _random(count: int, shape: tuple[int, ...]) -> list[Any]:
@@ -30,7 +33,7 @@ def _random(count: int, shape: tuple[int, ...]) -> list[Any]:
 
 
 def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, outputs: int = 1) -> Row:
-    """RAW results of the model's outputs: by the facade, the hand ports, and the floor."""
+    """RAW results of the model's outputs: by the facade, the hand ports, bare, and the floor."""
     names = [f"OUTPUT{number}" for number in range(outputs)]
 
     def make(url: str, protocol: int, closing: ExitStack) -> Workload:
@@ -45,6 +48,7 @@ def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, output
         port = HandPort(url, protocol, closing)
         programs: dict[str, Call] = {"facade": facade, "hand": port.infer(model, inputs, names)}
         programs.update(model_client(url, protocol, model, inputs, names, closing))
+        programs["bare"] = bare.one(facade, url, protocol, closing)
         programs["floor"] = Echo(_bytes(inputs.values()), _bytes(facade()), closing).call
         return Workload(programs, _same_batches)
 
@@ -110,6 +114,7 @@ def classes(url: str, protocol: int, closing: ExitStack) -> Workload:
     texts = [f"{value:.6f}:{index}:{label}" for row in hand() for index, value, label in row]
     echo = Echo(_bytes([scores]), sum(4 + len(text) for text in texts), closing)
     programs = {"facade": facade, "hand": hand, "floor": echo.call}
+    programs["bare"] = bare.one(facade, url, protocol, closing)
     return Workload(programs, same_classes)
 
 
@@ -124,13 +129,38 @@ def same_classes(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
     )
 
 
+def and_in_a_row(row: Row) -> tuple[Row, Row]:
+    """A row of short calls, and the same with a block of calls per sample.
+
+    The single call comes right after a collection of garbage; users call in loops.
+    """
+
+    def make(url: str, protocol: int, closing: ExitStack) -> Workload:
+        single = row.make(url, protocol, closing)
+        programs = {name: _repeated(call) for name, call in single.programs.items()}
+        return Workload(programs, single.same)
+
+    return row, Row(f"{row.name}, {BLOCK} in a row", row.goals, make)
+
+
+def _repeated(call: Call) -> Call:
+    """The program so many times; the last of its results."""
+
+    def block() -> Any:
+        for _ in range(BLOCK - 1):
+            call()
+        return call()
+
+    return block
+
+
 _SIXTEEN = {
     "INPUT0": [np.arange(16, dtype=np.int32)],
     "INPUT1": [np.ones(16, dtype=np.int32)],
 }
 _SMALL = _raw("small run, 2×INT32[16]", 1.0, 1.0, "simple", _SIXTEEN, outputs=2)
 ROWS = (
-    Row(_SMALL.name, _SMALL.goals, small),
+    *and_in_a_row(Row(_SMALL.name, _SMALL.goals, small)),
     _raw(
         "8×FP32[3,224,224] in, FP32[1000] out",
         0.5,
@@ -139,14 +169,16 @@ ROWS = (
         {"INPUT0": _random(8, (3, 224, 224))},
     ),
     _raw("small in, 19 MB FP32 out", 0.6, 0.95, "large_out", {"INPUT0": [np.zeros(1, np.float32)]}),
-    _raw(
-        "64 list entries of FP32[1024]",
-        0.7,
-        0.9,
-        "batch_64",
-        {"INPUT0": _random(64, (1024,))},
+    *and_in_a_row(
+        _raw(
+            "64 list entries of FP32[1024]",
+            0.7,
+            0.9,
+            "batch_64",
+            {"INPUT0": _random(64, (1024,))},
+        )
     ),
-    _strings(1_000),
+    *and_in_a_row(_strings(1_000)),
     _strings(100_000),
-    Row("CLASS top-5 of 1000, batch 8", {"gRPC": 1.0, "HTTP": 1.0}, classes),
+    *and_in_a_row(Row("CLASS top-5 of 1000, batch 8", {"gRPC": 1.0, "HTTP": 1.0}, classes)),
 )

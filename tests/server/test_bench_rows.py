@@ -6,12 +6,19 @@ from contextlib import ExitStack
 
 import pytest
 
-from benchmarks import concurrent, peak, workloads
+from benchmarks import concurrent, peak, regions, workloads
 from benchmarks.harness import check
 from testbed import TritonServer
 
-ROWS = {row.name: row for row in (*workloads.ROWS, *concurrent.ROWS)}
-QUICK = ("small run, 2×INT32[16]", "1k short strings in and out", "CLASS top-5 of 1000, batch 8")
+ROWS = {row.name: row for row in (*workloads.ROWS, *concurrent.ROWS, *regions.ROWS)}
+REGIONS = "64 MB in and out, system shared memory"
+QUICK = (
+    "small run, 2×INT32[16]",
+    "small run, 2×INT32[16], 20 in a row",
+    "1k short strings in and out",
+    "CLASS top-5 of 1000, batch 8",
+    REGIONS,
+)
 ASYNCHRONOUS = (
     ("1000 async requests in flight", 0),
     ("1000 async requests in flight", 1),
@@ -19,22 +26,27 @@ ASYNCHRONOUS = (
 )
 
 
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of fewer requests and of fewer bytes than the benchmarks have."""
+    monkeypatch.setattr(concurrent, "REQUESTS", 50)
+    monkeypatch.setattr(concurrent, "STEPS", 50)
+    monkeypatch.setattr(regions, "COUNT", 1000)
+    monkeypatch.setattr(regions, "SIZE", 4000)
+
+
 @pytest.mark.parametrize("name", QUICK)
 def test_programs_agree(name: str, url: str, protocol: int) -> None:
     """The facade, the hand port and the floor of a row run, and the results are equal."""
     with ExitStack() as closing:
         workload = ROWS[name].make(url, protocol, closing)
-        assert {"facade", "hand", "floor"} <= set(workload.programs)
+        assert {"facade", "hand", "bare", "floor"} <= set(workload.programs)
         check(name, workload)
 
 
 @pytest.mark.parametrize("name, protocol", ASYNCHRONOUS)
-def test_asynchronous_programs_agree(
-    name: str, protocol: int, triton: TritonServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_asynchronous_programs_agree(name: str, protocol: int, triton: TritonServer) -> None:
     """Every request in flight and every step of a stream is answered alike."""
-    monkeypatch.setattr(concurrent, "REQUESTS", 50)
-    monkeypatch.setattr(concurrent, "STEPS", 50)
     with ExitStack() as closing:
         workload = ROWS[name].make(triton.url(protocol), protocol, closing)
         check(name, workload)

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, Callable
 
@@ -16,7 +17,7 @@ from benchmarks import harness, peak, processes
 from benchmarks.concurrent import Arrivals, equal_in_any_order
 from benchmarks.floor import ROOT
 from benchmarks.harness import Ratio, Row, Workload, compare, enough, equal, orders
-from benchmarks.workloads import same_classes
+from benchmarks.workloads import BLOCK, and_in_a_row, same_classes
 
 
 def sleeping(seconds: float, result: Any = 7) -> Callable[[], Any]:
@@ -61,13 +62,14 @@ def test_no_program_has_a_place_of_its_own() -> None:
     assert cycle != sorted(cycle)
 
 
-def test_ratio_is_facade_by_other_with_the_goal_on_the_hand_port_only() -> None:
-    """The facade's time is divided by the other's; only the hand port has a goal."""
-    programs = {"facade": sleeping(0.02), "hand": sleeping(0.002), "floor": sleeping(0.002, None)}
+def test_ratio_is_facade_by_other_with_goals_for_the_hand_port_and_bare_only() -> None:
+    """The facade's time is divided by the other's; the row says the hand port's goal."""
+    programs = {"facade": sleeping(0.02), "hand": sleeping(0.002)}
+    programs.update(bare=sleeping(0.002, b""), floor=sleeping(0.002, None))
     workload = Workload(programs, same)
-    hand, floor = compare(row(workload), "gRPC", workload, 0.1)
-    assert (hand.against, floor.against) == ("hand", "floor")
-    assert (hand.goal, floor.goal) == (0.5, None)
+    hand, bare, floor = compare(row(workload), "gRPC", workload, 0.1)
+    assert (hand.against, bare.against, floor.against) == ("hand", "bare", "floor")
+    assert (hand.goal, bare.goal, floor.goal) == (0.5, 1.15, None)
     assert hand.wall.low <= hand.wall.median <= hand.wall.high
     assert hand.wall.median > 2
     assert hand.pairs >= harness.LEAST_PAIRS
@@ -161,6 +163,25 @@ def test_a_lost_callback_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         arrived.wait()
     arrived.add(2)
     assert arrived.wait() == [1, 2]
+
+
+def test_short_calls_are_timed_in_blocks_too() -> None:
+    """Such a row is there twice; each program of the second calls the first's 20 times."""
+    ran: list[str] = []
+
+    def program(name: str) -> int:
+        ran.append(name)
+        return len(ran)
+
+    programs: dict[str, Callable[[], Any]] = {
+        name: partial(program, name) for name in ("facade", "hand")
+    }
+    single, block = and_in_a_row(row(Workload(programs, same)))
+    assert (block.name, block.goals) == ("a row, 20 in a row", single.goals)
+    workload = block.make("", 0, ExitStack())
+    assert workload.same is same
+    assert [workload.programs[name]() for name in ("facade", "hand")] == [20, 40]
+    assert ran == ["facade"] * BLOCK + ["hand"] * BLOCK
 
 
 def test_processes_take_turns() -> None:

@@ -1,0 +1,132 @@
+"""The bare program: what the facade sends, ready made, over the same transport, and no more.
+
+Its answers are received completely and decoded by nobody, so that the facade ÷ bare is what making
+requests and reading answers adds. The requests are those of one call of the facade, recorded. The
+transport is grpcio on bytes or, over HTTP, the facade's own connections and threads.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, List, Sequence, Tuple
+from unittest.mock import patch
+
+import grpc
+
+from benchmarks.harness import LONGEST_WAIT, Call
+from tensorrtserver.api import ProtocolType
+from tritonclient_shim.backends.grpc import backend, framing, stream
+from tritonclient_shim.backends.grpc.options import options_of
+from tritonclient_shim.backends.http.connection_pool import HttpPool
+from tritonclient_shim.backends.http.response import Reply
+from tritonclient_shim.core.model import Buffer
+from tritonclient_shim.settings import DEFAULTS
+
+_SERVICE = "/inference.GRPCInferenceService/"
+Recorded = List[Tuple[HttpPool, bytes]]
+
+
+class _Grpc:
+    """A channel of its own, with the facade's options; messages are bytes."""
+
+    def __init__(self, url: str, closing: ExitStack) -> None:
+        channel = grpc.insecure_channel(url, options=options_of(DEFAULTS))
+        closing.callback(channel.close)
+        self.infer = channel.unary_unary(f"{_SERVICE}ModelInfer")
+        self.stream = channel.stream_stream(f"{_SERVICE}ModelStreamInfer")
+
+    def infer_all(self, requests: Sequence[bytes]) -> list[bytes]:
+        """Send all requests, then wait for the answers."""
+        sent = [self.infer.future(request) for request in requests]
+        return [future.result() for future in sent]
+
+
+class _Http:
+    """The facade's connections to a server, and its threads for asynchronous requests."""
+
+    def __init__(self, pool: HttpPool) -> None:
+        self._pool = pool
+
+    def infer(self, request: bytes) -> Reply:
+        """Send a request, wait for its answer; AssertionError when it is a refusal."""
+        return _accepted(self._pool.request([request]))
+
+    def infer_all(self, requests: Sequence[bytes]) -> list[Reply]:
+        """Send all requests, then wait for the answers, which come in any order."""
+        replies: SimpleQueue[Reply] = SimpleQueue()
+
+        def send(request: bytes) -> None:
+            replies.put(self._pool.request([request]))
+
+        for request in requests:
+            self._pool.executor.execute(partial(send, request))
+        return [_accepted(replies.get(timeout=LONGEST_WAIT)) for _ in requests]
+
+
+def _accepted(reply: Reply) -> Reply:
+    """The reply; gRPC raises its refusals by itself."""
+    if reply.status != 200:
+        raise AssertionError(f"a bare request was refused with status {reply.status}")
+    return reply
+
+
+def one(facade: Call, url: str, protocol: int, closing: ExitStack) -> Call:
+    """The one request of each call of ``facade`` after the first; its answer as it was received."""
+    facade()  # the first one may have to ask the server for more
+    transport, (request,) = _ready(facade, url, protocol, closing)
+    return partial(transport.infer, request)
+
+
+def in_flight(facade: Call, url: str, protocol: int, closing: ExitStack) -> Call:
+    """All requests of a call of ``facade``, all handed over before the first is awaited."""
+    transport, requests = _ready(facade, url, protocol, closing)
+    return partial(transport.infer_all, requests)
+
+
+def streamed(facade: Call, url: str, closing: ExitStack) -> Call:
+    """All requests of a call of ``facade``, over a gRPC stream of each call's own.
+
+    A sequence has the same id in each call: it has ended, and its first request starts it anew.
+    """
+    transport, requests = _Grpc(url, closing), _sent_by_grpc(facade)
+    return lambda: list(transport.stream(iter(requests)))
+
+
+def _ready(
+    facade: Call, url: str, protocol: int, closing: ExitStack
+) -> tuple[_Grpc | _Http, list[bytes]]:
+    """The transport, and the requests of a call of ``facade``."""
+    if protocol == ProtocolType.GRPC:
+        return _Grpc(url, closing), _sent_by_grpc(facade)
+    sent = _sent_by_http(facade)
+    return _Http(sent[0][0]), [request for _, request in sent]
+
+
+def _sent_by_grpc(facade: Call) -> list[bytes]:
+    sent: list[bytes] = []
+
+    def encode_request(call: Any) -> bytes:
+        sent.append(framing.encode_request(call))
+        return sent[-1]
+
+    with patch.object(backend, "encode_request", encode_request), patch.object(
+        stream, "encode_request", encode_request
+    ):
+        facade()
+    return sent
+
+
+def _sent_by_http(facade: Call) -> Recorded:
+    """Each request with the connections that it was sent over."""
+    sent: Recorded = []
+    send = HttpPool.request
+
+    def request(pool: HttpPool, pieces: Sequence[Buffer], repeatable: bool = False) -> Reply:
+        sent.append((pool, b"".join(pieces)))
+        return send(pool, pieces, repeatable)
+
+    with patch.object(HttpPool, "request", request):
+        facade()
+    return sent
