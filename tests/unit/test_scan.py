@@ -174,7 +174,7 @@ def test_notebook(tmp_path: Path) -> None:
     assert [(row.cell, row.line, row.entry.id) for row in rows] == [
         *((2, 2, "TS001"), (3, 2, "TS050"), (3, 3, "TS051"))
     ]
-    assert rows[0].place.endswith("book.ipynb:cell 2:2")
+    assert rows[0].place.endswith("book.ipynb:cell 2:2:1")
 
 
 def test_cells_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tritonclient_shim.usage.rows import TITLE, UsageRow, summary, totals
 from tritonclient_shim.usage.text import HEADINGS, TOTALS, cells
 
@@ -14,9 +16,22 @@ def render(found: list[UsageRow]) -> str:
     if found:
         lines += [_line([*TOTALS, _GUIDE]), _line(["---", "---", "--:", "--:", "---"])]
         lines += [_line([*one.cells, f"`{one.entry.guide}`"]) for one in totals(found)] + [""]
-        lines += [_line(HEADINGS), _line(["---"] * len(HEADINGS))]
-        lines += [_line(list(cells(row))) for row in found]
+        lines += _uses(found)
     return "\n".join([*lines, ""])
+
+
+def _uses(found: list[UsageRow]) -> list[str]:
+    """The table of uses, with the source where it was read."""
+    with_source = any(row.snippet for row in found)
+    headings = [*HEADINGS, "source"] if with_source else [*HEADINGS]
+    rows = [[*cells(row), _code(row.snippet)] if with_source else [*cells(row)] for row in found]
+    return [_line(headings), _line(["---"] * len(headings)), *map(_line, rows)]
+
+
+def _code(text: str) -> str:
+    """Source → a code span, between more backticks than it has in a row itself."""
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    return f"{fence} {text.strip()} {fence}" if "`" in text else f"`{text.strip()}`"
 
 
 def _line(columns: list[str] | tuple[str, ...]) -> str:
