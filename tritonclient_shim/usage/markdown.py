@@ -12,11 +12,17 @@ _GUIDE = "before and after"
 
 def render(found: list[UsageRow]) -> str:
     """A heading, the summary, the totals with the guide's command for each, and all uses."""
-    lines = [f"# {TITLE}", "", summary(found), ""]
+    return page(found, summary(found))
+
+
+def page(found: list[UsageRow], told: str, *, uses: bool = True) -> str:
+    """A heading, a text, the totals with the guide's command for each, and the uses."""
+    lines = [f"# {TITLE}", "", told, ""]
     if found:
         lines += [_line([*TOTALS, _GUIDE]), _line(["---", "---", "--:", "--:", "---"])]
-        lines += [_line([*one.cells, f"`{one.entry.guide}`"]) for one in totals(found)] + [""]
-        lines += _uses(found)
+        lines += [_line([*one.cells, f"`{one.entry.guide}`"]) for one in totals(found)]
+    if found and uses:
+        lines += ["", *_uses(found)]
     return "\n".join([*lines, ""])
 
 
