@@ -165,6 +165,20 @@ def test_letters_that_the_terminal_cannot_show(scan: Scanner) -> None:
     assert r"    c.run('\xe4', o)" in done.stdout
 
 
+def test_reader_that_has_seen_enough(scan: Scanner) -> None:
+    """Where the reader of a pipe has gone, as ``head`` does, there is no traceback."""
+    scan.write("a.py", STAR)
+    script = (
+        "import os, subprocess, sys\n"
+        "there, here = os.pipe()\n"
+        "os.close(there)\n"
+        "command = [sys.executable, '-m', 'tritonclient_shim', 'scan', 'a.py']\n"
+        "sys.exit(subprocess.run(command, stdout=here).returncode)\n"
+    )
+    done = python(scan.folder, "-c", script)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 class Input(io.TextIOWrapper):
     """Standard input with these bytes."""
 

@@ -46,6 +46,12 @@ def test_place(tmp_path: Path, name: str) -> None:
     assert snippet is None or row.snippet == snippet
 
 
+def test_offset_within_a_letter() -> None:
+    """An offset that Python tells inexactly, between the bytes of a letter, is no error."""
+    source = sources.parsed("script.py", "x = 'ä'\n".encode())
+    assert [source.column(1, offset) for offset in (5, 6, 7)] == [6, 6, 7]
+
+
 def test_encoding_that_the_source_declares(tmp_path: Path) -> None:
     """A source in Latin-1 has the columns and the text of its letters."""
     path = tmp_path / "script.py"

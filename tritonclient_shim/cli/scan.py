@@ -11,6 +11,7 @@ be read or parsed, which are named; what the others have is printed all the same
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -136,4 +137,7 @@ def _tell(text: str) -> None:
 def _print(text: str) -> None:
     """Print; letters that standard output cannot show as backslash and number."""
     encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding), end="")
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
+    except BrokenPipeError:  # the reader has seen enough, as `head` has; nor shall the exit fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -43,8 +43,11 @@ class ParsedSource:
         return None, line
 
     def column(self, line: int, offset: int) -> int:
-        """A node's line and its offset there in bytes of UTF-8 → its column, from 1."""
-        return len(self.lines[line - 1].encode()[:offset].decode()) + 1
+        """A node's line and its offset there in bytes of UTF-8 → its column, from 1.
+
+        Before Python 3.12 the offset of what stands in an f-string may be inexact.
+        """
+        return len(self.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
 
     def async_column(self, line: int) -> int:
         """The column of the first ``async`` in a line that has it as a name, from 1."""
