@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -155,6 +156,22 @@ def test_a_file_counts_once(scan: Scanner) -> None:
     document = scan.document("src/a.py", "./src/a.py", "src", str(scan.folder))
     assert [use["file"] for use in document["uses"]] == ["src/a.py"]
     assert document["files"]["read"] == 1
+
+
+def test_folder_that_cannot_be_read(scan: Scanner) -> None:
+    """A folder that the system does not list is told like a file that it does not read."""
+    scan.write("a.py", STAR)
+    here = os.open(str(scan.folder), os.O_RDONLY)
+    for _ in range(20):  # a path longer than the system allows
+        os.mkdir("n" * 250, dir_fd=here)
+        inner = os.open("n" * 250, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    done = scan(".")
+    assert done.status == 3
+    assert done.err.endswith("n: File name too long\n")
+    assert "1 file read, 1 could not be read." in done.out
 
 
 def test_letters_that_the_terminal_cannot_show(scan: Scanner) -> None:

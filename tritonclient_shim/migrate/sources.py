@@ -68,9 +68,12 @@ def files(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _below(folder: str) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
+    """The sources below a folder, then the folders that cannot be listed, which `read` refuses."""
+    errors: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=errors.append):
         folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
         yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(_ENDINGS))
+    yield from (error.filename for error in errors)
 
 
 def read(path: str) -> ParsedSource:
