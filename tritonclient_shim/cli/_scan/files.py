@@ -39,6 +39,7 @@ def chosen(paths: Iterable[str], excluded: ExcludedPaths, stdin_name: str) -> It
     seen: set[str] = set()
     for given in paths:
         for path in [STDIN] if given == STDIN else sources.files([given]):
+            path = path[2:] if path.startswith("./") else path  # as reports write it
             name = stdin_name if path == STDIN else path
             real = os.path.realpath(name)
             if real not in seen and not excluded.match(name, _names(name, given)):
