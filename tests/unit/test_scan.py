@@ -174,7 +174,7 @@ def test_notebook(tmp_path: Path) -> None:
     assert [(row.cell, row.line, row.entry.id) for row in rows] == [
         *((2, 2, "TS001"), (3, 2, "TS050"), (3, 3, "TS051"))
     ]
-    assert rows[0].place.endswith("book.ipynb:cell 2:2")
+    assert rows[0].place.endswith("book.ipynb:cell 2:2:1")
 
 
 def test_cells_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,18 +200,18 @@ def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "status"), [("print(1)\n", 0), (STAR, 1), ("def broken(:\n", 2), (None, 2)]
+    ("text", "status"), [("print(1)\n", 0), (STAR, 1), ("def broken(:\n", 3), (None, 3)]
 )
 def test_exit_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, status: int
 ) -> None:
-    """0: nothing found, 1: something, 2: a file that cannot be read, which is named."""
+    """0: nothing found, 1: something, 3: a file that cannot be read, which is named."""
     path = tmp_path / "script.py"
     if text is not None:
         path.write_text(text)
     assert main(["scan", str(path)]) == status
     output = capsys.readouterr()
-    assert ("script.py: " in output.err) is (status == 2)
+    assert ("script.py: " in output.err) is (status == 3)
     assert ("No use of the legacy API" in output.out) is (status == 0)
 
 
@@ -221,7 +221,7 @@ def test_one_bad_file_does_not_hide_the_others(
     """What the readable files have is printed all the same."""
     (tmp_path / "a.py").write_text("def broken(:\n")
     (tmp_path / "b.py").write_text(STAR)
-    assert main(["scan", str(tmp_path), "--format", "json"]) == 2
+    assert main(["scan", str(tmp_path), "--format", "json"]) == 3
     assert [use["id"] for use in json.loads(capsys.readouterr().out)["uses"]] == ["TS001"]
 
 
@@ -229,7 +229,7 @@ def test_python_2_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     """A source of Python 2 cannot be parsed: line, what of it, and how it can be scanned."""
     path = tmp_path / "script.py"
     path.write_text(STAR + "print 'old'\n")
-    assert main(["scan", str(path)]) == 2
+    assert main(["scan", str(path)]) == 3
     output = capsys.readouterr().err
     assert "script.py: line 2: a print statement, which is Python 2; expected Python 3" in output
     assert "scan a copy made by 2to3" in output

@@ -1,54 +1,143 @@
 """List the legacy uses in source files, folders and notebooks, without running them.
 
-Exit status: 0 none found, 1 some found, 2 a file could not be read.
+A comment `# tritonshim: ignore[TS051]` at a line's end hides what the line has; without the ids,
+everything. The options baseline, exclude, exit-zero, format and only can stand in pyproject.toml,
+below [tool.tritonclient-shim.scan], or in setup.cfg, below [tritonclient-shim:scan].
+
+Exit status: 0 nothing found, 1 uses found, 2 wrong usage or configuration, 3 files that could not
+be read or parsed, which are named; what the others have is printed all the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from tritonclient_shim.cli._scan import FORMATS, ScanRefused
 
 if TYPE_CHECKING:
-    from tritonclient_shim.usage.rows import UsageRow
+    from tritonclient_shim.cli._scan.options import ScanOptions
+    from tritonclient_shim.cli._scan.output import ScanReport
+    from tritonclient_shim.migrate.sources import ParsedSource
 
-#: Format → a file name with the ending by which `usage.report` chooses that format.
-_FORMATS = {"text": "x.txt", "json": "x.json", "markdown": "x.md", "sarif": "x.sarif"}
+_NOTHING, _FOUND, _REFUSED, _UNREADABLE = 0, 1, 2, 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim scan``."""
-    add = parser.add_argument
-    add("paths", nargs="+", metavar="PATH", help="a file, a notebook or a folder")
-    add("--format", choices=_FORMATS, default="text", help="how to write what is found")
-    add("--only", metavar="IDS", default=argparse.SUPPRESS,
+
+    def add(*names: str, **how: Any) -> None:
+        parser.add_argument(*names, default=argparse.SUPPRESS, **how)
+
+    add("paths", nargs="+", metavar="PATH",
+        help="a file, a notebook or a folder; - for standard input")  # fmt: skip
+    add("--format", choices=FORMATS,
+        help="how to write what is found, text unless configured otherwise")  # fmt: skip
+    add("--statistics", action="store_true", help="how many uses each id has, instead of the uses")
+    add("--only", action="append", metavar="IDS",
         help="look for these ids alone, with commas between, such as TS050,TS051")  # fmt: skip
+    add("--exclude", action="append", metavar="GLOBS",
+        help="leave out files and folders of these names, or paths where there is a /, with commas "
+        "between; beside build, dist, site-packages, node_modules and hidden folders")  # fmt: skip
+    add("--baseline", metavar="FILE",
+        help="do not report the uses in this file, which --write-baseline has written")  # fmt: skip
+    add("--write-baseline", metavar="FILE",
+        help="write the uses to this file, for --baseline, and do not report them")  # fmt: skip
+    add("--exit-zero", action="store_true", help="exit with 0 where uses are found, too")
+    add("--stdin-filename", metavar="NAME",
+        help="the name of what standard input has; .ipynb at its end: a notebook")  # fmt: skip
+    add("--isolated", action="store_true", help="read no pyproject.toml and no setup.cfg")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
-    from tritonclient_shim.migrate import sources
+    from tritonclient_shim.cli._scan.options import options
+    from tritonclient_shim.cli._scan.output import render
+
+    try:
+        wanted = options(arguments)
+        report = _scanned(wanted)
+        if wanted.write_baseline:
+            _write_baseline(wanted, report)
+    except ScanRefused as error:
+        _tell(str(error))
+        return _REFUSED
+    if not wanted.write_baseline:
+        _print(render(report, wanted.format, wanted.statistics))
+    if report.unreadable:
+        return _UNREADABLE
+    found = report.rows and not wanted.write_baseline and not wanted.exit_zero
+    return _FOUND if found else _NOTHING
+
+
+def _scanned(wanted: ScanOptions) -> ScanReport:
+    """Scan every file, and tell of those that cannot be read."""
+    from tritonclient_shim.cli._scan import baseline, files, ignores
+    from tritonclient_shim.cli._scan.output import ScanReport
     from tritonclient_shim.migrate.scan import scan
-    from tritonclient_shim.registry import ENTRIES
-    from tritonclient_shim.usage import report
+    from tritonclient_shim.migrate.sources import Unreadable
 
-    only = {id.strip().upper() for id in getattr(arguments, "only", "").split(",") if id.strip()}
-    if only - set(ENTRIES):
-        return _fail(f"no such id: {', '.join(sorted(only - set(ENTRIES)))}")
-    found: list[UsageRow] = []
-    status = 0
-    for path in sources.files(arguments.paths):
+    report = ScanReport()
+    known = baseline.read(wanted.baseline) if wanted.baseline else None
+    for path in files.chosen(wanted.paths, wanted.excluded, wanted.stdin_name):
         try:
-            found += scan(sources.read(path))
-        except sources.Unreadable as error:
-            status = _fail(str(error))
-    if only:
-        found = [row for row in found if row.entry.id in only]
-    if found or not status or arguments.format != "text":  # after an error, "no use" would be wrong
-        print(report.render(found, _FORMATS[arguments.format]), end="")
-    return status or int(bool(found))
+            source = _read(path, wanted.stdin_name)
+        except Unreadable as error:
+            report.unreadable.append(str(error))
+            _tell(str(error))
+            continue
+        rows = [row for row in scan(source) if not wanted.only or row.entry.id in wanted.only]
+        outcome = ignores.applied(source, rows, wanted.only)
+        report.read.append(source.path)
+        report.rows += outcome.rows
+        report.ignored += outcome.hidden
+        for note in outcome.notes:
+            _tell(note)
+    if known is not None:
+        found, report.rows = len(report.rows), baseline.unknown(wanted.baseline, known, report.rows)
+        report.known = found - len(report.rows)
+        _tell_of_gone(wanted, baseline.gone(wanted.baseline, known, report.read, wanted.only))
+    if not report.read and not report.unreadable:
+        _tell("no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded")
+    return report
 
 
-def _fail(text: str) -> int:
+def _read(path: str, stdin_name: str) -> ParsedSource:
+    from tritonclient_shim.cli._scan.files import STDIN
+    from tritonclient_shim.migrate import sources
+
+    if path != STDIN:
+        return sources.read(path)
+    if sys.stdin is None:
+        raise sources.Unreadable(f"{stdin_name}: standard input is closed")
+    return sources.parsed(stdin_name, sys.stdin.buffer.read())
+
+
+def _write_baseline(wanted: ScanOptions, report: ScanReport) -> None:
+    from tritonclient_shim.cli._scan import baseline
+
+    baseline.write(wanted.write_baseline, report.rows)
+    _print(f"The uses are written to {wanted.write_baseline}. {report.told}\n")
+
+
+def _tell_of_gone(wanted: ScanOptions, number: int) -> None:
+    if number:
+        _tell(
+            f"{number} of the uses in {wanted.baseline} are gone; write it again with "
+            f"tritonclient-shim scan --write-baseline {wanted.baseline} PATH"
+        )
+
+
+def _tell(text: str) -> None:
     print(f"tritonclient-shim scan: {text}", file=sys.stderr)
-    return 2
+
+
+def _print(text: str) -> None:
+    """Print; letters that standard output cannot show as backslash and number."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
+    except BrokenPipeError:  # the reader has seen enough, as `head` has; nor shall the exit fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

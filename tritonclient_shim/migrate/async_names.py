@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import tokenize
 
-# The first letter is a full-width "a". Python looks for keywords in the source as it is written
-# and normalises identifiers only then (PEP 3131): this is an identifier, and it reads "async".
-_NAME = "\uff41sync"
+#: The first letter is a full-width "a". Python looks for keywords in the source as it is written
+#: and normalises identifiers only then (PEP 3131): this is an identifier, and it reads "async".
+NAME = "\uff41sync"
 _STATEMENTS = frozenset({"def", "for", "with"})
 
 
@@ -21,15 +21,20 @@ def rewritten(source: str) -> tuple[str, list[int]]:
     Every line and column stays where it is. Source that cannot be split into tokens is returned
     unchanged.
     """
-    lines = source.splitlines(keepends=True)
+    lines = io.StringIO(source).readlines()  # a form feed ends no line of Python
     try:
         found = _places(source)
     except (tokenize.TokenError, SyntaxError):
         return source, []
     for row, column in reversed(found):
         text = lines[row - 1]
-        lines[row - 1] = text[:column] + _NAME + text[column + len("async") :]
+        lines[row - 1] = text[:column] + NAME + text[column + len("async") :]
     return "".join(lines), [row for row, _ in found]
+
+
+def restored(text: str) -> str:
+    """Text of a rewritten source → the text as its author wrote it."""
+    return text.replace(NAME, "async")
 
 
 def _places(source: str) -> list[tuple[int, int]]:

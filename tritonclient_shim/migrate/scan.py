@@ -33,13 +33,15 @@ def scan(source: ParsedSource) -> list[UsageRow]:
     """Every legacy use in the source, each once per line, in the order of lines."""
     finder = _Finder(Bindings(source.tree, source.path))
     finder.visit(source.tree)
-    found = {*finder.found, *((line, "TS202") for line in source.async_lines)}
-    return [_row(source, line, id) for line, id in sorted(found)]
+    found = {(line, source.column(line, at), id) for (line, id), at in finder.found.items()}
+    found.update((line, source.async_column(line), "TS202") for line in source.async_lines)
+    return [_row(source, *one) for one in sorted(found)]
 
 
-def _row(source: ParsedSource, line: int, id: str) -> UsageRow:
-    cell, line = source.place(line)
-    return UsageRow(ENTRIES[id], relative(source.path), line, cell=cell)
+def _row(source: ParsedSource, line: int, column: int, id: str) -> UsageRow:
+    cell, number = source.place(line)
+    path, text = relative(source.path), source.snippet(line)
+    return UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)
 
 
 def entry_of(symbol: str) -> RegistryEntry | None:
@@ -61,10 +63,10 @@ def _member(symbol: str) -> RegistryEntry | None:
 
 
 class _Finder(ast.NodeVisitor):
-    """Visits a syntax tree and keeps line and id of each legacy use."""
+    """Visits a syntax tree and keeps each legacy use once per line, where the line has it first."""
 
     def __init__(self, bindings: Bindings) -> None:
-        self.found: set[tuple[int, str]] = set()
+        self.found: dict[tuple[int, str], int] = {}  # line and id → offset in the line
         self._bindings = bindings
         self._unused: set[ast.expr] = set()  # calls whose value is not used
         self._called: set[ast.expr] = set()  # functions of calls that have been seen
@@ -163,4 +165,5 @@ class _Finder(ast.NodeVisitor):
         return call not in self._unused and "callback" not in keywords
 
     def _add(self, node: ast.AST, id: str) -> None:
-        self.found.add((getattr(node, "lineno", 0), id))
+        key, offset = (getattr(node, "lineno", 1), id), getattr(node, "col_offset", 0)
+        self.found[key] = min(offset, self.found.get(key, offset))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import tokenize
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
-from tritonclient_shim.migrate.async_names import rewritten
+from tritonclient_shim.migrate.async_names import NAME, restored, rewritten
 from tritonclient_shim.migrate.python2 import feature, refuse
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
@@ -29,6 +30,7 @@ class ParsedSource:
 
     path: str
     tree: ast.Module
+    lines: tuple[str, ...]  # of the source that the tree was made of
     async_lines: tuple[int, ...]
     cells: tuple[int, ...] = ()  # first line of each code cell, from 1; () for a file
     numbers: tuple[int, ...] = ()  # number of each of these cells in the notebook, from 1
@@ -39,6 +41,21 @@ class ParsedSource:
             if line >= first:
                 return number, line - first + 1
         return None, line
+
+    def column(self, line: int, offset: int) -> int:
+        """A node's line and its offset there in bytes of UTF-8 → its column, from 1.
+
+        Before Python 3.12 the offset of what stands in an f-string may be inexact.
+        """
+        return len(self.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
+
+    def async_column(self, line: int) -> int:
+        """The column of the first ``async`` in a line that has it as a name, from 1."""
+        return self.lines[line - 1].index(NAME) + 1
+
+    def snippet(self, line: int) -> str:
+        """The line as its author wrote it."""
+        return restored(self.lines[line - 1]).rstrip()
 
 
 def files(paths: Iterable[str]) -> Iterator[str]:
@@ -51,20 +68,30 @@ def files(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _below(folder: str) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
+    """The sources below a folder, then the folders that cannot be listed, which `read` refuses."""
+    errors: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=errors.append):
         folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
         yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(_ENDINGS))
+    yield from (error.filename for error in errors)
 
 
 def read(path: str) -> ParsedSource:
     """The file, parsed; Unreadable when it is missing or cannot be parsed."""
     try:
-        if path.endswith(".ipynb"):
-            return _notebook(path)
-        with tokenize.open(path) as file:
-            return _parsed(path, file.read())
+        with open(path, "rb") as file:
+            data = file.read()
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
+    return parsed(path, data)
+
+
+def parsed(path: str, data: bytes) -> ParsedSource:
+    """What a file of this name has in it, parsed; Unreadable when it cannot be parsed."""
+    try:
+        if path.endswith(".ipynb"):
+            return _notebook(path, data)
+        return _parsed(path, _decoded(data))
     except (SyntaxError, ValueError) as error:
         raise Unreadable(f"{path}: {_reason(error)}") from error
 
@@ -77,15 +104,21 @@ def _reason(error: Exception) -> str:
     return f"line {error.lineno}: {explained if old else error.msg}"
 
 
+def _decoded(data: bytes) -> str:
+    """Bytes of a source → its text, by the encoding that it declares."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    return io.TextIOWrapper(io.BytesIO(data), encoding).read()
+
+
 def _parsed(path: str, text: str, **more: Any) -> ParsedSource:
     source, async_lines = rewritten(text)
     refuse(source, path)
-    return ParsedSource(path, ast.parse(source, path), tuple(async_lines), **more)
+    lines = tuple(source.split("\n"))
+    return ParsedSource(path, ast.parse(source, path), lines, tuple(async_lines), **more)
 
 
-def _notebook(path: str) -> ParsedSource:
-    with open(path, encoding="utf-8") as file:
-        document = json.load(file)
+def _notebook(path: str, data: bytes) -> ParsedSource:
+    document = json.loads(data.decode("utf-8"))
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
         raise ValueError("no notebook of format 4: it has no list of cells")
     lines: list[str] = []

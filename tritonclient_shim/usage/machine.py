@@ -13,20 +13,39 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def render_json(found: list[UsageRow]) -> str:
+    """The rows as JSON."""
+    return dumped(json_document(found))
+
+
+def json_document(found: list[UsageRow]) -> dict[str, Any]:
     """One object: title, summary and the uses."""
     uses = [row.as_dict() for row in found]
-    return json.dumps({"title": TITLE, "summary": summary(found), "uses": uses}, indent=2) + "\n"
+    return {"title": TITLE, "summary": summary(found), "uses": uses}
+
+
+def dumped(document: dict[str, Any]) -> str:
+    """A document → its text, with a line break at its end."""
+    return json.dumps(document, indent=2) + "\n"
 
 
 def render_sarif(found: list[UsageRow]) -> str:
+    """The rows as SARIF."""
+    return dumped(sarif_document(found))
+
+
+def sarif_document(found: list[UsageRow]) -> dict[str, Any]:
     """One run; the ids are its rules, the uses its results."""
     entries = {row.entry.id: row.entry for row in found}
     driver = {
         "name": "tritonclient-shim",
         "rules": [_rule(entry) for _, entry in sorted(entries.items())],
     }
-    run = {"tool": {"driver": driver}, "results": [_result(row) for row in found]}
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(row) for row in found],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(entry: RegistryEntry) -> dict[str, Any]:
@@ -48,11 +67,19 @@ def _result(row: UsageRow) -> dict[str, Any]:
             {
                 "physicalLocation": {
                     "artifactLocation": {"uri": quote(row.file.replace("\\", "/"), safe="/:<>")},
-                    "region": {"startLine": max(row.line, 1)},
+                    "region": _region(row),
                 }
             }
         ],
     }
     if row.count is not None:
         found["occurrenceCount"] = row.count
+    return found
+
+
+def _region(row: UsageRow) -> dict[str, Any]:
+    """Line, and where they are known column and text of the line."""
+    found: dict[str, Any] = {"startLine": max(row.line, 1)}
+    if row.column is not None:
+        found.update(startColumn=row.column, snippet={"text": row.snippet})
     return found

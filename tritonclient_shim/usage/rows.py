@@ -24,12 +24,15 @@ class UsageRow:
     line: int
     count: int | None = None
     cell: int | None = None  # of a notebook, from 1
+    column: int | None = None  # from 1; None where a program ran, which tells lines only
+    snippet: str = ""  # the line of the source, where it was read
 
     @property
     def place(self) -> str:
-        """``file:line``, or ``file:cell 3:line``."""
+        """``file:line``, ``file:line:column``, or ``file:cell 3:line:column``."""
         cell = "" if self.cell is None else f"cell {self.cell}:"
-        return f"{self.file}:{cell}{self.line}"
+        column = "" if self.column is None else f":{self.column}"
+        return f"{self.file}:{cell}{self.line}{column}"
 
     @property
     def how(self) -> str:
@@ -52,6 +55,8 @@ class UsageRow:
         }
         if self.cell is not None:
             found["cell"] = self.cell
+        if self.column is not None:
+            found.update(column=self.column, snippet=self.snippet)
         return found
 
 

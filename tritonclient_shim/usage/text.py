@@ -13,7 +13,9 @@ TOTALS = ("id", "legacy symbol", "calls", "places")
 def render(found: list[UsageRow]) -> str:
     """Plain text: each symbol with its successor and its places, then the totals."""
     groups = [line for group in grouped(found) for line in _paragraph(group)]
-    return "\n".join([TITLE, "", *groups, *_totals(found), summary(found), *_next(found), ""])
+    return "\n".join(
+        [TITLE, "", *groups, *totals_table(found), summary(found), *next_step(found), ""]
+    )
 
 
 def render_for_terminal(found: list[UsageRow], width: int) -> str:
@@ -30,7 +32,9 @@ def render_for_terminal(found: list[UsageRow], width: int) -> str:
         table.add_row(*cells(row))
     stream = io.StringIO()
     Console(file=stream, width=max(width, 80), markup=False, highlight=False).print(table)
-    return "\n".join([stream.getvalue(), *_totals(found), summary(found), *_next(found), ""])
+    return "\n".join(
+        [stream.getvalue(), *totals_table(found), summary(found), *next_step(found), ""]
+    )
 
 
 def cells(row: UsageRow) -> tuple[str, ...]:
@@ -55,7 +59,7 @@ def _paragraph(group: list[UsageRow]) -> list[str]:
     ]
 
 
-def _totals(found: list[UsageRow]) -> list[str]:
+def totals_table(found: list[UsageRow]) -> list[str]:
     """The totals as aligned lines, one per id, and an empty line."""
     if not found:
         return []
@@ -69,7 +73,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _next(found: list[UsageRow]) -> list[str]:
+def next_step(found: list[UsageRow]) -> list[str]:
     """The line that says what to do next."""
     if not found:
         return []

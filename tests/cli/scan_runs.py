@@ -1,0 +1,56 @@
+"""Runs ``tritonclient-shim scan`` in a folder, within this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tritonclient_shim.cli import main
+
+STAR = "from tensorrtserver.api import *\n"
+CONTEXT = STAR + "c = InferContext(u, p, m)\n"
+RUN = "c.run(i, o)\n"
+
+
+class ScanRun(NamedTuple):
+    """How a scan ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Scanner:
+    """Scans below a folder, which is the working directory."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file below the folder."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    def __call__(self, *arguments: str) -> ScanRun:
+        self._capsys.readouterr()
+        try:
+            status = main(["scan", *arguments])
+        except SystemExit as end:  # argparse refuses
+            status = int(str(end.code))
+        return ScanRun(status, *self._capsys.readouterr())
+
+    def found(self, *arguments: str) -> list[str]:
+        """``file:line:id`` of everything found."""
+        return [
+            f"{one['file']}:{one['line']}:{one['id']}" for one in self.document(*arguments)["uses"]
+        ]
+
+    def document(self, *arguments: str) -> Any:
+        """What is printed as JSON."""
+        return json.loads(self(*arguments, "--format", "json").out)

@@ -1,0 +1,130 @@
+"""A baseline: the uses of today are not reported tomorrow, wherever in their files they move."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.scan_runs import CONTEXT, RUN, STAR, Scanner
+
+
+@pytest.fixture
+def known(scan: Scanner) -> Scanner:
+    """A folder with two uses of TS051 in one file, and a baseline of them."""
+    scan.write("src/a.py", CONTEXT + RUN + RUN)
+    done = scan("src", "--write-baseline", "known.json")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("The uses are written to known.json. 4 places use ")
+    return scan
+
+
+def test_known_uses_are_hidden(known: Scanner) -> None:
+    """What the baseline has is not reported, and counted."""
+    done = known("src", "--baseline", "known.json")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == (
+        "No other use of the legacy API. 1 file read; 4 uses known to the baseline.\n"
+    )
+    assert known.document("src", "--baseline", "known.json")["hidden"]["baseline"] == 4
+
+
+def test_moved_lines_are_known(known: Scanner) -> None:
+    """Lines and indentation may change; the text of the line, the id and the file may not."""
+    known.write("src/a.py", "import os\n\n" + CONTEXT + "if x:\n    " + RUN + "    " + RUN)
+    assert known.found("src", "--baseline", "known.json") == []
+    known.write("src/b.py", CONTEXT + RUN)
+    assert known.found("src", "--baseline", "known.json", "--only", "TS051") == ["src/b.py:3:TS051"]
+
+
+def test_uses_are_counted(known: Scanner) -> None:
+    """One more of the same line is one use too many."""
+    known.write("src/a.py", CONTEXT + RUN + RUN + RUN)
+    done = known("src", "--baseline", "known.json")
+    assert done.status == 1
+    assert "src/a.py:5:1: TS051" in done.out
+    assert "src/a.py:4:1" not in done.out
+
+
+def test_the_file_is_sorted(known: Scanner) -> None:
+    """Equal uses make equal files: JSON, sorted by file, id and line, counted."""
+    known.write("src/0.py", STAR)
+    known("src/a.py", "src/0.py", "--write-baseline", "known.json")
+    document = json.loads((known.folder / "known.json").read_text("utf-8"))
+    assert document["version"] == 1
+    assert [tuple(use.values()) for use in document["uses"]] == [
+        ("src/0.py", "TS001", STAR.strip(), 1),
+        ("src/a.py", "TS001", STAR.strip(), 1),
+        ("src/a.py", "TS050", "c = InferContext(u, p, m)", 1),
+        ("src/a.py", "TS051", RUN.strip(), 2),
+    ]
+
+
+def test_from_another_folder(known: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are seen from the baseline's folder, wherever the scan is started."""
+    monkeypatch.chdir(known.folder / "src")
+    assert known("a.py", "--baseline", "../known.json").status == 0
+
+
+def test_gone_uses_are_told(known: Scanner) -> None:
+    """What a file no longer has is told with the command that writes the baseline again."""
+    known.write("src/a.py", CONTEXT + RUN)
+    known.write("b.py", STAR)
+    remedy = "tritonclient-shim scan --write-baseline known.json "
+    done = known("src", "--baseline", "known.json")
+    assert done.status == 0
+    assert f"1 of the uses in known.json are gone; write it again with {remedy}PATH" in done.err
+    assert known("b.py", "--baseline", "known.json").err == ""  # src was not read
+    assert known("src", "--baseline", "known.json", "--only", "TS001").err == ""
+    assert known(*remedy.split()[2:], "src").status == 0
+    assert known("src", "--baseline", "known.json").err == ""
+
+
+def test_written_anew_it_has_everything(known: Scanner) -> None:
+    """Writing a baseline hides nothing by an older one; ignored uses stay out."""
+    known.write("src/a.py", CONTEXT + RUN + "c.run(1, 2)  # tritonshim: ignore\n")
+    known("src", "--baseline", "known.json", "--write-baseline", "known.json")
+    document = json.loads((known.folder / "known.json").read_text("utf-8"))
+    assert [use["id"] for use in document["uses"]] == ["TS001", "TS050", "TS051"]
+
+
+def test_unreadable_files_keep_their_status(known: Scanner) -> None:
+    """A baseline is written of what could be read; the status says that it is not everything."""
+    known.write("src/b.py", "def broken(:\n")
+    done = known("src", "--write-baseline", "known.json")
+    assert done.status == 3
+    assert "1 file read, 1 could not be read." in done.out
+
+
+NO_BASELINES = {
+    None: "the baseline other.json cannot be read: No such file or directory",
+    "": "other.json is no baseline: Expecting value",
+    "[]": "other.json is no baseline: expected an object with version 1",
+    '{"version": 2, "uses": []}': "expected an object with version 1",
+    '{"version": 1, "uses": [{"file": "a.py"}]}': "expected uses with file, id, line and count",
+    '{"version": 1, "uses": [{"file": "a.py", "id": "TS001", "line": "", "count": "1"}]}': (
+        "and count as a whole number"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", NO_BASELINES)
+def test_no_baseline(known: Scanner, text: str | None) -> None:
+    """What is no baseline is refused before anything is printed, with the way to write one."""
+    if text is not None:
+        known.write("other.json", text)
+    done = known("src", "--baseline", "other.json")
+    assert (done.status, done.out) == (2, "")
+    assert NO_BASELINES[text] in done.err
+    remedy = "tritonclient-shim scan --write-baseline other.json "
+    assert f"write one with: {remedy}PATH" in done.err
+    assert known(*remedy.split()[2:], "src").status == 0
+    assert known("src", "--baseline", "other.json").status == 0
+
+
+def test_impossible_place(known: Scanner) -> None:
+    """A baseline that cannot be written says so, and what to do."""
+    done = known("src", "--write-baseline", "nowhere/known.json")
+    assert (done.status, done.out) == (2, "")
+    assert "the baseline nowhere/known.json cannot be written: No such file" in done.err
+    assert "name a file in a folder that exists" in done.err

@@ -1,0 +1,44 @@
+"""docs/scan.md: what it shows was run, and what it says holds."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.cli.cli_scripts import ROOT
+from tests.cli.scan_runs import CONTEXT, RUN, STAR, Scanner
+from tritonclient_shim.cli._scan import configuration
+
+TEXT = (ROOT / "docs" / "scan.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("language", "name"), [("toml", "pyproject.toml"), ("ini", "setup.cfg")])
+def test_configurations(scan: Scanner, language: str, name: str) -> None:
+    """The examples of a configuration are accepted, and leave out what they say."""
+    (example,) = re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    scan.write("src/a.py", CONTEXT + RUN)
+    scan.write("vendor/a.py", STAR)
+    scan(".", "--write-baseline", "known.json")
+    scan.write("src/b_pb2.py", STAR)
+    scan.write(name, example)
+    done = scan(".")
+    assert (done.status, done.err) == (0, "")
+    assert "1 file read; " in done.out
+
+
+def test_every_key_is_shown() -> None:
+    """The example for pyproject.toml has every key."""
+    (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    assert re.findall(r"^([\w-]+) =", example, re.MULTILINE) == list(configuration._KEYS)
+
+
+def test_commands(scan: Scanner) -> None:
+    """The commands for a baseline hide what is there, and the comments hide their lines."""
+    scan.write("src/a.py", CONTEXT + RUN)
+    commands = re.findall(r"^ +tritonclient-shim scan (.* src)$", TEXT, re.MULTILINE)
+    assert [scan(*command.split()).status for command in commands] == [0, 0]
+    lines = re.findall(r"^ +(.*# tritonshim: .*)$", TEXT, re.MULTILINE)
+    assert len(lines) == 2
+    scan.write("src/b.py", "from tensorrtserver.api import InferContext\n" + "\n".join(lines))
+    assert scan.found("src/b.py") == ["src/b.py:1:TS009"]

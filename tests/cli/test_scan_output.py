@@ -1,0 +1,270 @@
+"""What ``tritonclient-shim scan`` prints, in each format, and its exit status."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.cli_scripts import python, shim
+from tests.cli.scan_runs import CONTEXT, RUN, STAR, Scanner
+from tritonclient_shim.cli._scan import FORMATS
+from tritonclient_shim.registry import ENTRIES
+
+RUN_LINE = (
+    f"a.py:4:6: TS051 tensorrtserver.api.InferContext.run (by hand); "
+    f"instead: {ENTRIES['TS051'].successor}"
+)
+
+
+def test_text(scan: Scanner) -> None:
+    """Place, id, symbol and successor in one line; the source, marked; totals; files."""
+    scan.write("a.py", CONTEXT + "if x:\n\tx = " + RUN)
+    done = scan("a.py")
+    lines = done.out.splitlines()
+    start = lines.index(RUN_LINE)
+    assert lines[start + 1 : start + 3] == ["    x = c.run(i, o)", "        ^"]
+    assert "  TS051  tensorrtserver.api.InferContext.run                1" in lines
+    assert "3 places use 3 legacy symbols and usage patterns; " in done.out
+    assert ", 1 by hand. 1 file read.\nNext: `tritonclient-shim guide " in done.out
+    assert (done.status, done.err) == (1, "")
+
+
+def test_concise(scan: Scanner) -> None:
+    """A line per use, as linters write them, and a last one."""
+    scan.write("a.py", CONTEXT + "if x:\n\tx = " + RUN)
+    lines = scan("a.py", "--format", "concise").out.splitlines()
+    assert [line.partition(" ")[0] for line in lines[:-1]] == [
+        "a.py:1:1:",
+        "a.py:2:5:",
+        "a.py:4:6:",
+    ]
+    assert lines[2] == RUN_LINE
+    assert lines[-1].endswith(" 1 file read.")
+
+
+STATISTICS = {
+    "text": "  TS051  tensorrtserver.api.InferContext.run                2\n",
+    "concise": "  TS051  tensorrtserver.api.InferContext.run                2\n",
+    "markdown": "| TS051 | tensorrtserver.api.InferContext.run |  | 2 | `tritonclient-shim guide ",
+    "json": '"symbol": "tensorrtserver.api.InferContext.run",\n      "places": 2\n',
+}
+
+
+@pytest.mark.parametrize("format", STATISTICS)
+def test_statistics(scan: Scanner, format: str) -> None:
+    """--statistics has the numbers per id, and no use."""
+    scan.write("a.py", CONTEXT + RUN + RUN)
+    done = scan("a.py", "--statistics", "--format", format)
+    assert STATISTICS[format] in done.out
+    assert done.status == 1
+    assert "a.py" not in done.out
+
+
+def test_sarif_has_no_statistics(scan: Scanner) -> None:
+    """A format that cannot hold the numbers is refused, with those that can."""
+    scan.write("a.py", STAR)
+    done = scan("a.py", "--statistics", "--format", "sarif")
+    assert (done.status, done.out) == (2, "")
+    assert "SARIF has no statistics; expected --format text, json or markdown" in done.err
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_unreadable_files_are_told_in_each_format(scan: Scanner, format: str) -> None:
+    """The uses of the other files are printed; the status is of its own."""
+    scan.write("a.py", "def broken(:\n")
+    scan.write("b.py", STAR)
+    done = scan(".", "--format", format)
+    assert done.status == 3
+    assert "./" not in done.out
+    assert "a.py: line 1: " in done.err
+    assert "TS001" in done.out and "b.py" in done.out
+    if format == "json":
+        (reason,) = json.loads(done.out)["files"]["unreadable"]
+        assert json.loads(done.out)["files"]["read"] == 1
+        assert "a.py: line 1: " in reason
+    elif format == "sarif":
+        (invocation,) = json.loads(done.out)["runs"][0]["invocations"]
+        assert invocation["executionSuccessful"] is False
+        (note,) = invocation["toolExecutionNotifications"]
+        assert "a.py: line 1: " in note["message"]["text"]
+    else:
+        assert "1 file read, 1 could not be read." in done.out
+
+
+def test_sarif_of_readable_files(scan: Scanner) -> None:
+    """Where every file could be read SARIF says that the scan was successful."""
+    scan.write("a.py", STAR)
+    (run,) = json.loads(scan("a.py", "--format", "sarif").out)["runs"]
+    assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
+
+
+@pytest.mark.parametrize(("text", "status"), [("x = 1\n", 0), (STAR, 0), ("def broken(:\n", 3)])
+def test_exit_zero(scan: Scanner, text: str, status: int) -> None:
+    """--exit-zero is about uses; what could not be read keeps its status."""
+    scan.write("a.py", text)
+    done = scan("a.py", "--exit-zero")
+    assert done.status == status
+    assert ("TS001" in done.out) is (text == STAR)
+
+
+def test_help_names_the_statuses(scan: Scanner) -> None:
+    """--help says what each exit status means."""
+    shown = " ".join(scan("--help").out.split())
+    assert (
+        "Exit status: 0 nothing found, 1 uses found, 2 wrong usage or configuration, "
+        "3 files that could not be read or parsed" in shown
+    )
+
+
+def test_nothing_found(scan: Scanner) -> None:
+    """Nothing is said to be found of the files that were read; without any, not even that."""
+    scan.write("a.py", "x = 1\n")
+    assert scan("a.py").out == "No use of the legacy API. 1 file read.\n"
+    (scan.folder / "empty").mkdir()
+    done = scan("empty")
+    assert (done.status, done.out) == (0, "0 files read.\n")
+    assert "no file to read; expected .py, .pyw or .ipynb in the folders" in done.err
+
+
+def test_no_such_id(scan: Scanner) -> None:
+    """An id that does not exist is refused, with the command that lists those that do."""
+    done = scan("--only", "TS999", ".")
+    assert done.status == 2
+    assert "`tritonclient-shim explain tensorrtserver` lists" in done.err
+    listed = shim(scan.folder, "explain", "tensorrtserver")
+    assert listed.returncode == 0
+    assert "TS051" in listed.stdout
+
+
+def test_only_is_a_list(scan: Scanner) -> None:
+    """--only takes ids with commas between, and may be given several times."""
+    scan.write("a.py", CONTEXT + RUN)
+    assert scan.found("a.py", "--only", "TS001,TS050") == ["a.py:1:TS001", "a.py:2:TS050"]
+    assert scan.found("a.py", "--only", "TS001", "--only", "ts051") == [
+        *("a.py:1:TS001", "a.py:3:TS051")
+    ]
+
+
+def test_a_file_counts_once(scan: Scanner) -> None:
+    """A file that is named twice, lies in a folder, too, or is linked to, is read once."""
+    scan.write("src/a.py", STAR)
+    (scan.folder / "src" / "b.py").symlink_to("a.py")
+    document = scan.document("src/a.py", "./src/a.py", "src", str(scan.folder))
+    assert [use["file"] for use in document["uses"]] == ["src/a.py"]
+    assert document["files"]["read"] == 1
+
+
+def test_folder_that_cannot_be_read(scan: Scanner) -> None:
+    """A folder that the system does not list is told like a file that it does not read."""
+    scan.write("a.py", STAR)
+    here = os.open(str(scan.folder), os.O_RDONLY)
+    for _ in range(20):  # a path longer than the system allows
+        os.mkdir("n" * 250, dir_fd=here)
+        inner = os.open("n" * 250, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    done = scan(".")
+    assert done.status == 3
+    assert done.err.endswith("n: File name too long\n")
+    assert "1 file read, 1 could not be read." in done.out
+
+
+def test_letters_that_the_terminal_cannot_show(scan: Scanner) -> None:
+    """The snippet of a source in other letters does not end the scan on an ASCII terminal."""
+    scan.write("a.py", CONTEXT + "c.run('ä', o)\n")
+    done = shim(scan.folder, "scan", "a.py", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert r"    c.run('\xe4', o)" in done.stdout
+
+
+def test_reader_that_has_seen_enough(scan: Scanner) -> None:
+    """Where the reader of a pipe has gone, as ``head`` does, there is no traceback."""
+    scan.write("a.py", STAR)
+    script = (
+        "import os, subprocess, sys\n"
+        "there, here = os.pipe()\n"
+        "os.close(there)\n"
+        "command = [sys.executable, '-m', 'tritonclient_shim', 'scan', 'a.py']\n"
+        "sys.exit(subprocess.run(command, stdout=here).returncode)\n"
+    )
+    done = python(scan.folder, "-c", script)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+class Input(io.TextIOWrapper):
+    """Standard input with these bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BytesIO(data))
+
+
+def test_standard_input(scan: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``-`` reads standard input, under the name that it is given."""
+    monkeypatch.setattr(sys, "stdin", Input(STAR.encode()))
+    assert scan.found("-") == ["<stdin>:1:TS001"]
+    monkeypatch.setattr(sys, "stdin", Input(STAR.encode()))
+    assert scan.found("-", "-", "--stdin-filename", "src/a.py") == ["src/a.py:1:TS001"]
+    cells = {"cells": [{"cell_type": "code", "source": [STAR]}]}
+    monkeypatch.setattr(sys, "stdin", Input(json.dumps(cells).encode()))
+    (use,) = scan.document("-", "--stdin-filename", "a.ipynb")["uses"]
+    assert (use["file"], use["cell"], use["line"]) == ("a.ipynb", 1, 1)
+
+
+def test_standard_input_of_a_process(tmp_path: Path) -> None:
+    """A pipe is read to its end; a closed one is an unreadable file."""
+    command = f"{sys.executable} -m tritonclient_shim scan --format concise -"
+    script = (
+        f"import os, sys; sys.exit(os.system({f'echo import tensorrtserver | {command}'!r}) >> 8)"
+    )
+    done = python(tmp_path, "-c", script)
+    assert done.returncode == 1
+    assert done.stdout.startswith("<stdin>:1:1: TS009 ")
+    done = python(tmp_path, "-c", f"import os, sys; sys.exit(os.system({command + ' <&-'!r}) >> 8)")
+    assert done.returncode == 3
+    assert "<stdin>: standard input is closed" in done.stderr
+
+
+def test_name_without_standard_input(scan: Scanner) -> None:
+    """A name for standard input is refused where nothing is read from there."""
+    scan.write("a.py", STAR)
+    done = scan("a.py", "--stdin-filename", "b.py")
+    assert done.status == 2
+    assert "--stdin-filename: expected - among the paths" in done.err
+
+
+EXCLUDED = {
+    "name of a folder": ("vendor", ["src/a.py", "src/a_pb2.py"]),
+    "name of a file": ("a.py", ["src/a_pb2.py"]),
+    "pattern": ("*_pb2.py", ["src/a.py", "src/vendor/a.py", "vendor/a.py"]),
+    "path of a folder": ("src/vendor", ["src/a.py", "src/a_pb2.py", "vendor/a.py"]),
+    "pattern of paths": ("*/vendor/*", ["src/a.py", "src/a_pb2.py", "vendor/a.py"]),
+    "from here": ("./vendor", ["src/a.py", "src/a_pb2.py", "src/vendor/a.py"]),
+    "several": ("vendor, *_pb2.py", ["src/a.py"]),
+    "everything": ("*", []),
+}
+
+
+@pytest.mark.parametrize("name", EXCLUDED)
+@pytest.mark.parametrize("absolute", [False, True])
+def test_exclude(scan: Scanner, name: str, absolute: bool) -> None:
+    """Names fit files and folders anywhere; with a / a path from the working directory on."""
+    for path in ("src/a.py", "src/a_pb2.py", "src/vendor/a.py", "vendor/a.py"):
+        scan.write(path, STAR)
+    patterns, expected = EXCLUDED[name]
+    given = str(scan.folder) if absolute else "."
+    found = scan.found(given, "--exclude", patterns)
+    assert [one.partition(":")[0] for one in found] == expected
+
+
+def test_exclude_files_that_are_named(scan: Scanner) -> None:
+    """A file is left out also where it is named itself, as pre-commit does."""
+    scan.write("vendor/a.py", STAR)
+    done = scan("vendor/a.py", "--exclude", "vendor")
+    assert (done.status, done.out) == (0, "0 files read.\n")
+    assert "not all excluded" in done.err

@@ -1,0 +1,65 @@
+"""Paths of the command line and patterns to leave out → the files to read, each once."""
+
+from __future__ import annotations
+
+import glob
+import os
+from fnmatch import fnmatchcase
+from typing import Iterable, Iterator, NamedTuple
+
+from tritonclient_shim.migrate import sources
+
+#: The path that stands for standard input.
+STDIN = "-"
+
+
+class ExcludedPaths(NamedTuple):
+    """Patterns of names and paths, and the folder that paths in them start from."""
+
+    patterns: tuple[str, ...] = ()
+    folder: str = ""
+
+    def match(self, path: str, names: Iterable[str]) -> bool:
+        """Whether a pattern fits one of the names, or the path or a folder that it lies in."""
+        names = list(names)
+        return any(
+            self._path_fits(pattern, path)
+            if "/" in pattern
+            else any(fnmatchcase(name, pattern) for name in names)
+            for pattern in self.patterns
+        )
+
+    def _path_fits(self, pattern: str, path: str) -> bool:
+        wanted = os.path.normpath(os.path.join(glob.escape(self.folder), pattern))
+        return any(fnmatchcase(one, wanted) for one in _with_parents(os.path.abspath(path)))
+
+
+def chosen(paths: Iterable[str], excluded: ExcludedPaths, stdin_name: str) -> Iterator[str]:
+    """The files to read, ``-`` for standard input; a file that is named twice comes once."""
+    seen: set[str] = set()
+    for given in paths:
+        for path in [STDIN] if given == STDIN else sources.files([given]):
+            path = path[2:] if path.startswith("./") else path  # as reports write it
+            name = stdin_name if path == STDIN else path
+            real = os.path.realpath(name)
+            if real not in seen and not excluded.match(name, _names(name, given)):
+                yield path
+            seen.add(real)
+
+
+def _names(path: str, given: str) -> list[str]:
+    """The names in a path, as it was given; of an absolute one those below the folder given."""
+    if os.path.isabs(path):
+        inside = os.path.relpath(path, given) if os.path.isdir(given) else os.path.basename(path)
+    else:
+        inside = os.path.normpath(path)
+    return inside.split(os.sep)
+
+
+def _with_parents(path: str) -> Iterator[str]:
+    while True:
+        yield path
+        parent = os.path.dirname(path)
+        if parent == path:
+            return
+        path = parent
