@@ -146,6 +146,7 @@ ENTRIES = (
         "requested_output.set_shared_memory(name, byte_size)",
         automatic=False,
         heading="System shared memory",
+        shows="RAW, region)",
     ),
     _argument(
         "TS116",
