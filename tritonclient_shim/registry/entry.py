@@ -76,3 +76,11 @@ def both(
     return RegistryEntry(
         id, symbol, successor, successor, pytriton, automatic, heading, since, kind, counted, shows
     )
+
+
+#: What v1's ``serialize_string_tensor`` becomes. Its result had its size as ``nbytes``; the
+#: successor's is an array of one object, whose ``nbytes`` is the size of a pointer.
+SERIALISED = (
+    "tritonclient.utils.serialize_byte_tensor(array), whose size is "
+    "tritonclient.utils.serialized_byte_size(...) of it"
+)
