@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.cli_scripts import ROOT
 from tritonclient_shim.cli import main
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.entry import RegistryEntry
@@ -131,3 +135,19 @@ def test_a_word_that_fits_many_lists_them(capsys: pytest.CaptureFixture[str]) ->
     assert "TS051  tensorrtserver.api.InferContext.run" in text
     assert "before" not in text.partition("\n  give")[0]
     assert "give one of these ids" in text
+
+
+@pytest.mark.parametrize("command", [("explain", *ENTRIES), ("guide",), ("guide", "--list")])
+def test_a_reader_that_stops_reading(command: tuple[str, ...]) -> None:
+    """`| head` ends the command without a traceback, as it ends others."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tritonclient_shim", *command],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as started:
+        assert started.stdout and started.stderr
+        started.stdout.close()
+        assert started.stderr.read() == b""
+        assert started.wait() == 141  # as a shell tells of SIGPIPE

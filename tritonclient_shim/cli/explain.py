@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every entry that fits → exit status."""
+    from tritonclient_shim.cli._output import show
+
     status = 0
     shown: dict[str, str] = {}
     for what in dict.fromkeys(arguments.what):
@@ -43,10 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         if not found:
             status = _unknown(what)
         elif len(found) > _MANY:
-            print("".join(f"{entry.id}  {entry.symbol}\n" for entry in found) + _NARROWER)
+            show("".join(f"{entry.id}  {entry.symbol}\n" for entry in found) + f"{_NARROWER}\n")
         else:
             for entry in found:
-                print(_explained(entry) + _before_and_now(entry, shown))
+                show(f"{_explained(entry)}{_before_and_now(entry, shown)}\n")
     return status
 
 
