@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
 import shlex
 import socket
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_scripts import shim
+from tests.cli.cli_scripts import ROOT, shim
 
 TWICE = """\
 from tensorrtserver.api import *
@@ -65,6 +72,42 @@ def test_an_older_report_is_safe_until_the_end(tmp_path: Path) -> None:
     assert done.stdout.endswith(" ['look.py', 'usage.md']\n")
 
 
+def test_a_report_to_what_is_no_file(tmp_path: Path) -> None:
+    """A pipe, such as /dev/stderr often is, is left alone until the end."""
+    (tmp_path / "old.py").write_text(TWICE)
+    done = shim(tmp_path, "run", "--report", "/dev/stderr", "old.py")
+    assert "TS011  tensorrtserver.api.ProtocolType.from_str  (2 calls" in done.stderr
+
+
+def test_a_terminal_gets_a_table(tmp_path: Path) -> None:
+    """Where stderr is a terminal, and wide enough for the places."""
+    (tmp_path / "old.py").write_text(TWICE)
+    reading, writing = pty.openpty()
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    subprocess.run(
+        [sys.executable, "-m", "tritonclient_shim", "run", "old.py"],
+        cwd=str(tmp_path),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "120"},
+        stderr=writing,
+        check=True,
+    )
+    os.close(writing)
+    assert "│ old.py:2  once │" in _everything(reading)
+
+
+def _everything(terminal: int) -> str:
+    """What was written to a terminal that nobody writes to any more."""
+    found = b""
+    with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
+        while True:
+            chunk = os.read(terminal, 4096)
+            if not chunk:
+                break
+            found += chunk
+    os.close(terminal)
+    return found.decode("utf-8", "replace")
+
+
 CONNECTING = """\
 import sys
 from tensorrtserver.api import *
@@ -94,6 +137,33 @@ def test_a_script_that_cannot_connect_hears_of_doctor(
         assert f"`{advised}`" in last
         command = shlex.split(advised.replace("HOST:PORT", address))
         assert f"{protocol.upper()} client failed: " in shim(tmp_path, *command[1:]).stdout
+
+
+class NoTriton(BaseHTTPRequestHandler):
+    """A web server of another kind."""
+
+    def do_GET(self) -> None:
+        """Answer with a page."""
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"hi")
+
+    def log_message(self, *arguments: object) -> None:
+        """Keep the tests' output clean."""
+
+
+def test_who_is_no_triton_leads_to_doctor_as_well(tmp_path: Path) -> None:
+    """The script reached somebody else: the same advice."""
+    with HTTPServer(("127.0.0.1", 0), NoTriton) as server:
+        threading.Thread(target=server.serve_forever).start()
+        port = server.server_address[1]
+        text = CONNECTING.format(port=port, protocol="http", handler="raise")
+        (tmp_path / "script.py").write_text(text)
+        done = shim(tmp_path, "run", "script.py")
+        server.shutdown()
+    assert "did not return status" in done.stderr
+    assert "doctor --url HOST:PORT --protocol http" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("end", ["raise KeyError('x')", "sys.exit(3)", "pass"])

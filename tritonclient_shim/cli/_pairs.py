@@ -11,7 +11,6 @@ from tritonclient_shim.registry.entry import RegistryEntry
 #: A column of the guide → what stands above its code.
 _TITLES = {
     "v1": "before",
-    "mixed": "now, mixed",
     "grpc": "now, on gRPC  (import tritonclient.grpc as grpcclient)",
     "http": "now, over HTTP  (import tritonclient.http as httpclient)",
 }

@@ -83,7 +83,6 @@ def _find(what: str) -> list[RegistryEntry]:
         lambda entry: what.lower() in entry.symbol.lower(),
         lambda entry: owner.islower() and entry.counted and _ends(entry.symbol, last),
         lambda entry: owner and not entry.counted and _ends(entry.symbol, owner),
-        lambda entry: owner and not entry.counted and _ends(f"api.{entry.symbol}", owner),
     )
     return next((fit for fit in (list(filter(way, entries)) for way in ways) if fit), [])
 
