@@ -14,7 +14,8 @@ def serialize_string_tensor(input_tensor: Any) -> Any:
     """Serialise a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
 
     Deprecated [TS065], see migration_guide.md#system-shared-memory. Instead:
-    tritonclient.utils.serialize_byte_tensor(array).
+    tritonclient.utils.serialize_byte_tensor(array), whose size is
+    tritonclient.utils.serialized_byte_size(...) of it.
 
     Parameters
     ----------

@@ -150,7 +150,8 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     """Serialize a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
 
     Deprecated [TS084], see migration_guide.md#system-shared-memory. Instead:
-    tritonclient.utils.serialize_byte_tensor(array).
+    tritonclient.utils.serialize_byte_tensor(array), whose size is
+    tritonclient.utils.serialized_byte_size(...) of it.
 
     This function is that of 1.9 and 1.10; later releases have it in ``tensorrtserver.api``.
 

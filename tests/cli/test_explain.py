@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from tests.cli.cli_scripts import ROOT
 from tritonclient_shim.cli import main
 from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.registry.entry import RegistryEntry
+
+GUIDE = (Path(__file__).resolve().parents[2] / "migration_guide.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("id", ENTRIES)
@@ -26,8 +36,16 @@ def test_every_id_is_explained(id: str, capsys: pytest.CaptureFixture[str]) -> N
         ("is_live", ["TS021"]),
         ("create_shared_memory_region", ["TS081", "TS086"]),
         ("timeout_us", ["TS113"]),
-        ("np.object", []),
+        ("np.object", ["TS201"]),
+        ("np.float_", ["TS201"]),
+        ("np.zeros", []),
         ("numpy.object", ["TS201"]),
+        ("tensorrtserver.api.InferContext", ["TS050"]),
+        ("ctx.run", ["TS051"]),
+        ("InferContext.run()", ["TS051"]),
+        ("api.InferRequestHeader.FLAG_SEQUENCE_START", ["TS066"]),
+        ("model_config_pb2.TYPE_FP32", ["TS003"]),
+        ("future.utils.iteritems", ["TS203"]),
     ],
 )
 def test_symbols_by_their_ends_and_parts(
@@ -49,3 +67,87 @@ def test_an_unknown_id_gets_advice(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing near of that name: what to give instead."""
     assert main(["explain", "TS999"]) == 1
     assert "give an id, which notices, reports and" in capsys.readouterr().err
+
+
+def blocks(section: str) -> list[str]:
+    """The lines of the code blocks in a section of the guide."""
+    text = GUIDE.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return [line for code in text.split("```")[1::2] for line in code.splitlines()[1:]]
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.id)
+def test_before_and_now_are_the_guides(
+    entry: RegistryEntry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each id shows code of its section of the guide, or the section where that has no code."""
+    assert main(["explain", entry.id]) == 0
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    code = blocks(entry.heading)
+    if code:
+        assert any(line.startswith("before") for line in shown)
+        assert any(line.startswith("now, on gRPC") for line in shown)
+        assert any(line and line.strip() in shown for line in code)
+    else:
+        assert "| of 2019 | now | gone since |" in shown
+
+
+@pytest.mark.parametrize(
+    ("id", "before", "grpc", "http"),
+    [
+        ("TS051", "results = context.run(", 'client.infer("simple"', "httpclient.InferInput("),
+        ("TS045", "get_shared_memory_status()", "get_system_shared_memory_status()", '["name"]'),
+        ("TS115", "InferContext.ResultFormat.RAW, region)", "get_contents_as_numpy", "http"),
+        ("TS003", "config.max_batch_size", "config.max_batch_size", 'config["max_batch_size"]'),
+    ],
+)
+def test_the_pair_is_the_one_about_the_symbol(
+    id: str, before: str, grpc: str, http: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a section with several pairs, the one whose old code has the symbol; PyTriton's is not."""
+    assert main(["explain", id]) == 0
+    old, now, other = re.split(r"\n  now, .*\n", capsys.readouterr().out)
+    assert before in old and grpc in now and http in other
+    assert "import tritonclient" not in old and "ModelClient(" not in now + other
+
+
+def test_several_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is explained, in the order of the words; the same pair is shown once."""
+    assert main(["explain", "TS021", "np.object", "InferContext.run", "TS062", "TS021"]) == 0
+    text = capsys.readouterr().out
+    ids = [line[:5] for line in text.splitlines() if line.startswith("TS")]
+    assert ids == ["TS021", "TS201", "TS051", "TS062"]
+    assert text.count("results = context.run(") == 1
+    assert "as shown with TS051" in text
+
+
+def test_one_unknown_of_several(capsys: pytest.CaptureFixture[str]) -> None:
+    """The others are explained all the same; the status says that one was not."""
+    assert main(["explain", "TS021", "InferContxt", "TS022"]) == 1
+    shown = capsys.readouterr()
+    assert "TS021" in shown.out and "TS022" in shown.out
+    assert "nothing is called 'InferContxt'; did you mean InferContext" in shown.err
+
+
+def test_a_word_that_fits_many_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """No screens of code for a part of many symbols: a line for each, and what to do next."""
+    assert main(["explain", "context"]) == 0
+    text = capsys.readouterr().out
+    assert "TS051  tensorrtserver.api.InferContext.run" in text
+    assert "before" not in text.partition("\n  give")[0]
+    assert "give one of these ids" in text
+
+
+@pytest.mark.parametrize("command", [("explain", *ENTRIES), ("guide",), ("guide", "--list")])
+def test_a_reader_that_stops_reading(command: tuple[str, ...]) -> None:
+    """`| head` ends the command without a traceback, as it ends others."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tritonclient_shim", *command],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as started:
+        assert started.stdout and started.stderr
+        started.stdout.close()
+        assert started.stderr.read() == b""
+        assert started.wait() == 141  # as a shell tells of SIGPIPE

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 
 from tests.cli.cli_scripts import ROOT, shim
-from tritonclient_shim.cli import main
+from tritonclient_shim.cli import _sections, main
+from tritonclient_shim.notice.warn import headline_of, notice_of
 from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.usage import report
+from tritonclient_shim.usage.rows import UsageRow
 
 GUIDE = (Path(__file__).resolve().parents[2] / "migration_guide.md").read_text("utf-8")
 
@@ -74,6 +79,29 @@ def test_reports_point_to_what_is_shipped(tmp_path: Path, name: str) -> None:
     assert "tritonclient-shim guide connections" in text
     if name.endswith(("json", "sarif")):
         json.loads((tmp_path / name).read_text("utf-8"))
+
+
+def texts(capsys: pytest.CaptureFixture[str], folder: Path) -> Iterator[str]:
+    """What notices, scan and explain print about every id, and each guide section's text."""
+    yield from (str(headline_of(id)) + str(notice_of(id)) for id in ENTRIES)
+    everything = [UsageRow(entry, "s.py", 1) for entry in ENTRIES.values()]
+    yield from (report.render(everything, f"x{ending}") for ending in report.FORMATS)
+    (folder / "s.py").write_text("from tensorrtserver.api import *\n")
+    assert main(["scan", str(folder)]) == 1
+    yield capsys.readouterr().out
+    yield printed(capsys, "explain", *ENTRIES)
+
+
+def test_pointers_need_the_package_alone(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Each text points to sections and ids by commands that print them, and to no other file."""
+    anchors = set(_sections.sections())
+    for text in texts(capsys, tmp_path):
+        pointed = re.findall(r"tritonclient-shim guide ([a-z0-9-]+)", text)
+        assert pointed and set(pointed) <= anchors
+        assert set(re.findall(r"tritonclient-shim explain (\w+)", text)) <= set(ENTRIES)
+        assert not re.findall(r"\w+\.md#|docs/|README|\]\([^#]", text)
 
 
 def test_the_shipped_guide_is_the_repositorys() -> None:

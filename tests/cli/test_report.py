@@ -152,7 +152,8 @@ def test_markdown(tmp_path: Path) -> None:
 def test_text_groups_by_symbol(tmp_path: Path) -> None:
     """Plain text: the symbol, what to write instead, and where it is."""
     _, text = report(tmp_path, SCRIPT, name="usage.txt")
-    assert "TS011  tensorrtserver.api.ProtocolType.from_str\n       instead: " in text
+    assert "TS011  tensorrtserver.api.ProtocolType.from_str  (1 call at 1 place)\n" in text
+    assert "       instead: import tritonclient.grpc (gRPC) or " in text
     assert "       script.py:3  3 times\n" in text
     assert "       script.py:4  once\n" in text
 

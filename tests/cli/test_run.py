@@ -152,6 +152,7 @@ def test_restore_only_what_is_asked_for(tmp_path: Path, parts: str, error: str) 
         (("run",), "name a script"),
         (("run", "nowhere.py"), "there is no script 'nowhere.py' in "),
         (("run", "--restore", "python2", "x.py"), "expected numpy,"),
+        (("run", "."), "the folder '.' has no __main__.py"),
     ],
 )
 def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:

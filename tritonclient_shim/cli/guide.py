@@ -22,18 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the guide, a section of it or the list of its sections → exit status."""
     from tritonclient_shim.cli import _sections
+    from tritonclient_shim.cli._output import show
 
+    found = _sections.sections()
     if "list" in arguments:
-        for anchor, section in _sections.sections().items():
-            print(f"{anchor:<50}  {'  ' * (section.level - 1)}{section.heading}")
+        lines = (f"{a:<50}  {'  ' * (one.level - 1)}{one.heading}\n" for a, one in found.items())
+        show("".join(lines))
         return 0
     if "section" not in arguments:
-        print(_sections.text(), end="")
+        show(_sections.text())
         return 0
-    found = _sections.sections()
     anchor = _anchor(arguments.section)
     if anchor in found:
-        print(found[anchor].text, end="")
+        show(found[anchor].text)
         return 0
     near = difflib.get_close_matches(anchor, found, 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "tritonclient-shim guide --list"

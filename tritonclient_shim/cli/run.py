@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the script → 0, or 2 when there is none to run; its exceptions and SystemExit pass."""
+    from tritonclient_shim.cli._script_ends import ConnectionAdvice
     from tritonclient_shim.migrate import restore, runner
 
     what = getattr(arguments, "module", None)
@@ -47,9 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
         what, how = getattr(arguments, "script", None), runner.script
     if not what:
         return _fail("name a script, or -m MODULE, or -c CODE")
-    if how is runner.script and not os.path.exists(what[0]):
-        return _fail(f"there is no script {what[0]!r} in {os.getcwd()}; check name and folder")
+    refused = _unusable_script(what[0]) if how is runner.script else ""
+    refused = refused or _unusable_report(getattr(arguments, "report", ""))
+    if refused:
+        return _fail(refused)
     _warn_of_shadow(os.path.dirname(what[0]) if how is runner.script else "")
+    advice = ConnectionAdvice()
     _report(getattr(arguments, "report", ""))
     restore.everything(arguments.restore)
     try:
@@ -59,7 +63,39 @@ def run(arguments: argparse.Namespace) -> int:
         if not explained or error.filename != what[0]:  # an import: the traceback says which
             raise
         return 2
+    except BaseException as error:
+        advice.note(error)
+        raise
     return 0
+
+
+def _unusable_script(path: str) -> str:
+    """Why Python could not run this script or folder; '' where it could."""
+    if not os.path.exists(path):
+        return f"there is no script {path!r} in {os.getcwd()}; check name and folder"
+    mains = [os.path.join(path, name) for name in ("__main__.py", "__main__.pyc")]
+    if os.path.isdir(path) and not any(map(os.path.isfile, mains)):
+        return (
+            f"the folder {path!r} has no __main__.py; expected a script, or a folder that has "
+            "one; name the script itself"
+        )
+    return ""
+
+
+def _unusable_report(path: str) -> str:
+    """Why the report cannot be written where it is wanted; '' where it can."""
+    from tritonclient_shim.settings import report_path
+    from tritonclient_shim.usage import report
+
+    wanted = path or report_path()
+    reason = report.obstacle(wanted) if wanted else ""
+    if not reason:
+        return ""
+    source = "--report" if path else "TRITON_SHIM_REPORT"
+    return (
+        f"cannot write the report to {wanted!r}: {reason}; expected a file in a folder that "
+        f"exists and can be written to; change {source}. The script has not run"
+    )
 
 
 def _warn_of_shadow(folder: str) -> None:

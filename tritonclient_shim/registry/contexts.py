@@ -47,12 +47,14 @@ ENTRIES = (
         "pytriton.client.exceptions.PyTritonClientError",
         heading="Errors",
     ),
-    both(
+    RegistryEntry(
         "TS016",
         "tensorrtserver.api.InferenceServerException.server_id",
-        "client.get_server_metadata(): its name",
-        automatic=False,
-        heading="Errors",
+        "client.get_server_metadata().name: errors do not tell it",
+        'client.get_server_metadata()["name"]: errors do not tell it',
+        "",
+        False,
+        "Errors",
     ),
     both(
         "TS017",

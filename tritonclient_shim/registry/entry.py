@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 #: The kinds of entries: a symbol that programs call or name, a usage pattern that the arguments
@@ -33,6 +34,7 @@ class RegistryEntry:
     since: str = "1.15"  # the release of v1 that it is deprecated with; 1.15 is the last one
     kind: str = SYMBOL
     counted: bool = False  # each call is noticed; other entries are found by arguments or `scan`
+    shows: str = ""  # what the guide's code about it contains, where that is not its own name
 
     @property
     def anchor(self) -> str:
@@ -43,6 +45,11 @@ class RegistryEntry:
     def guide(self) -> str:
         """The command that prints the section of migration_guide.md that explains it."""
         return f"tritonclient-shim guide {self.anchor}"
+
+    @property
+    def shown_by(self) -> str:
+        """What the guide's code before contains if it is about this entry."""
+        return self.shows or re.split(r"[.(]", self.symbol.rstrip("=)"))[-1]
 
     @property
     def successor(self) -> str:
@@ -63,8 +70,17 @@ def both(
     since: str = "1.15",
     kind: str = SYMBOL,
     counted: bool = False,
+    shows: str = "",
 ) -> RegistryEntry:
     """An entry whose successor reads the same on gRPC and HTTP."""
     return RegistryEntry(
-        id, symbol, successor, successor, pytriton, automatic, heading, since, kind, counted
+        id, symbol, successor, successor, pytriton, automatic, heading, since, kind, counted, shows
     )
+
+
+#: What v1's ``serialize_string_tensor`` becomes. Its result had its size as ``nbytes``; the
+#: successor's is an array of one object, whose ``nbytes`` is the size of a pointer.
+SERIALISED = (
+    "tritonclient.utils.serialize_byte_tensor(array), whose size is "
+    "tritonclient.utils.serialized_byte_size(...) of it"
+)

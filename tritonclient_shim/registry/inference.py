@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tritonclient_shim.registry.contexts import context
-from tritonclient_shim.registry.entry import RegistryEntry, both
+from tritonclient_shim.registry.entry import SERIALISED, RegistryEntry, both
 
 _CALLBACKS, _IDS = "Asynchronous requests with a callback", "Asynchronous requests with ids"
 _LAST = "What the last request was"
@@ -135,7 +135,8 @@ ENTRIES = (
     _called(
         "TS065",
         "tensorrtserver.api.serialize_string_tensor",
-        "tritonclient.utils.serialize_byte_tensor(array)",
+        SERIALISED,
+        automatic=False,
         heading="System shared memory",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tritonclient_shim.registry.entry import RegistryEntry, both
+from tritonclient_shim.registry.entry import SERIALISED, RegistryEntry, both
 
 _called = partial(both, counted=True)
 
@@ -31,7 +31,8 @@ def _module(
         entry(
             ids[3],
             f"{legacy}.serialize_string_tensor",
-            "tritonclient.utils.serialize_byte_tensor(array)",
+            SERIALISED,
+            automatic=False,
             since="1.11",
         ),
         both(ids[4], f"{legacy}.{error}", f"{modern}.{error}", heading=heading),

@@ -11,11 +11,10 @@ _manual = partial(both, automatic=False)
 _MODULES = "tritonclient.grpc.service_pb2"
 
 
-def _rpc(id: str, name: str, successor: str) -> RegistryEntry:
+def _rpc(id: str, name: str, successor: str, http: str) -> RegistryEntry:
     symbol = f"tensorrtserver.api.grpc_service_pb2_grpc.GRPCServiceStub.{name}"
-    stub = "GRPCInferenceServiceStub(channel)."
-    http = "the same call of tritonclient.http, see its own section"
-    return RegistryEntry(id, symbol, stub + successor, http, "", False, _STUB, counted=True)
+    grpc = f"GRPCInferenceServiceStub(channel).{successor}"
+    return RegistryEntry(id, symbol, grpc, http, "", False, _STUB, counted=True)
 
 
 def _module(id: str, name: str, successor: str, heading: str) -> RegistryEntry:
@@ -82,12 +81,40 @@ ENTRIES = (
         _STUB,
         counted=True,
     ),
-    _rpc("TS073", "Infer", "ModelInfer"),
-    _rpc("TS074", "StreamInfer", "ModelStreamInfer"),
-    _rpc("TS075", "Status", "ServerMetadata, RepositoryIndex, ModelConfig, ModelStatistics"),
-    _rpc("TS076", "Health", "ServerLive, ServerReady"),
-    _rpc("TS077", "ModelControl", "RepositoryModelLoad, RepositoryModelUnload"),
-    _rpc("TS078", "SharedMemoryControl", "SystemSharedMemoryRegister and its neighbours"),
-    _rpc("TS079", "Repository", "RepositoryIndex"),
-    _rpc("TS080", "Profile", "none: 1.7 removed it"),
+    _rpc("TS073", "Infer", "ModelInfer", "client.infer(model_name, inputs, outputs=outputs)"),
+    _rpc("TS074", "StreamInfer", "ModelStreamInfer", "nothing: streams are gRPC's"),
+    _rpc(
+        "TS075",
+        "Status",
+        "ServerMetadata, RepositoryIndex, ModelConfig, ModelStatistics",
+        "client.get_server_metadata(), get_model_repository_index(), get_model_config(model_name) "
+        "and get_inference_statistics()",
+    ),
+    _rpc(
+        "TS076",
+        "Health",
+        "ServerLive, ServerReady",
+        "client.is_server_live(), client.is_server_ready()",
+    ),
+    _rpc(
+        "TS077",
+        "ModelControl",
+        "RepositoryModelLoad, RepositoryModelUnload",
+        "client.load_model(model_name), client.unload_model(model_name)",
+    ),
+    _rpc(
+        "TS078",
+        "SharedMemoryControl",
+        "SystemSharedMemoryRegister, SystemSharedMemoryUnregister, SystemSharedMemoryStatus; "
+        "the same names with Cuda for System",
+        "client.register_system_shared_memory(name, key, byte_size) and its neighbours",
+    ),
+    _rpc("TS079", "Repository", "RepositoryIndex", "client.get_model_repository_index()"),
+    _manual(
+        "TS080",
+        "tensorrtserver.api.grpc_service_pb2_grpc.GRPCServiceStub.Profile",
+        "nothing: release 1.7 of the server removed the call",
+        heading=_STUB,
+        counted=True,
+    ),
 )

@@ -146,15 +146,19 @@ ENTRIES = (
         "requested_output.set_shared_memory(name, byte_size)",
         automatic=False,
         heading="System shared memory",
+        shows="RAW, region)",
     ),
-    _argument(
+    RegistryEntry(
         "TS116",
         f"{_API}InferContext.get_async_run_results(wait)",
-        "get_result(block=...) over HTTP; over gRPC the callback says when",
+        "nothing to wait with: the callback says when",
+        "get_result(block=...) of what async_infer returned",
         "future.result(timeout)",
-        automatic=False,
-        heading="Asynchronous requests with ids",
+        False,
+        "Asynchronous requests with ids",
         since="1.8",
+        kind=ARGUMENT,
+        shows="get_async_run_results(id, True)",
     ),
     _argument(
         "TS117",

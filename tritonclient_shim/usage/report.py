@@ -35,6 +35,26 @@ def write(found: list[UsageRow], path: str) -> None:
         print(f"tritonclient-shim: the usage report is lost: {error}", file=sys.stderr)
 
 
+def obstacle(path: str) -> str:
+    """Why a report cannot be written there, as the system says it; '' where it can.
+
+    An older report keeps its content, and no new file is left behind. What is neither a file nor
+    a folder, such as a pipe, is not touched.
+    """
+    path = _path_of_process(path, os.getpid())
+    is_new = not os.path.lexists(path)
+    if not (is_new or os.path.isfile(path) or os.path.isdir(path)):
+        return ""
+    try:
+        with open(path, "ab"):
+            pass
+        if is_new:
+            os.unlink(path)
+    except OSError as error:
+        return str(error.strerror)
+    return ""
+
+
 def write_at_exit(recorder: Recorder, path: str) -> None:
     """Write the recorder's uses when the process ends, also by an exception or ``sys.exit``.
 
@@ -60,13 +80,17 @@ def _path_of_process(path: str, owner: int) -> str:
 
 
 def print_at_exit(recorder: Recorder) -> None:
-    """Print the recorder's uses on stderr when the process ends; nothing where there are none."""
+    """Print the recorder's uses on stderr when the process ends; nothing where there are none.
+
+    A terminal gets a table, where it is wide enough; a pipe or a file gets plain lines.
+    """
     owner = os.getpid()
 
     def finish() -> None:
         found = rows(recorder.counts())
         if found and os.getpid() == owner:
-            width = shutil.get_terminal_size((120, 40)).columns
-            print("\n" + text.render_for_terminal(found, width), file=sys.stderr)
+            width = shutil.get_terminal_size((120, 40)).columns if sys.stderr.isatty() else 0
+            shown = text.render_for_terminal(found, width) if width else text.render(found)
+            print("\n" + shown, file=sys.stderr)
 
     atexit.register(finish)

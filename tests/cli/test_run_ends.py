@@ -1,0 +1,178 @@
+"""``tritonclient-shim run``: its report in a pipe and in files, and scripts that cannot connect."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.cli.cli_scripts import ROOT, shim
+
+TWICE = """\
+from tensorrtserver.api import *
+ProtocolType.from_str("grpc")
+ProtocolType.from_str("http")
+"""
+
+
+def test_the_report_fits_a_pipe(tmp_path: Path) -> None:
+    """Not on a terminal: plain lines, each place whole on one of them, each symbol once."""
+    folder = "a_project_of_2019/with_folders/in_folders/and_yet_another_one"
+    (tmp_path / folder).mkdir(parents=True)
+    script = f"{folder}/a_script_with_a_long_name_of_its_own.py"
+    (tmp_path / script).write_text(TWICE)
+    lines = shim(tmp_path, "run", script, TRITON_SHIM_WARNINGS="off").stderr.splitlines()
+    assert f"       {script}:2  once" in lines
+    assert f"       {script}:3  once" in lines
+    assert [line for line in lines if "ProtocolType.from_str" in line] == [
+        "TS011  tensorrtserver.api.ProtocolType.from_str  (2 calls at 2 places)"
+    ]
+    assert not [line for line in lines if "│" in line]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("nowhere/usage.md", "cannot write the report to 'nowhere/usage.md': No such file or"),
+        (".", "cannot write the report to '.': Is a directory"),
+        ("old.py/usage.md", "cannot write the report to 'old.py/usage.md': Not a directory"),
+    ],
+)
+@pytest.mark.parametrize("by", ["option", "variable"])
+def test_a_report_that_cannot_be_written(tmp_path: Path, path: str, says: str, by: str) -> None:
+    """It is refused before the script runs, whichever way the place was given."""
+    (tmp_path / "old.py").write_text("print('it runs')\n")
+    options = ("--report", path) if by == "option" else ()
+    variables = {"TRITON_SHIM_REPORT": path} if by == "variable" else {}
+    done = shim(tmp_path, "run", *options, "old.py", **variables)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert ("--report" if by == "option" else "TRITON_SHIM_REPORT") in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_older_report_is_safe_until_the_end(tmp_path: Path) -> None:
+    """Looking whether the report can be written neither empties a file nor leaves a new one."""
+    (tmp_path / "usage.md").write_text("the older one")
+    (tmp_path / "look.py").write_text(
+        "import os\nprint(open('usage.md').read(), sorted(os.listdir()))\n"
+    )
+    done = shim(tmp_path, "run", "--report", "usage.md", "look.py")
+    assert done.stdout == "the older one ['look.py', 'usage.md']\n"
+    done = shim(tmp_path, "run", "--report", "new.md", "look.py")
+    assert done.stdout.endswith(" ['look.py', 'usage.md']\n")
+
+
+def test_a_report_to_what_is_no_file(tmp_path: Path) -> None:
+    """A pipe, such as /dev/stderr often is, is left alone until the end."""
+    (tmp_path / "old.py").write_text(TWICE)
+    done = shim(tmp_path, "run", "--report", "/dev/stderr", "old.py")
+    assert "TS011  tensorrtserver.api.ProtocolType.from_str  (2 calls" in done.stderr
+
+
+def test_a_terminal_gets_a_table(tmp_path: Path) -> None:
+    """Where stderr is a terminal, and wide enough for the places."""
+    (tmp_path / "old.py").write_text(TWICE)
+    reading, writing = pty.openpty()
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    subprocess.run(
+        [sys.executable, "-m", "tritonclient_shim", "run", "old.py"],
+        cwd=str(tmp_path),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "120"},
+        stderr=writing,
+        check=True,
+    )
+    os.close(writing)
+    assert "│ old.py:2  once │" in _everything(reading)
+
+
+def _everything(terminal: int) -> str:
+    """What was written to a terminal that nobody writes to any more."""
+    found = b""
+    with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
+        while True:
+            chunk = os.read(terminal, 4096)
+            if not chunk:
+                break
+            found += chunk
+    os.close(terminal)
+    return found.decode("utf-8", "replace")
+
+
+CONNECTING = """\
+import sys
+from tensorrtserver.api import *
+try:
+    InferContext("127.0.0.1:{port}", ProtocolType.from_str("{protocol}"), "simple")
+except InferenceServerException as error:
+    {handler}
+"""
+
+
+@pytest.mark.parametrize("handler", ["raise", "sys.exit(str(error))"])
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_a_script_that_cannot_connect_hears_of_doctor(
+    tmp_path: Path, protocol: str, handler: str
+) -> None:
+    """Its end is as without the runner; the last line names a command that can be followed."""
+    with socket.socket() as taken:  # bound and not listening: nobody answers there
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        text = CONNECTING.format(port=address[10:], protocol=protocol, handler=handler)
+        (tmp_path / "script.py").write_text(text)
+        done = shim(tmp_path, "run", "script.py")
+        assert done.returncode == 1
+        assert f"{protocol.upper()} client failed: " in done.stderr
+        last = done.stderr.splitlines()[-1]
+        advised = f"tritonclient-shim doctor --url HOST:PORT --protocol {protocol}"
+        assert f"`{advised}`" in last
+        command = shlex.split(advised.replace("HOST:PORT", address))
+        assert f"{protocol.upper()} client failed: " in shim(tmp_path, *command[1:]).stdout
+
+
+class NoTriton(BaseHTTPRequestHandler):
+    """A web server of another kind."""
+
+    def do_GET(self) -> None:
+        """Answer with a page."""
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"hi")
+
+    def log_message(self, *arguments: object) -> None:
+        """Keep the tests' output clean."""
+
+
+def test_who_is_no_triton_leads_to_doctor_as_well(tmp_path: Path) -> None:
+    """The script reached somebody else: the same advice."""
+    with HTTPServer(("127.0.0.1", 0), NoTriton) as server:
+        threading.Thread(target=server.serve_forever).start()
+        port = server.server_address[1]
+        text = CONNECTING.format(port=port, protocol="http", handler="raise")
+        (tmp_path / "script.py").write_text(text)
+        done = shim(tmp_path, "run", "script.py")
+        server.shutdown()
+    assert "did not return status" in done.stderr
+    assert "doctor --url HOST:PORT --protocol http" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("end", ["raise KeyError('x')", "sys.exit(3)", "pass"])
+def test_other_ends_say_nothing_of_doctor(tmp_path: Path, end: str) -> None:
+    """A script that dies of something else, or goes on after a failed connection, is left alone."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        text = CONNECTING.format(port=port, protocol="http", handler="pass")
+        (tmp_path / "script.py").write_text(f"{text}{end}\n")
+        done = shim(tmp_path, "run", "script.py")
+    assert "doctor" not in done.stderr

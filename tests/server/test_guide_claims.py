@@ -1,0 +1,169 @@
+"""What migration_guide.md says of tritonclient beside its pairs, asked of tritonclient itself."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import time
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+import tritonclient.grpc as grpcclient
+import tritonclient.http as httpclient
+from tritonclient.utils import (
+    InferenceServerException,
+    np_to_triton_dtype,
+    serialize_byte_tensor,
+    serialized_byte_size,
+)
+
+from testbed import TritonServer
+
+#: A program with a stream: its address and how it closes are filled in.
+STREAMING = """\
+import queue
+import sys
+import tritonclient.grpc as grpcclient
+client = grpcclient.InferenceServerClient("{address}")
+done = queue.Queue()
+client.start_stream(callback=lambda result, error: done.put(error))
+client.async_stream_infer("no_such_model", [])
+done.get()
+{close}
+print("done", flush=True)
+{end}
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TritonServer]:
+    """A server for requests that go wrong."""
+    with TritonServer.start(models=("simple", "sequence_sum")) as started:
+        yield started
+
+
+@pytest.fixture
+def client(server: TritonServer) -> Iterator[Any]:
+    """A client of tritonclient.grpc."""
+    with grpcclient.InferenceServerClient(server.grpc) as made:
+        yield made
+
+
+def inputs(module: Any) -> list[Any]:
+    """The inputs of ``simple``."""
+    made = [module.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
+    for tensor in made:
+        tensor.set_data_from_numpy(np.zeros((1, 16), np.int32))
+    return made
+
+
+def test_a_callback_with_other_names_never_runs(
+    client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """gRPC calls by keyword; what goes wrong then is a line of the log and no more."""
+    ran: list[Any] = []
+    client.async_infer("simple", inputs(grpcclient), callback=lambda res, err: ran.append(res))
+    deadline = time.monotonic() + 30
+    while "Exception in callback" not in caplog.text and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert "unexpected keyword argument 'result'" in caplog.text
+    assert not ran
+
+
+def test_on_a_stream_it_ends_the_thread(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that reads the answers ends by the TypeError."""
+    failed: queue.Queue[Any] = queue.Queue()
+    monkeypatch.setattr("threading.excepthook", lambda args: failed.put(args.exc_value))
+    client.start_stream(callback=lambda res, err: failed.put(res))
+    client.async_stream_infer("no_such_model", [])
+    error = failed.get(timeout=30)
+    assert "got an unexpected keyword argument 'result'" in str(error)
+
+
+def test_http_has_no_callback(server: TritonServer) -> None:
+    """The argument is unknown there."""
+    client = httpclient.InferenceServerClient(server.http)
+    with client, pytest.raises(TypeError, match="unexpected keyword argument 'callback'"):
+        client.async_infer("simple", inputs(httpclient), callback=print)
+
+
+def test_flags_are_bool_over_http(server: TritonServer) -> None:
+    """The number that a program's flags come to is refused, its truth is not."""
+    tensor = httpclient.InferInput("INPUT", [1, 1], "INT32")
+    tensor.set_data_from_numpy(np.array([[5]], np.int32))
+    flags = 3
+    with httpclient.InferenceServerClient(server.http) as client:
+        with pytest.raises(InferenceServerException, match="non-boolean as boolean"):
+            client.infer("sequence_sum", [tensor], sequence_id=1, sequence_start=flags & 1)
+        answer = client.infer(
+            "sequence_sum",
+            [tensor],
+            sequence_id=1,
+            sequence_start=bool(flags & 1),
+            sequence_end=bool(flags & 2),
+        )
+    assert answer.as_numpy("OUTPUT").tolist() == [[5]]
+
+
+def test_a_refusal_on_a_stream_has_no_id(client: Any) -> None:
+    """No result, and an error that does not name the request."""
+    done: queue.Queue[Any] = queue.Queue()
+    client.start_stream(callback=lambda result, error: done.put((result, error)))
+    client.async_stream_infer("no_such_model", [], request_id="mine")
+    result, error = done.get(timeout=30)
+    assert result is None
+    assert "no_such_model" in error.message()
+    assert "mine" not in f"{error} {vars(error)}"
+
+
+def test_names_of_metadata_are_lower_case(server: TritonServer, client: Any) -> None:
+    """gRPC refuses a capital letter, HTTP does not."""
+    with pytest.raises((InferenceServerException, ValueError), match="(?i)metadata"):
+        client.is_server_live(headers={"X-Team": "vision"})
+    with httpclient.InferenceServerClient(server.http) as over_http:
+        assert over_http.is_server_live(headers={"X-Team": "vision"})
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise KeyError"])
+def test_an_open_stream_keeps_the_program(server: TritonServer, end: str) -> None:
+    """However the program ends, it goes on running while its stream is open."""
+    with _streaming(server, "", end) as running:
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(timeout=3)
+        running.kill()
+
+
+@pytest.mark.parametrize("close", ["client.stop_stream()", "client.close()"])
+def test_closing_lets_it_end(server: TritonServer, close: str) -> None:
+    """After either of the calls the program ends."""
+    with _streaming(server, close, "") as running:
+        assert running.wait(timeout=60) == 0
+
+
+def _streaming(server: TritonServer, close: str, end: str) -> subprocess.Popen[str]:
+    """The program, which has used its stream and is about to end."""
+    code = STREAMING.format(address=server.grpc, close=close, end=end)
+    started = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "done\n"
+    return started
+
+
+def test_arrays_of_text_have_no_datatype() -> None:
+    """``U`` is none of Triton's; as objects the same texts are BYTES."""
+    texts = np.array(["a", "bc"])
+    assert np_to_triton_dtype(texts.dtype) is None
+    assert np_to_triton_dtype(texts.astype(object).dtype) == "BYTES"
+
+
+def test_sizes_of_serialised_strings() -> None:
+    """``nbytes`` is a pointer's; the size of the strings alone lacks four bytes for each."""
+    texts = np.array([b"a", b"bc"], dtype=object)
+    serialised = serialize_byte_tensor(texts)
+    assert serialised.nbytes == np.dtype(object).itemsize != len(serialised.item())
+    assert serialized_byte_size(serialised) == len(serialised.item())
+    assert serialized_byte_size(texts) == len(serialised.item()) - 4 * texts.size
