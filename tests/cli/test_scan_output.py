@@ -194,7 +194,7 @@ def test_reader_that_has_seen_enough(scan: Scanner) -> None:
         "sys.exit(subprocess.run(command, stdout=here).returncode)\n"
     )
     done = python(scan.folder, "-c", script)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 class Input(io.TextIOWrapper):

@@ -11,7 +11,6 @@ be read or parsed, which are named; what the others have is printed all the same
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
+    from tritonclient_shim.cli._output import show
     from tritonclient_shim.cli._scan.options import options
     from tritonclient_shim.cli._scan.output import render
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         _tell(str(error))
         return _REFUSED
     if not wanted.write_baseline:
-        _print(render(report, wanted.format, wanted.statistics))
+        show(render(report, wanted.format, wanted.statistics))
     if report.unreadable:
         return _UNREADABLE
     found = report.rows and not wanted.write_baseline and not wanted.exit_zero
@@ -116,10 +116,11 @@ def _read(path: str, stdin_name: str) -> ParsedSource:
 
 
 def _write_baseline(wanted: ScanOptions, report: ScanReport) -> None:
+    from tritonclient_shim.cli._output import show
     from tritonclient_shim.cli._scan import baseline
 
     baseline.write(wanted.write_baseline, report.rows)
-    _print(f"The uses are written to {wanted.write_baseline}. {report.told}\n")
+    show(f"The uses are written to {wanted.write_baseline}. {report.told}\n")
 
 
 def _tell_of_gone(wanted: ScanOptions, number: int) -> None:
@@ -132,12 +133,3 @@ def _tell_of_gone(wanted: ScanOptions, number: int) -> None:
 
 def _tell(text: str) -> None:
     print(f"tritonclient-shim scan: {text}", file=sys.stderr)
-
-
-def _print(text: str) -> None:
-    """Print; letters that standard output cannot show as backslash and number."""
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
-        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
-    except BrokenPipeError:  # the reader has seen enough, as `head` has; nor shall the exit fail
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
