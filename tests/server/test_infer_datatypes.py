@@ -139,6 +139,13 @@ def test_omitted_output(connect: Any, outputs: Any) -> None:
         connect("omits_output").run(fp32(1), outputs)
 
 
+def test_omitted_output_on_a_stream(stream: Any) -> None:
+    """run() on a stream has an id on the wire, too, and yet is no asynchronous request."""
+    # docs/v1-behaviour.md §A
+    with client_error("unable to find result for output 'OUTPUT1'"):
+        stream("omits_output").run(fp32(1), BOTH)
+
+
 def test_output_omitted_of_an_asynchronous_request(connect: Any) -> None:
     """v1 forgot an asynchronous request with its last result: the error names the request."""
     # docs/v1-behaviour.md §A

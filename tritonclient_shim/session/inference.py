@@ -163,7 +163,8 @@ class InferSession(ServerSession):
         if taken is None:
             return None
         counts = self.endpoint.protocol == GRPC
-        return self._read(taken.context, taken.outcome, perf_counter_ns(), counts)
+        answer = self._read(taken.context, taken.outcome, perf_counter_ns(), counts)
+        return answer._replace(client_id=client_id)
 
     def ready(self, wait: bool) -> int | None:
         """Id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -281,7 +282,7 @@ class InferSession(ServerSession):
             raise exchange.error(fault) from fault
         if counts:
             self._count(pending, received)
-        return CompletedRequest(exchange.request_id, pending.options, reply, exchange.client_id)
+        return CompletedRequest(exchange.request_id, pending.options, reply)
 
     def _count(self, pending: PendingRequest, received: int) -> None:
         now = perf_counter_ns()

@@ -1,5 +1,7 @@
 """Streaming contexts, gRPC only (docs/v1-behaviour.md §5)."""
 
+from collections import OrderedDict
+
 from recorder import BOTH, CLASS, RAW, SUMS, A, B, floats, objects
 
 
@@ -44,9 +46,7 @@ def kinds(see):
     failing = see.open("failing", streaming=True)
     for number in (0, 5, 0):
         see.run(f"failing {number}", failing, {"INPUT0": [floats(number)]}, {"OUTPUT0": RAW})
-    see.run(
-        "omitted",
-        see.open("omits_output", streaming=True),
-        {"INPUT0": [floats(1)]},
-        {"OUTPUT1": RAW},
-    )
+    omitting = see.open("omits_output", streaming=True)
+    see.run("omitted", omitting, {"INPUT0": [floats(1)]}, {"OUTPUT1": RAW})
+    both = OrderedDict([("OUTPUT0", RAW), ("OUTPUT1", RAW)])
+    see.run("omitted, one of two", omitting, {"INPUT0": [floats(1)]}, both)
