@@ -9,7 +9,6 @@ from tritonclient_shim.registry.entry import ARGUMENT, IMPORT, REMOVED, Registry
 _argument = partial(both, kind=ARGUMENT)
 _removed = partial(both, kind=REMOVED)
 _API = "tensorrtserver.api."
-_VALUES = "in the model's datatype: array.astype(...), or array.view(...) for the same bytes"
 
 ENTRIES = (
     both(
@@ -155,14 +154,6 @@ ENTRIES = (
         automatic=False,
         heading="Asynchronous requests with ids",
         since="1.8",
-    ),
-    _argument(
-        "TS117",
-        f"{_API}InferContext.run(array of another data type, same bytes)",
-        _VALUES,
-        _VALUES,
-        automatic=False,
-        heading="Inference",
     ),
     _removed(
         "TS201",

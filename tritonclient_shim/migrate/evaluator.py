@@ -1,0 +1,279 @@
+"""Expressions of a file → what they can stand for.
+
+An abstract interpretation: each expression has a set of values, and what the parameters of a
+function can be is gathered from the calls in the file, until nothing new is found.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Callable
+
+from tritonclient_shim.migrate import calls, hints
+from tritonclient_shim.migrate.classes import Classes
+from tritonclient_shim.migrate.flow import reaching
+from tritonclient_shim.migrate.imports import Imports
+from tritonclient_shim.migrate.scope_builder import Scopes
+from tritonclient_shim.migrate.scopes import Binding, Definition, Kind, parameters, spelt
+from tritonclient_shim.migrate.values import (
+    LITERAL,
+    UNKNOWN,
+    BoundMethod,
+    Instance,
+    Items,
+    LocalClass,
+    LocalFunction,
+    LocalInstance,
+    Symbol,
+    Value,
+    Values,
+    element,
+    items,
+    union,
+)
+
+_ROUNDS = 8
+_DEPTH = 150  # of expressions that are looked up for one another
+
+
+class Evaluator:
+    """What the expressions of one file can stand for."""
+
+    def __init__(self, tree: ast.Module, imports: Imports) -> None:
+        self.imports = imports
+        self.scopes = Scopes(tree, imports)
+        self._classes = Classes(self)
+        self._passed: dict[ast.AST, Values] = {}  # parameter → what it is called with
+        self._known: dict[ast.AST, Values] = {}
+        self._before: dict[ast.AST, Values] = {}  # of the round before, for what is in a circle
+        self._active: set[ast.AST] = set()
+        for _ in range(_ROUNDS if imports.legacy or imports.vendored else 0):
+            self._before, self._known = self._known, {}
+            passed = dict(self._passed)
+            for call in self.scopes.calls:
+                self._pass(call)
+            if self._known == self._before and passed == self._passed:
+                break
+
+    def of(self, node: ast.AST) -> Values:
+        """Expression → everything that it can stand for; empty where nothing is known."""
+        if node in self._known:
+            return self._known[node]
+        rule = _RULES.get(type(node))
+        if rule is None or node in self._active or len(self._active) > _DEPTH:
+            return self._before.get(node, UNKNOWN)
+        self._active.add(node)
+        found = rule(self, node)
+        self._active.discard(node)
+        self._known[node] = found
+        return found
+
+    def is_provided(self, node: ast.AST) -> bool:
+        """Whether a name comes from a star import alone."""
+        place = self.scopes.places.get(node)
+        name = node.id if isinstance(node, ast.Name) else ""
+        return bool(place and name in self.imports.star and not place.scope.owner(name))
+
+    # --- names and attributes
+
+    def _name(self, node: ast.Name) -> Values:
+        place = self.scopes.places.get(node)
+        owner = place.scope.owner(node.id) if place else None
+        if place is None or owner is None:
+            return self._elsewhere(node.id)
+        found = [self._bound(one) for one in reaching(owner.bindings[node.id], place)]
+        if owner.frame is not place.scope.frame and not all(found):
+            return UNKNOWN  # it may be something else by then
+        values = union(found)
+        if values == {LITERAL} and owner is self.scopes.module and node.id in self.imports.star:
+            return self._elsewhere(node.id)  # bound where the import fails
+        return values
+
+    def _elsewhere(self, name: str) -> Values:
+        """What a name stands for that the file does not bind."""
+        known = self.imports.star.get(name)
+        if known:
+            return frozenset({Symbol(known)})
+        return frozenset({Symbol(f"builtins.{name}")}) if hasattr(builtins, name) else UNKNOWN
+
+    def _attribute(self, node: ast.Attribute) -> Values:
+        found = union(self.member(one, node.attr) for one in self.of(node.value))
+        return found or self._spelt(node)
+
+    def member(self, owner: Value, name: str) -> Values:
+        """What an attribute of a value can be."""
+        if isinstance(owner, Symbol):
+            return frozenset({Symbol(f"{owner.name}.{name}")})
+        if isinstance(owner, Instance) and name[:1].isupper():  # a class in it: ResultFormat
+            return frozenset({Symbol(f"{owner.of}.{name}")})
+        if isinstance(owner, (Instance, Items)):
+            return frozenset({BoundMethod(owner, name)})
+        if isinstance(owner, (LocalClass, LocalInstance)):
+            return self._classes.attribute(owner, name)
+        return UNKNOWN
+
+    def _spelt(self, node: ast.Attribute) -> Values:
+        """What is assigned to an attribute of the same name, as ``flags.context``."""
+        text = spelt(node)
+        place = self.scopes.places.get(node)
+        if not text or place is None:
+            return UNKNOWN
+        head = text.partition(".")[0]
+        same = [
+            one
+            for one in self.scopes.attributes.get(node.attr, ())
+            if one.target is not None
+            and spelt(one.target) == text
+            and one.place.scope.owner(head) is place.scope.owner(head)
+        ]
+        found = [self._bound(one) for one in reaching(same, place)]
+        return union(found)
+
+    def _bound(self, binding: Binding) -> Values:
+        return self.definition(binding.definition)
+
+    def definition(self, definition: Definition) -> Values:
+        """What a binding gives to its name."""
+        values = self._whole(definition)
+        for step in definition.steps:
+            values = element(values, step)
+        return values
+
+    def _whole(self, definition: Definition) -> Values:
+        node = definition.node
+        if definition.kind is Kind.IMPORTED:
+            return frozenset({Symbol(definition.symbol)}) if definition.symbol else UNKNOWN
+        if definition.kind is Kind.DEFINED:
+            made = LocalClass(node) if isinstance(node, ast.ClassDef) else LocalFunction(node)  # type: ignore[arg-type]
+            return frozenset({made})
+        if definition.kind is Kind.PARAMETER:
+            return self._parameter(node)
+        if definition.kind is Kind.ANNOTATED:
+            return hints.values(node, self)
+        values = self.of(node)
+        if definition.kind is Kind.RAISED:
+            kinds = element(values) | values
+            return union(calls.made(one) for one in kinds)
+        if definition.kind is Kind.ENTERED:
+            return union(self._classes.entered(one) for one in values)
+        return items([values]) if definition.kind is Kind.FILLED else values
+
+    def _parameter(self, node: ast.AST) -> Values:
+        scope = self.scopes.places[node].scope
+        found = self._passed.get(node, UNKNOWN)
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            found |= hints.values(node.annotation, self)
+        return found | self._classes.first_parameter(scope, node)
+
+    # --- calls
+
+    def _call(self, node: ast.Call) -> Values:
+        return union(calls.result(one, node, self) for one in self.of(node.func))
+
+    def returned(self, function: LocalFunction) -> Values:
+        """What a function of the file returns; a generator returns its values in a container."""
+        scope = self.scopes.of_node[function.node]
+        if scope.yielded:
+            return items([union(self.of(one) for one in scope.yielded)])
+        annotation = getattr(function.node, "returns", None)
+        declared = hints.values(annotation, self) if annotation is not None else UNKNOWN
+        return declared | union(self.of(one) for one in scope.returned)
+
+    def attribute_of_object(self, node: ast.ClassDef, name: str) -> Values:
+        """What an attribute of the objects of a class of the file can be."""
+        return self._classes.attribute(LocalInstance(node), name)
+
+    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class in a method of which the node is."""
+        scope = self.scopes.places[node].scope
+        while scope.parent is not None:
+            scope = scope.parent
+            if isinstance(scope.node, ast.ClassDef):
+                return scope.node
+        return None
+
+    def _pass(self, call: ast.Call) -> None:
+        """Note what a call gives to the parameters of functions of the file."""
+        for target, given, named in calls.targets(call, self):
+            for function in self._functions(target):
+                self._give(function, given, named)
+
+    def _give(
+        self, function: LocalFunction, given: list[Values], named: dict[str, ast.expr]
+    ) -> None:
+        known = parameters(function.node)[int(function.bound) :]
+        pairs = list(zip(known, given))
+        by_name = (*known, *function.node.args.kwonlyargs)
+        pairs += [(one, self.of(named[one.arg])) for one in by_name if one.arg in named]
+        for parameter, values in pairs:
+            self._passed[parameter] = self._passed.get(parameter, UNKNOWN) | values
+
+    def _functions(self, target: ast.expr) -> list[LocalFunction]:
+        found = []
+        for one in self.of(target):
+            if isinstance(one, LocalClass):
+                made = self.attribute_of_object(one.node, "__init__")
+                found += [init for init in made if isinstance(init, LocalFunction)]
+            elif isinstance(one, LocalFunction):
+                found.append(one)
+        return found
+
+    # --- containers and the rest
+
+    def _sequence(self, node: ast.Tuple | ast.List | ast.Set) -> Values:
+        if any(isinstance(one, ast.Starred) for one in node.elts):
+            return items([union(self._unpacked(one) for one in node.elts)])
+        return items([self.of(one) for one in node.elts], range(len(node.elts)))
+
+    def _unpacked(self, node: ast.expr) -> Values:
+        return element(self.of(node.value)) if isinstance(node, ast.Starred) else self.of(node)
+
+    def _dict(self, node: ast.Dict) -> Values:
+        found = [
+            self.of(value) if key is not None else element(self.of(value))
+            for key, value in zip(node.keys, node.values)
+        ]
+        keys = [one.value for one in node.keys if isinstance(one, ast.Constant)]
+        return items(found, keys)
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Values:
+        return items([self.of(node.elt)])
+
+    def _subscript(self, node: ast.Subscript) -> Values:
+        index = hints.index(node)
+        if isinstance(index, ast.Slice):
+            return items([element(self.of(node.value))])
+        key = index.value if isinstance(index, ast.Constant) else None
+        return element(self.of(node.value), key)
+
+    def _operation(self, node: ast.BinOp) -> Values:
+        both = self.of(node.left) | self.of(node.right)
+        return items([element(both)]) if any(isinstance(one, Items) for one in both) else UNKNOWN
+
+
+def _rules() -> dict[type, Callable[[Evaluator, ast.AST], Values]]:
+    """Type of a node → the method for it."""
+    own: dict[type, object] = {
+        ast.Name: Evaluator._name,
+        ast.Attribute: Evaluator._attribute,
+        ast.Call: Evaluator._call,
+        ast.Subscript: Evaluator._subscript,
+        ast.Dict: Evaluator._dict,
+        ast.BinOp: Evaluator._operation,
+        ast.DictComp: lambda self, node: items([self.of(node.value)]),
+        ast.IfExp: lambda self, node: self.of(node.body) | self.of(node.orelse),
+        ast.BoolOp: lambda self, node: union(self.of(one) for one in node.values),
+        ast.Constant: lambda self, node: frozenset({LITERAL}),
+        ast.Lambda: lambda self, node: frozenset({LocalFunction(node)}),
+    }
+    own.update(dict.fromkeys((ast.Tuple, ast.List, ast.Set), Evaluator._sequence))
+    own.update(
+        dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp), Evaluator._comprehension)
+    )
+    inner = lambda self, node: self.of(node.value)  # noqa: E731
+    own.update(dict.fromkeys((ast.NamedExpr, ast.Await, ast.Starred), inner))
+    return own  # type: ignore[return-value]
+
+
+_RULES = _rules()
