@@ -39,7 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
     status = 0
     for path in sources.files(arguments.paths):
         try:
-            found += scan(sources.read(path))
+            source = sources.read(path)
+            found += scan(source)
+            for text in source.broken:
+                status = _fail(text)
         except sources.Unreadable as error:
             status = _fail(str(error))
     if only:
