@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Dict, Iterator, List, Tuple
 
 from tritonclient_shim.migrate.imports import imported
+from tritonclient_shim.migrate.scopes import spelt
 from tritonclient_shim.migrate.values import (
     CALLABLE,
     HANDLE,
@@ -36,6 +37,7 @@ _SAME = frozenset(
 #: Methods of containers that return a container of the same elements, or one of the elements.
 _SAME_METHODS = frozenset({"values", "copy"})
 _ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
+_HANDING_BACK = frozenset({"closing", "enter_context", "copy", "deepcopy"})
 _HANDING = frozenset({"submit", "apply", "apply_async", "map", "imap", "start_new_thread"})
 
 
@@ -88,6 +90,8 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     if name == "builtins.super":
         owner = evaluator.enclosing_class(call)
         return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
+    if name == "builtins.getattr":
+        return _getattr(call, evaluator)
     if name == "builtins.dict" and call.keywords:
         return items([evaluator.of(one.value) for one in call.keywords])
     if not call.args:
@@ -104,6 +108,19 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     return made(Symbol(name))
 
 
+def same(call: ast.Call, evaluator: Evaluator) -> Values:
+    """What a call returns that hands back its argument, as ``closing(context)`` does."""
+    name = spelt(call.func).rpartition(".")[2]
+    return evaluator.of(call.args[0]) if call.args and name in _HANDING_BACK else UNKNOWN
+
+
+def _getattr(call: ast.Call, evaluator: Evaluator) -> Values:
+    if len(call.args) < 2 or not isinstance(call.args[1], ast.Constant):
+        return UNKNOWN
+    name = str(call.args[1].value)
+    return union(evaluator.member(one, name) for one in evaluator.of(call.args[0]))
+
+
 def targets(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
     """The functions that a call calls or has called, each with the arguments that it gets."""
     named = {one.arg: one.value for one in call.keywords if one.arg}
@@ -113,11 +130,30 @@ def targets(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
         mapped = getattr(call.func, "attr", getattr(call.func, "id", "")) in ("map", "imap")
         rest = [element(one) for one in given[1:]] if mapped else given[1:]
         yield call.args[0], rest, named
+    yield from _callbacks(call, evaluator)
     if "target" in named:  # of a thread or process
         arguments = named.get("args")
         inner = arguments.elts if isinstance(arguments, (ast.Tuple, ast.List)) else []
         keywords = named.get("kwargs")
         yield named["target"], _given(inner, evaluator), _named(keywords)
+
+
+def _callbacks(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
+    """The callback of an asynchronous request gets the context, after what ``partial`` gives."""
+    contexts = frozenset(
+        one.owner
+        for one in evaluator.of(call.func)
+        if isinstance(one, BoundMethod)
+        and isinstance(one.owner, Instance)
+        and one.name in ("async_run", "async_run_with_cb")
+    )
+    named = [one.value for one in call.keywords if one.arg == "callback"]
+    for callback in [*named, *call.args[:1]] if contexts else []:
+        if isinstance(callback, ast.Call) and CALLABLE in evaluator.of(callback):
+            inner = _given(callback.args, evaluator)
+            yield from ((one, [*inner[1:], contexts], {}) for one in callback.args[:1])
+        else:
+            yield callback, [contexts], {}
 
 
 def _given(arguments: list[ast.expr], evaluator: Evaluator) -> list[Values]:

@@ -75,6 +75,18 @@ class Evaluator:
         name = node.id if isinstance(node, ast.Name) else ""
         return bool(place and name in self.imports.star and not place.scope.owner(name))
 
+    def names(self, node: ast.Name | ast.Attribute) -> bool:
+        """Whether an expression names what it stands for; a variable only holds it."""
+        if isinstance(node, ast.Attribute):
+            owners = self.of(node.value)
+            known = any(isinstance(one, (Symbol, Instance)) for one in owners)
+            return known or not self.of(node)
+        place = self.scopes.places.get(node)
+        owner = place.scope.owner(node.id) if place else None
+        bindings = owner.bindings[node.id] if owner else ()
+        imported = (one.definition.kind is Kind.IMPORTED for one in bindings)
+        return owner is None or any(imported)
+
     # --- names and attributes
 
     def _name(self, node: ast.Name) -> Values:
@@ -169,7 +181,8 @@ class Evaluator:
     # --- calls
 
     def _call(self, node: ast.Call) -> Values:
-        return union(calls.result(one, node, self) for one in self.of(node.func))
+        found = union(calls.result(one, node, self) for one in self.of(node.func))
+        return found or calls.same(node, self)
 
     def returned(self, function: LocalFunction) -> Values:
         """What a function of the file returns; a generator returns its values in a container."""

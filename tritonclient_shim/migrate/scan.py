@@ -88,7 +88,7 @@ class _Finder(ast.NodeVisitor):
             self._from_star(node)
         if node in self._called:
             return True
-        found = entries_of(node, self._evaluator)
+        found = entries_of(node, self._evaluator) if self._evaluator.names(node) else []
         for id in found:
             self._add(node, id)
         return bool(found)

@@ -90,7 +90,10 @@ class Scopes(ast.NodeVisitor):
             self._bind(target.id, definition, adds)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for number, part in enumerate(target.elts):
-                self._assign(part, replace(definition, steps=(*definition.steps, number)))
+                if isinstance(part, ast.Starred):  # gets the rest: a container of the same
+                    self._assign(part.value, definition)
+                else:
+                    self._assign(part, replace(definition, steps=(*definition.steps, number)))
         elif isinstance(target, ast.Attribute):
             binding = Binding(definition, self._place, self._place.order + 0.5, adds, target)
             self.attributes.setdefault(target.attr, []).append(binding)
