@@ -17,6 +17,8 @@ from tritonclient_shim.migrate.values import (
     LocalFunction,
     Symbol,
     Value,
+    element,
+    union,
 )
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
 from tritonclient_shim.registry.entry import IMPORT, RegistryEntry
@@ -35,6 +37,8 @@ _BY_METHOD = {
 }
 #: ``typeDict`` is reported, too, but not put back.
 _REMOVED_FROM_NUMPY = frozenset({*NUMPY_NAMES, "typeDict"})
+_RUN = f"{API}.InferContext.run"
+_FORMATS = f"{API}.InferContext.ResultFormat."
 _EXCEPTION = f"{API}.InferenceServerException"
 
 
@@ -63,13 +67,25 @@ def module_entry(name: str) -> str:
     return entry.id if entry and entry.kind == IMPORT else "TS009"
 
 
-def entries_of(node: ast.expr, evaluator: Evaluator, called: bool = False) -> list[str]:
-    """The ids of everything that an expression can stand for, sorted."""
+def entries_of(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> list[str]:
+    """The ids of everything that an expression can stand for, sorted.
+
+    ``call``: the call whose function the expression is.
+    """
     values = evaluator.of(node)
-    entries = [_entry(one, node, called, evaluator) for one in values]
+    entries = [_entry(one, node, call is not None, evaluator) for one in values]
     if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
-        entries = [BY_SYMBOL.get(_BY_METHOD.get(node.attr, ""))]
+        is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
+        entries = [BY_SYMBOL.get(_RUN if is_run else _BY_METHOD.get(node.attr, ""))]
     return sorted({entry.id for entry in entries if entry})
+
+
+def _gives_formats(call: ast.Call, evaluator: Evaluator) -> bool:
+    """Whether an argument holds v1's formats for outputs, which only a request takes."""
+    arguments = [*call.args, *(one.value for one in call.keywords)]
+    given = union(element(evaluator.of(one)) for one in arguments)
+    formats = given | union(one.at(0) for one in given if isinstance(one, Items))
+    return any(isinstance(one, Symbol) and one.name.startswith(_FORMATS) for one in formats)
 
 
 def _entry(

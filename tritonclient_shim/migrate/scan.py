@@ -70,7 +70,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         before = skipped(node, self._evaluator)
-        for id in entries_of(node.func, self._evaluator, called=True):
+        for id in entries_of(node.func, self._evaluator, node):
             if id == "TS052":
                 id = async_style(node, self._evaluator, before, node not in self._unused)
             self._add(node.func, id)
