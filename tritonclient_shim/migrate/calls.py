@@ -30,15 +30,17 @@ if TYPE_CHECKING:
     from tritonclient_shim.migrate.evaluator import Evaluator
 
 Target = Tuple[ast.expr, List[Values], Dict[str, ast.expr]]
-#: Functions that return a container of the same elements.
-_SAME = frozenset(
+#: What makes a container, of the same elements as its argument or empty.
+_CONTAINERS = frozenset(
     ("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "dict", "deque")
+    + ("defaultdict", "OrderedDict", "Queue", "LifoQueue", "SimpleQueue", "WeakValueDictionary")
 )
 #: Methods of containers that return a container of the same elements, or one of the elements.
 _SAME_METHODS = frozenset({"values", "copy"})
 _ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
 _HANDING_BACK = frozenset({"closing", "enter_context", "copy", "deepcopy"})
 _HANDING = frozenset({"submit", "apply", "apply_async", "map", "imap", "start_new_thread"})
+_LATER = frozenset({"run_in_executor"})  # after another argument
 
 
 def made(value: Value) -> Values:
@@ -94,11 +96,13 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
         return _getattr(call, evaluator)
     if name == "builtins.dict" and call.keywords:
         return items([evaluator.of(one.value) for one in call.keywords])
+    if last in _CONTAINERS and not call.args:
+        return items([])
     if not call.args:
         return made(Symbol(name))
     given = [evaluator.of(one) for one in call.args]
-    if last in _SAME:
-        return frozenset(one for one in given[0] if isinstance(one, Items))
+    if last in _CONTAINERS:
+        return frozenset(one for one in given[0] if isinstance(one, Items)) or items([])
     if last == "next":
         return element(given[0])
     if last == "enumerate":
@@ -126,6 +130,8 @@ def targets(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
     named = {one.arg: one.value for one in call.keywords if one.arg}
     given = _given(call.args, evaluator)
     yield call.func, given, named
+    if getattr(call.func, "attr", "") in _LATER and len(call.args) > 1:
+        yield call.args[1], given[2:], named
     if call.args and _hands_over(call, evaluator):
         mapped = getattr(call.func, "attr", getattr(call.func, "id", "")) in ("map", "imap")
         rest = [element(one) for one in given[1:]] if mapped else given[1:]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import Callable
+from typing import Any, Callable
 
 from tritonclient_shim.migrate import calls, hints
 from tritonclient_shim.migrate.classes import Classes
+from tritonclient_shim.migrate.expressions import RULES
 from tritonclient_shim.migrate.flow import reaching
 from tritonclient_shim.migrate.imports import Imports
 from tritonclient_shim.migrate.scope_builder import Scopes
@@ -53,6 +54,9 @@ class Evaluator:
             passed = dict(self._passed)
             for call in self.scopes.calls:
                 self._pass(call)
+            for decorator, function in self.scopes.decorated:
+                for one in self._functions(decorator):
+                    self._give(one, [frozenset({LocalFunction(function)})], {})
             if self._known == self._before and passed == self._passed:
                 break
 
@@ -64,7 +68,7 @@ class Evaluator:
         if rule is None or node in self._active or len(self._active) > _DEPTH:
             return self._before.get(node, UNKNOWN)
         self._active.add(node)
-        found = rule(self, node)
+        found = rule(node, self)
         self._active.discard(node)
         self._known[node] = found
         return found
@@ -150,6 +154,8 @@ class Evaluator:
         values = self._whole(definition)
         for step in definition.steps:
             values = element(values, step)
+        for _ in range(definition.wraps):
+            values = items([values])
         return values
 
     def _whole(self, definition: Definition) -> Values:
@@ -169,13 +175,15 @@ class Evaluator:
             return union(calls.made(one) for one in kinds)
         if definition.kind is Kind.ENTERED:
             return union(self._classes.entered(one) for one in values)
-        return items([values]) if definition.kind is Kind.FILLED else values
+        return values
 
     def _parameter(self, node: ast.AST) -> Values:
         scope = self.scopes.places[node].scope
         found = self._passed.get(node, UNKNOWN)
         if isinstance(node, ast.arg) and node.annotation is not None:
             found |= hints.values(node.annotation, self)
+        if node in self.scopes.defaults:
+            found |= self.of(self.scopes.defaults[node])
         return found | self._classes.first_parameter(scope, node)
 
     # --- calls
@@ -232,61 +240,11 @@ class Evaluator:
                 found.append(one)
         return found
 
-    # --- containers and the rest
 
-    def _sequence(self, node: ast.Tuple | ast.List | ast.Set) -> Values:
-        if any(isinstance(one, ast.Starred) for one in node.elts):
-            return items([union(self._unpacked(one) for one in node.elts)])
-        return items([self.of(one) for one in node.elts], range(len(node.elts)))
-
-    def _unpacked(self, node: ast.expr) -> Values:
-        return element(self.of(node.value)) if isinstance(node, ast.Starred) else self.of(node)
-
-    def _dict(self, node: ast.Dict) -> Values:
-        found = [
-            self.of(value) if key is not None else element(self.of(value))
-            for key, value in zip(node.keys, node.values)
-        ]
-        keys = [one.value for one in node.keys if isinstance(one, ast.Constant)]
-        return items(found, keys)
-
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Values:
-        return items([self.of(node.elt)])
-
-    def _subscript(self, node: ast.Subscript) -> Values:
-        index = hints.index(node)
-        if isinstance(index, ast.Slice):
-            return items([element(self.of(node.value))])
-        key = index.value if isinstance(index, ast.Constant) else None
-        return element(self.of(node.value), key)
-
-    def _operation(self, node: ast.BinOp) -> Values:
-        both = self.of(node.left) | self.of(node.right)
-        return items([element(both)]) if any(isinstance(one, Items) for one in both) else UNKNOWN
-
-
-def _rules() -> dict[type, Callable[[Evaluator, ast.AST], Values]]:
-    """Type of a node → the method for it."""
-    own: dict[type, object] = {
-        ast.Name: Evaluator._name,
-        ast.Attribute: Evaluator._attribute,
-        ast.Call: Evaluator._call,
-        ast.Subscript: Evaluator._subscript,
-        ast.Dict: Evaluator._dict,
-        ast.BinOp: Evaluator._operation,
-        ast.DictComp: lambda self, node: items([self.of(node.value)]),
-        ast.IfExp: lambda self, node: self.of(node.body) | self.of(node.orelse),
-        ast.BoolOp: lambda self, node: union(self.of(one) for one in node.values),
-        ast.Constant: lambda self, node: frozenset({LITERAL}),
-        ast.Lambda: lambda self, node: frozenset({LocalFunction(node)}),
-    }
-    own.update(dict.fromkeys((ast.Tuple, ast.List, ast.Set), Evaluator._sequence))
-    own.update(
-        dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp), Evaluator._comprehension)
-    )
-    inner = lambda self, node: self.of(node.value)  # noqa: E731
-    own.update(dict.fromkeys((ast.NamedExpr, ast.Await, ast.Starred), inner))
-    return own  # type: ignore[return-value]
-
-
-_RULES = _rules()
+#: Type of a node → the rule for it. Other expressions stand for nothing that is known.
+_RULES: dict[type, Callable[[Any, Evaluator], Values]] = {
+    **RULES,
+    ast.Name: lambda node, evaluator: evaluator._name(node),
+    ast.Attribute: lambda node, evaluator: evaluator._attribute(node),
+    ast.Call: lambda node, evaluator: evaluator._call(node),
+}

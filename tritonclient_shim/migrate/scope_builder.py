@@ -8,7 +8,16 @@ from dataclasses import replace
 from typing import Iterator, Sequence
 
 from tritonclient_shim.migrate.imports import Imports
-from tritonclient_shim.migrate.scopes import Binding, Definition, Kind, Node, Path, Place, Scope
+from tritonclient_shim.migrate.scopes import (
+    Binding,
+    Definition,
+    Kind,
+    Node,
+    Path,
+    Place,
+    Scope,
+    parameters,
+)
 
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _TRANSPARENT = (ast.With, ast.AsyncWith, ast.Module)  # their body runs whenever they do
@@ -25,6 +34,8 @@ class Scopes(ast.NodeVisitor):
         self.places: dict[ast.AST, Place] = {}
         self.attributes: dict[str, list[Binding]] = {}
         self.calls: list[ast.Call] = []
+        self.decorated: list[tuple[ast.expr, Node]] = []  # decorator and its function
+        self.defaults: dict[ast.AST, ast.expr] = {}  # of parameters
         self._imports = imports
         self._scope, self._order = self.module, 0.0
         self._path: Path = ()
@@ -97,15 +108,20 @@ class Scopes(ast.NodeVisitor):
         elif isinstance(target, ast.Attribute):
             binding = Binding(definition, self._place, self._place.order + 0.5, adds, target)
             self.attributes.setdefault(target.attr, []).append(binding)
-        elif isinstance(target, ast.Subscript) and not definition.steps:
-            self._fill(target.value, replace(definition, kind=Kind.FILLED))
+        elif isinstance(target, ast.Subscript):
+            self._fill(target.value, definition, 1)
 
-    def _fill(self, target: ast.AST, definition: Definition) -> None:
+    def _fill(self, target: ast.AST, definition: Definition, wraps: int) -> None:
+        definition = replace(definition, wraps=definition.wraps + wraps)
         if isinstance(target, ast.Name):
             binding = Binding(definition, self._place, self._place.order + 0.5, True)
             self._later.append((self._scope, target.id, binding))
         elif isinstance(target, ast.Attribute):
             self._assign(target, definition, adds=True)
+        elif isinstance(target, ast.Subscript):
+            self._fill(target.value, definition, 1)
+        elif isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):
+            self._fill(target.func.value, definition, 1)  # setdefault(key, []).append(value)
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
@@ -178,9 +194,9 @@ class Scopes(ast.NodeVisitor):
         method = node.func
         if isinstance(method, ast.Attribute) and node.args:
             if method.attr in _FILLING - _ALL_FILLED:
-                self._fill(method.value, Definition(Kind.FILLED, node.args[-1]))
+                self._fill(method.value, Definition(Kind.VALUE, node.args[-1]), 1)
             elif method.attr in _ALL_FILLED:
-                self._fill(method.value, Definition(Kind.VALUE, node.args[-1]))
+                self._fill(method.value, Definition(Kind.VALUE, node.args[-1]), 0)
 
     # --- scopes
 
@@ -188,6 +204,7 @@ class Scopes(ast.NodeVisitor):
         self._each(iter([*node.decorator_list, *([node.returns] if node.returns else [])]))
         self._bind(node.name, Definition(Kind.DEFINED, node))
         self._function(node, node.body)
+        self.decorated += ((one, node) for one in node.decorator_list)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -199,6 +216,10 @@ class Scopes(ast.NodeVisitor):
         arguments, path = node.args, self._path
         outer: list[ast.expr | None] = [*arguments.defaults, *arguments.kw_defaults]
         own = [*ast.walk(arguments)]
+        last_first = zip(reversed(parameters(node)), reversed(arguments.defaults))
+        self.defaults.update(last_first)
+        by_name = zip(arguments.kwonlyargs, arguments.kw_defaults)
+        self.defaults.update((one, value) for one, value in by_name if value is not None)
         self._each(iter([one for one in outer if one is not None]))
         with self._inside(node):
             self._path = ()
@@ -223,6 +244,10 @@ class Scopes(ast.NodeVisitor):
     def visit_Yield(self, node: ast.Yield) -> None:
         if node.value is not None:
             self._scope.yielded.append(node.value)
+        self.generic_visit(node)
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> None:
+        self._scope.yielded.append(node)
         self.generic_visit(node)
 
     def visit_ListComp(

@@ -27,16 +27,20 @@ class Kind(Enum):
     PARAMETER = "what the function is called with"
     DEFINED = "the class or function itself"
     IMPORTED = "what an import names"
-    FILLED = "a container that has got the node's value as an element"
 
 
 @dataclass(frozen=True)
 class Definition:
-    """Where a binding has its value from. ``steps``: the elements taken in turn, None for any."""
+    """Where a binding has its value from.
+
+    ``steps``: the elements taken in turn, None for any; ``wraps``: how many containers the name
+    has around that.
+    """
 
     kind: Kind
     node: ast.AST
     steps: tuple[int | None, ...] = ()
+    wraps: int = 0
     symbol: str = ""  # of an import
 
 
