@@ -172,6 +172,8 @@ def _given(arguments: list[ast.expr], evaluator: Evaluator) -> list[Values]:
 
 
 def _named(keywords: ast.expr | None) -> dict[str, ast.expr]:
+    if isinstance(keywords, ast.Call):  # dict(name=value)
+        return {one.arg: one.value for one in keywords.keywords if one.arg}
     if not isinstance(keywords, ast.Dict):
         return {}
     pairs = zip(keywords.keys, keywords.values)

@@ -32,13 +32,19 @@ class Classes:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
+        self._active: set[tuple[_Local, str]] = set()
 
     def attribute(self, owner: _Local, name: str) -> Values:
         """What an attribute can be: of the class itself, else of the classes it is derived from."""
         found = UNKNOWN
         if not (isinstance(owner, LocalInstance) and owner.parent):
             found = self._own(owner, name)
-        return found or union(self._inherited(owner, base, name) for base in owner.node.bases)
+        if found or (owner, name) in self._active:  # the classes are derived from each other
+            return found
+        self._active.add((owner, name))
+        found = union(self._inherited(owner, base, name) for base in owner.node.bases)
+        self._active.discard((owner, name))
+        return found
 
     def entered(self, value: Value) -> Values:
         """What ``with value as`` binds: a context itself, or what the generator yields."""
@@ -73,10 +79,8 @@ class Classes:
 
     def _assigned(self, node: ast.ClassDef, name: str) -> Iterator[Binding]:
         """The assignments to an attribute of the class and of its objects."""
-        for one in self._evaluator.scopes.attributes.get(name, ()):
-            if one.target is None:
-                continue
-            owners = self._evaluator.of(one.target.value)
+        for target, one in self._evaluator.scopes.attributes.get(name, ()):
+            owners = self._evaluator.of(target.value)
             if any(getattr(owner, "node", None) is node for owner in owners):
                 yield one
 

@@ -89,7 +89,7 @@ class Evaluator:
         owner = place.scope.owner(node.id) if place else None
         bindings = owner.bindings[node.id] if owner else ()
         imported = (one.definition.kind is Kind.IMPORTED for one in bindings)
-        return owner is None or any(imported)
+        return owner is None or node.id in self.imports.star or any(imported)
 
     # --- names and attributes
 
@@ -138,10 +138,8 @@ class Evaluator:
         head = text.partition(".")[0]
         same = [
             one
-            for one in self.scopes.attributes.get(node.attr, ())
-            if one.target is not None
-            and spelt(one.target) == text
-            and one.place.scope.owner(head) is place.scope.owner(head)
+            for target, one in self.scopes.attributes.get(node.attr, ())
+            if spelt(target) == text and one.place.scope.owner(head) is place.scope.owner(head)
         ]
         found = [self._bound(one) for one in reaching(same, place)]
         return union(found)

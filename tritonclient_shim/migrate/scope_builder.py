@@ -9,6 +9,7 @@ from typing import Iterator, Sequence
 
 from tritonclient_shim.migrate.imports import Imports
 from tritonclient_shim.migrate.scopes import (
+    COMPREHENSIONS,
     Binding,
     Definition,
     Kind,
@@ -32,7 +33,7 @@ class Scopes(ast.NodeVisitor):
         self.module = Scope(tree)
         self.of_node: dict[ast.AST, Scope] = {tree: self.module}
         self.places: dict[ast.AST, Place] = {}
-        self.attributes: dict[str, list[Binding]] = {}
+        self.attributes: dict[str, list[tuple[ast.Attribute, Binding]]] = {}
         self.calls: list[ast.Call] = []
         self.decorated: list[tuple[ast.expr, Node]] = []  # decorator and its function
         self.defaults: dict[ast.AST, ast.expr] = {}  # of parameters
@@ -106,9 +107,10 @@ class Scopes(ast.NodeVisitor):
                 else:
                     self._assign(part, replace(definition, steps=(*definition.steps, number)))
         elif isinstance(target, ast.Attribute):
-            binding = Binding(definition, self._place, self._place.order + 0.5, adds, target)
-            self.attributes.setdefault(target.attr, []).append(binding)
-        elif isinstance(target, ast.Subscript):
+            binding = Binding(definition, self._place, self._place.order + 0.5, adds)
+            self.attributes.setdefault(target.attr, []).append((target, binding))
+        else:
+            assert isinstance(target, ast.Subscript), ast.dump(target)
             self._fill(target.value, definition, 1)
 
     def _fill(self, target: ast.AST, definition: Definition, wraps: int) -> None:
@@ -120,8 +122,8 @@ class Scopes(ast.NodeVisitor):
             self._assign(target, definition, adds=True)
         elif isinstance(target, ast.Subscript):
             self._fill(target.value, definition, 1)
-        elif isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):
-            self._fill(target.func.value, definition, 1)  # setdefault(key, []).append(value)
+        elif isinstance(target, ast.Call) and getattr(target.func, "attr", "") == "setdefault":
+            self._fill(target.func.value, definition, 1)  # type: ignore[attr-defined]
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
@@ -140,10 +142,9 @@ class Scopes(ast.NodeVisitor):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.generic_visit(node)
-        frame = self._scope
-        while frame.parent and frame is not frame.frame:  # not the comprehension around it
-            frame = frame.parent
-        outer, self._scope = self._scope, frame
+        outer = self._scope
+        while isinstance(self._scope.node, COMPREHENSIONS) and self._scope.parent:
+            self._scope = self._scope.parent
         self._bind(node.target.id, Definition(Kind.VALUE, node.value), late=0)
         self._scope = outer
 

@@ -97,7 +97,6 @@ class Binding:
     place: Place
     order: float
     adds: bool = False
-    target: ast.Attribute | None = None
 
 
 Node = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
