@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 from tritonclient_shim.migrate.imports import Imports
 from tritonclient_shim.migrate.scopes import (
@@ -40,6 +40,7 @@ class Scopes(ast.NodeVisitor):
         self._imports = imports
         self._scope, self._order = self.module, 0.0
         self._path: Path = ()
+        self._case: Path = ()  # of the case whose pattern is visited
         self._place = Place(self.module, 0.0, ())
         self._later: list[tuple[Scope, str, Binding]] = []
         self.visit(tree)
@@ -166,6 +167,22 @@ class Scopes(ast.NodeVisitor):
         if node.name and node.type is not None:
             self._bind(node.name, Definition(Kind.RAISED, node.type))
         self.generic_visit(node)
+
+    def visit_match_case(self, node: Any) -> None:  # Python 3.8 has no such classes
+        self._case = (*self._path, (node, "body"))
+        self.generic_visit(node)
+
+    def visit_MatchAs(self, node: Any) -> None:
+        """A pattern binds a name to what nothing is known of."""
+        name = getattr(node, "rest", None) or getattr(node, "name", None)
+        if name:
+            outer = self._place
+            self._place = replace(outer, path=self._case)
+            self._bind(name, Definition(Kind.VALUE, node))
+            self._place = outer
+        self.generic_visit(node)
+
+    visit_MatchStar = visit_MatchMapping = visit_MatchAs
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
