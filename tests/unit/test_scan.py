@@ -143,8 +143,8 @@ def test_usage_patterns(tmp_path: Path, call: str, pattern: str) -> None:
 @pytest.mark.parametrize("call", HARMLESS)
 def test_defaults_show_no_pattern(tmp_path: Path, call: str) -> None:
     """Values that are v1's defaults show nothing."""
-    patterns = [one for one in found(tmp_path, CONTEXT + call + "\n") if one.startswith("5:TS1")]
-    assert patterns == []
+    patterns = {one for one in found(tmp_path, CONTEXT + call + "\n") if one.startswith("5:TS1")}
+    assert patterns == set()
 
 
 def test_innocent_files(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_notebook(tmp_path: Path) -> None:
     path.write_text(json.dumps({"nbformat": 4, "cells": cells}))
     rows = scan(sources.read(str(path)))
     assert [(row.cell, row.line, row.entry.id) for row in rows] == [
-        *((2, 2, "TS001"), (3, 2, "TS050"), (3, 3, "TS051"))
+        *((2, 2, "TS001"), (3, 2, "TS050"), (3, 3, "TS051")),
     ]
     assert rows[0].place.endswith("book.ipynb:cell 2:2:1")
 

@@ -88,6 +88,9 @@ def _scanned(wanted: ScanOptions) -> ScanReport:
             report.unreadable.append(str(error))
             _tell(str(error))
             continue
+        for text in source.broken:
+            report.unreadable.append(text)
+            _tell(text)
         rows = [row for row in scan(source) if not wanted.only or row.entry.id in wanted.only]
         outcome = ignores.applied(source, rows, wanted.only)
         report.read.append(source.path)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Callable, Iterator, Mapping
 
-from tritonclient_shim.migrate.bindings import API, HANDLE, Bindings
+from tritonclient_shim.migrate.evaluator import Evaluator
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.values import HANDLE, Instance, Items, Symbol, Values, element, union
 
 _SERVER = ("url", "protocol", "verbose", "http_headers")
 _STATUS = ("url", "protocol", "model_name", "verbose", "http_headers")
@@ -15,7 +17,8 @@ _INFER = (
 )
 _RUN = ("inputs", "outputs", "batch_size", "flags", "corr_id", "priority", "timeout_us")
 _RUN_WITH_CALLBACK = ("callback", *_RUN)
-_RAW = f"{API}.InferContext.ResultFormat.RAW"
+_RAW = Symbol(f"{API}.InferContext.ResultFormat.RAW")
+_HANDLE = Instance(HANDLE)
 
 #: id of what is called → its parameters.
 PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -26,21 +29,24 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("TS052", "TS054"), _RUN_WITH_CALLBACK),
     "TS055": ("request_id", "wait"),
 }
-ExpressionRule = Callable[[ast.expr, Bindings], bool]
+ExpressionRule = Callable[[ast.expr, Evaluator], bool]
 
 
-def patterns_in(id: str, call: ast.Call, bindings: Bindings) -> Iterator[str]:
-    """The usage patterns in a call of what ``id`` stands for."""
+def patterns_in(id: str, call: ast.Call, evaluator: Evaluator, skipped: int) -> Iterator[str]:
+    """The usage patterns in a call of what ``id`` stands for.
+
+    ``skipped``: how many arguments come before its parameters: 1 for ``InferContext.run(self)``.
+    """
     if id not in PARAMETERS:
         return
-    for name, value in _arguments(PARAMETERS[id], call).items():
-        yield from (pattern for pattern, rule in _RULES.get(name, ()) if rule(value, bindings))
+    for name, value in arguments(PARAMETERS[id], call, skipped).items():
+        yield from (pattern for pattern, rule in _RULES.get(name, ()) if rule(value, evaluator))
 
 
-def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
+def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mapping[str, ast.expr]:
     """Parameters and a call → the expression for each, as far as ``*`` and ``**`` hide none."""
     found: dict[str, ast.expr] = {}
-    for name, value in zip(names, call.args):
+    for name, value in zip(names, call.args[skipped:]):
         if isinstance(value, ast.Starred):
             break
         found[name] = value
@@ -51,7 +57,7 @@ def _arguments(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]
 def _other_than(*defaults: object) -> ExpressionRule:
     """A rule that holds for all but these constants, also for expressions of unknown value."""
 
-    def rule(value: ast.expr, bindings: Bindings) -> bool:
+    def rule(value: ast.expr, evaluator: Evaluator) -> bool:
         if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:
             return False
         try:
@@ -62,26 +68,26 @@ def _other_than(*defaults: object) -> ExpressionRule:
     return rule
 
 
-def _has_scheme(value: ast.expr, bindings: Bindings) -> bool:
+def _has_scheme(value: ast.expr, evaluator: Evaluator) -> bool:
     return isinstance(value, ast.Constant) and "://" in str(value.value)
 
 
-def _values(value: ast.expr) -> list[ast.expr]:
-    return value.values if isinstance(value, ast.Dict) else []
+def _handle_in(value: ast.expr, evaluator: Evaluator) -> bool:
+    given = element(evaluator.of(value))
+    return _HANDLE in given or _HANDLE in union(one.at(0) for one in _containers(given))
 
 
-def _handle_in(value: ast.expr, bindings: Bindings) -> bool:
-    found = [one.elts[0] if _pair(one) else one for one in _values(value)]  # type: ignore[attr-defined]
-    return any(bindings.resolve(one) == HANDLE for one in found)
+def _handle_out(value: ast.expr, evaluator: Evaluator) -> bool:
+    formats = _containers(element(evaluator.of(value)))
+    return any(len(one.keys) == 2 and _RAW in one.at(0) for one in formats)
 
 
-def _handle_out(value: ast.expr, bindings: Bindings) -> bool:
-    pairs = [one for one in _values(value) if _pair(one)]
-    return any(bindings.resolve(one.elts[0]) == _RAW for one in pairs)  # type: ignore[attr-defined]
+def _containers(values: Values) -> list[Items]:
+    return [one for one in values if isinstance(one, Items)]
 
 
-def _pair(value: ast.expr) -> bool:
-    return isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == 2
+def _given(value: ast.expr, evaluator: Evaluator) -> bool:
+    return True
 
 
 #: Parameter → the usage patterns that a value given for it can show.
@@ -99,5 +105,5 @@ _RULES: dict[str, tuple[tuple[str, ExpressionRule], ...]] = {
     "corr_id": (("TS111", _other_than(0)),),
     "priority": (("TS112", _other_than(0)),),
     "timeout_us": (("TS113", _other_than(0)),),
-    "wait": (("TS116", lambda value, bindings: True),),
+    "wait": (("TS116", _given),),
 }

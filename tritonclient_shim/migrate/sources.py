@@ -6,18 +6,16 @@ import ast
 import io
 import json
 import os
-import re
 import tokenize
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
 from tritonclient_shim.migrate.async_names import NAME, restored, rewritten
+from tritonclient_shim.migrate.notebooks import python_of
 from tritonclient_shim.migrate.python2 import feature, refuse
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 _ENDINGS = (".py", ".pyw", ".ipynb")
-#: Lines of a notebook that are IPython's and not Python's: magics, shell commands, help.
-_MAGIC = re.compile(r"^(\s*)(?:[%!?].*|[\w.]+\?{1,2}\s*|\w+\s*=\s*[%!].*)$")
 
 
 class Unreadable(Exception):
@@ -34,6 +32,7 @@ class ParsedSource:
     async_lines: tuple[int, ...]
     cells: tuple[int, ...] = ()  # first line of each code cell, from 1; () for a file
     numbers: tuple[int, ...] = ()  # number of each of these cells in the notebook, from 1
+    broken: tuple[str, ...] = ()  # the cells that cannot be parsed, each with the reason
 
     def place(self, line: int) -> tuple[int | None, int]:
         """Line of the tree → its cell, None in a file, and the line within the cell or file."""
@@ -122,19 +121,23 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
         raise ValueError("no notebook of format 4: it has no list of cells")
     lines: list[str] = []
-    firsts, numbers = [], []
+    firsts, numbers, broken = [], [], []
     for number, cell in enumerate(document["cells"], 1):
-        if cell.get("cell_type") == "code":
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
             firsts.append(len(lines) + 1)
             numbers.append(number)
-            lines += _python("".join(cell.get("source", ())))
-    return _parsed(path, "\n".join(lines) + "\n", cells=tuple(firsts), numbers=tuple(numbers))
+            found, error = _cell("".join(cell.get("source", ())), path)
+            lines += found
+            broken += [f"{path}: cell {number}: {error}"] if error else []
+    more = {"cells": tuple(firsts), "numbers": tuple(numbers), "broken": tuple(broken)}
+    return _parsed(path, "\n".join(lines) + "\n", **more)
 
 
-def _python(cell: str) -> list[str]:
-    """Text of a cell → its lines of Python: IPython's are ``pass``, another language's empty."""
-    lines = cell.splitlines() or [""]
-    if lines[0].startswith("%%"):
-        language = lines[0][2:].split()[:1]
-        return [""] + (lines[1:] if language in ([], ["time"], ["timeit"], ["capture"]) else [])
-    return [_MAGIC.sub(r"\1pass", line) for line in lines]
+def _cell(text: str, path: str) -> tuple[list[str], str]:
+    """Text of a cell → its lines of Python, and what is wrong with them; then they are empty."""
+    lines = python_of(text)
+    try:
+        _parsed(path, "\n".join(lines) + "\n")
+    except (SyntaxError, ValueError) as error:
+        return [""] * len(lines), _reason(error)
+    return lines, ""

@@ -9,7 +9,6 @@ from tritonclient_shim.registry.entry import ARGUMENT, IMPORT, REMOVED, Registry
 _argument = partial(both, kind=ARGUMENT)
 _removed = partial(both, kind=REMOVED)
 _API = "tensorrtserver.api."
-_VALUES = "in the model's datatype: array.astype(...), or array.view(...) for the same bytes"
 
 ENTRIES = (
     both(
@@ -84,22 +83,6 @@ ENTRIES = (
         heading="Model versions",
     ),
     _argument(
-        "TS107",
-        f"{_API}InferContext.run(inputs)",
-        "[InferInput(name, shape, datatype)] and set_data_from_numpy(array) for each, the batch "
-        "dimension part of the shape",
-        "one array per input, by keyword, the batch dimension part of its shape",
-        automatic=False,
-        heading="Inference",
-    ),
-    _argument(
-        "TS108",
-        f"{_API}InferContext.run(outputs)",
-        "[InferRequestedOutput(name)]",
-        "every output comes back",
-        heading="Inference",
-    ),
-    _argument(
         "TS109",
         f"{_API}InferContext.run(batch_size=)",
         "the first dimension of every shape",
@@ -159,14 +142,6 @@ ENTRIES = (
         since="1.8",
         kind=ARGUMENT,
         shows="get_async_run_results(id, True)",
-    ),
-    _argument(
-        "TS117",
-        f"{_API}InferContext.run(array of another data type, same bytes)",
-        _VALUES,
-        _VALUES,
-        automatic=False,
-        heading="Inference",
     ),
     _removed(
         "TS201",

@@ -1,0 +1,74 @@
+"""Cells of a notebook: what is Python in them, and what a broken one leaves of the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tritonclient_shim.cli import main
+from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate.scan import scan
+
+STAR = "from tensorrtserver.api import *\nctx = ServerHealthContext(u, p)\n"
+
+
+def notebook(path: Path, *cells: str) -> str:
+    """Write a notebook of code cells, the first of which makes a context → its path."""
+    sources_of = [{"cell_type": "code", "source": text} for text in (STAR, *cells)]
+    path.write_text(json.dumps({"nbformat": 4, "cells": sources_of}), "utf-8")
+    return str(path)
+
+
+def found(path: Path, *cells: str) -> list[str]:
+    """``cell:line:id`` of everything found after the first cell."""
+    source = sources.read(notebook(path, *cells))
+    assert not source.broken
+    return [f"{row.cell}:{row.line}:{row.entry.id}" for row in scan(source) if row.cell != 1]
+
+
+CELLS = {
+    "time": "%time x = ctx.is_live()",
+    "timeit with options": "%timeit -n 3 -r 1 -q ctx.is_live()",
+    "value of a magic": "x = %timeit -o ctx.is_live()",
+    "time of a loop": "%time for x in y: ctx.is_live()",
+    "magic in a block": "if x:\n    %time ctx.is_live()",
+    "other magics": "%cd /tmp\n!ls\n?x\nx.y?\nfiles = !ls\nctx.is_live()",
+    "continued command": "!pip install \\\n    a==1 \\\n    b!=2\nctx.is_live()",
+    "no magics": "x = ('a'\n  % y) if (z\n  != 1) else ctx.is_live()",
+    "timed cell": "%%time\nctx.is_live()",
+    "written file": "%%writefile client.py\nctx.is_live()",
+}
+OTHERS = ("%%bash\nctx.is_live()", "%%writefile x.sh\nls -l", "%%html\n<b>", "!a \\\nctx.is_live()")
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_python_of_a_cell(tmp_path: Path, name: str) -> None:
+    """A statement behind a magic is scanned; other lines of IPython are skipped, and only they."""
+    text = CELLS[name]
+    last = len(text.splitlines())
+    assert found(tmp_path / "book.ipynb", text) == [f"2:{last}:TS021"]
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_other_languages(tmp_path: Path, text: str) -> None:
+    """Commands and cells in other languages hold no use."""
+    assert found(tmp_path / "book.ipynb", text) == []
+
+
+def test_columns_stay(tmp_path: Path) -> None:
+    """The statement behind a magic stands in the column where it is in the notebook."""
+    text = "%time x = 1\ny = %timeit -o f()"
+    tree = sources.read(notebook(tmp_path / "book.ipynb", text)).tree
+    assert [(one.lineno, one.col_offset) for one in tree.body[-2:]] == [(3, 6), (4, 0)]
+
+
+def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A cell that cannot be parsed is named with the reason; the others are scanned."""
+    path = notebook(tmp_path / "book.ipynb", "print 'old'", "def f(:", "x\nctx.is_live()")
+    assert main(["scan", path]) == 3
+    output = capsys.readouterr()
+    assert "book.ipynb: cell 2: line 1: a print statement, which is Python 2" in output.err
+    assert "book.ipynb: cell 3: line 1: " in output.err
+    assert "book.ipynb:cell 4:2" in output.out

@@ -1,0 +1,188 @@
+"""A call → what it results in, and which functions of the file it hands its arguments to."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Dict, Iterator, List, Tuple
+
+from tritonclient_shim.migrate.imports import imported
+from tritonclient_shim.migrate.scopes import spelt
+from tritonclient_shim.migrate.values import (
+    CALLABLE,
+    HANDLE,
+    UNKNOWN,
+    BoundMethod,
+    Instance,
+    Items,
+    LocalClass,
+    LocalFunction,
+    LocalInstance,
+    Symbol,
+    Value,
+    Values,
+    element,
+    items,
+    union,
+)
+from tritonclient_shim.registry import BY_SYMBOL
+
+if TYPE_CHECKING:
+    from tritonclient_shim.migrate.evaluator import Evaluator
+
+Target = Tuple[ast.expr, List[Values], Dict[str, ast.expr]]
+#: What makes a container, of the same elements as its argument or empty.
+_CONTAINERS = frozenset(
+    ("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "dict", "deque")
+    + ("defaultdict", "OrderedDict", "Queue", "LifoQueue", "SimpleQueue", "WeakValueDictionary")
+)
+#: Methods of containers that return a container of the same elements, or one of the elements.
+_SAME_METHODS = frozenset({"values", "copy"})
+_ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
+_HANDING_BACK = frozenset({"closing", "enter_context", "copy", "deepcopy"})
+_HANDING = frozenset({"submit", "apply", "apply_async", "map", "imap", "start_new_thread"})
+_LATER = frozenset({"run_in_executor"})  # after another argument
+
+
+def made(value: Value) -> Values:
+    """What a class makes when it is called; nothing for other values."""
+    if isinstance(value, LocalClass):
+        return frozenset({LocalInstance(value.node)})
+    if isinstance(value, Symbol) and is_class(value.name):
+        return frozenset({Instance(value.name)})
+    return UNKNOWN
+
+
+def is_class(symbol: str) -> bool:
+    """Whether a dotted name is a class of v1 with an entry of its own."""
+    return symbol in BY_SYMBOL and symbol.rpartition(".")[2][:1].isupper()
+
+
+def result(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
+    """What a call of this function can result in."""
+    if isinstance(function, LocalFunction):
+        return evaluator.returned(function)
+    if isinstance(function, BoundMethod):
+        return _of_method(function)
+    if isinstance(function, Symbol):
+        return _of_symbol(function.name, call, evaluator)
+    return made(function)
+
+
+def _of_method(method: BoundMethod) -> Values:
+    owner, name = method.owner, method.name
+    if isinstance(owner, Instance):
+        return frozenset({owner}) if name == "__enter__" else UNKNOWN
+    if name in _SAME_METHODS:
+        return frozenset({owner})
+    if name == "items":
+        return items([items([UNKNOWN, owner.any], (0, 1))])
+    return owner.any if name in _ONE_OF else UNKNOWN
+
+
+def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
+    last = name.rpartition(".")[2]
+    if name.startswith("tensorrtserver.") and last == "create_shared_memory_region":
+        return frozenset({Instance(HANDLE)})
+    if name == "importlib.import_module":
+        return frozenset({Symbol(imported(call))})
+    if name == "builtins.__import__":  # returns the package
+        return frozenset({Symbol(imported(call).partition(".")[0])})
+    if name == "functools.partial":
+        return frozenset({CALLABLE})
+    if name == "builtins.super":
+        owner = evaluator.enclosing_class(call)
+        return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
+    if name == "builtins.getattr":
+        return _getattr(call, evaluator)
+    if name == "builtins.dict" and call.keywords:
+        return items([evaluator.of(one.value) for one in call.keywords])
+    if last in _CONTAINERS and not call.args:
+        return items([])
+    if not call.args:
+        return made(Symbol(name))
+    given = [evaluator.of(one) for one in call.args]
+    if last in _CONTAINERS:
+        return frozenset(one for one in given[0] if isinstance(one, Items)) or items([])
+    if last == "next":
+        return element(given[0])
+    if last == "enumerate":
+        return items([items([UNKNOWN, element(given[0])], (0, 1))])
+    if last == "zip":
+        return items([items([element(one) for one in given], range(len(given)))])
+    return made(Symbol(name))
+
+
+def same(call: ast.Call, evaluator: Evaluator) -> Values:
+    """What a call returns that hands back its argument, as ``closing(context)`` does."""
+    name = spelt(call.func).rpartition(".")[2]
+    return evaluator.of(call.args[0]) if call.args and name in _HANDING_BACK else UNKNOWN
+
+
+def _getattr(call: ast.Call, evaluator: Evaluator) -> Values:
+    if len(call.args) < 2 or not isinstance(call.args[1], ast.Constant):
+        return UNKNOWN
+    name = str(call.args[1].value)
+    return union(evaluator.member(one, name) for one in evaluator.of(call.args[0]))
+
+
+def targets(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
+    """The functions that a call calls or has called, each with the arguments that it gets."""
+    named = {one.arg: one.value for one in call.keywords if one.arg}
+    given = _given(call.args, evaluator)
+    yield call.func, given, named
+    if getattr(call.func, "attr", "") in _LATER and len(call.args) > 1:
+        yield call.args[1], given[2:], named
+    if call.args and _hands_over(call, evaluator):
+        mapped = getattr(call.func, "attr", getattr(call.func, "id", "")) in ("map", "imap")
+        rest = [element(one) for one in given[1:]] if mapped else given[1:]
+        yield call.args[0], rest, named
+    yield from _callbacks(call, evaluator)
+    if "target" in named:  # of a thread or process
+        arguments = named.get("args")
+        inner = arguments.elts if isinstance(arguments, (ast.Tuple, ast.List)) else []
+        keywords = named.get("kwargs")
+        yield named["target"], _given(inner, evaluator), _named(keywords)
+
+
+def _callbacks(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
+    """The callback of an asynchronous request gets the context, after what ``partial`` gives."""
+    contexts = frozenset(
+        one.owner
+        for one in evaluator.of(call.func)
+        if isinstance(one, BoundMethod)
+        and isinstance(one.owner, Instance)
+        and one.name in ("async_run", "async_run_with_cb")
+    )
+    named = [one.value for one in call.keywords if one.arg == "callback"]
+    for callback in [*named, *call.args[:1]] if contexts else []:
+        if isinstance(callback, ast.Call) and CALLABLE in evaluator.of(callback):
+            inner = _given(callback.args, evaluator)
+            yield from ((one, [*inner[1:], contexts], {}) for one in callback.args[:1])
+        else:
+            yield callback, [contexts], {}
+
+
+def _given(arguments: list[ast.expr], evaluator: Evaluator) -> list[Values]:
+    found: list[Values] = []
+    for one in arguments:
+        if isinstance(one, ast.Starred):
+            break
+        found.append(evaluator.of(one))
+    return found
+
+
+def _named(keywords: ast.expr | None) -> dict[str, ast.expr]:
+    if isinstance(keywords, ast.Call):  # dict(name=value)
+        return {one.arg: one.value for one in keywords.keywords if one.arg}
+    if not isinstance(keywords, ast.Dict):
+        return {}
+    pairs = zip(keywords.keys, keywords.values)
+    return {str(key.value): value for key, value in pairs if isinstance(key, ast.Constant)}
+
+
+def _hands_over(call: ast.Call, evaluator: Evaluator) -> bool:
+    """Whether a call has its first argument called with the others: ``partial``, ``map``."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _HANDING:
+        return True
+    known = union([evaluator.of(call.func)])
+    return bool(known & {Symbol("functools.partial"), Symbol("builtins.map")})

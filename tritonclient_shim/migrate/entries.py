@@ -1,0 +1,146 @@
+"""An expression → the ids of the registry for what it stands for."""
+
+from __future__ import annotations
+
+import ast
+
+from tritonclient_shim.migrate.calls import is_class
+from tritonclient_shim.migrate.evaluator import Evaluator
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.restore import NUMPY_NAMES
+from tritonclient_shim.migrate.values import (
+    CALLABLE,
+    BoundMethod,
+    Instance,
+    Items,
+    LocalClass,
+    LocalFunction,
+    Symbol,
+    Value,
+    element,
+    union,
+)
+from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
+from tritonclient_shim.registry.entry import IMPORT, RegistryEntry
+
+#: Methods with such names are taken for v1's, whatever object they are called on.
+_UNMISTAKABLE = (
+    *("get_server_status", "get_model_repository_index", "get_shared_memory_status"),
+    *("cuda_register", "async_run", "async_run_with_cb", "get_async_run_results"),
+    *("get_ready_async_request", "get_stat", "get_last_request_id"),
+    *("get_last_request_model_name", "get_last_request_model_version"),
+)
+_BY_METHOD = {
+    symbol.rpartition(".")[2]: symbol
+    for symbol in BY_SYMBOL
+    if symbol.startswith(f"{API}.") and symbol.rpartition(".")[2] in _UNMISTAKABLE
+}
+#: ``typeDict`` is reported, too, but not put back.
+_REMOVED_FROM_NUMPY = frozenset({*NUMPY_NAMES, "typeDict"})
+_RUN = f"{API}.InferContext.run"
+_FORMATS = f"{API}.InferContext.ResultFormat."
+_EXCEPTION = f"{API}.InferenceServerException"
+
+
+def entry_of(symbol: str) -> RegistryEntry | None:
+    """Dotted name → its entry, or else the entry of what it belongs to."""
+    while symbol:
+        if symbol in BY_SYMBOL:
+            return BY_SYMBOL[symbol]
+        symbol = symbol.rpartition(".")[0]
+    return None
+
+
+def _removed_from_numpy(name: str) -> bool:
+    return name.startswith("numpy.") and name[len("numpy.") :] in _REMOVED_FROM_NUMPY
+
+
+def module_entry(name: str) -> str:
+    """What is imported, by its dotted name → the id of that import; '' for what is not v1's."""
+    if f"{name}.".startswith("future."):
+        return "TS203"
+    if _removed_from_numpy(name):
+        return "TS201"
+    if not f"{name}.".startswith("tensorrtserver."):
+        return ""
+    entry = entry_of(name)
+    return entry.id if entry and entry.kind == IMPORT else "TS009"
+
+
+def entries_of(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> list[str]:
+    """The ids of everything that an expression can stand for, sorted.
+
+    ``call``: the call whose function the expression is.
+    """
+    values = evaluator.of(node)
+    entries = [_entry(one, node, call is not None, evaluator) for one in values]
+    if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
+        is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
+        entries = [BY_SYMBOL.get(_RUN if is_run else _BY_METHOD.get(node.attr, ""))]
+    return sorted({entry.id for entry in entries if entry})
+
+
+def _gives_formats(call: ast.Call, evaluator: Evaluator) -> bool:
+    """Whether an argument holds v1's formats for outputs, which only a request takes."""
+    arguments = [*call.args, *(one.value for one in call.keywords)]
+    given = union(element(evaluator.of(one)) for one in arguments)
+    formats = given | union(one.at(0) for one in given if isinstance(one, Items))
+    return any(isinstance(one, Symbol) and one.name.startswith(_FORMATS) for one in formats)
+
+
+def _entry(
+    value: Value, node: ast.expr, called: bool, evaluator: Evaluator
+) -> RegistryEntry | None:
+    if isinstance(value, BoundMethod) and isinstance(value.owner, Instance):
+        return _method(value.owner.of, value.name)
+    if isinstance(value, LocalClass) and called:
+        return _constructor(value, evaluator)
+    if not isinstance(value, Symbol):
+        return None
+    if _removed_from_numpy(value.name):
+        return ENTRIES["TS201"]
+    if not value.name.startswith("tensorrtserver."):
+        return None
+    entry = entry_of(value.name)
+    return None if entry and entry.kind == IMPORT and isinstance(node, ast.Name) else entry
+
+
+def _method(owner: str, name: str) -> RegistryEntry | None:
+    symbol = f"{owner}.{name}"
+    if name == "get_last_request_id" and owner.endswith("Context") and symbol not in BY_SYMBOL:
+        return ENTRIES["TS046"]
+    if name == "__init__" or owner == _EXCEPTION:
+        return entry_of(symbol)
+    return BY_SYMBOL.get(symbol)
+
+
+def _constructor(value: LocalClass, evaluator: Evaluator) -> RegistryEntry | None:
+    """The entry of v1's class whose constructor makes an object of a class derived from it."""
+    made = evaluator.attribute_of_object(value.node, "__init__")
+    owners = [one.owner for one in made if isinstance(one, BoundMethod)]
+    return next((BY_SYMBOL.get(one.of) for one in owners if isinstance(one, Instance)), None)
+
+
+def skipped(call: ast.Call, evaluator: Evaluator) -> int:
+    """1 if a method is called on its class, with the object as the first argument; else 0."""
+    for one in evaluator.of(call.func):
+        if isinstance(one, Symbol) and is_class(one.name.rpartition(".")[0]):
+            return int(not is_class(one.name) and one.name.startswith(f"{API}."))
+    return 0
+
+
+def async_style(call: ast.Call, evaluator: Evaluator, before: int, used: bool) -> str:
+    """``async_run`` takes a callback first since 1.8 (TS052), and inputs until then (TS053)."""
+    names = {one.arg for one in call.keywords}
+    positional = call.args[before:]
+    if "callback" in names:
+        return "TS052"
+    if not positional:
+        return "TS053" if "inputs" in names else "TS052"
+    first = evaluator.of(positional[0])
+    if any(isinstance(one, Items) for one in first):
+        return "TS053"
+    callables = (LocalFunction, LocalClass, BoundMethod)
+    if "inputs" in names or CALLABLE in first or any(isinstance(one, callables) for one in first):
+        return "TS052"
+    return "TS053" if used or "outputs" in names and len(positional) == 1 else "TS052"

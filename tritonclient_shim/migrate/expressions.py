@@ -1,0 +1,79 @@
+"""Expressions other than names, attributes and calls → what they can stand for."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Callable
+
+from tritonclient_shim.migrate import hints
+from tritonclient_shim.migrate.values import (
+    LITERAL,
+    UNKNOWN,
+    Items,
+    LocalFunction,
+    Values,
+    element,
+    items,
+    union,
+)
+
+if TYPE_CHECKING:
+    from tritonclient_shim.migrate.evaluator import Evaluator
+
+
+def _sequence(node: ast.Tuple | ast.List | ast.Set, evaluator: Evaluator) -> Values:
+    if any(isinstance(one, ast.Starred) for one in node.elts):
+        return items([union(_unpacked(one, evaluator) for one in node.elts)])
+    return items([evaluator.of(one) for one in node.elts], range(len(node.elts)))
+
+
+def _unpacked(node: ast.expr, evaluator: Evaluator) -> Values:
+    if isinstance(node, ast.Starred):
+        return element(evaluator.of(node.value))
+    return evaluator.of(node)
+
+
+def _dict(node: ast.Dict, evaluator: Evaluator) -> Values:
+    found = [
+        evaluator.of(value) if key is not None else element(evaluator.of(value))
+        for key, value in zip(node.keys, node.values)
+    ]
+    keys = [one.value for one in node.keys if isinstance(one, ast.Constant)]
+    return items(found, keys)
+
+
+def _subscript(node: ast.Subscript, evaluator: Evaluator) -> Values:
+    index = hints.index(node)
+    if isinstance(index, ast.Slice):
+        return items([element(evaluator.of(node.value))])
+    key = index.value if isinstance(index, ast.Constant) else None
+    return element(evaluator.of(node.value), key)
+
+
+def _operation(node: ast.BinOp, evaluator: Evaluator) -> Values:
+    both = evaluator.of(node.left) | evaluator.of(node.right)
+    return items([element(both)]) if any(isinstance(one, Items) for one in both) else UNKNOWN
+
+
+def _inner(node: Any, evaluator: Evaluator) -> Values:
+    return evaluator.of(node.value)
+
+
+#: Type of a node → the rule for it.
+RULES: dict[type, Callable[[Any, Evaluator], Values]] = {
+    **dict.fromkeys((ast.Tuple, ast.List, ast.Set), _sequence),
+    **dict.fromkeys((ast.NamedExpr, ast.Await, ast.Starred), _inner),
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.GeneratorExp),
+        lambda node, evaluator: items([evaluator.of(node.elt)]),
+    ),
+    ast.Dict: _dict,
+    ast.DictComp: lambda node, evaluator: items([evaluator.of(node.value)]),
+    ast.Subscript: _subscript,
+    ast.BinOp: _operation,
+    ast.BoolOp: lambda node, evaluator: union(evaluator.of(one) for one in node.values),
+    ast.IfExp: lambda node, evaluator: evaluator.of(node.body) | evaluator.of(node.orelse),
+    ast.YieldFrom: lambda node, evaluator: element(evaluator.of(node.value)),
+    ast.Constant: lambda node, evaluator: frozenset({LITERAL}),
+    ast.Lambda: lambda node, evaluator: frozenset({LocalFunction(node)}),
+}

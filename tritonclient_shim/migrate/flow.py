@@ -1,0 +1,52 @@
+"""The bindings of a name → those that can be in force where the name is used."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterable
+
+from tritonclient_shim.migrate.scopes import Binding, Path, Place
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
+    """The bindings that reach a use, as far as the order of statements tells.
+
+    The last one before it whose block also holds the use ends all earlier ones. A later one
+    reaches it in the next turn of a loop. Bindings in another function may come at any time.
+    """
+    here = [one for one in bindings if one.place.scope.frame is use.scope.frame]
+    last = max(
+        (one for one in here if not one.adds and _always_before(one, use)),
+        key=lambda one: one.order,
+        default=None,
+    )
+    away = [one for one in bindings if one.place.scope.frame is not use.scope.frame]
+    return away + [one for one in here if _reaches(one, use, last)]
+
+
+def _always_before(binding: Binding, use: Place) -> bool:
+    path = binding.place.path
+    return binding.order <= use.order and use.path[: len(path)] == path
+
+
+def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
+    if last and binding.order < last.order and not _again(binding, use, last):
+        return False
+    if binding.order > use.order:
+        return _again(binding, use, last)
+    return not _excluded(binding.place.path, use.path) or _again(binding, use, last)
+
+
+def _again(binding: Binding, use: Place, last: Binding | None) -> bool:
+    """Whether a loop leads from the binding to the use without the last binding between."""
+    around_last = last.place.path if last else ()
+    shared = [block for block in binding.place.path if block in use.path]
+    return any(isinstance(b[0], _LOOPS) and b not in around_last for b in shared)
+
+
+def _excluded(one: Path, other: Path) -> bool:
+    """Whether two statements are in different branches of the same ``if``."""
+    fields = {id(node): name for node, name in one if isinstance(node, ast.If)}
+    return any(fields.get(id(node), name) != name for node, name in other)

@@ -1,0 +1,126 @@
+"""What the imports of a file make of v1: modules, star imports, generated modules."""
+
+from __future__ import annotations
+
+import ast
+import os
+
+from tritonclient_shim.migrate.scopes import spelt
+from tritonclient_shim.migrate.sources import Unreadable, read
+from tritonclient_shim.registry import BY_SYMBOL
+from tritonclient_shim.shm.star_names import STAR_NAMES
+
+API = "tensorrtserver.api"
+_MODULES = (API, "tensorrtserver.shared_memory", "tensorrtserver.cuda_shared_memory")
+_EXTRA = {"sys", "threading", "text_format"}  # v1's api module bound these, too
+_GENERATED = frozenset(
+    symbol.rpartition(".")[2] for symbol in BY_SYMBOL if symbol.rpartition("_")[2] == "pb2"
+) | {"grpc_service_pb2_grpc"}
+#: Names that only v1's generated modules have; Triton's have other names in files called alike.
+_ONLY_V1 = frozenset(
+    ("GRPCServiceStub", "GRPCServiceServicer", "InferRequestHeader", "InferResponseHeader")
+    + ("RequestStatusCode", "ServerReadyState", "ModelReadyState", "InferSharedMemory")
+)
+_IMPORTERS = frozenset({"import_module", "__import__"})
+_NOT_V1 = ("tritonclient.", "tritongrpcclient.", "tritonclientutils.")
+
+
+def imported(call: ast.Call) -> str:
+    """A call that imports a module by its name → that name; '' for other calls."""
+    name = spelt(call.func).rpartition(".")[2]
+    given = call.args[0] if call.args and name in _IMPORTERS else None
+    return str(given.value) if isinstance(given, ast.Constant) else ""
+
+
+def star_of(module: str) -> dict[str, str]:
+    """A v1 module → the names that its star import binds, and what each stands for."""
+    found = {name: f"star import: {name}" for name in {*STAR_NAMES, *_EXTRA} - {"range"}}
+    for symbol in BY_SYMBOL:
+        owner, _, name = symbol.rpartition(".")
+        if owner == module:
+            found[name] = symbol
+    return {**found, "np": "numpy", "partial": "functools.partial"}
+
+
+class Imports:
+    """The imports of a file.
+
+    ``legacy``: it imports tensorrtserver, itself or through another. ``vendored``: it uses a copy
+    of v1's generated modules.
+    """
+
+    def __init__(self, tree: ast.Module, path: str) -> None:
+        self.star: dict[str, str] = {}  # names that a star import provides
+        self.legacy = False
+        self._path = path
+        self._visited = {os.path.abspath(path)}
+        self.vendored = _names_v1(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    self._see(alias.name)
+            elif isinstance(node, ast.Call):
+                self._see(imported(node))
+            elif isinstance(node, ast.ImportFrom):
+                self._see(node.module or "")
+                if node.names[0].name == "*":
+                    self._star(node.module or "", node.level)
+
+    def symbol(self, module: str, level: int) -> str:
+        """A module that is imported → its dotted name; '' for one of the file's own package.
+
+        A generated module of v1 has the name of tensorrtserver's, wherever a copy of it is.
+        """
+        name = module.rpartition(".")[2]
+        copied = name in _GENERATED and not module.startswith((*_NOT_V1, "tensorrtserver."))
+        if copied and (self.vendored or self.legacy):
+            return f"{API}.{name}"
+        return "" if level else module
+
+    def member(self, node: ast.ImportFrom, name: str) -> str:
+        """``from module import name`` → the dotted name of that."""
+        owner = self.symbol(node.module or "", node.level)
+        if not owner and name not in _GENERATED:
+            return ""
+        path = f"{node.module}.{name}" if owner == node.module else f"{owner}.{name}"
+        return self.symbol(path if owner else name, node.level)
+
+    def _see(self, module: str) -> None:
+        self.legacy = self.legacy or f"{module}.".startswith("tensorrtserver.")
+
+    def _star(self, module: str, level: int) -> None:
+        if module in _MODULES:
+            self.star.update(star_of(module))
+        elif module:
+            self._star_of_neighbour(module, level)
+
+    def _star_of_neighbour(self, module: str, level: int) -> None:
+        """A star import of a file beside this one also binds what that file star-imports."""
+        folder = os.path.dirname(self._path)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        path = os.path.join(folder, *module.split(".")) + ".py"
+        if os.path.abspath(path) in self._visited or not os.path.exists(path):
+            return
+        self._visited.add(os.path.abspath(path))
+        try:
+            tree = read(path).tree
+        except Unreadable:
+            return
+        own, self._path = self._path, path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                self._see(node.module or "")
+                self._star(node.module or "", node.level)
+        self._path = own
+
+
+def _names_v1(tree: ast.Module) -> bool:
+    """Whether the file uses a name that only v1's generated modules have."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in _ONLY_V1
+        or isinstance(node, ast.alias)
+        and node.name.rpartition(".")[2] in {*_ONLY_V1, "request_status_pb2", "server_status_pb2"}
+        for node in ast.walk(tree)
+    )

@@ -1,0 +1,113 @@
+"""What an expression in a scanned file can stand for."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import FrozenSet, Hashable, Iterable, Union
+
+#: The class of an :class:`Instance` that is a shared-memory handle; v1 has no class for it.
+HANDLE = "shared-memory handle"
+_DEPTH = 4  # of containers in each other; what lies deeper is not followed
+_LENGTH = 50  # longer containers keep no keys
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A module, class, function or constant, by its dotted name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of the class with this dotted name."""
+
+    of: str
+
+
+@dataclass(frozen=True)
+class LocalFunction:
+    """A function or lambda of the file. A bound one has got its first argument already."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    bound: bool = False
+
+
+@dataclass(frozen=True)
+class LocalClass:
+    """A class of the file."""
+
+    node: ast.ClassDef
+
+
+@dataclass(frozen=True)
+class LocalInstance:
+    """An object of a class of the file; ``parent``: as ``super()`` sees it."""
+
+    node: ast.ClassDef
+    parent: bool = False
+
+
+@dataclass(frozen=True)
+class Items:
+    """A container: what its elements can be, with their keys where all of these are known."""
+
+    keys: tuple[Hashable, ...]
+    elements: tuple[frozenset[Value], ...]
+
+    @property
+    def any(self) -> Values:
+        """What any element can be."""
+        return union(self.elements)
+
+    def at(self, key: Hashable) -> Values:
+        """What the element at a key can be."""
+        if key is not None and key in self.keys:
+            return self.elements[self.keys.index(key)]
+        return self.any
+
+    @property
+    def depth(self) -> int:
+        """How many containers lie in each other."""
+        return 1 + max((one.depth for one in self.any if isinstance(one, Items)), default=0)
+
+
+@dataclass(frozen=True)
+class BoundMethod:
+    """A method taken from an object of a known class, or from a container."""
+
+    owner: Instance | Items
+    name: str
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A value that nothing of v1 hangs on: a literal, or a callable of unknown result."""
+
+    what: str
+
+
+Value = Union[Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Plain]
+Values = FrozenSet[Value]
+UNKNOWN: Values = frozenset()
+LITERAL, CALLABLE = Plain("literal"), Plain("callable")
+
+
+def union(sets: Iterable[Values]) -> Values:
+    """All values of all sets."""
+    return frozenset().union(*sets)
+
+
+def items(elements: Iterable[Values], keys: Iterable[Hashable] = ()) -> Values:
+    """A container with these elements; keys count if there are as many."""
+    found, known = tuple(elements), tuple(keys)
+    if len(found) > _LENGTH or len(found) != len(known):
+        found, known = (union(found),), ()
+    made = Items(known, found)
+    return frozenset({made}) if made.depth <= _DEPTH else UNKNOWN
+
+
+def element(values: Values, key: Hashable = None) -> Values:
+    """What the element at a key, or any element, of such containers can be."""
+    return union(one.at(key) for one in values if isinstance(one, Items))
