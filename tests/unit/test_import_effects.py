@@ -92,6 +92,15 @@ def test_import(statement: str) -> None:
     assert {"pkg_resources", "future"}.isdisjoint(loaded)
 
 
+def test_the_facade_alone() -> None:
+    """Scripts that only import v1 pay for its names, and not for the waist and what is below."""
+    loaded = effects("from tensorrtserver.api import *")["modules"]
+    below = ("core.model", "session", "translate", "backends", "settings")
+    assert [
+        one for one in loaded if one.startswith(tuple(f"tritonclient_shim.{x}" for x in below))
+    ] == []
+
+
 def test_looking_at_a_lazy_module_imports_nothing() -> None:
     """``repr``, ``inspect`` and ``copy`` of what stands for a module do not import it."""
     statement = (

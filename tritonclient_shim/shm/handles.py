@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ctypes import c_void_p
-from typing import Callable, Protocol
+from typing import TYPE_CHECKING, Callable, Protocol
 
-from tritonclient_shim.core.model import Buffer
+if TYPE_CHECKING:  # the facade imports this file at once, and the waist not before it is needed
+    from tritonclient_shim.core.model import Buffer
 
 #: The type of every handle, for annotations.
 Handle = c_void_p
