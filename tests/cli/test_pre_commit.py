@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import configparser
 import shlex
+from pathlib import Path
 
-from tests.cli.cli_scripts import ROOT, shim
+from tests.cli.cli_scripts import shim
 from tests.cli.scan_runs import CONTEXT, RUN, Scanner
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def hook() -> dict[str, str]:

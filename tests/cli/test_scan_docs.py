@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_scripts import ROOT
 from tests.cli.scan_runs import CONTEXT, RUN, STAR, Scanner
 from tritonclient_shim.cli._scan import configuration
 
-TEXT = (ROOT / "docs" / "scan.md").read_text("utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "scan.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("language", "name"), [("toml", "pyproject.toml"), ("ini", "setup.cfg")])
