@@ -137,7 +137,8 @@ def _cell(text: str, path: str) -> tuple[list[str], str]:
     """Text of a cell → its lines of Python, and what is wrong with them; then they are empty."""
     lines = python_of(text)
     try:
-        _parsed(path, "\n".join(lines) + "\n")
+        # Python 3.9 takes the line of an error from the file of that name, which is JSON here
+        _parsed(f"<{path}>", "\n".join(lines) + "\n")
     except (SyntaxError, ValueError) as error:
         return [""] * len(lines), _reason(error)
     return lines, ""
