@@ -161,7 +161,7 @@ def texts_of_new_clients() -> Iterator[str]:
         lambda: tensor.set_data_from_numpy(np.zeros((1, 16))),
         lambda: tensor.set_data_from_numpy(np.zeros(16, np.int64)),
         lambda: text.set_data_from_numpy(np.array(["text"])),
-        lambda: http.InferenceServerClient("localhost:1").is_server_live(),
+        lambda: http.InferenceServerClient("127.0.0.1:1").is_server_live(),
         lambda: np.object,  # type: ignore[attr-defined]
         lambda: compile("FLAGS.async", "script.py", "exec"),
     ):
