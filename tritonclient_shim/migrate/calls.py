@@ -184,5 +184,4 @@ def _hands_over(call: ast.Call, evaluator: Evaluator) -> bool:
     """Whether a call has its first argument called with the others: ``partial``, ``map``."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in _HANDING:
         return True
-    known = union([evaluator.of(call.func)])
-    return bool(known & {Symbol("functools.partial"), Symbol("builtins.map")})
+    return bool(evaluator.of(call.func) & {Symbol("functools.partial"), Symbol("builtins.map")})

@@ -7,9 +7,10 @@ import importlib
 import os
 import re
 from types import ModuleType
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Mapping
 
 from tritonclient_shim.cli._scan import FORMATS, ScanRefused
+from tritonclient_shim.cli._scan.files import with_parents
 
 _TABLE = "tool.tritonclient-shim.scan"
 _SECTION = "tritonclient-shim:scan"
@@ -22,22 +23,13 @@ def configured() -> dict[str, Any]:
 
     ``folder`` is the folder of the configuration, which its paths start from.
     """
-    for folder in _upwards(os.getcwd()):
+    for folder in with_parents(os.getcwd()):
         for name, read in (("pyproject.toml", _pyproject), ("setup.cfg", _setup_cfg)):
             path = os.path.join(folder, name)
             values = read(path) if os.path.isfile(path) else None
             if values is not None:
                 return {**_checked(path, values), "folder": folder}
     return {}
-
-
-def _upwards(folder: str) -> Iterator[str]:
-    while True:
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return
-        folder = parent
 
 
 def _text(path: str) -> str:

@@ -31,7 +31,7 @@ class ExcludedPaths(NamedTuple):
 
     def _path_fits(self, pattern: str, path: str) -> bool:
         wanted = os.path.normpath(os.path.join(glob.escape(self.folder), pattern))
-        return any(fnmatchcase(one, wanted) for one in _with_parents(os.path.abspath(path)))
+        return any(fnmatchcase(one, wanted) for one in with_parents(os.path.abspath(path)))
 
 
 def chosen(paths: Iterable[str], excluded: ExcludedPaths, stdin_name: str) -> Iterator[str]:
@@ -56,7 +56,8 @@ def _names(path: str, given: str) -> list[str]:
     return inside.split(os.sep)
 
 
-def _with_parents(path: str) -> Iterator[str]:
+def with_parents(path: str) -> Iterator[str]:
+    """A path, then each folder above it."""
     while True:
         yield path
         parent = os.path.dirname(path)
