@@ -11,10 +11,6 @@ from tritonclient_shim.core.reading import shown
 
 _LARGEST = 2**63 - 1  # of a dimension
 
-#: What equal replies have in common besides data and ids is read once, if it has no more bytes
-#: than this; 0 reads it of every reply, as the benchmarks do beside the small run.
-REMEMBERED_BYTES = 4096
-
 
 def checked(tensor: TensorOut) -> TensorOut:
     """The tensor; UnreadableFault where its shape is impossible, or its data do not fit it."""

@@ -16,10 +16,10 @@ from typing import Any, Callable, NamedTuple
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends import reply_checks
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
-from tritonclient_shim.backends.grpc.wire_records import read_varint, take
+from tritonclient_shim.backends.grpc.wire_records import take
 from tritonclient_shim.backends.names import percent_encoded
+from tritonclient_shim.backends.remembered import remembered
 from tritonclient_shim.backends.reply_checks import check_sizes, expected_size
 from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault
 from tritonclient_shim.core.model import (
@@ -209,10 +209,6 @@ def _decoded_from_stream(
 
 def _split_stream_reply(data: Buffer) -> tuple[str, Buffer]:
     """Error message and serialised reply; what is told in several parts is one when joined."""
-    if data and data[0] == _STREAM_REPLY:
-        length, start = read_varint(data, 1)
-        if start + length == len(data):  # as Triton answers, unless it refuses
-            return "", data[start:] if length < CUT_FROM else memoryview(data)[start:]
     rest, (replies,) = take(_sliceable(data), _STREAM_REPLY)
     error = service_pb2.ModelStreamInferResponse.FromString(rest).error_message if rest else ""
     return error, replies[0] if len(replies) == 1 else b"".join(replies)
@@ -237,21 +233,18 @@ class _ReplyHead(NamedTuple):
     tensors: tuple[tuple[TensorOut, int | None], ...]
 
 
-def _read_head(content: bytes) -> _ReplyHead:
+@remembered
+def _head_of(content: bytes) -> _ReplyHead:
     message = service_pb2.ModelInferResponse.FromString(content)
     outputs = [TensorOut(one.name, one.datatype, tuple(one.shape)) for one in message.outputs]
     tensors = tuple((one, expected_size(one)) for one in outputs)
     return _ReplyHead(message.model_name, message.model_version, tensors)
 
 
-_known_head = lru_cache(maxsize=256)(_read_head)
-
-
 def _reply(
     content: bytes, request_id: str, tensors: list[Buffer], in_shm: frozenset[str]
 ) -> InferReply:
-    remembered = len(content) <= reply_checks.REMEMBERED_BYTES
-    head = _known_head(content) if remembered else _read_head(content)
+    head = _head_of(content)
     if len(tensors) < len(head.tensors):
         raise ForeignFault(
             f"the answer has {len(head.tensors)} outputs, but data for {len(tensors)}"

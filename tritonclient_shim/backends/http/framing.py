@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tritonclient_shim.backends import reply_checks
 from tritonclient_shim.backends.http.json_values import (
     list_of,
     number,
@@ -24,6 +23,7 @@ from tritonclient_shim.backends.http.json_values import (
     version,
 )
 from tritonclient_shim.backends.names import path_part, percent_encoded
+from tritonclient_shim.backends.remembered import remembered
 from tritonclient_shim.backends.reply_checks import check_sizes, checked
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
@@ -126,7 +126,7 @@ def parse_response(body: Buffer, header_length: str | None) -> InferReply:
     view = memoryview(body)
     length = len(view) if header_length is None else _length(header_length, len(view))
     content = bytes(view[:length])
-    header = _known_header(content) if length <= reply_checks.REMEMBERED_BYTES else _header(content)
+    header = _header(content)
     outputs, position = [], length
     for tensor, size in header.tensors:
         if size is not None:
@@ -158,6 +158,7 @@ class _Header(NamedTuple):
     tensors: tuple[tuple[TensorOut, int | None], ...]
 
 
+@remembered
 def _header(content: bytes) -> _Header:
     try:
         header = json.loads(content)
@@ -167,9 +168,6 @@ def _header(content: bytes) -> _Header:
     names = text(header, "model_name"), version(header, "model_version")
     tensors = tuple(map(_tensor, list_of(header, "outputs", [])))
     return _Header(*names, text(header, "id", ""), tensors)
-
-
-_known_header = lru_cache(maxsize=256)(_header)
 
 
 def _tensor(output: Any) -> tuple[TensorOut, int | None]:

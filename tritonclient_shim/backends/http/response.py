@@ -22,7 +22,7 @@ _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 
 
 class Reply(NamedTuple):
-    """An answer with its complete body. ``headers``: lower-case name → value, the last wins."""
+    """An answer with its complete body; ``headers`` as in :class:`~.response_head.Head`."""
 
     status: int
     headers: Mapping[str, str]

@@ -8,7 +8,6 @@ two readers could take for different answers is refused.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from http.client import (
     BadStatusLine,
     HTTPException,
@@ -19,7 +18,7 @@ from http.client import (
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple
 
-from tritonclient_shim.backends import reply_checks
+from tritonclient_shim.backends.remembered import remembered
 
 _MAX_LINE = 1 << 16
 _MAX_HEADERS = 256
@@ -72,13 +71,13 @@ def _next_head(stream: Any) -> Head:
     if not _PROTOCOL.startswith(start):  # a line of another protocol may never end
         raise BadStatusLine(repr(start))
     end = received.find(b"\n\r\n") + 3
-    if 3 <= end <= reply_checks.REMEMBERED_BYTES and received.find(b"\n\n", 0, end) < 0:
-        return _known_head(stream.read(end))
+    if end >= 3 and received.find(b"\n\n", 0, end) < 0:
+        return _whole_head(stream.read(end))
     return _parsed_head(stream)
 
 
-@lru_cache(maxsize=256)
-def _known_head(content: bytes) -> Head:
+@remembered
+def _whole_head(content: bytes) -> Head:
     return _parsed_head(BytesIO(content))
 
 
