@@ -56,6 +56,12 @@ def choose_interpreter(facts: Facts) -> Interpreter | None:
     return min(usable, key=lambda one: (one.libpython_dir is None, PYTHONS.index(one.version)))
 
 
+def choose_of(facts: Facts, versions: tuple[str, ...]) -> Interpreter | None:
+    """The first of these versions that is present and can make virtual environments, or None."""
+    usable = [one for one in facts.interpreters if one.version in versions and one.has_venv]
+    return min(usable, key=lambda one: versions.index(one.version), default=None)
+
+
 def no_interpreter(facts: Facts) -> str:
     """What is missing, with what each interpreter that was found lacks."""
     found = [f"{one.path}, Python {one.version}: {_lack(facts, one)}" for one in facts.interpreters]
