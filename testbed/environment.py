@@ -8,6 +8,7 @@ from glob import glob
 from pathlib import Path
 
 from testbed import libpython, own_python
+from testbed.generations import NEWEST, Generation, chosen
 from testbed.interpreters import Interpreter
 from testbed.made_once import (
     VirtualEnvironment,
@@ -20,7 +21,7 @@ from testbed.missing import MissingPrerequisite
 from testbed.prerequisites import Facts, choose_interpreter, gather, no_interpreter
 from testbed.progress import say
 
-REQUIREMENTS = ("nvidia-pytriton==0.7.0", "numpy<2")  # numpy 2 breaks every output tensor
+NUMPY = "numpy<2"  # numpy 2 breaks every output tensor
 LAYOUT = "2"  # raise it when the code below builds a folder that differs
 
 
@@ -54,43 +55,60 @@ def prepare(complete: bool = False) -> Environment:
     """The server environment, made now if it is not there; raises MissingPrerequisite.
 
     ``complete`` adds the dependencies of nvidia-pytriton, which its ``Triton.bind`` needs and the
-    plain server does not.
+    plain server does not; it is always the newest version.
     """
-    name = folder_name("pytriton" if complete else "server", LAYOUT, *REQUIREMENTS)
-    return made_once(name, Environment, lambda folder: _make(folder, gather(), complete))
+    generation = NEWEST if complete else chosen()
+    prefix = "pytriton" if complete else "server"
+    name = folder_name(prefix, LAYOUT, generation.package, NUMPY)
+    return made_once(
+        name, Environment, lambda folder: _make(folder, gather(), generation, complete)
+    )
 
 
-def _make(folder: Path, facts: Facts, complete: bool) -> Environment:
-    interpreter = choose_interpreter(facts) or _fetched(folder.parent, facts)
+def _make(folder: Path, facts: Facts, generation: Generation, complete: bool) -> Environment:
+    interpreter = choose_interpreter(facts, generation.pythons) or _fetched(
+        folder.parent, facts, generation
+    )
     say(f"making the server environment in {folder} with {interpreter.path}")
     python = virtual_environment(interpreter.path, folder)
     library = interpreter.libpython_dir or libpython.fetch(interpreter, folder / "libpython")
-    _install(python, complete)
+    _install(python, generation, complete)
     environment = Environment(str(python), library)
-    _add_stub(environment, interpreter.version)
+    _add_stub(environment, interpreter.version, generation)
     if complete:
         _add_shm_prefix(environment)
     say("the server environment is ready")
     return environment
 
 
-def _fetched(cache: Path, facts: Facts) -> Interpreter:
-    say(no_interpreter(facts))
+def _fetched(cache: Path, facts: Facts, generation: Generation) -> Interpreter:
+    reason = no_interpreter(facts, generation.pythons)
+    if own_python.VERSION not in generation.pythons:
+        (version,) = generation.pythons
+        raise MissingPrerequisite(
+            f"{reason}\nTriton {generation.triton} came for this one version. Put it on PATH or "
+            f"below PYENV_ROOT: PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {version}"
+        )
+    say(reason)
     return own_python.fetch(cache, facts.distribution)
 
 
-def _install(python: Path, complete: bool) -> None:
+def _install(python: Path, generation: Generation, complete: bool) -> None:
     size = "about 120 MB" if complete else "about 75 MB"
-    say(f"downloading the genuine Triton server ({REQUIREMENTS[0]}), {size}, once")
+    what = f"the genuine Triton server {generation.triton} ({generation.package})"
+    say(f"downloading {what}, {size}, once")
     options: tuple[str, ...] = () if complete else ("--no-deps",)
-    pip_install(python, "the download", *options, *REQUIREMENTS)
+    pip_install(python, "the download", *options, generation.package, NUMPY)
 
 
-def _add_stub(environment: Environment, version: str) -> None:
+def _add_stub(environment: Environment, version: str, generation: Generation) -> None:
     name = "triton_python_backend_stub"
-    stub = Path(environment.server).parents[1] / "python_backend_stubs" / version / name
+    stubs = Path(environment.server).parents[1] / "python_backend_stubs"
+    if not stubs.exists():
+        return  # the oldest have one stub, in its place
+    stub = stubs / version / name
     if not stub.exists():
-        raise MissingPrerequisite(f"{REQUIREMENTS[0]} has no Python {version} stub at {stub}")
+        raise MissingPrerequisite(f"{generation.package} has no Python {version} stub at {stub}")
     shutil.copy(stub, Path(environment.backends) / "python" / name)
 
 
