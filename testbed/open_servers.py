@@ -27,9 +27,6 @@ class MLServer(RunningServer):
 
         return with_free_ports(attempt)
 
-    def __enter__(self) -> MLServer:
-        return self
-
 
 class KServeServer(RunningServer):
     """A running model server of KServe's; use ``start``."""
@@ -47,9 +44,6 @@ class KServeServer(RunningServer):
             return cls(_run(KSERVE, folder, arguments, http_port), http_port, grpc_port)
 
         return with_free_ports(attempt)
-
-    def __enter__(self) -> KServeServer:
-        return self
 
 
 def _run(recipe: Recipe, folder: str, arguments: list[str], http_port: int) -> Process:
