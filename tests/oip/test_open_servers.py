@@ -112,12 +112,14 @@ def test_trained_models(mlserver: MLServer, protocol: int, model: str) -> None:
 
 
 def test_nothing_stays_behind(open_server: RunningServer) -> None:
-    """The folder, the processes and the ports of a killed server are gone."""
+    """The folder, the processes and the ports of a killed server are gone, and nothing else."""
     kind: Any = type(open_server)
+    others = set(os.listdir("/dev/shm"))
     with kind.start() as server:
         traces = Traces(server.pid, os.path.dirname(server.log_path), "none of its own")
         assert len(traces.present()) >= 2, "the server and its folder"
     assert traces.present() == []
+    assert others <= set(os.listdir("/dev/shm")), "its supervisor removes no memory of others"
     for address in (server.http, server.grpc):
         host, _, port = address.partition(":")
         with socket.socket() as probe:
