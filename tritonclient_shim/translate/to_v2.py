@@ -14,6 +14,7 @@ from typing import Iterable, Sequence
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import Refusal, ServerFault
+from tritonclient_shim.core.metadata import BINARY
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -27,6 +28,7 @@ from tritonclient_shim.core.model import (
     V1Output,
     V1Request,
 )
+from tritonclient_shim.translate.capabilities import check_capabilities
 from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
 
 
@@ -39,6 +41,8 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
     server looked at dims before it looked at regions (docs/v1-behaviour.md §3.4).
     """
     batch = request.batch_size
+    if profile.server is not None:
+        check_capabilities(profile, request)
     number = version(profile.name, request.model_version, protocol)
     if [item for item in request.inputs if item.dims is None or item.shm is not None]:
         check_dims(profile, request.inputs)
@@ -53,6 +57,7 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
         bool(request.flags & FLAG_SEQUENCE_END),
         request.priority,
         request.timeout_us,
+        profile.server is None or BINARY in profile.server.extensions,
     )
 
 
@@ -72,9 +77,18 @@ def version(model: str, number: int, protocol: str) -> str:
 
 def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     spec = profile.inputs.get(item.name)
+    if item.datatype and (spec is None or not spec.datatype):
+        spec = TensorSpec(item.name, item.datatype, item.dims or ())
     if spec is None:  # since the model has been reloaded
         raise Refusal(
             f"unexpected inference input '{item.name}' for model '{profile.name}'",
+            "INVALID_ARGUMENT",
+        )
+    if not spec.datatype and profile.server is not None:
+        raise Refusal(
+            f"input '{item.name}' of model '{profile.name}' has no declared data type, and the "
+            f"request tells none; expected a model that declares it, as '{profile.server.server}' "
+            "may leave it out: name the type in the setting models",
             "INVALID_ARGUMENT",
         )
     if not spec.datatype:
@@ -169,10 +183,10 @@ def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> Output
 
 
 def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:
-    """May this output have labels? An ensemble's can come from a composing model
+    """May the server have labels of this output? An ensemble's can come from a composing model
     (docs/v1-behaviour.md §4.2).
     """
-    return bool(spec.label_filename) or profile.ensemble
+    return (bool(spec.label_filename) or profile.ensemble) and profile.server is None
 
 
 def stateful(profile: ModelProfile, request: V1Request) -> bool:
