@@ -39,6 +39,10 @@ def tensor(name: str, datatype: str, dims: Sequence[int], **more: Any) -> Config
     return {"name": name, "data_type": Name(f"TYPE_{datatype.upper()}"), "dims": list(dims), **more}
 
 
+# the older servers choose a GPU unless told otherwise, also where there is none
+_PYTHON: Config = {"backend": "python", "instance_group": [{"kind": Name("KIND_CPU")}]}
+
+
 def _model(
     behaviour: str | None,
     inputs: Sequence[Config],
@@ -50,7 +54,7 @@ def _model(
 ) -> Model:
     if labels:
         outputs = [{**one, "label_filename": LABELS_FILE} for one in outputs]
-    platform = {"platform": "ensemble"} if behaviour is None else {"backend": "python"}
+    platform = {"platform": "ensemble"} if behaviour is None else _PYTHON
     tensors = {"max_batch_size": batch, "input": list(inputs), "output": list(outputs)}
     return Model(behaviour, {**platform, **tensors, **more}, labels, versions)
 
