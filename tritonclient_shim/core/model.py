@@ -180,6 +180,7 @@ class TensorSpec:
     dims: tuple[int, ...]
     label_filename: str = ""
     is_shape_tensor: bool = False
+    scalar: bool = False  # one number per batch entry: dims (1,) in v1, no dimension in v2
 
 
 @dataclass(frozen=True)

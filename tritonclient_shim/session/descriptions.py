@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Mapping, Sequence
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.errors import Fault, Refusal, ServerFault
+from tritonclient_shim.core.errors import Fault, ForeignFault, Refusal, ServerFault
 from tritonclient_shim.core.metadata import (
     MODEL_CONFIGURATION,
     ServerMetadata,
@@ -40,7 +40,13 @@ def profile_instead(
         raise fault from None
     if MODEL_CONFIGURATION in metadata.extensions:
         raise fault
-    found = backend.model_metadata(name)
+    try:
+        found = backend.model_metadata(name)
+    except ForeignFault as unknown:
+        if not unknown.no_such_call:
+            raise
+        # the HTTP framework refuses a path that no model's name makes, as with a slash in it
+        raise ServerFault(f"model '{name}' is not found", "NOT_FOUND") from unknown
     return read(from_metadata.profile_of, name, found, capabilities_of(metadata), declared)
 
 

@@ -29,7 +29,7 @@ from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.prepared import BoundRequest, PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
-from tritonclient_shim.translate.capabilities import check_capabilities
+from tritonclient_shim.translate.capabilities import check_capabilities, check_context
 from tritonclient_shim.translate.wording import RequestContext
 
 _NO_STATUS = "infer request did not return status"
@@ -102,6 +102,13 @@ class Exchange:
                 return self.call()
             raise
         self._request = request
+        return call
+
+    def stream_call(self) -> InferCall:
+        """The same, to be sent on a stream; a refusal also where the server has none."""
+        call = self.call()
+        if self._profile is not None:
+            check_context(self._profile, -1, 0, streaming=True)
         return call
 
     def _check_version(self) -> None:

@@ -35,9 +35,8 @@ from tritonclient_shim.session.statistics import ContextStat
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.translate import arguments, request, undeclared
-from tritonclient_shim.translate.capabilities import check_context, no_streams
+from tritonclient_shim.translate.capabilities import check_context
 from tritonclient_shim.translate.headers import Headers
-from tritonclient_shim.translate.tensors import check_input_type
 
 _NO_STATUS = "status request did not return status"
 
@@ -75,24 +74,17 @@ class InferSession(ServerSession):
         request_id = next_request_id()
         with self.guard(request_id, _NO_STATUS):
             if streaming:
-                self._stream = ContextStream(cast(StreamingBackend, self.backend))
+                backend = cast(StreamingBackend, self.backend)
+                self._stream = ContextStream(backend, partial(self._model.check_stream, backend))
             self._find_model(request_id)
-            self._check_server(streaming)
-        profile = self._model.profile
+            profile = self._model.profile
+            if profile is not None:
+                check_context(profile, self.model_version, self.correlation_id, streaming)
         if streaming and profile and profile.decoupled:
             raise self.client_error(
                 f"model '{profile.name}' is decoupled: it answers a request with any number "
                 "of responses, which this API cannot express; use tritonclient.grpc's streams"
             )
-
-    def _check_server(self, streaming: bool) -> None:
-        """Raise Refusal where the server would ignore what this context is for."""
-        profile = self._model.profile
-        if profile is not None and profile.server is not None:
-            if streaming:
-                raise no_streams(profile.server)
-            version, correlation_id = self.model_version, self.correlation_id
-            check_context(profile.server, profile.name, version, correlation_id)
 
     def _find_model(self, request_id: int) -> None:
         """Read the model's configuration, unless it is known but has no version loaded.
@@ -248,24 +240,18 @@ class InferSession(ServerSession):
         numbered: bool,
     ) -> tuple[request.Options, V1Request]:
         """The request, made the long way, and prepared for the next one."""
-        is_open = undeclared.is_open(profile)
-        if is_open:
-            for name, value in inputs.items():
-                check_input_type(name, value)
-            profile = undeclared.completed(profile, inputs, outputs)
-        options = request.parse_options(profile, inputs, outputs, scalars, look_up)
+        whole = undeclared.completed(profile, inputs, outputs)
+        options = request.parse_options(whole, inputs, outputs, scalars, look_up)
         self._keep_correlation_id(options.correlation_id)
         try:
-            tensors = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
+            tensors = request.bind_inputs(whole, options, inputs, self._shapes, look_up)
         except RegionError as error:
             raise client_error_of(error) from error
         client_id = self._requests.next_id() if numbered else 0
-        if is_open:
-            tensors = undeclared.with_types(profile, tensors)
         made = request.build(options, tensors, self.model_version, self.correlation_id, client_id)
+        if whole is not profile:
+            return options, undeclared.with_types(whole, made)
         protocol = self.endpoint.protocol
-        if is_open:
-            return options, made
         self._preparation.consider(profile, options, inputs, outputs, made, protocol)
         return options, made
 

@@ -30,6 +30,7 @@ from tritonclient_shim.session.descriptions import profile_instead
 from tritonclient_shim.session.labels import LabelBook
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import config, to_v1, to_v2
+from tritonclient_shim.translate.capabilities import check_context
 
 #: Seconds for which labels are believed.
 BELIEVED = 10.0
@@ -108,6 +109,12 @@ class KnownModel:
             return self._asked(backend) != known
         except Fault:
             return False
+
+    def check_stream(self, backend: Backend) -> None:
+        """After a stream has broken: Refusal if the server that listens now has no streams."""
+        known = self.profile
+        if known is not None and self.reloaded(backend, known):
+            check_context(self.read(backend), -1, 0, streaming=True)
 
     def v1_reply(
         self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply

@@ -18,7 +18,7 @@ def check_capabilities(profile: ModelProfile, request: V1Request) -> None:
     server = profile.server
     if server is None:
         return
-    check_context(server, profile.name, request.model_version, request.correlation_id)
+    check_context(profile, request.model_version, request.correlation_id)
     if request.flags and SEQUENCE not in server.extensions:
         raise _missing(server, f"flags={request.flags}", SEQUENCE, "pass flags=0, or")
     slices = [*(one.shm for one in request.inputs), *(one.shm for one in request.outputs)]
@@ -26,28 +26,39 @@ def check_capabilities(profile: ModelProfile, request: V1Request) -> None:
         raise _missing(server, "shared memory", "system_shared_memory", "pass arrays, or")
 
 
-def check_context(server: Capabilities, model: str, version: int, correlation_id: int) -> None:
-    """Raise Refusal for a context, or a request, of a sequence or a version."""
+def check_context(
+    profile: ModelProfile, version: int, correlation_id: int, streaming: bool = False
+) -> None:
+    """Raise Refusal for a context, or a request, that the model's server would misunderstand."""
+    server = profile.server
+    if server is None:
+        return
+    if streaming:
+        raise _no_streams(server)
     if correlation_id and SEQUENCE not in server.extensions:
         wanted = f"correlation_id={correlation_id}"
         raise _missing(server, wanted, SEQUENCE, "leave the correlation id out, or")
     if version != -1 and not server.versions:
         raise Refusal(
-            f"model '{model}' is asked for in version {version}, but the server '{server.server}' "
-            "has no model versions and would answer with the only one; expected -1, the latest: "
-            "leave the version out",
+            f"model '{profile.name}' is asked for in version {version}, but the server "
+            f"'{server.server}' has no model versions and would answer with the only one; "
+            "expected -1, the latest: leave the version out",
             "UNIMPLEMENTED",
         )
 
 
-def no_streams(server: Capabilities) -> Refusal:
-    """The refusal of a streaming context."""
-    return _missing(server, "streaming=True", "of streams", "leave streaming out, or")
+def _no_streams(server: Capabilities) -> Refusal:
+    return Refusal(
+        f"streaming=True needs a server with ModelStreamInfer, which the server '{server.server}' "
+        "does not have in the form of KServe v2; expected a Triton server: leave streaming out, "
+        "or use one",
+        "UNIMPLEMENTED",
+    )
 
 
 def _missing(server: Capabilities, wanted: str, extension: str, remedy: str) -> Refusal:
     return Refusal(
-        f"{wanted} needs a server with the extension {extension}, and the server "
-        f"'{server.server}' does not have it: it would ignore the wish; {remedy} {_TRITON}",
+        f"{wanted} needs the extension {extension}, and the server '{server.server}' does not have "
+        f"it and would ignore the wish; expected a server that has it: {remedy} {_TRITON}",
         "UNIMPLEMENTED",
     )

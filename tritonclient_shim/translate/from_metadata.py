@@ -26,8 +26,13 @@ def profile_of(
     """What a context keeps of a model that the server describes by its metadata."""
     declared = declared or DeclaredModel(name)
     made = config.to_profile(name, document_of(metadata, declared))
+    scalars = {one.name for one in metadata.inputs if made.batching and one.shape == (-1,)}
     return replace(
         made,
+        inputs={
+            key: replace(spec, scalar=key in scalars and spec.dims == (1,))
+            for key, spec in made.inputs.items()
+        },
         server=server,
         open_inputs=not made.inputs,
         open_outputs=not made.outputs,
@@ -80,6 +85,7 @@ def _tensor(given: TensorMetadata | None, told: DeclaredTensor, batching: bool) 
     dims = told.dims
     if dims is None:
         dims = _UNKNOWN_DIMS if given is None else given.shape[1:] if batching else given.shape
+    dims = dims or (1,)  # v1 had no tensors without dimensions
     found = {"name": told.name, "dims": list(dims)}
     datatype = told.datatype or (given.datatype if given else "")
     if datatype in dtypes.BY_V2:

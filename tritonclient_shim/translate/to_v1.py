@@ -147,7 +147,8 @@ def _entry_dims(
             f"{to_v2.shape_text((request.batch_size, *spec.dims))}",
             "INTERNAL",
         )
-    return tensor.shape[1:]
+    dims = tensor.shape[1:]
+    return dims if dims or profile.server is None else (1,)  # see TensorSpec.scalar
 
 
 def _classify(

@@ -85,12 +85,7 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
             "INVALID_ARGUMENT",
         )
     if not spec.datatype and profile.server is not None:
-        raise Refusal(
-            f"input '{item.name}' of model '{profile.name}' has no declared data type, and the "
-            f"request tells none; expected a model that declares it, as '{profile.server.server}' "
-            "may leave it out: name the type in the setting models",
-            "INVALID_ARGUMENT",
-        )
+        raise untyped_input(profile, item.name)
     if not spec.datatype:
         raise Refusal(
             f"input '{item.name}' of model '{profile.name}' has a data type that v1 did not have; "
@@ -100,8 +95,20 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     dims = spec.dims if item.dims is None else item.dims
     # A shape tensor stands once for the whole batch.
     batched = profile.batching and not spec.is_shape_tensor
+    if spec.scalar and dims == (1,):
+        dims = ()
     shape = (batch, *dims) if batched else dims
     return TensorIn(item.name, spec.datatype, shape, item.chunks, item.byte_size, item.shm)
+
+
+def untyped_input(profile: ModelProfile, name: str) -> Refusal:
+    """The refusal of an input whose data type neither the model nor the request tells."""
+    return Refusal(
+        f"the server declares no data type of input '{name}' of model '{profile.name}', and "
+        "requests of this kind tell none; expected one of the types of KServe v2: name it in the "
+        "setting models",
+        "INVALID_ARGUMENT",
+    )
 
 
 def check_dims(profile: ModelProfile, inputs: Iterable[V1Input]) -> None:

@@ -9,16 +9,14 @@ import numpy as np
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.core.model import ModelProfile, TensorSpec, V1Input
+from tritonclient_shim.core.model import ModelProfile, TensorSpec, V1Request
 from tritonclient_shim.translate import arguments
+from tritonclient_shim.translate.tensors import check_input_type
 
 _BY_NUMPY = {row.numpy: row.v2 for row in dtypes.TABLE if row.numpy is not None}
 
 
-def is_open(profile: ModelProfile) -> bool:
-    """Does the model leave anything to its caller?"""
-    if profile.server is None:
-        return False
+def _is_open(profile: ModelProfile) -> bool:
     untyped = any(not spec.datatype for spec in profile.inputs.values())
     return profile.open_inputs or profile.open_outputs or untyped
 
@@ -28,8 +26,13 @@ def completed(
 ) -> ModelProfile:
     """The profile with the inputs and outputs that a request names; types are those of arrays.
 
-    InferenceServerException for arrays that no tensor can be made of.
+    The profile itself where the model declares all. InferenceServerException for arrays that no
+    tensor can be made of.
     """
+    if profile.server is None or not _is_open(profile):
+        return profile
+    for key, value in inputs.items():
+        check_input_type(key, value)
     specs = dict(profile.inputs)
     for key, value in inputs.items():
         name = arguments.text(key, "an input name", 3)
@@ -45,9 +48,11 @@ def completed(
     return replace(profile, inputs=specs, outputs=names)
 
 
-def with_types(profile: ModelProfile, inputs: tuple[V1Input, ...]) -> tuple[V1Input, ...]:
-    """Bound inputs with the data types of the profile that they were bound to."""
-    return tuple(one._replace(datatype=profile.inputs[one.name].datatype) for one in inputs)
+def with_types(profile: ModelProfile, request: V1Request) -> V1Request:
+    """A request whose inputs have the data types of the profile that they were bound to."""
+    specs = profile.inputs
+    typed = (one._replace(datatype=specs[one.name].datatype) for one in request.inputs)
+    return request._replace(inputs=tuple(typed))
 
 
 def _input(name: str, value: Any, profile: ModelProfile) -> TensorSpec:
