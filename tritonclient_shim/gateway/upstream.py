@@ -10,7 +10,7 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     ServerFault,
     TransportFault,
-    UnsendableName,
+    Unsendable,
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
@@ -111,7 +111,7 @@ class Upstream:
             return request_status_pb2.INTERNAL, text, 0
         if isinstance(error.__cause__, ServerFault):  # with a code that v1 did not have
             return request_status_pb2.UNKNOWN, error.message() or "", error.request_id()
-        if isinstance(error.__cause__, UnsendableName):
+        if isinstance(error.__cause__, Unsendable):
             return request_status_pb2.INVALID_ARG, error.message() or "", 0
         where = self._address
         text = (

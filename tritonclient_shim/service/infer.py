@@ -74,7 +74,8 @@ class InferService:
         return Exchange(self.session, model, version, request_id, header.id, make)
 
     def _model(self, name: str) -> KnownModel:
-        return self._known.get(name) or KnownModel(name, self._known)
+        declared = self.session.settings.declared
+        return self._known.get(name) or KnownModel(name, self._known, declared(name))
 
     def _request(self, request: pb.InferRequest, profile: ModelProfile) -> V1Request:
         header = request.meta_data

@@ -136,7 +136,7 @@ class _Flow:
         if not self._enter(entry) or self._stream is None:
             return False
         try:
-            call = entry.exchange.call()._replace(request_id=str(self._next_id()))
+            call = entry.exchange.stream_call()._replace(request_id=str(self._next_id()))
             self._stream.send(call, partial(self._answered, entry))
         except ServerFault as refusal:
             self._settle(entry, refusal)

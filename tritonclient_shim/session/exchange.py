@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import Callable
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.core.errors import Fault, InferenceServerException, Refusal, ServerFault
+from tritonclient_shim.core.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    Refusal,
+    ServerFault,
+    UnreadableFault,
+)
 from tritonclient_shim.core.model import (
     InferCall,
     InferReply,
@@ -22,6 +29,7 @@ from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.prepared import BoundRequest, PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
+from tritonclient_shim.translate.capabilities import check_capabilities, check_context
 from tritonclient_shim.translate.wording import RequestContext
 
 _NO_STATUS = "infer request did not return status"
@@ -88,9 +96,19 @@ class Exchange:
             request = self._make(profile)
             call = to_v2.infer_call(profile, request, backend.endpoint.protocol)
         except Refusal:
-            self._check_version()
+            if profile.server is None:
+                self._check_version()
+            elif self.model.reloaded(backend, profile):  # another server has taken its place
+                return self.call()
             raise
         self._request = request
+        return call
+
+    def stream_call(self) -> InferCall:
+        """The same, to be sent on a stream; a refusal also where the server has none."""
+        call = self.call()
+        if self._profile is not None:
+            check_context(self._profile, -1, 0, streaming=True)
         return call
 
     def _check_version(self) -> None:
@@ -134,14 +152,25 @@ class Exchange:
         ``again``, unless its inputs have been released or it is one of a sequence.
         """
         try:
-            return self._read(outcome)
-        except ServerFault as fault:
+            return self._read(self._worded(outcome))
+        except (ServerFault, ForeignFault) as fault:
             if not self._reloaded(fault) or self._make is None or self.stateful:
                 raise
-        return self._read(self.send(again))
+        return self._read(self._worded(self.send(again)))
 
-    def _reloaded(self, fault: ServerFault) -> bool:
-        if self._profile is None or fault.code in _BUSY:
+    def _worded(self, outcome: Outcome) -> Outcome:
+        """An outcome; what the HTTP framework of a server that is not Triton refuses, as such."""
+        known = self._profile is not None and self._profile.server is not None
+        if known and isinstance(outcome, ForeignFault) and outcome.refusal:
+            refused = ServerFault(outcome.refusal, "INVALID_ARGUMENT")
+            refused.__cause__ = outcome
+            return refused
+        return outcome
+
+    def _reloaded(self, fault: ServerFault | ForeignFault) -> bool:
+        if self._profile is None or isinstance(fault, UnreadableFault):
+            return False
+        if isinstance(fault, ServerFault) and fault.code in _BUSY:
             return False
         return self.model.reloaded(self._session.backend, self._profile)
 
@@ -155,10 +184,29 @@ class Exchange:
         if known:
             return known
         backend = self._session.backend
+        if self._profile.server is not None or self.stateful:
+            self._check_server(outcome)
         reply = self.model.v1_reply(backend, self._profile, self._request, outcome)
         if prepared is not None:
             prepared.learn(outcome, reply)
         return reply
+
+    def _check_server(self, reply: InferReply) -> None:
+        """Raise ServerFault for a reply of a server that has not done what was asked of it."""
+        assert self._profile is not None
+        assert self._request is not None
+        version, told = self._request.model_version, reply.model_version
+        if self._profile.server is None:
+            # Triton numbers its versions; perhaps another server listens there since.
+            backend = self._session.backend
+            if not told.isdigit() and self.model.reloaded(backend, self._profile):
+                check_capabilities(self.model.read(backend), self._request)
+        elif version >= 0 and told not in ("", str(version)):
+            raise ServerFault(
+                f"model '{self.model.name}' was asked for in version {version}, and answered in "
+                f"version {told}: the server does not obey versions; leave the version out",
+                "UNIMPLEMENTED",
+            )
 
     @property
     def stateful(self) -> bool:

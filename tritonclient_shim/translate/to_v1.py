@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -58,6 +59,8 @@ def fits(profile: ModelProfile, reply: InferReply) -> bool:
     """
     for tensor in reply.outputs:
         spec = profile.outputs.get(tensor.name)
+        if spec is None and profile.open_outputs:
+            continue
         if spec is None:
             return False
         if spec.datatype not in (tensor.datatype, "") and tensor.datatype != dtypes.STRING.v2:
@@ -85,6 +88,9 @@ def _checked(
     The dims are None where the server has classified. ServerFault where v1's server refused.
     """
     spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
+    if profile.server is not None and spec.datatype != tensor.datatype:
+        # Metadata promise nothing: the answer alone tells what its bytes are.
+        spec = replace(spec, datatype=tensor.datatype)
     if not item.class_count:
         return spec, _entry_dims(profile, request, spec, tensor)
     if spec.datatype not in classes.CLASSIFIABLE:
@@ -141,7 +147,8 @@ def _entry_dims(
             f"{to_v2.shape_text((request.batch_size, *spec.dims))}",
             "INTERNAL",
         )
-    return tensor.shape[1:]
+    dims = tensor.shape[1:]
+    return dims if dims or profile.server is None else (1,)  # see TensorSpec.scalar
 
 
 def _classify(

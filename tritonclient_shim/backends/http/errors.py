@@ -39,6 +39,10 @@ class Unanswered(TransportFault):
     """The request was sent and the connection ended before the first byte of an answer."""
 
 
+#: Of so many faults that a server finds in one request a message tells.
+_MOST_DETAILS = 3
+
+
 class FaultRule(NamedTuple):
     """An exception, libcurl's text for it, and the fault it becomes."""
 
@@ -129,12 +133,33 @@ def refusal(status: int, body: Any) -> Fault:
     Only ``{"error": <text>}`` is a v2 server's refusal; anything else is ForeignFault.
     """
     try:
-        text = json.loads(bytes(body))["error"]
-    except (ValueError, KeyError, TypeError, RecursionError, MemoryError):
-        text = None
+        told = json.loads(bytes(body))
+        text = told.get("error") if isinstance(told, dict) else None
+    except (ValueError, RecursionError, MemoryError):
+        told = text = None
     if not isinstance(text, str):
-        return ForeignFault(f"HTTP status {status} without the error text of a v2 server")
+        wrong = f"HTTP status {status} without the error text of a v2 server"
+        fault = ForeignFault(wrong, _detail(told))
+        fault.no_such_call = status in (404, 405, 501)
+        return fault
     return ServerFault(without_request_id(text), CODES.get(status, "UNKNOWN"), str(status))
+
+
+def _detail(told: Any) -> str:
+    """What a server written with FastAPI, as MLServer is, says of a request; '' for all else.
+
+    Its list names the place and the fault, and repeats the request, which is left out here.
+    """
+    found = told.get("detail") if isinstance(told, dict) else None
+    rows = found if isinstance(found, list) else [{"msg": found}]
+    texts = []
+    for row in rows[:_MOST_DETAILS]:
+        said = row.get("msg") if isinstance(row, dict) else None
+        place = row.get("loc") if isinstance(row, dict) else None
+        if isinstance(said, str):
+            where = ".".join(map(str, place)) if isinstance(place, list) else ""
+            texts.append(f"{where}: {said}" if where else said)
+    return "; ".join(texts)
 
 
 class _Parsing(Phase):
