@@ -80,7 +80,7 @@ def test_undeclared_tensors_are_open() -> None:
     """Only where neither the model nor the setting names any on that side."""
     assert (profile().open_inputs, profile().open_outputs) == (True, True)
     assert (profile(X).open_inputs, profile(X).open_outputs) == (False, True)
-    told = {"outputs": {"y": {}}}
+    told: Any = {"outputs": {"y": {}}}
     assert (profile(told=told).open_inputs, profile(told=told).open_outputs) == (True, False)
 
 
