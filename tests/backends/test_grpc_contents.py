@@ -38,7 +38,8 @@ def reply(datatype: str, shape: list[int], raw: tuple[bytes, ...] = (), **conten
 def test_numbers(datatype: str, field: str, values: list[Any]) -> None:
     """Every type that has such a list is read exactly."""
     kind = {"BOOL": "bool", "FP32": "f4", "FP64": "f8"}.get(datatype, datatype.lower())
-    (tensor,) = decode_reply(reply(datatype, [2], **{field: values})).outputs
+    contents: Any = {field: values}
+    (tensor,) = decode_reply(reply(datatype, [2], **contents)).outputs
     assert tensor.data == np.array(values, kind).tobytes()
 
 

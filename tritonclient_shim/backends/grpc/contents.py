@@ -12,6 +12,7 @@ from tritonclient_shim.core.reading import shown
 
 #: Kind of the NumPy type → the field of its values; 64-bit integers have fields of their own.
 _FIELDS = {"b": "bool_contents", "i": "int_contents", "u": "uint_contents"}
+_WIDEST = {"b": "bool", "i": "i8", "u": "u8", "f": "f8"}
 _OWN = {
     "INT64": "int64_contents",
     "UINT64": "uint64_contents",
@@ -34,7 +35,7 @@ def typed_data(tensor: Any) -> bytes | None:
     values = getattr(tensor.contents, _OWN.get(row.v2) or _FIELDS.get(row.numpy.kind, ""), ())
     if row is dtypes.STRING:
         return b"".join(len(one).to_bytes(4, "little") + one for one in values)
-    exact = np.array(values, "f8" if row.numpy.kind == "f" else None)
+    exact = np.array(values, _WIDEST[row.numpy.kind])
     found = exact.astype(row.numpy)
     if row.numpy.kind != "f" and (found != exact).any():
         raise UnreadableFault(
