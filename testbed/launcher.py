@@ -58,9 +58,6 @@ class TritonServer(RunningServer):
 
         return with_free_ports(attempt)
 
-    def __enter__(self) -> TritonServer:
-        return self
-
 
 def _standard_repository(folder: str, models: Sequence[str] | None, explicit: bool) -> str:
     place = Path(folder, "models")

@@ -16,7 +16,7 @@ from testbed.pbtxt import Name, render
 Config = Dict[str, Any]
 BEHAVIOURS = Path(__file__).with_name("models")
 LABELS_FILE = "labels.txt"
-NOT_LOADED = ("spare", "broken", "batch_64", "large_in", "large_out")
+NOT_LOADED = ("spare", "broken", "flowers", "batch_64", "large_in", "large_out")
 # v1's thirteen datatypes, BF16 besides: name in "identity_<name>" → name in the configuration
 DATATYPES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
@@ -158,6 +158,9 @@ MODELS: dict[str, Model] = {
         [tensor("input", "fp32", [3, 224, 224], format=Name("FORMAT_NCHW"))],
         [tensor("probabilities", "fp32", [1000])],
         labels=_labels(1000),
+    ),
+    "flowers": _model(
+        "flowers", [tensor("values", "fp64", [4])], [tensor("predict_proba", "fp64", [3])]
     ),
     "sequence_sum": _sequence(_DIRECT),
     "sequence_oldest": _sequence(_OLDEST),

@@ -82,6 +82,12 @@ def image_scores(arrays: Arrays) -> Arrays:
     return {"probabilities": images.reshape(len(images), -1)[:, :150000:150]}
 
 
+def flowers(arrays: Arrays) -> Arrays:
+    """How likely each kind of flower is: the nearer to its typical measurements, the more."""
+    nearness = np.exp(-((arrays["values"][:, None] - _TYPICAL) ** 2).sum(axis=2))
+    return {"predict_proba": nearness / nearness.sum(axis=1, keepdims=True)}
+
+
 def failing(arrays: Arrays) -> Arrays:
     """The input if that is 0; any other value is an error that names it."""
     refused = arrays["INPUT0"][arrays["INPUT0"] != 0]
@@ -106,6 +112,7 @@ def second_version(arrays: Arrays) -> Arrays:
     return {"OUTPUT0": np.full_like(arrays["INPUT0"], 3)}
 
 
+_TYPICAL = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
 _SIDES = ("INPUT", "OUTPUT")
 
 
@@ -141,6 +148,7 @@ MODELS = {
     "mixed": Model(mixed, *_MIXED),
     "undeclared": Model(echo),
     "classify": Model(renamed, [("INPUT", "FP32", (-1, 10))], [("OUTPUT", "FP32", (-1, 10))]),
+    "flowers": Model(flowers, [("values", "FP64", (-1, 4))], [("predict_proba", "FP64", (-1, 3))]),
     "image_classifier": Model(
         image_scores,
         [("input", "FP32", (-1, 3, 224, 224))],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import ipaddress
 import os
 import socket
@@ -115,8 +116,12 @@ def test_nothing_stays_behind(open_server: RunningServer) -> None:
     """The folder, the processes and the ports of a killed server are gone."""
     kind: Any = type(open_server)
     with kind.start() as server:
-        traces = Traces(server.pid, os.path.dirname(server.log_path), "none of its own")
+        name = Path(f"/proc/{server.pid}/environ").read_bytes().partition(b"SEMAPHORES=/")[2]
+        semaphores = f"sem.{name.partition(bytes(1))[0].decode()}"
+        traces = Traces(server.pid, os.path.dirname(server.log_path), semaphores)
         assert len(traces.present()) >= 2, "the server and its folder"
+        if kind is MLServer:
+            assert glob.glob(f"/dev/shm/{semaphores}*"), "its workers'"
     assert traces.present() == []
     for address in (server.http, server.grpc):
         host, _, port = address.partition(":")

@@ -138,7 +138,9 @@ def _options(sequence_id: int, start: bool, end: bool, priority: int, timeout_us
         message.parameters["sequence_start"].bool_param = start
         message.parameters["sequence_end"].bool_param = end
     if priority:
-        message.parameters["priority"].uint64_param = priority
+        # Triton 2.33 knows no other kind here, and v1's numbers, of 32 bits, need no other
+        kind = "int64_param" if priority < 2**63 else "uint64_param"
+        setattr(message.parameters["priority"], kind, priority)
     if timeout_us:
         message.parameters["timeout"].int64_param = signed(timeout_us)
     return bytes(message.SerializeToString())
