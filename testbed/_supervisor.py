@@ -151,7 +151,7 @@ def _read(path: str) -> str:
 
 
 def _clean(prefixes: str, folders: list[str]) -> None:
-    for prefix in filter(None, prefixes.split(",")):
+    for prefix in prefixes.split(","):
         for path in glob.glob(f"/dev/shm/{glob.escape(prefix)}*"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
+
 from testbed import open_environment
 from testbed.open_environment import KSERVE, MLSERVER, MODELS, Recipe
 from testbed.process import Process, RunningServer, free_ports, with_free_ports
 
-_NO_SHARED_MEMORY, _NO_TURN = "", 0.0  # they have no Python backend that leaves anything
+_NO_TURN = 0.0  # they have no Python backend whose folder in /tmp has to be found
 
 
 class MLServer(RunningServer):
@@ -48,9 +50,15 @@ class KServeServer(RunningServer):
 
 def _run(recipe: Recipe, folder: str, arguments: list[str], http_port: int) -> Process:
     prepared = open_environment.prepare(recipe)
-    own = {"PYTHONPATH": str(MODELS), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+    semaphores = f"tb{uuid.uuid4().hex}"
+    own = {
+        "PYTHONPATH": str(MODELS),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "TESTBED_SEMAPHORES": f"/{semaphores}",  # read by mlserver_app.py
+    }
     kept = {n: v for n, v in prepared.variables().items() if not n.startswith("MLSERVER_")}
     program = [prepared.python, str(MODELS / arguments[0]), *arguments[1:]]
-    process = Process(program, {**kept, **own}, folder, _NO_SHARED_MEMORY, _NO_TURN)
+    process = Process(program, {**kept, **own}, folder, f"sem.{semaphores}", _NO_TURN)
     process.wait_until_ready(http_port, ())
     return process

@@ -5,6 +5,7 @@ settings to, and the folder with what ``train.py`` made.
 """
 
 import json
+import multiprocessing
 import os
 import sys
 
@@ -60,6 +61,8 @@ def main(folder, trained, *ports):
     own = {name: os.path.join(folder, name) for name in ("metrics_dir", "environments_dir")}
     with open(os.path.join(folder, "settings.json"), "w", encoding="utf-8") as file:
         json.dump({"host": "127.0.0.1", "debug": False, **numbers, **own}, file)
+    # the workers' semaphores stay in /dev/shm when they are killed; the supervisor knows this name
+    multiprocessing.current_process()._config["semprefix"] = os.environ["TESTBED_SEMAPHORES"]
     sys.argv[1:] = ["start", folder]
     mlserver()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import ipaddress
 import os
 import socket
@@ -112,14 +113,16 @@ def test_trained_models(mlserver: MLServer, protocol: int, model: str) -> None:
 
 
 def test_nothing_stays_behind(open_server: RunningServer) -> None:
-    """The folder, the processes and the ports of a killed server are gone, and nothing else."""
+    """The folder, the processes and the ports of a killed server are gone."""
     kind: Any = type(open_server)
-    others = set(os.listdir("/dev/shm"))
     with kind.start() as server:
-        traces = Traces(server.pid, os.path.dirname(server.log_path), "none of its own")
+        name = Path(f"/proc/{server.pid}/environ").read_bytes().partition(b"SEMAPHORES=/")[2]
+        semaphores = f"sem.{name.partition(bytes(1))[0].decode()}"
+        traces = Traces(server.pid, os.path.dirname(server.log_path), semaphores)
         assert len(traces.present()) >= 2, "the server and its folder"
+        if kind is MLServer:
+            assert glob.glob(f"/dev/shm/{semaphores}*"), "its workers'"
     assert traces.present() == []
-    assert others <= set(os.listdir("/dev/shm")), "its supervisor removes no memory of others"
     for address in (server.http, server.grpc):
         host, _, port = address.partition(":")
         with socket.socket() as probe:

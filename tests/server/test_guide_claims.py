@@ -20,6 +20,7 @@ from tritonclient.utils import (
 )
 
 from testbed import TritonServer
+from tests.generation_marks import not_on
 
 #: A program with a stream: its address and how it closes are filled in.
 STREAMING = """\
@@ -107,6 +108,7 @@ def test_flags_are_bool_over_http(server: TritonServer) -> None:
     assert answer.as_numpy("OUTPUT").tolist() == [[5]]
 
 
+@not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
 def test_a_refusal_on_a_stream_has_no_id(client: Any) -> None:
     """No result, and an error that does not name the request."""
     done: queue.Queue[Any] = queue.Queue()

@@ -154,7 +154,10 @@ class Exchange:
         try:
             return self._read(self._worded(outcome))
         except (ServerFault, ForeignFault) as fault:
-            if not self._reloaded(fault) or self._make is None or self.stateful:
+            if not self._reloaded(fault):
+                raise
+            if self._make is None or self.stateful:
+                self._check_request()
                 raise
         return self._read(self._worded(self.send(again)))
 
@@ -198,15 +201,19 @@ class Exchange:
         version, told = self._request.model_version, reply.model_version
         if self._profile.server is None:
             # Triton numbers its versions; perhaps another server listens there since.
-            backend = self._session.backend
-            if not told.isdigit() and self.model.reloaded(backend, self._profile):
-                check_capabilities(self.model.read(backend), self._request)
+            if not told.isdigit() and self.model.reloaded(self._session.backend, self._profile):
+                self._check_request()
         elif version >= 0 and told not in ("", str(version)):
             raise ServerFault(
                 f"model '{self.model.name}' was asked for in version {version}, and answered in "
                 f"version {told}: the server does not obey versions; leave the version out",
                 "UNIMPLEMENTED",
             )
+
+    def _check_request(self) -> None:
+        """Refusal if the server that listens by now would misunderstand the request."""
+        if self.model.profile is not None and self._request is not None:
+            check_capabilities(self.model.profile, self._request)
 
     @property
     def stateful(self) -> bool:

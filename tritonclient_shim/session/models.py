@@ -112,9 +112,9 @@ class KnownModel:
 
     def check_stream(self, backend: Backend) -> None:
         """After a stream has broken: Refusal if the server that listens now has no streams."""
-        known = self.profile
-        if known is not None and self.reloaded(backend, known):
-            check_context(self.read(backend), -1, 0, streaming=True)
+        if self.profile is not None:
+            self.reloaded(backend, self.profile)
+            check_context(self.profile, -1, 0, streaming=True)
 
     def v1_reply(
         self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply

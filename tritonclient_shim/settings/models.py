@@ -12,8 +12,6 @@ import os
 from dataclasses import dataclass
 from typing import Any, Iterable, Mapping
 
-from tritonclient_shim.core import dtypes
-
 #: An unlimited batch size: the largest number of the configuration's field, an int32.
 UNLIMITED = 2**31 - 1
 
@@ -22,7 +20,6 @@ _EXPECTED = (
     '{"max_batch_size": 8, "inputs": {"x": {"datatype": "FP32", "dims": [4]}}, "outputs": '
     '{"predict_proba": {"datatype": "FP64", "dims": [3], "labels": "labels.txt"}}}}'
 )
-_TYPES = {**{row.v2: row.v2 for row in dtypes.TABLE}, **{row.v1: row.v2 for row in dtypes.TABLE}}
 
 
 @dataclass(frozen=True)
@@ -108,9 +105,7 @@ def _model(name: str, value: Any, folder: str) -> DeclaredModel:
 def _tensor(name: str, value: Any, folder: str) -> DeclaredTensor:
     keys = ("datatype", "dims", "labels")
     found = _mapping(value, f"for tensor {name!r} a mapping of {', '.join(keys)}", keys)
-    datatype = found.get("datatype")
-    if datatype is not None and datatype not in _TYPES:
-        raise ValueError(f"as datatype of tensor {name!r} one of {', '.join(_TYPES)}")
+    datatype = _datatype(name, found["datatype"]) if "datatype" in found else ""
     dims = found.get("dims")
     if dims is not None:
         sizes = list(dims) if isinstance(dims, (list, tuple)) else [None]
@@ -118,7 +113,18 @@ def _tensor(name: str, value: Any, folder: str) -> DeclaredTensor:
             raise ValueError(f"as dims of tensor {name!r} a list of sizes, -1 for any")
         dims = tuple(sizes)
     labels, file = _labels(name, found.get("labels", ()), folder)
-    return DeclaredTensor(name, _TYPES.get(datatype or "", ""), dims, labels, file)
+    return DeclaredTensor(name, datatype, dims, labels, file)
+
+
+def _datatype(tensor: str, name: Any) -> str:
+    """A data type by its name in v2 or in v1 → its name in v2."""
+    from tritonclient_shim.core import dtypes  # needs NumPy, which reading settings must not
+
+    names = {row.v2: row.v2 for row in dtypes.TABLE}
+    names.update((row.v1, row.v2) for row in dtypes.TABLE)
+    if name not in names:
+        raise ValueError(f"as datatype of tensor {tensor!r} one of {', '.join(names)}")
+    return names[name]
 
 
 def _labels(name: str, value: Any, folder: str) -> tuple[tuple[str, ...], str]:

@@ -26,7 +26,7 @@ from tritonclient_shim.core.errors import (
     TransportFault,
     UnreadableFault,
 )
-from tritonclient_shim.core.server_sentences import without_request_id
+from tritonclient_shim.core.server_sentences import Meaning, recognise, without_request_id
 
 PREFIX = "HTTP client failed: "
 
@@ -41,6 +41,8 @@ class Unanswered(TransportFault):
 
 #: Of so many faults that a server finds in one request a message tells.
 _MOST_DETAILS = 3
+#: Of a refusal in no known form a message tells so many bytes.
+_MOST_BYTES = 300
 
 
 class FaultRule(NamedTuple):
@@ -139,10 +141,19 @@ def refusal(status: int, body: Any) -> Fault:
         told = text = None
     if not isinstance(text, str):
         wrong = f"HTTP status {status} without the error text of a v2 server"
-        fault = ForeignFault(wrong, _detail(told))
+        said = _detail(told) or bytes(body[:_MOST_BYTES]).decode("utf-8", "replace").strip()
+        fault = ForeignFault(wrong, said or wrong)
         fault.no_such_call = status in (404, 405, 501)
         return fault
-    return ServerFault(without_request_id(text), CODES.get(status, "UNKNOWN"), str(status))
+    said = without_request_id(text)
+    return ServerFault(said, _code(status, said), str(status))
+
+
+def _code(status: int, text: str) -> str:
+    """The canonical name of a refusal. Triton 2.33 and 2.39 say 400 of everything."""
+    if status == 400 and recognise(text, (Meaning.UNKNOWN_MODEL, Meaning.NOT_LOADED)):
+        return "NOT_FOUND"
+    return CODES.get(status, "UNKNOWN")
 
 
 def _detail(told: Any) -> str:
