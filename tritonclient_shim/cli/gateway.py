@@ -44,7 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--client-timeout", type=_seconds, default=GatewayOptions.client_timeout, metavar="SECONDS",
         help="how long an HTTP client may keep the gateway waiting, for a part of its request "
         "or for taking a part of its answer")  # fmt: skip
-    add("--grace", type=float, default=GatewayOptions.grace, metavar="SECONDS",
+    add("--upstream-timeout", type=_seconds, default=GatewayOptions.upstream_timeout,
+        metavar="SECONDS", help="how long Triton may take to answer an inference or to tell its "
+        "status; then the answer is UNAVAILABLE")  # fmt: skip
+    add("--load-timeout", type=_seconds, default=GatewayOptions.load_timeout, metavar="SECONDS",
+        help="the same for loading and unloading a model")  # fmt: skip
+    add("--health-timeout", type=_seconds, default=GatewayOptions.health_timeout,
+        metavar="SECONDS", help="the same for health")  # fmt: skip
+    add("--drain", type=_not_negative, default=GatewayOptions.drain, metavar="SECONDS",
+        help="how long a stop only tells that the gateway is not ready, and still accepts "
+        "connections, so that load balancers look elsewhere")  # fmt: skip
+    add("--grace", type=_not_negative, default=GatewayOptions.grace, metavar="SECONDS",
         help="how long a stop waits for requests that are being answered")  # fmt: skip
     add("--access-log", action="store_true", default=argparse.SUPPRESS,
         help="a line on stderr for each request")  # fmt: skip
@@ -119,10 +129,21 @@ def _positive(text: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
+    seconds = _number(text)
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a positive number of seconds, got {text!r}")
     return seconds
+
+
+def _not_negative(text: str) -> float:
+    seconds = _number(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds from 0 on, got {text!r}")
+    return seconds
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

@@ -35,11 +35,12 @@ from tritonclient_shim.gateway.http_answers import (
 from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.http_calls import HttpCall
 from tritonclient_shim.gateway.http_infer import HttpInference
+from tritonclient_shim.gateway.inference import Inference
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream import Upstream
 
-#: Pool → its number of threads. Inference needs threads for translation, not for waiting.
-_THREADS = {routes.HEALTH: 4, routes.CONTROL: 16, routes.INFER: 8}
+#: Pool → its number of threads. Inference has its own, see inference.py.
+_THREADS = {routes.HEALTH: 64, routes.CONTROL: 64, routes.LOAD: 64}
 
 #: Seconds for which an idle connection is kept. v1's contexts keep theirs as long as they live.
 _KEEP_ALIVE = 3600.0
@@ -52,14 +53,20 @@ _SWEEP = 0.25
 class HttpService:
     """Answers every request with 200, 400 or 405, as v1's server did, or 408, which is new."""
 
-    def __init__(self, options: GatewayOptions, upstream: Upstream, access_log: AccessLog) -> None:
+    def __init__(
+        self,
+        options: GatewayOptions,
+        upstream: Upstream,
+        inference: Inference,
+        access_log: AccessLog,
+    ) -> None:
         self._upstream = upstream
         self._access_log = access_log
         self._pools = {
             kind: DaemonExecutor(count, f"gateway-{kind}") for kind, count in _THREADS.items()
         }
         self._bodies = Bodies(options.max_body_bytes, options.client_timeout)
-        self._inference = HttpInference(upstream, self._pools[routes.INFER], self._bodies, options)
+        self._inference = HttpInference(upstream, inference, self._bodies, options)
         self.connections = Connections(
             options.max_connections, options.client_timeout, self._refuse_head, self._relieve
         )
