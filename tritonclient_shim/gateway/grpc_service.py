@@ -21,6 +21,7 @@ from tritonclient_shim.gateway.grpc_responses import Responses
 from tritonclient_shim.gateway.grpc_stream import V1Stream
 from tritonclient_shim.gateway.inference import Inference
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 from tritonclient_shim.service.control import with_regions_for_v1_clients
@@ -43,11 +44,13 @@ class GatewayService:
         upstream: Upstream,
         inference: Inference,
         access_log: AccessLog,
+        stopping: Stopping,
     ) -> None:
         self._options = options
         self._upstream = upstream
         self._inference = inference
         self._access_log = access_log
+        self._stopping = stopping
         self._responses = Responses(upstream)
         self._streams = 0
         self._awaited: list[AwaitedRequests] = []
@@ -81,11 +84,23 @@ class GatewayService:
         kinds = {"Infer": self._awaits(), "Health": self._awaits()}
         others = self._awaits()
         handlers = {
-            name: grpc.stream_unary_rpc_method_handler(_reading(answer, kinds.get(name, others)))
+            name: grpc.stream_unary_rpc_method_handler(self._whole(answer, kinds.get(name, others)))
             for name, answer in unary.items()
         }
         handlers["StreamInfer"] = grpc.stream_stream_rpc_method_handler(self._stream_infer)
         return handlers
+
+    def _whole(self, answer: Unary, awaited: AwaitedRequests) -> Any:
+        """The handler of a unary rpc, from the arrival of its request."""
+
+        async def call(_requests: Any, context: Any) -> bytes:
+            data = await awaited.request(context)
+            with self._stopping.request():
+                response = await answer(data, context)
+            await self._stopping.gate()
+            return response
+
+        return call
 
     def _pool(self, name: str) -> DaemonExecutor:
         self._pools.append(DaemonExecutor(_THREADS, f"gateway-grpc-{name}"))
@@ -152,13 +167,6 @@ class GatewayService:
         finally:
             self._streams -= 1
             stream.close()
-
-
-def _reading(answer: Unary, awaited: AwaitedRequests) -> Any:
-    async def call(_requests: Any, context: Any) -> bytes:
-        return await answer(await awaited.request(context), context)
-
-    return call
 
 
 async def _parsed(kind: Any, data: bytes, context: Any) -> Any:

@@ -30,6 +30,7 @@ from tritonclient_shim.gateway.http_answers import (
 from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.inference import Inference
 from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.session.exchange import Exchange
@@ -44,9 +45,15 @@ class HttpInference:
     """Answers the inference requests that come over HTTP."""
 
     def __init__(
-        self, upstream: Upstream, inference: Inference, bodies: Bodies, options: GatewayOptions
+        self,
+        upstream: Upstream,
+        inference: Inference,
+        bodies: Bodies,
+        options: GatewayOptions,
+        stopping: Stopping,
     ) -> None:
         self._upstream = upstream
+        self._stopping = stopping
         self._inference = inference
         self._bodies = bodies
         self._max_body_bytes = options.max_body_bytes
@@ -76,7 +83,9 @@ class HttpInference:
             record.status = self._upstream.refused(error)
             return _with_id(answer(record.status), header)
         record.status = success.status
-        return await send(request, success.headers, success.body, self._client_timeout)
+        return await send(
+            request, success.headers, success.body, self._client_timeout, self._stopping.begun
+        )
 
     async def _answer(
         self,

@@ -6,7 +6,9 @@ Everything here runs in one event loop. Whatever asks the v2 server runs on the 
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
@@ -37,6 +39,7 @@ from tritonclient_shim.gateway.http_calls import HttpCall
 from tritonclient_shim.gateway.http_infer import HttpInference
 from tritonclient_shim.gateway.inference import Inference
 from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
 
 #: Pool → its number of threads. Inference has its own, see inference.py.
@@ -48,6 +51,10 @@ _READ_SIZE = 256 * 1024
 _LONGEST_LINE = 64 * 1024
 #: Seconds between two checks of the clients' time limits.
 _SWEEP = 0.25
+#: Connections that may wait to be accepted.
+_BACKLOG = 1024
+#: Seconds that requests have at the very end of a stop, when their time of grace has passed.
+_LAST = 0.1
 
 
 class HttpService:
@@ -59,14 +66,16 @@ class HttpService:
         upstream: Upstream,
         inference: Inference,
         access_log: AccessLog,
+        stopping: Stopping,
     ) -> None:
         self._upstream = upstream
+        self._stopping = stopping
         self._access_log = access_log
         self._pools = {
             kind: DaemonExecutor(count, f"gateway-{kind}") for kind, count in _THREADS.items()
         }
         self._bodies = Bodies(options.max_body_bytes, options.client_timeout)
-        self._inference = HttpInference(upstream, inference, self._bodies, options)
+        self._inference = HttpInference(upstream, inference, self._bodies, options, stopping)
         self.connections = Connections(
             options.max_connections, options.client_timeout, self._refuse_head, self._relieve
         )
@@ -96,9 +105,15 @@ class HttpService:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, even if the gateway itself fails."""
+        with self.connections.request(request.protocol, request.content), self._stopping.request():
+            response = await self._logged(request)
+        if self._stopping.begun:
+            response.force_close()
+        return response
+
+    async def _logged(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = request.raw_path.partition("?")
-        answering = self.connections.request(request.protocol, request.content)
-        with answering, self._access_log.request("http", f"{request.method} {path}") as record:
+        with self._access_log.request("http", f"{request.method} {path}") as record:
             try:
                 return await self._answer(request, path, query, record)
             except ClientLeft:
@@ -147,21 +162,76 @@ class HttpService:
         return response
 
 
-async def open_runner(
-    options: GatewayOptions, service: HttpService
-) -> tuple[web.ServerRunner, int]:
-    """An HTTP server that listens, and its port; OSError when the address is in use."""
-    server = HttpServer(
-        service.handle,
-        service.connections,
-        access_log=None,
-        auto_decompress=False,  # http_body.py decompresses, and counts the bytes
-        keepalive_timeout=_KEEP_ALIVE,
-        read_bufsize=_READ_SIZE,
-        max_line_size=_LONGEST_LINE,
-        max_field_size=LONGEST_FIELD,
-    )
-    runner = web.ServerRunner(server, shutdown_timeout=options.grace)
-    await runner.setup()
-    await web.TCPSite(runner, options.http.host, options.http.port).start()
-    return runner, int(runner.addresses[0][1])
+class HttpFront:
+    """The HTTP server of a gateway. It is made and used in one event loop."""
+
+    def __init__(self, options: GatewayOptions, service: HttpService) -> None:
+        self._address = options.http
+        self.connections = service.connections
+        self._server = HttpServer(
+            service.handle,
+            service.connections,
+            access_log=None,
+            auto_decompress=False,  # http_body.py decompresses, and counts the bytes
+            keepalive_timeout=_KEEP_ALIVE,
+            read_bufsize=_READ_SIZE,
+            max_line_size=_LONGEST_LINE,
+            max_field_size=LONGEST_FIELD,
+        )
+        self._runner = web.ServerRunner(self._server, shutdown_timeout=_LAST)
+        self._sites: list[tuple[socket.socket, web.SockSite]] = []
+
+    async def open(self) -> int:
+        """Listen → the port; OSError when the address is in use."""
+        await self._runner.setup()
+        host, port = self._address.host, self._address.port
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        for family, _, _, _, address in dict.fromkeys(found):
+            listener = _listener(family, address)
+            site = web.SockSite(self._runner, listener, backlog=_BACKLOG)
+            await site.start()
+            self._sites.append((listener, site))
+        return int(self._runner.addresses[0][1])
+
+    async def close_listener(self) -> None:
+        """Accept whoever has connected, and listen no more."""
+        loop = asyncio.get_running_loop()
+        accepted = []
+        for listener, site in self._sites:
+            accepted += _waiting(listener)
+            await site.stop()
+        for connection in accepted:
+            await loop.connect_accepted_socket(self._server, connection)
+
+    async def close(self) -> None:
+        """Close the connections; requests that are being answered are given up."""
+        await self._runner.cleanup()
+
+
+def _listener(family: int, address: Any) -> socket.socket:
+    """A socket that is bound to an address, as asyncio makes them."""
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.setblocking(False)
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        shown = f"{address[0]}:{address[1]}"
+        raise OSError(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
+    return listener
+
+
+def _waiting(listener: socket.socket) -> list[socket.socket]:
+    """The connections that nobody has accepted yet."""
+    found = []
+    with suppress(BlockingIOError):
+        while True:
+            connection, _ = listener.accept()
+            connection.setblocking(False)
+            found.append(connection)
+    return found

@@ -17,6 +17,7 @@ from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.gateway.health import Health
 from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
 from tritonclient_shim.service import status
@@ -78,8 +79,9 @@ class Upstream:
     Health and loads have connections of their own, because they have time limits of their own.
     """
 
-    def __init__(self, endpoint: Endpoint, options: GatewayOptions) -> None:
+    def __init__(self, endpoint: Endpoint, options: GatewayOptions, stopping: Stopping) -> None:
         self._given_id = options.server_id
+        self._stopping = stopping
 
         def session(timeout: float, option: str) -> _GatewaySession:
             return _GatewaySession(endpoint, options.server_id, timeout, option)
@@ -123,7 +125,13 @@ class Upstream:
             session.close()
 
     def health(self, request: pb.HealthRequest) -> pb.HealthResponse:
-        """Liveness or readiness, within the time limit of health."""
+        """Liveness or readiness, within the time limit of health.
+
+        A gateway that stops is not ready, whatever the server is.
+        """
+        if self._stopping.begun and request.mode == "ready":
+            told = status.success(self.known_id, next_request_id())
+            return pb.HealthResponse(request_status=told, health=False)
         return self._health.ask(request)
 
     def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
