@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
@@ -38,6 +37,7 @@ from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.http_calls import HttpCall
 from tritonclient_shim.gateway.http_infer import HttpInference
 from tritonclient_shim.gateway.inference import Inference
+from tritonclient_shim.gateway.listener import listener_on, take_no_more, waiting
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
@@ -53,6 +53,8 @@ _LONGEST_LINE = 64 * 1024
 _SWEEP = 0.25
 #: Connections that may wait to be accepted.
 _BACKLOG = 1024
+#: Seconds for which connections that have begun may become complete, when no more are taken.
+_HANDSHAKE = 0.05
 #: Seconds that requests have at the very end of a stop, when their time of grace has passed.
 _LAST = 0.1
 
@@ -189,7 +191,7 @@ class HttpFront:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         for family, _, _, _, address in dict.fromkeys(found):
-            listener = _listener(family, address)
+            listener = listener_on(family, address)
             site = web.SockSite(self._runner, listener, backlog=_BACKLOG)
             await site.start()
             self._sites.append((listener, site))
@@ -199,8 +201,11 @@ class HttpFront:
         """Accept whoever has connected, and listen no more."""
         loop = asyncio.get_running_loop()
         accepted = []
+        for listener, _ in self._sites:
+            take_no_more(listener)
+        await asyncio.sleep(_HANDSHAKE)
         for listener, site in self._sites:
-            accepted += _waiting(listener)
+            accepted += waiting(listener)
             await site.stop()
         for connection in accepted:
             await loop.connect_accepted_socket(self._server, connection)
@@ -208,30 +213,3 @@ class HttpFront:
     async def close(self) -> None:
         """Close the connections; requests that are being answered are given up."""
         await self._runner.cleanup()
-
-
-def _listener(family: int, address: Any) -> socket.socket:
-    """A socket that is bound to an address, as asyncio makes them."""
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listener.setblocking(False)
-        listener.bind(address)
-    except OSError as error:
-        listener.close()
-        shown = f"{address[0]}:{address[1]}"
-        raise OSError(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
-    return listener
-
-
-def _waiting(listener: socket.socket) -> list[socket.socket]:
-    """The connections that nobody has accepted yet."""
-    found = []
-    with suppress(BlockingIOError):
-        while True:
-            connection, _ = listener.accept()
-            connection.setblocking(False)
-            found.append(connection)
-    return found
