@@ -19,7 +19,7 @@ from tritonclient_shim.gateway.grpc_admission import AwaitedRequests
 from tritonclient_shim.gateway.grpc_messages import WireRequest, read_request
 from tritonclient_shim.gateway.grpc_responses import Responses
 from tritonclient_shim.gateway.grpc_stream import V1Stream
-from tritonclient_shim.gateway.inference import Inference
+from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
@@ -32,7 +32,7 @@ _THREADS = 64
 _NOT_READ = "Exception deserializing request!"  # gRPC's own words of a request that is none
 
 #: A unary call: the serialised request and gRPC's context in, the serialised response out.
-Unary = Callable[[bytes, Any], Awaitable[bytes]]
+UnaryAnswer = Callable[[bytes, Any], Awaitable[bytes]]
 
 
 class GatewayService:
@@ -42,7 +42,7 @@ class GatewayService:
         self,
         options: GatewayOptions,
         upstream: Upstream,
-        inference: Inference,
+        inference: Inferences,
         access_log: AccessLog,
         stopping: Stopping,
     ) -> None:
@@ -66,7 +66,7 @@ class GatewayService:
     def handlers(self) -> dict[str, Any]:
         """Name of an rpc → gRPC's handler of it.
 
-        Health and loads have threads of their own, because loads take minutes. Unary rpcs are
+        Health and loads have threads of their own, because loads take minutes. UnaryAnswer rpcs are
         registered as taking a stream of requests, which is the same on the wire: otherwise gRPC
         itself would wait for the request, without a time limit.
         """
@@ -90,7 +90,7 @@ class GatewayService:
         handlers["StreamInfer"] = grpc.stream_stream_rpc_method_handler(self._stream_infer)
         return handlers
 
-    def _whole(self, answer: Unary, awaited: AwaitedRequests) -> Any:
+    def _whole(self, answer: UnaryAnswer, awaited: AwaitedRequests) -> Any:
         """The handler of a unary rpc, from the arrival of its request."""
 
         async def call(_requests: Any, context: Any) -> bytes:
@@ -112,7 +112,7 @@ class GatewayService:
 
     # ------------------------------------------------------------------------ control calls
 
-    def _answering(self, name: str, ask: Callable[[Any], Any], pool: DaemonExecutor) -> Unary:
+    def _answering(self, name: str, ask: Callable[[Any], Any], pool: DaemonExecutor) -> UnaryAnswer:
         rpc = {**v1.RPCS, **v1.RETIRED_RPCS}[name]
 
         def answer(request: Any) -> Any:

@@ -31,7 +31,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.gateway.grpc_messages import read_request
 from tritonclient_shim.gateway.grpc_responses import Responses
-from tritonclient_shim.gateway.inference import LARGE, Inference
+from tritonclient_shim.gateway.inference import LARGE, Inferences
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.service import status
 from tritonclient_shim.session.exchange import Exchange
@@ -50,7 +50,7 @@ _CLOSED = TransportFault("its stream was closed")
 _Came = Union[Outcome, InferenceServerException]
 
 
-class _Entry:
+class _Asked:
     """One request and, later, what came of it. It is used in the event loop."""
 
     __slots__ = ("arrived", "exchange", "size")
@@ -73,14 +73,14 @@ class V1Stream:
     """
 
     def __init__(
-        self, upstream: Upstream, inference: Inference, responses: Responses, context: Any
+        self, upstream: Upstream, inference: Inferences, responses: Responses, context: Any
     ) -> None:
         self._upstream = upstream
         self._inference = inference
         self._responses = responses
         self._context = context
         self._loop = asyncio.get_running_loop()
-        self._entries: deque[_Entry] = deque()  # unanswered, in the order of the requests
+        self._entries: deque[_Asked] = deque()  # unanswered, in the order of the requests
         self._unread = 0
         self._changed = asyncio.Event()
         self._behind = _Behind(upstream, inference)
@@ -116,7 +116,7 @@ class V1Stream:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def _outcome(self, entry: _Entry) -> _Came:
+    async def _outcome(self, entry: _Asked) -> _Came:
         if not entry.arrived.done():
             limit = self._loop.call_later(self._upstream.timeout, self._late)
             try:
@@ -128,7 +128,7 @@ class V1Stream:
     def _late(self) -> None:
         self._behind.give_up(self._upstream.timed_out())
 
-    async def _response(self, entry: _Entry, came: _Came) -> tuple[Any, bytes]:
+    async def _response(self, entry: _Asked, came: _Came) -> tuple[Any, bytes]:
         if isinstance(came, InferenceServerException):
             return self._responses.of_failure(came, entry.exchange.client_id)
         return await self._inference.read(entry.exchange, came, self._responses.of)
@@ -151,7 +151,7 @@ class V1Stream:
         if request is None:
             self.unreadable = True
             return False
-        entry = _Entry(self._upstream.infer.exchange(request), request.size)
+        entry = _Asked(self._upstream.infer.exchange(request), request.size)
         while self._unread and self._unread + entry.size > MAX_UNREAD:
             self._changed.clear()
             await self._changed.wait()
@@ -165,14 +165,14 @@ class V1Stream:
 class _Behind:
     """The v2 stream behind a v1 stream, opened when a request comes."""
 
-    def __init__(self, upstream: Upstream, inference: Inference) -> None:
+    def __init__(self, upstream: Upstream, inference: Inferences) -> None:
         self._upstream = upstream
         self._inference = inference
         self._loop = asyncio.get_running_loop()
         self._sequences = Sequences()
         self._stream: RequestStream | None = None
         self._number: int | None = None  # of streams that have followed each other without a break
-        self._sent: dict[_Entry, RequestStream] = {}  # unanswered requests
+        self._sent: dict[_Asked, RequestStream] = {}  # unanswered requests
         self._next_id = count(1).__next__
         self._resting: asyncio.TimerHandle | None = None
         self._closed = False
@@ -203,7 +203,7 @@ class _Behind:
             self._resting.cancel()
         self.give_up(_CLOSED)
 
-    async def send(self, entry: _Entry) -> None:
+    async def send(self, entry: _Asked) -> None:
         """Send one request; what comes of it is settled in its entry, whatever happens."""
         if self._resting is not None:
             self._resting.cancel()
@@ -222,7 +222,7 @@ class _Behind:
         except Fault as fault:
             entry.settle(fault)
 
-    async def _send(self, entry: _Entry, call: Any) -> None:
+    async def _send(self, entry: _Asked, call: Any) -> None:
         stream = self._stream
         if stream is None or stream.ended:
             stream = self._stream = await self._inference.on_thread(self._open)
@@ -243,7 +243,7 @@ class _Behind:
 
     # ------------------------------------------------------------- on the v2 stream's thread
 
-    def _answered(self, entry: _Entry, outcome: Outcome) -> None:
+    def _answered(self, entry: _Asked, outcome: Outcome) -> None:
         told = status.of_stream(outcome) if isinstance(outcome, ServerFault) else outcome
         self._tell(self._settle, entry, told)
 
@@ -256,7 +256,7 @@ class _Behind:
 
     # ------------------------------------------------------------------- in the event loop
 
-    def _settle(self, entry: _Entry, outcome: Outcome) -> None:
+    def _settle(self, entry: _Asked, outcome: Outcome) -> None:
         self._sent.pop(entry, None)
         entry.settle(outcome)
 

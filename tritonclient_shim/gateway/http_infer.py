@@ -28,7 +28,7 @@ from tritonclient_shim.gateway.http_answers import (
     send,
 )
 from tritonclient_shim.gateway.http_body import read_body
-from tritonclient_shim.gateway.inference import Inference
+from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
@@ -47,7 +47,7 @@ class HttpInference:
     def __init__(
         self,
         upstream: Upstream,
-        inference: Inference,
+        inference: Inferences,
         bodies: Bodies,
         options: GatewayOptions,
         stopping: Stopping,

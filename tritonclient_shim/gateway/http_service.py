@@ -36,7 +36,7 @@ from tritonclient_shim.gateway.http_answers import (
 from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.http_calls import HttpCall
 from tritonclient_shim.gateway.http_infer import HttpInference
-from tritonclient_shim.gateway.inference import Inference
+from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.listener import listener_on, take_no_more, waiting
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
@@ -66,7 +66,7 @@ class HttpService:
         self,
         options: GatewayOptions,
         upstream: Upstream,
-        inference: Inference,
+        inference: Inferences,
         access_log: AccessLog,
         stopping: Stopping,
     ) -> None:

@@ -29,7 +29,7 @@ _NO_SLOT = (
 )
 
 
-class Inference:
+class Inferences:
     """Sends inference requests to one v2 server. It is made and used in one event loop.
 
     A request counts towards ``max_in_flight`` from when it has arrived completely until the v2

@@ -12,7 +12,7 @@ from typing import Any, Callable
 from tritonclient_shim.gateway.access_log import AccessLog
 from tritonclient_shim.gateway.grpc_service import GatewayService, open_server
 from tritonclient_shim.gateway.http_service import HttpFront, HttpService
-from tritonclient_shim.gateway.inference import Inference
+from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.startup import check_upstreams
 from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc, stop_http
@@ -77,7 +77,7 @@ async def _open(options: GatewayOptions, stack: AsyncExitStack) -> Bound:
     if options.triton_http is not None:
         over_http = Upstream(options.triton_http, options, stopping)
         stack.callback(over_http.close)
-    http_inference, grpc_inference = Inference(over_http, options), Inference(over_grpc, options)
+    http_inference, grpc_inference = Inferences(over_http, options), Inferences(over_grpc, options)
     http_service = HttpService(options, over_http, http_inference, access_log, stopping)
     grpc_service = GatewayService(options, over_grpc, grpc_inference, access_log, stopping)
     for one in (http_inference, grpc_inference, http_service, grpc_service):
