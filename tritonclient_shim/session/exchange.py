@@ -81,7 +81,10 @@ class Exchange:
         self._known: V1Reply | None = None
 
     def call(self) -> InferCall:
-        """The v2 call to send. Raises Fault, a refusal of v1's server as ServerFault."""
+        """The v2 call to send. Raises Fault, a refusal of v1's server as ServerFault.
+
+        May ask the server for the model's configuration.
+        """
         backend = self._session.backend
         profile = self._profile = self.model.read(backend)
         bound, self._bound = self._bound, None
@@ -89,18 +92,31 @@ class Exchange:
             self._prepared, self._request = bound.prepared, bound.request
             return bound.call
         self._prepared = None
-        if profile.decoupled:
-            raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
-        assert self._make is not None
         try:
-            request = self._make(profile)
-            call = to_v2.infer_call(profile, request, backend.endpoint.protocol)
+            return self._call_for(profile, backend.endpoint.protocol)
         except Refusal:
             if profile.server is None:
                 self._check_version()
             elif self.model.reloaded(backend, profile):  # another server has taken its place
                 return self.call()
             raise
+
+    def prompt_call(self) -> InferCall | None:
+        """The same without asking the server anything; None if it may have to be asked."""
+        profile = self._profile = self.model.profile
+        if profile is None:
+            return None
+        try:
+            return self._call_for(profile, self._session.endpoint.protocol)
+        except ServerFault:  # before it is told, the server is asked for the version
+            return None
+
+    def _call_for(self, profile: ModelProfile, protocol: str) -> InferCall:
+        if profile.decoupled:
+            raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
+        assert self._make is not None
+        request = self._make(profile)
+        call = to_v2.infer_call(profile, request, protocol)
         self._request = request
         return call
 
@@ -144,6 +160,13 @@ class Exchange:
             if self._known is not None:
                 return outcome
         return to_v1.refusal(self._profile, self._request, outcome) or outcome
+
+    def is_prompt(self, outcome: Outcome) -> bool:
+        """Can the outcome be read without asking the server anything?"""
+        if isinstance(outcome, Fault) or self._profile is None or self._request is None:
+            return False
+        classified = any(item.class_count for item in self._request.outputs)
+        return not classified and to_v1.fits(self._profile, outcome)
 
     def reply(self, outcome: Outcome, again: Send) -> V1Reply:
         """What came of the call → the reply. Raises Fault when the request was refused.
