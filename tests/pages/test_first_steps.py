@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Iterator, Mapping
@@ -50,6 +53,30 @@ def test_how_to(tmp_path: Path, instead: Mapping[str, str], name: str) -> None:
     where = environment(tmp_path / "environment")
     where.install(instead["path/to/this/checkout"])
     assert execute(text(f"docs/how-to/{name}"), where, instead)
+
+
+def test_gateway(tmp_path: Path, instead: Mapping[str, str]) -> None:
+    """The gateway page's commands install it and start it; it prints a line as shown there."""
+    where = environment(tmp_path / "environment")
+    block = text("docs/gateway.md").partition("```console\n")[2].partition("```")[0]
+    block = block.replace("path/to/this/checkout", instead["path/to/this/checkout"])
+    install, start, shown = block.replace("triton.example:8001", instead["localhost:8001"]).split(
+        "\n", 2
+    )
+    where.succeed("sh", "-c", install[2:])
+    ports = "--http 127.0.0.1:0 --grpc 127.0.0.1:0"  # v1's own may be taken here
+    gateway = subprocess.Popen(
+        ["sh", "-c", f"exec {start[2:]} {ports}"],
+        env={**os.environ, **where.variables},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert gateway.stdout is not None
+        assert set(json.loads(gateway.stdout.readline())) == set(json.loads(shown))
+    finally:
+        gateway.terminate()
+        gateway.wait(30)
 
 
 @pytest.mark.skipif(
