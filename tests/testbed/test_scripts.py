@@ -158,6 +158,14 @@ def test_demo_checks_before_it_installs(checkout: Path) -> None:
     assert not (checkout / ".venv-demo").exists()
 
 
+def test_a_release_needs_a_repository(checkout: Path) -> None:
+    """In an unpacked source distribution scripts/release says what is missing; nothing is made."""
+    ended = run(checkout, "scripts/release", "0.1.0", "--dry-run")
+    assert ended.returncode == 1
+    assert f"a release is made in a git repository, and {checkout} is none" in ended.stdout
+    assert not (checkout / ".venv-release").exists()
+
+
 def test_watched_commands_are_never_silent(tmp_path: Path) -> None:
     """A silent command is reported while it lasts, and one that fails with its last words."""
     program = "import sys; from testbed import progress; progress.HEARTBEAT = 0.1; "
