@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tritonclient_shim import configure
-from tritonclient_shim.core.errors import InferenceServerException, Refusal
+from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
 from tritonclient_shim.core.metadata import (
     Capabilities,
     ModelMetadata,
@@ -18,10 +18,18 @@ from tritonclient_shim.core.metadata import (
     TensorMetadata,
     capabilities_of,
 )
-from tritonclient_shim.core.model import ModelProfile, ShmSlice, V1Input, V1Request
+from tritonclient_shim.core.model import (
+    InferReply,
+    ModelProfile,
+    ShmSlice,
+    TensorOut,
+    V1Input,
+    V1Output,
+    V1Request,
+)
 from tritonclient_shim.settings import SettingsError
 from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, declared_models
-from tritonclient_shim.translate import to_v2, undeclared
+from tritonclient_shim.translate import to_v1, to_v2, undeclared
 from tritonclient_shim.translate.from_metadata import profile_of
 
 pytest_plugins = ["tests.settings_fixtures"]
@@ -189,3 +197,38 @@ def test_what_is_no_setting(value: Any, told: str) -> None:
     """It is refused with the place, what was expected, and nothing is changed."""
     with pytest.raises(SettingsError, match=told):
         configure(models=value)
+
+
+def reply(*shape: int) -> InferReply:
+    """An answer with one output of this shape."""
+    data = np.arange(int(np.prod(shape)), dtype=np.float64).tobytes()
+    return InferReply("m", "", (TensorOut("y", "FP64", shape, data),))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims"), [((1, 3), (3,)), ((1,), (1,)), ((), (1,)), ((3,), (3,)), ((2, 3), (2, 3))]
+)
+def test_result_of_one_entry(shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
+    """All of an output belongs to the only batch entry, with or without a batch dimension."""
+    asked = request(outputs=(V1Output("y"),))
+    (result,) = to_v1.v1_reply(profile(X), asked, reply(*shape), None).outputs
+    assert (result.datatype, result.dims) == ("FP64", dims)
+
+
+def test_result_without_batch_dimension() -> None:
+    """Nobody can say which entry it belongs to; the setting that is advised makes it a result."""
+    asked = request(batch_size=2, outputs=(V1Output("y"),))
+    with pytest.raises(ServerFault, match="say max_batch_size 0 in the setting models"):
+        to_v1.v1_reply(profile(X), asked, reply(3), None)
+    whole = profile(X, told={"max_batch_size": 0})
+    asked = request(inputs=(V1Input("x", (2, 4), (bytes(32),), 32),), outputs=(V1Output("y"),))
+    assert to_v2.infer_call(whole, asked, "http").inputs[0].shape == (2, 4)
+    assert to_v1.v1_reply(whole, asked, reply(3), None).outputs[0].dims == (3,)
+
+
+def test_type_of_the_answer_counts() -> None:
+    """Metadata promise nothing: bytes are read as the answer tells, not as was declared."""
+    told = {"outputs": {"y": {"datatype": "FP32", "dims": [3]}}}
+    asked = request(outputs=(V1Output("y"),))
+    (result,) = to_v1.v1_reply(profile(X, told=told), asked, reply(1, 3), None).outputs
+    assert (result.datatype, result.byte_size) == ("FP64", 24)
