@@ -105,9 +105,7 @@ def test_streams_end_with_triton(relay: Relay, servers: dict[str, Any]) -> None:
 
 
 def test_triton_is_asked_nothing_more(triton: TritonServer) -> None:
-    """A context and its requests cost Triton one configuration and the requests, also where the
-    model is unknown.
-    """
+    """A context costs Triton one request for the configuration, and its requests themselves."""
     with Relay(triton.http) as counted:
         context = InferContext(counted.address, ProtocolType.HTTP, "simple")
         sent = [counted.sent]

@@ -16,7 +16,7 @@ SCHEDULE = "schedule_policy"
 SYSTEM_REGIONS = "system_shared_memory"
 CUDA_REGIONS = "cuda_shared_memory"
 
-#: Extensions that a server has without listing them, by its name (docs/v2-mapping.md §12).
+#: Extensions that a server has without listing them, by its name (docs/v2-mapping.md §14).
 _UNLISTED = {"kserve": frozenset({BINARY})}
 #: Servers that take a request for any version of a model for one of the only version they have.
 _WITHOUT_VERSIONS = frozenset({"kserve"})

@@ -22,6 +22,8 @@ from tritonclient_shim.settings import Settings
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import from_metadata
 
+#: How a server refuses a path or a call that it does not have, if it words a refusal.
+_REFUSED = frozenset(("NOT_FOUND", "UNIMPLEMENTED", "INVALID_ARGUMENT"))
 _OF_TRITON = (Meaning.UNKNOWN_MODEL, Meaning.NOT_LOADED)
 
 
@@ -53,7 +55,7 @@ def profile_instead(
 def _may_lack_configurations(fault: Fault) -> bool:
     if fault.no_such_call:
         return True
-    if not isinstance(fault, ServerFault) or fault.code not in ("NOT_FOUND", "UNIMPLEMENTED"):
+    if not isinstance(fault, ServerFault) or fault.code not in _REFUSED:
         return False
     return recognise(fault.message, _OF_TRITON) is None
 

@@ -140,6 +140,8 @@ def _entry_dims(
     """
     if not profile.batching or spec.is_shape_tensor:
         return tensor.shape
+    if tensor.shape[:1] != (request.batch_size,) and profile.server is not None:
+        return _without_batch(profile, request, tensor)
     if tensor.shape[:1] != (request.batch_size,):
         raise ServerFault(
             f"output '{spec.name}' for model '{profile.name}' has shape "
@@ -149,6 +151,21 @@ def _entry_dims(
         )
     dims = tensor.shape[1:]
     return dims if dims or profile.server is None else (1,)  # see TensorSpec.scalar
+
+
+def _without_batch(profile: ModelProfile, request: V1Request, tensor: TensorOut) -> tuple[int, ...]:
+    """Dims of a tensor without batch dimension, from a server that promises none: all of it
+    belongs to the only batch entry.
+    """
+    if request.batch_size == 1:
+        return tensor.shape or (1,)
+    raise ServerFault(
+        f"output '{tensor.name}' of model '{profile.name}' has shape "
+        f"{to_v2.shape_text(tensor.shape)} in the answer to {request.batch_size} batch entries; "
+        "expected as many rows: send one entry at a time, or, for a model without a batch "
+        "dimension, say max_batch_size 0 in the setting models",
+        "INTERNAL",
+    )
 
 
 def _classify(

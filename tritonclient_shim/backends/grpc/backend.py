@@ -122,7 +122,7 @@ class GrpcBackend:
         self._command("RepositoryModelUnload", name, lambda client: client.unload_model(name))
 
     def _command(self, rpc: str, name: str, ask: Callable[[Any], Any]) -> None:
-        """``ask``; KServe's server expects the name in another field (docs/v2-mapping.md §12)."""
+        """``ask``; KServe's server expects the name in another field (docs/v2-mapping.md §14)."""
         try:
             self._control(ask)
         except ServerFault as fault:

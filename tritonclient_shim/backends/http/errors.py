@@ -41,6 +41,8 @@ class Unanswered(TransportFault):
 
 #: Of so many faults that a server finds in one request a message tells.
 _MOST_DETAILS = 3
+#: Of a refusal in no known form a message tells so many bytes.
+_MOST_BYTES = 300
 
 
 class FaultRule(NamedTuple):
@@ -139,7 +141,8 @@ def refusal(status: int, body: Any) -> Fault:
         told = text = None
     if not isinstance(text, str):
         wrong = f"HTTP status {status} without the error text of a v2 server"
-        fault = ForeignFault(wrong, _detail(told))
+        said = _detail(told) or bytes(body[:_MOST_BYTES]).decode("utf-8", "replace").strip()
+        fault = ForeignFault(wrong, said or wrong)
         fault.no_such_call = status in (404, 405, 501)
         return fault
     said = without_request_id(text)

@@ -3,7 +3,7 @@
 Numbers are exact both ways: integers of any size, floats with all their digits. JSON has no
 infinity, and none is sent. NaN is sent as ``null``, which MLServer and KServe read as NaN; but
 ``null`` in an answer is refused, because they write it for an infinity as well
-(docs/v2-mapping.md §12).
+(docs/v2-mapping.md §14).
 """
 
 from __future__ import annotations
