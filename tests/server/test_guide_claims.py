@@ -30,7 +30,7 @@ import tritonclient.grpc as grpcclient
 client = grpcclient.InferenceServerClient("{address}")
 done = queue.Queue()
 client.start_stream(callback=lambda result, error: done.put(error))
-client.async_stream_infer("no_such_model", [])
+client.async_stream_infer("simple", [])
 done.get()
 {close}
 print("done", flush=True)
@@ -78,7 +78,7 @@ def test_on_a_stream_it_ends_the_thread(client: Any, monkeypatch: pytest.MonkeyP
     failed: queue.Queue[Any] = queue.Queue()
     monkeypatch.setattr("threading.excepthook", lambda args: failed.put(args.exc_value))
     client.start_stream(callback=lambda res, err: failed.put(res))
-    client.async_stream_infer("no_such_model", [])
+    client.async_stream_infer("simple", [])
     error = failed.get(timeout=30)
     assert "got an unexpected keyword argument 'result'" in str(error)
 
