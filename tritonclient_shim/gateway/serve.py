@@ -13,6 +13,7 @@ from tritonclient_shim.gateway.access_log import AccessLog
 from tritonclient_shim.gateway.grpc_service import GatewayService, open_server
 from tritonclient_shim.gateway.http_service import HttpFront, HttpService
 from tritonclient_shim.gateway.inference import Inferences
+from tritonclient_shim.gateway.memory import keep_buffers
 from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.startup import check_upstreams
 from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc, stop_http
@@ -34,6 +35,7 @@ def run(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
 
     Raises OSError or RuntimeError when it cannot listen on an address.
     """
+    keep_buffers()
     asyncio.run(_serve(_within_descriptors(options), ready))
 
 
