@@ -99,6 +99,15 @@ class Draft:
         owner = place.scope.owner(node.id) if place else None
         return list(owner.bindings[node.id]) if owner else []
 
+    def reads(self, name: ast.Name) -> list[ast.AST]:
+        """What is around each place where a variable of this name is read."""
+        nodes = (one for one in ast.walk(self.source.tree) if isinstance(one, ast.Name))
+        return [
+            self.flows.parents[one]
+            for one in nodes
+            if one.id == name.id and isinstance(one.ctx, ast.Load)
+        ]
+
     # --- changes
 
     def replace(self, node: ast.AST, text: str) -> None:
