@@ -22,7 +22,7 @@ PAIRS = {
     "run": (
         f'{CONTEXT}r = ctx.run({{ "A" : [a] }}, {{"B": {RAW}}}, batch_size=1)\n',
         'ctx = grpcclient.InferenceServerClient("localhost:8001")\n'
-        'r = run_model(ctx, \'simple\', { "A" : [a] }, {"B": 0})\n',
+        'r = run_model(ctx, "simple", { "A" : [a] }, {"B": 0})\n',
     ),
     "version and correlation id": (
         'c = InferContext("u", 1, name, 2, False, 7)\nc.run(i, o, 1, 3)\n',
