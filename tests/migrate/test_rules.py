@@ -45,7 +45,7 @@ PAIRS = {
         "every = []\nfor n in names:\n"
         '    every.append(Model(grpcclient.InferenceServerClient("u"), n, {}))\n'
         "for c in every:\n    run_model(c.client, c.name, i, o, **c.options)\n"
-        "    c.client.close()\n",
+        "    c.close()\n",
     ),
     "classes": (
         f"{CONTEXT}ctx.run(i, {{'O': (InferContext.ResultFormat.CLASS, k)}})\n",

@@ -119,6 +119,16 @@ class Model(typing.NamedTuple):
     client: typing.Any
     name: str
     options: dict
+
+    def close(self):
+        """Close the client."""
+        self.client.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.close()
 '''
 VERSION = '''
 def version_text(version):

@@ -63,6 +63,15 @@ def migrate(path: str, data: bytes, options: MigrateOptions) -> Migrated:
     return Migrated(path, data, after.encode(encoding), uses)
 
 
+def rewritable(source: ParsedSource) -> dict[tuple[str, str], bool]:
+    """Place and id of each use in a source → whether it is rewritten, safely or not."""
+    try:
+        uses = _cells(source, ["\n".join(source.lines)], MigrateOptions(unsafe=True))[1]
+    except cst.ParserSyntaxError:
+        return {}
+    return {(row.place, row.entry.id): not outcome.todo for row, outcome in uses}
+
+
 def _cells(
     source: ParsedSource, old: list[str], options: MigrateOptions
 ) -> tuple[list[str], _Uses]:

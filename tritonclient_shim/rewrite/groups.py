@@ -210,7 +210,7 @@ class _Planner:
         if not ids and name not in _NEUTRAL:
             raise _Stays(call, f"no client has a method {name}")
         if not ids:
-            yield call, self._neutral(call.func.value)
+            yield call, Plan(lambda: None, "stays")
             return
         rule = METHODS[ids[0]]
         yield call, self._at(call, lambda call: rule(call, draft, self._carried))
@@ -222,13 +222,6 @@ class _Planner:
 
     def _format(self, rule: Callable[[ast.AST, Draft], Plan]) -> Callable[[ast.AST], Plan]:
         return lambda node: rule(node, self._draft)
-
-    def _neutral(self, owner: ast.expr) -> Plan:
-        draft = self._draft
-        if self._carried is None or not self._carried.record:
-            return Plan(lambda: None, "stays")
-        text = draft.text(owner)
-        return Plan(lambda: draft.replace(owner, f"{text}.client"), "of the client")
 
     def _at(self, node: ast.AST, make: Callable[..., Plan]) -> Plan:
         try:

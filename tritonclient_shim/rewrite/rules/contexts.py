@@ -54,8 +54,8 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
         fixed = isinstance(node, ast.Attribute) and draft.evaluator.names(node)
     if fixed and len(members) == 1 and len(values) == 1:
         return members.pop()
-    if draft.options.to:
-        return draft.options.to
+    if draft.options.to and not (len(members) > 1 and len(members) == len(values)):
+        return draft.options.to  # unless the file names each of several
     if not any(
         getattr(one, "name", getattr(one, "of", "")).startswith(f"{API}.ProtocolType")
         for one in values

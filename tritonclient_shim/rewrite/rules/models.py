@@ -70,8 +70,6 @@ def carried(group: Group, draft: Draft) -> Carried:
                 raise Refused("the context's model is only known where the context is made")
         if carrying.stream:
             raise Refused("the context's stream is only known where the context is made")
-        if any(_is_entered(call, draft) for call in group.made):
-            raise Refused("the context's model is only known where the context is made")
     return carrying
 
 
@@ -166,7 +164,3 @@ def _is_simple(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript):
         return _is_simple(node.value)
     return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and _is_simple(node.value)
-
-
-def _is_entered(call: ast.Call, draft: Draft) -> bool:
-    return isinstance(draft.flows.parents[call], ast.withitem)
