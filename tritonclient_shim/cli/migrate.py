@@ -15,15 +15,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from tritonclient_shim.cli._migrate import MigrateRefused
+
 if TYPE_CHECKING:
     from tritonclient_shim.rewrite.files import Migrated
 
 _DONE, _LEFT, _REFUSED, _UNREADABLE = 0, 1, 2, 3
 _FORMATS = ("text", "json", "sarif")
-
-
-class MigrateRefused(Exception):
-    """The command line asks for something that is not there; the text says what."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--server", metavar="URL", default=argparse.SUPPRESS,
         help="HOST:PORT of a server's HTTP, which is asked about the models")  # fmt: skip
     add("--model-config", metavar="FILE", action="append", default=argparse.SUPPRESS,
-        help="a model's configuration, as the server tells it over HTTP, in JSON")  # fmt: skip
+        help="a model's config.pbtxt, or its configuration in JSON")  # fmt: skip
     add("--report", metavar="FILE", default=argparse.SUPPRESS,
         help="write the report to this file")  # fmt: skip
     add("--format", choices=_FORMATS, default=_FORMATS[0], help="of the report")

@@ -7,6 +7,7 @@ import io
 import tokenize
 from typing import TYPE_CHECKING, Any
 
+from tritonclient_shim.cli._migrate import MigrateRefused
 from tritonclient_shim.usage import machine
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ def render(format: str, done: list[Migrated], failed: list[str]) -> str:
 
 def write(path: str, format: str, done: list[Migrated], failed: list[str]) -> None:
     """Write the report to a file."""
-    from tritonclient_shim.cli.migrate import MigrateRefused
-
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(render(format, done, failed))

@@ -7,17 +7,14 @@ from typing import Mapping
 
 import libcst as cst
 
-from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.rewrite.calls import NewCall, given, named
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.models import Carried, options_of
 from tritonclient_shim.rewrite.rules.plan import Plan
+from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
 
-_PROTOCOLS = ("http", "grpc")  # by v1's numbers
-_MEMBERS = {Symbol(f"{API}.ProtocolType.{name.upper()}"): name for name in _PROTOCOLS}
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
 
 
@@ -31,37 +28,11 @@ def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None
     _record_headers(id, made, draft)
 
     def carry_out() -> None:
-        draft.modules.update([protocol] if protocol else _PROTOCOLS)
+        draft.modules.update([protocol] if protocol else PROTOCOLS)
         draft.change(call, lambda old: _changed(old, names, protocol, made, draft, carried))
         _check_model(call, made, draft, carried)
 
     return Plan(carry_out, f"{protocol or 'grpc or http'} client")
-
-
-def protocol_of(node: ast.expr, draft: Draft) -> str:
-    """``grpc`` or ``http``; '' where the program chooses."""
-    known = draft.constant(node)
-    if known in (0, 1) and not isinstance(known, bool):
-        return _PROTOCOLS[int(str(known))]
-    values = draft.evaluator.of(node)
-    members = {_MEMBERS[one] for one in values if isinstance(one, Symbol) and one in _MEMBERS}
-    if isinstance(node, ast.Name):
-        bindings = draft.bindings(node)
-        fixed = len(bindings) == 1 and isinstance(
-            bindings[0].definition.node, (ast.Attribute, ast.Constant)
-        )
-    else:
-        fixed = isinstance(node, ast.Attribute) and draft.evaluator.names(node)
-    if fixed and len(members) == 1 and len(values) == 1:
-        return members.pop()
-    if draft.options.to and not (len(members) > 1 and len(members) == len(values)):
-        return draft.options.to  # unless the file names each of several
-    if not any(
-        getattr(one, "name", getattr(one, "of", "")).startswith(f"{API}.ProtocolType")
-        for one in values
-    ):
-        raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
-    return ""
 
 
 def _record_headers(id: str, made: Mapping[str, ast.expr], draft: Draft) -> None:

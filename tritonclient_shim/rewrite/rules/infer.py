@@ -13,8 +13,10 @@ from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.rewrite.calls import NewArgument, NewCall, given, named, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules import literal
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
+from tritonclient_shim.rewrite.rules.protocols import protocol_of
 
 FLAGS = {"FLAG_NONE": 0, "FLAG_SEQUENCE_START": 1, "FLAG_SEQUENCE_END": 2}
 _HEADER = f"{API}.InferRequestHeader."
@@ -31,11 +33,22 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     if patterns & {"TS114", "TS115"} and not draft.memory:
         raise Refused("an input or output is in shared memory, which stays")
 
+    known = literal.plan(call, made, _module(carried, draft), draft, carried)
+    if known is not None:
+        return known
+
     def carry_out() -> None:
         draft.need("run_model")
         draft.change(call, request(draft.called("run_model"), names, made, call, draft, carried))
 
     return Plan(carry_out, "run_model(client, model_name, inputs, outputs)")
+
+
+def _module(carried: Carried, draft: Draft) -> str:
+    """The protocol of all contexts of the group; '' where there is more than one."""
+    made = (given(PARAMETERS["TS050"], one) for one in carried.group.made)
+    found = {protocol_of(one["protocol"], draft) for one in made if "protocol" in one}
+    return found.pop() if len(found) == 1 else ""
 
 
 def request(

@@ -29,6 +29,11 @@ class Carried:
     draft: Draft
     record: bool
 
+    @property
+    def name_node(self) -> ast.expr:
+        """The expression for the model's name where the first of the contexts is made."""
+        return self._first["model_name"]
+
     def name(self) -> str:
         """The expression for the model's name, where the expressions are repeated."""
         return _text(self.draft, self._first["model_name"])
