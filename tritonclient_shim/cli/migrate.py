@@ -38,14 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make changes, too, that some programs may notice")  # fmt: skip
     add("--server", metavar="URL", default=argparse.SUPPRESS,
         help="HOST:PORT of a server's HTTP, which is asked about the models")  # fmt: skip
-    add("--model-config", metavar="FILE", action="append", default=argparse.SUPPRESS,
+    add("--model-config", metavar="FILE", action="append", default=[],
         help="a model's config.pbtxt, or its configuration in JSON")  # fmt: skip
     add("--report", metavar="FILE", default=argparse.SUPPRESS,
         help="write the report to this file")  # fmt: skip
     add("--format", choices=_FORMATS, default=_FORMATS[0], help="of the report")
-    add("--exclude", action="append", default=argparse.SUPPRESS, metavar="GLOBS",
+    add("--exclude", action="append", default=[], metavar="GLOBS",
         help="leave out files and folders, as `tritonclient-shim scan` does")  # fmt: skip
-    parser.set_defaults(to="", server="", model_config=(), report="", exclude=())
+    parser.set_defaults(to="", server="", report="")
 
 
 def run(arguments: argparse.Namespace) -> int:

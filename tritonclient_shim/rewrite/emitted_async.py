@@ -14,7 +14,7 @@ def start_run(client, model_name, callback, inputs, outputs, owner=None, stream=
     stream: whether the request goes over the stream of the client.
     The other arguments are those of `run_model`.
     """
-    batched = config_of(client, model_name).max_batch_size > 0
+    config = config_of(client, model_name)
     tensors = [infer_input(client, model_name, name, rows) for name, rows in inputs.items()]
     wanted = [
         CLIENT.InferRequestedOutput(name, class_count=count)
@@ -22,7 +22,7 @@ def start_run(client, model_name, callback, inputs, outputs, owner=None, stream=
     ]
     number, future = next(_numbers[client]), Future()
     began = time.perf_counter_ns()  #+stat
-    _requests[client][number] = (future, outputs, batched)
+    _requests[client][number] = (future, outputs, config)
 
     def done(result, error):
         _times[client].append(time.perf_counter_ns() - began)  #+stat
@@ -40,11 +40,11 @@ def start_run(client, model_name, callback, inputs, outputs, owner=None, stream=
 
 def run_results(client, number, wait=True):
     """What a request that was started comes to; None if it shall not be waited for, and runs."""
-    future, outputs, batched = _requests[client][number]
+    future, outputs, config = _requests[client][number]
     if not wait and not future.done():
         return None
     del _requests[client][number]
-    return results_of(future.result(), outputs, batched)
+    return results_of(future.result(), outputs, config)
 '''
 READY = '''
 def ready_request(client, wait=True):

@@ -89,12 +89,13 @@ def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+
     answer = client.infer(model_name, tensors, outputs=wanted, **options)
     _times[client].append(time.perf_counter_ns() - began)  #+stat
     _answers[client] = answer  #+last
-    return results_of(answer, outputs, config_of(client, model_name).max_batch_size > 0)
+    return results_of(answer, outputs, config_of(client, model_name))
 '''
 RESULTS = '''
-def results_of(answer, outputs, batched):
+def results_of(answer, outputs, config):
     """What an answer has: for each output a list of what each entry of the batch has."""
     found = {}
+    singles = {one.name for one in config.output if one.data_type == model_config_pb2.TYPE_FP32}
     for name, count in outputs.items():
         array = answer.as_numpy(name).copy()  #-region
         region, count = (count, 0) if isinstance(count, Region) else (None, count)  #+region
@@ -102,15 +103,18 @@ def results_of(answer, outputs, batched):
             region, answer, name  #+region
         )  #+region
         array = array.copy()  #+region
-        rows = list(array) if batched else [array]
-        found[name] = [classes_of(row) for row in rows] if count else rows
+        rows = list(array) if config.max_batch_size > 0 else [array]
+        if count:
+            number = np.float32 if name in singles else float
+            rows = [classes_of(row, number) for row in rows]
+        found[name] = rows
     return found
 '''
 CLASSES = '''
-def classes_of(texts):
+def classes_of(texts, number=float):
     """Classes, such as b"0.9:3:cat" -> tuples of index, value and label."""
     parts = [(text.decode().split(":", 2) + [""])[:3] for text in texts.flat]
-    return [(int(index), float(value), label) for value, index, label in parts]
+    return [(int(index), float(number(value)), label) for value, index, label in parts]
 '''
 MODEL = '''
 class Model(typing.NamedTuple):
