@@ -67,6 +67,8 @@ def carried(group: Group, draft: Draft) -> Carried:
     for one in made:
         if "model_name" not in one:
             raise Refused("the model's name is not among the arguments")
+    if draft.options.to != "http" and _has_sequences(group, draft) and _large(draft):
+        raise Refused("sequence ids go up to 2**63 - 1 on gRPC, and the file has larger numbers")
     carrying = Carried(group, draft, _needs_record(group, draft, made))
     if carrying.record:
         for call in group.calls:
@@ -76,6 +78,25 @@ def carried(group: Group, draft: Draft) -> Carried:
         if carrying.stream:
             raise Refused("the context's stream is only known where the context is made")
     return carrying
+
+
+def _has_sequences(group: Group, draft: Draft) -> bool:
+    """Whether requests of the group have correlation ids."""
+    calls = {*group.made, *group.calls}
+    return any(site.id in ("TS105", "TS111") and site.call in calls for site in draft.sites)
+
+
+def _large(draft: Draft) -> bool:
+    """Whether the file has a number that is no signed one of 64 bits, such as ``2 ** 63``."""
+    for node in ast.walk(draft.source.tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift)):
+            left, right = draft.constant(node.left), draft.constant(node.right)
+            if isinstance(right, int) and left in (1, 2) and int(right) >= 63:
+                return True
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, int) and value >= 2**63:
+            return True
+    return False
 
 
 def options_of(made: _Made, draft: Draft) -> dict[str, str]:
