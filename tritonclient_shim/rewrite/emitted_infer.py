@@ -52,7 +52,10 @@ def infer_input(client, model_name, name, rows, batch_size=1):  #+region
     elif batch.dtype != triton_to_np_dtype(datatype):
         batch = np.ascontiguousarray(batch).view(triton_to_np_dtype(datatype))
     dims = batch.shape[1:] if -1 in known.dims else tuple(known.dims)
-    batch = batch.reshape((len(rows), *dims) if config.max_batch_size else dims)
+    try:
+        batch = batch.reshape((len(rows), *dims) if config.max_batch_size else dims)
+    except ValueError as error:
+        raise InferenceServerException("input '%s': %s" % (name, error)) from error
     tensor = CLIENT.InferInput(name, list(batch.shape), datatype)
     tensor.set_data_from_numpy(batch)
     return tensor

@@ -23,8 +23,8 @@ def plan(
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return None
     config = draft.options.configs.get(str(draft.constant(carried.name_node)))
-    if "#" in draft.text(call):
-        return None  # a comment that would be lost
+    if "#" in draft.text(call) or draft.tried(call):
+        return None  # a comment would be lost; an array of another size is a ValueError
     if config is None or not draft.options.unsafe or not _is_plain(call, draft):
         return None
     assert isinstance(inputs, ast.Dict) and isinstance(outputs, ast.Dict)

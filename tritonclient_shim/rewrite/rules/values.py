@@ -40,6 +40,7 @@ def _lowered(old: cst.Call) -> cst.Call:
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
     """tritonclient's exception has the same name and the same ``message()``."""
+    node = node.func if isinstance(node, ast.Call) else node
     if isinstance(node, ast.Attribute) and node.attr == "InferenceServerException":
 
         def carry_out() -> None:
