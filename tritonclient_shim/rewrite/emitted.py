@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Iterable, Mapping, NamedTuple
 
+from tritonclient_shim.rewrite import emitted_last as last
+
 
 class Emitted(NamedTuple):
     """A function: its text by the protocols in use, and what it needs itself."""
@@ -189,6 +191,8 @@ HELPERS: dict[str, Emitted] = {
     ),
     "classes_of": Emitted(_CLASSES),
     "results_of": Emitted(_RESULTS, (), ("classes_of",)),
+    "last_request": Emitted(last.LAST, last.IMPORTS),
+    "request_stat": Emitted(last.STAT, (), ("last_request",)),
     "run_model": Emitted(_RUN, (), ("infer_input", "results_of", "config_of")),
 }
 
@@ -227,6 +231,7 @@ def written(
             imports.update((_CONFIG_PB2, _JSON))
         module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
         text = text.replace("CLIENT.", module)
+        text = last.remembering(text) if "last_request" in wanted else text
         for old, new in called.items():
             text = re.sub(rf"\b{old}\b", new, text)
         texts.append(text)

@@ -14,7 +14,7 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import infer, leftovers, status, values
+from tritonclient_shim.rewrite.rules import infer, last_requests, leftovers, status, values
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -34,6 +34,11 @@ METHODS: Mapping[str, Rule] = {
     "TS036": renamed("load_model"),
     "TS037": renamed("unload_model"),
     "TS051": infer.run,
+    "TS057": last_requests.stat,
+    "TS058": last_requests.correlation_id,
+    "TS059": last_requests.request_id,
+    "TS060": last_requests.model_name,
+    "TS061": last_requests.model_version,
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
