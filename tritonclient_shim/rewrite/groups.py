@@ -13,6 +13,8 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS, Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import CREATIONS, FORMATS, METHODS, PROTOCOLS
+from tritonclient_shim.rewrite.rules.annotations import is_annotation
+from tritonclient_shim.rewrite.rules.annotations import plans as annotations
 from tritonclient_shim.rewrite.rules.contexts import client
 from tritonclient_shim.rewrite.rules.models import Carried, carried
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
@@ -86,7 +88,7 @@ def _handled(site: Site, draft: Draft) -> bool:
     if isinstance(parent, ast.ClassDef):
         draft.todo(site.node, "write the class anew, around a client that it keeps")
         return True
-    return False
+    return is_annotation(site.node, draft)
 
 
 def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
@@ -104,7 +106,8 @@ def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
     """Plans for formats, flags and protocols that stand outside of the calls of groups."""
     inside = {id(node) for plans in planned.values() for node, _ in plans}
     rules = {**FORMATS, **PROTOCOLS}
-    found: Plans = []
+    found: Plans = annotations(draft)
+    inside.update(id(node) for node, _ in found)
     for site in draft.sites:
         node = _node(site)
         if site.id not in rules or id(node) in inside or draft.outcome(site):
