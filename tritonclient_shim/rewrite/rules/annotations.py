@@ -75,7 +75,7 @@ def _protocol(symbol: str, id: str, draft: Draft) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def plans(draft: Draft) -> list[tuple[ast.AST, Plan]]:
+def annotation_plans(draft: Draft) -> list[tuple[ast.AST, Plan]]:
     """The changes of all annotations."""
     found: list[tuple[ast.AST, Plan]] = []
     for site in draft.sites:
