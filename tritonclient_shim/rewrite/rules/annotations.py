@@ -12,9 +12,9 @@ from tritonclient_shim.rewrite.calls import given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.contexts import protocol_of
 from tritonclient_shim.rewrite.rules.models import carried
 from tritonclient_shim.rewrite.rules.plan import Plan
+from tritonclient_shim.rewrite.rules.protocols import protocol_of
 
 _INFER = f"{API}.InferContext"
 _PROTOCOL = f"{API}.ProtocolType"
