@@ -10,6 +10,7 @@ from typing import Iterable, Mapping, NamedTuple
 
 from tritonclient_shim.rewrite import emitted_async as requests
 from tritonclient_shim.rewrite import emitted_infer as texts
+from tritonclient_shim.rewrite import emitted_last as last
 from tritonclient_shim.rewrite import emitted_memory as memory
 from tritonclient_shim.rewrite import emitted_small as small
 
@@ -96,8 +97,8 @@ HELPERS: dict[str, Emitted] = {
     "iteritems": Emitted(small.ITER.format(name="items", what="items")),
     "itervalues": Emitted(small.ITER.format(name="values", what="values")),
     "iterkeys": Emitted(small.ITER.format(name="keys", what="keys")),
-    "request_statistics": Emitted(small.STATISTICS, ("import collections", "import time")),
-    "last_model_version": Emitted(small.LAST_VERSION),
+    "last_request": Emitted(last.LAST, last.IMPORTS),
+    "request_stat": Emitted(last.STAT, (), ("last_request",)),
     "run_model": Emitted(texts.RUN, (), ("infer_input", "results_of", "config_of")),
 }
 
@@ -140,6 +141,7 @@ def written(
             imports.update(_THREADS)
         module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
         text = _chosen(text, wanted).replace("CLIENT.", module)
+        text = last.remembering(text) if "last_request" in wanted else text
         for old, new in called.items():
             text = re.sub(rf"\b{old}\b", new, text)
         found.append(text)
@@ -160,4 +162,4 @@ def _chosen(text: str, wanted: set[str]) -> str:
 
 
 #: What stands at the ends of lines → the function with which the file has them.
-_MARKS = {"region": "Region", "stat": "request_statistics", "last": "last_model_version"}
+_MARKS = {"region": "Region"}

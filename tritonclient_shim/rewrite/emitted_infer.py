@@ -88,10 +88,7 @@ def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+
         region = outputs[tensor.name()]  #+region
         if isinstance(region, Region):  #+region
             tensor.set_shared_memory(region.name, region.byte_size)  #+region
-    began = time.perf_counter_ns()  #+stat
     answer = client.infer(model_name, tensors, outputs=wanted, **options)
-    _times[client].append(time.perf_counter_ns() - began)  #+stat
-    _answers[client] = answer  #+last
     return results_of(answer, outputs, config_of(client, model_name))
 '''
 RESULTS = '''

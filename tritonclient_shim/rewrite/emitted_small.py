@@ -24,26 +24,3 @@ def iter{name}(mapping):
     """The {what} of a mapping."""
     return iter(mapping.{name}())
 '''
-STATISTICS = '''
-_times = collections.defaultdict(list)  # by client: how long each request took, in nanoseconds
-
-
-def request_statistics(client):
-    """How many requests have been made, and how long they took."""
-    return {
-        "completed_request_count": len(_times[client]),
-        "cumulative_total_request_time_ns": sum(_times[client]),
-        "cumulative_send_time_ns": 0,
-        "cumulative_receive_time_ns": 0,
-    }
-'''
-LAST_VERSION = '''
-_answers = {}  # client -> the answer to its last request
-
-
-def last_model_version(client):
-    """The version of the model that the last request was for."""
-    answer = _answers[client].get_response()
-    version = answer["model_version"] if isinstance(answer, dict) else answer.model_version
-    return int(version)
-'''

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Iterator
 
 from tritonclient_shim.migrate.calls import is_class
+from tritonclient_shim.migrate.classes import PROPERTIES, decorators
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import spelt
@@ -34,7 +36,7 @@ _HARMLESS = frozenset(
     ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "next", "reversed")
     + ("len", "partial", "Thread", "Process", "submit", "map", "closing", "enter_context")
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
-    + ("addCleanup",)
+    + ("addCleanup", "setattr")
 )
 #: Methods that put something into a container.
 _FILLING = frozenset(
@@ -77,6 +79,7 @@ class Flows:
             for one in evaluator.of(call.func)
             if isinstance(one, LocalFunction)
         }
+        self._used = set(_used(tree))
         for node in ast.walk(tree):
             if isinstance(node, ast.expr) and node in evaluator.scopes.places:
                 self._see(node)
@@ -171,7 +174,8 @@ class Flows:
     def _is_called(self, node: ast.AST) -> bool:
         """Whether the file calls the function that a node is in."""
         place = self._evaluator.scopes.places[node]
-        return place.scope.frame.node in self._called
+        function = place.scope.frame.node
+        return function in self._called or getattr(function, "name", "") in self._used
 
     def _known(self, call: ast.Call, node: ast.expr) -> bool:
         if call.func is node:
@@ -187,6 +191,16 @@ class Flows:
         if name in _FILLING:
             return any(isinstance(getattr(one, "owner", None), Items) for one in values)
         return local or own or shared or name in _HARMLESS
+
+
+def _used(tree: ast.Module) -> Iterator[str]:
+    """The names of properties and of ``__getitem__``, which are called without parentheses."""
+    read = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    functions = (one for one in ast.walk(tree) if isinstance(one, kinds) and one.name in read)
+    yield from (one.name for one in functions if decorators(one) & PROPERTIES)
+    if any(isinstance(one, ast.Subscript) for one in ast.walk(tree)):
+        yield "__getitem__"
 
 
 def _inside(values: Values) -> list[Instance]:

@@ -13,6 +13,7 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS, Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import CREATIONS, FORMATS, MEMORY, METHODS, PROTOCOLS, classes
+from tritonclient_shim.rewrite.rules.annotations import annotation_plans
 from tritonclient_shim.rewrite.rules.contexts import client
 from tritonclient_shim.rewrite.rules.models import Carried, carried
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
@@ -146,7 +147,8 @@ def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
     """Plans for formats, flags and protocols that stand outside of the calls of groups."""
     inside = {id(node) for plans in planned.values() for node, _ in plans}
     rules = {**FORMATS, **PROTOCOLS}
-    found: Plans = []
+    found: Plans = annotation_plans(draft)
+    inside.update(id(node) for node, _ in found)
     for site in draft.sites:
         node = _node(site)
         if site.id not in rules or id(node) in inside or draft.outcome(site):

@@ -18,7 +18,7 @@ from tritonclient_shim.rewrite.rules import (
     asynchronous,
     index,
     infer,
-    last,
+    last_requests,
     leftovers,
     memory,
     status,
@@ -53,10 +53,11 @@ METHODS: Mapping[str, Rule] = {
     "TS055": asynchronous.results,
     "TS056": asynchronous.ready,
     "TS031": index.index,
-    "TS057": last.remembered("request_statistics"),
-    "TS058": last.correlation_id,
-    "TS060": last.model_name,
-    "TS061": last.remembered("last_model_version"),
+    "TS057": last_requests.stat,
+    "TS058": last_requests.correlation_id,
+    "TS059": last_requests.request_id,
+    "TS060": last_requests.model_name,
+    "TS061": last_requests.model_version,
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {

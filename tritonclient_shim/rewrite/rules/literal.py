@@ -9,6 +9,10 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
+_REMEMBERING = frozenset(
+    ("get_stat", "get_last_request_id")
+    + ("get_last_request_model_name", "get_last_request_model_version")
+)
 UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
 
 
@@ -23,6 +27,8 @@ def plan(
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return None
     config = draft.options.configs.get(str(draft.constant(carried.name_node)))
+    if any(getattr(one.func, "attr", "") in _REMEMBERING for one in carried.group.calls):
+        return None  # only run_model remembers its requests
     if "#" in draft.text(call) or draft.tried(call):
         return None  # a comment would be lost; an array of another size is a ValueError
     if config is None or not draft.options.unsafe or not _is_plain(call, draft):

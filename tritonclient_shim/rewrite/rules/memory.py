@@ -70,7 +70,7 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         parents = draft.reads(parent.targets[0])
     else:
         parents = [parent]
-    if not all(isinstance(one, ast.Attribute) and one.attr == _STATUS for one in parents):
+    if not all(map(_is_of_regions, parents)):
         raise Refused("the whole status is used; the client has a list or message of regions")
     assert isinstance(call.func, ast.Attribute)
 
@@ -83,6 +83,15 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         draft.change(call, change)
 
     return Plan(carry_out, "shared_memory_status(client)")
+
+
+def _is_of_regions(node: ast.AST) -> bool:
+    """Whether a node reads the list of regions of a status, or asks whether it has one."""
+    if isinstance(node, ast.IfExp):  # what is for servers without such a list
+        return _is_of_regions(node.test) and isinstance(node.orelse, ast.Name)
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr":
+        return getattr(node.args[-1], "value", "") == _STATUS
+    return isinstance(node, ast.Attribute) and node.attr == _STATUS
 
 
 def create(node: ast.AST, draft: Draft) -> Plan:
