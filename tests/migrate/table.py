@@ -1,7 +1,7 @@
 """The legacy programs, and how each one is called: data only.
 
 ``{url}`` and ``{protocol}`` stand for the server's address and the protocol's name, as the program
-takes them; ``{number}`` is v1's number of the protocol.
+takes them; ``{number}`` is v1's number of the protocol, ``{http}`` and ``{grpc}`` are both addresses.
 """
 
 from __future__ import annotations
@@ -62,6 +62,18 @@ _SETTINGS = (
 
 OWN = (
     _own("async_busy_wait", *PLACES),
+    _own("async_errors", *FLAGS),
+    _own("asyncio_bridge", *PLACES),
+    _own("both_protocols", variables={"HTTP_URL": "{http}", "GRPC_URL": "{grpc}"}, protocols=GRPC),
+    _own("context_manager", *FLAGS),
+    _own("flags_table", *PLACES, alone=True),
+    _own("lambda_calls", *PLACES),
+    _own("mixin", variables=VARIABLES),
+    _own("pipeline", *FLAGS),
+    _own("registry", *FLAGS),
+    _own("shm_reuse", *FLAGS),
+    _own("status_all", *PLACES),
+    _own("stub_stream", "-u", "{url}", protocols=GRPC),
     _own("async_closure", variables=VARIABLES),
     _own("async_queue", *FLAGS),
     _own("batches", *FLAGS),
