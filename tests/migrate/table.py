@@ -1,7 +1,7 @@
 """The legacy programs, and how each one is called: data only.
 
 ``{url}`` and ``{protocol}`` stand for the server's address and the protocol's name, as the program
-takes them; ``{number}`` is v1's number of the protocol, ``{http}`` and ``{grpc}`` are both addresses.
+takes them; ``{number}`` is v1's number of it, ``{http}`` and ``{grpc}`` are both addresses.
 """
 
 from __future__ import annotations

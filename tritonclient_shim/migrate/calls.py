@@ -17,6 +17,7 @@ from tritonclient_shim.migrate.values import (
     LocalClass,
     LocalFunction,
     LocalInstance,
+    Partial,
     Symbol,
     Value,
     Values,
@@ -65,6 +66,9 @@ def result(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
         return _of_method(function)
     if isinstance(function, Symbol):
         return _of_symbol(function.name, call, evaluator)
+    if isinstance(function, Partial):
+        is_local = isinstance(function.of, LocalFunction)
+        return result(function.of, call, evaluator) if is_local else made(function.of)
     return made(function)
 
 
@@ -88,7 +92,9 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     if name == "builtins.__import__":  # returns the package
         return frozenset({Symbol(imported(call).partition(".")[0])})
     if name == "functools.partial":
-        return frozenset({CALLABLE})
+        first = evaluator.of(call.args[0]) if call.args else UNKNOWN
+        inner = (Partial(one) for one in first if not isinstance(one, Partial))
+        return frozenset({CALLABLE, *inner})
     if name == "builtins.super":
         owner = evaluator.enclosing_class(call)
         return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
@@ -107,6 +113,8 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
         return element(given[0])
     if last == "enumerate":
         return items([items([UNKNOWN, element(given[0])], (0, 1))])
+    if name == "builtins.map":
+        return items([union(result(one, call, evaluator) for one in given[0])])
     if last == "zip":
         return items([items([element(one) for one in given], range(len(given)))])
     return made(Symbol(name))

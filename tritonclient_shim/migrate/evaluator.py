@@ -171,8 +171,9 @@ class Evaluator:
             return frozenset({made})
         if definition.kind is Kind.PARAMETER:
             return self._parameter(node)
-        if definition.kind is Kind.ANNOTATED:
-            return hints.values(node, self)
+        if isinstance(node, ast.AnnAssign):
+            assigned = UNKNOWN if node.value is None else self.of(node.value)
+            return hints.values(node.annotation, self) | assigned
         values = self.of(node)
         if definition.kind is Kind.RAISED:
             kinds = element(values) | values
