@@ -26,7 +26,7 @@ from tests.equivalence.sides import PROGRAM, scenarios
 #: Those of whose requests none is refused; what v1 took and a v2 client refuses is left out, too.
 SCENARIOS: dict[str, tuple[str, ...]] = {
     "callbacks": ("run_in_callback", "chained", "partials", "classes"),
-    "classes": ("batch", "models", "values", "ties", "integers", "two_dimensions"),
+    "classes": ("models", "values", "ties", "integers", "two_dimensions"),
     "datatypes": ("numbers", "extremes", "results_are_private"),
     "inputs": ("two_variable", "tensor_names", "unchanged", "large"),
     "sequences": ("interleaved", "restarted", "classes"),
