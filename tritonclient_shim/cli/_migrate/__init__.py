@@ -1,0 +1,1 @@
+"""What ``tritonclient-shim migrate`` reads, writes and prints."""

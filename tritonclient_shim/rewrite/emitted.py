@@ -1,0 +1,234 @@
+"""The functions that a rewritten file may need, as text.
+
+``CLIENT`` stands for the module of the client. No function needs this package.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, Mapping, NamedTuple
+
+
+class Emitted(NamedTuple):
+    """A function: its text by the protocols in use, and what it needs itself."""
+
+    text: str
+    imports: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    either: str = ""  # where both protocols are in use; '' for the same text
+    http: str = ""  # over HTTP alone
+
+
+_NUMPY = "import numpy as np"
+_CONFIG_PB2 = "from tritonclient.grpc import model_config_pb2"
+_JSON = "from google.protobuf import json_format"
+_EXCEPTION = "from tritonclient.utils import InferenceServerException"
+_CACHE = "import functools"
+
+_CONFIG = '''
+@functools.lru_cache(maxsize=None)
+def config_of(client, model_name):
+    """The configuration of a model, which is asked for once."""
+    return client.get_model_config(model_name).config
+'''
+_CONFIG_HTTP = '''
+@functools.lru_cache(maxsize=None)
+def config_of(client, model_name):
+    """The configuration of a model, which is asked for once, as the message that gRPC has."""
+    answer = client.get_model_config(model_name)
+    message = model_config_pb2.ModelConfig()
+    return json_format.ParseDict(answer, message, ignore_unknown_fields=True)
+'''
+_CONFIG_EITHER = '''
+@functools.lru_cache(maxsize=None)
+def config_of(client, model_name):
+    """The configuration of a model, which is asked for once, as the message that gRPC has."""
+    answer = client.get_model_config(model_name)
+    if isinstance(client, grpcclient.InferenceServerClient):
+        return answer.config
+    message = model_config_pb2.ModelConfig()
+    return json_format.ParseDict(answer, message, ignore_unknown_fields=True)
+'''
+_MODULE_OF = '''
+def module_of(client):
+    """The module that a client is from."""
+    return grpcclient if isinstance(client, grpcclient.InferenceServerClient) else httpclient
+'''
+_INPUT = '''
+def infer_input(client, model_name, name, rows):
+    """The tensor of an input, from one array for each entry of the batch."""
+    config = config_of(client, model_name)
+    known = next((one for one in config.input if one.name == name), None)
+    if known is None:
+        raise InferenceServerException("unknown input '%s' for '%s'" % (name, model_name))
+    datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_"):]
+    datatype = datatype.replace("STRING", "BYTES")
+    batch = np.stack(rows)
+    if datatype == "BYTES":
+        batch = batch.astype(object)
+    elif batch.dtype != triton_to_np_dtype(datatype):
+        batch = np.ascontiguousarray(batch).view(triton_to_np_dtype(datatype))
+    dims = batch.shape[1:] if -1 in known.dims else tuple(known.dims)
+    batch = batch.reshape((len(rows), *dims) if config.max_batch_size else dims)
+    tensor = CLIENT.InferInput(name, list(batch.shape), datatype)
+    tensor.set_data_from_numpy(batch)
+    return tensor
+'''
+_RUN = '''
+def run_model(client, model_name, inputs, outputs, **options):
+    """Infer, and return for each output a list of what each entry of the batch has.
+
+    inputs: name -> a list with one array for each entry of the batch.
+    outputs: name -> how many classes to return, or 0 for the array.
+    """
+    tensors = [infer_input(client, model_name, name, rows) for name, rows in inputs.items()]
+    wanted = [
+        CLIENT.InferRequestedOutput(name, class_count=count)
+        for name, count in outputs.items()
+    ]
+    answer = client.infer(model_name, tensors, outputs=wanted, **options)
+    return results_of(answer, outputs, config_of(client, model_name).max_batch_size > 0)
+'''
+_RESULTS = '''
+def results_of(answer, outputs, batched):
+    """What an answer has: for each output a list of what each entry of the batch has."""
+    found = {}
+    for name, count in outputs.items():
+        array = answer.as_numpy(name).copy()
+        rows = list(array) if batched else [array]
+        found[name] = [classes_of(row) for row in rows] if count else rows
+    return found
+'''
+_CLASSES = '''
+def classes_of(texts):
+    """Classes, such as b"0.9:3:cat" -> tuples of index, value and label."""
+    parts = [(text.decode().split(":", 2) + [""])[:3] for text in texts.flat]
+    return [(int(index), float(value), label) for value, index, label in parts]
+'''
+_MODEL = '''
+class Model(typing.NamedTuple):
+    """A model: the client to reach it by, its name, and what each request for it has besides."""
+
+    client: typing.Any
+    name: str
+    options: dict
+'''
+_VERSION = '''
+def version_text(version):
+    """The version of a model as text, '' for the latest."""
+    return "" if version is None or int(version) < 0 else str(int(version))
+'''
+_CLIENTS = """
+CLIENTS = {"grpc": grpcclient, "http": httpclient}
+"""
+_CLIENTS_BY_NUMBER = """
+CLIENTS = {0: httpclient, 1: grpcclient}  # ProtocolType.HTTP, ProtocolType.GRPC
+"""
+_FLAGS = """
+FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
+"""
+_SEQUENCE_FLAGS = '''
+def sequence_flags(flags):
+    """Flags of a request, as a number -> the arguments of infer that they are now."""
+    return {"sequence_start": bool(flags & 1), "sequence_end": bool(flags & 2)}
+'''
+_HEADERS = '''
+def headers_of(texts):
+    """Headers, such as "Name: value", as text or bytes -> a dict of them."""
+    texts = [text.decode() if isinstance(text, bytes) else text for text in texts or ()]
+    pairs = [text.partition(":") for text in texts]
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+'''
+_CHECK = '''
+def check_model(client, model_name):
+    """Raise an error where the server does not have the model."""
+    if not client.is_model_ready(model_name):
+        raise InferenceServerException("no status available for unknown model '%s'" % model_name)
+'''
+_METADATA = '''
+def server_metadata(client):
+    """The name and the version of a server."""
+    return client.get_server_metadata()
+'''
+_METADATA_HTTP = '''
+def server_metadata(client):
+    """The name and the version of a server."""
+    return types.SimpleNamespace(**client.get_server_metadata())
+'''
+_METADATA_EITHER = '''
+def server_metadata(client):
+    """The name and the version of a server."""
+    answer = client.get_server_metadata()
+    return types.SimpleNamespace(**answer) if isinstance(answer, dict) else answer
+'''
+
+#: In the order in which a file has them.
+HELPERS: dict[str, Emitted] = {
+    "FLAGS": Emitted(_FLAGS),
+    "CLIENTS": Emitted(_CLIENTS),
+    "CLIENTS_BY_NUMBER": Emitted(_CLIENTS_BY_NUMBER),
+    "sequence_flags": Emitted(_SEQUENCE_FLAGS),
+    "headers_of": Emitted(_HEADERS),
+    "Model": Emitted(_MODEL, ("import typing",)),
+    "module_of": Emitted(_MODULE_OF),
+    "version_text": Emitted(_VERSION),
+    "server_metadata": Emitted(
+        _METADATA, ("import types",), either=_METADATA_EITHER, http=_METADATA_HTTP
+    ),
+    "config_of": Emitted(_CONFIG, (_CACHE,), either=_CONFIG_EITHER, http=_CONFIG_HTTP),
+    "check_model": Emitted(_CHECK, (_EXCEPTION,)),
+    "infer_input": Emitted(
+        _INPUT,
+        (
+            _NUMPY,
+            _CONFIG_PB2,
+            _EXCEPTION,
+            "from tritonclient.utils import triton_to_np_dtype",
+        ),
+        ("config_of",),
+    ),
+    "classes_of": Emitted(_CLASSES),
+    "results_of": Emitted(_RESULTS, (), ("classes_of",)),
+    "run_model": Emitted(_RUN, (), ("infer_input", "results_of", "config_of")),
+}
+
+
+def needed(names: Iterable[str]) -> list[str]:
+    """Names of functions → these and all that they need, in order."""
+    found: set[str] = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += HELPERS[name].helpers
+    return [name for name in HELPERS if name in found]
+
+
+def written(
+    names: Iterable[str], modules: set[str], called: Mapping[str, str], there: set[str]
+) -> tuple[str, set[str]]:
+    """Functions, and the protocols in use → their text, and the lines of import that it needs.
+
+    ``called``: what else they are called; ``there``: those that the file has already.
+    """
+    wanted = set(needed(names))
+    both = len(modules) > 1
+    if both and any("CLIENT." in HELPERS[name].text for name in wanted):
+        wanted.add("module_of")
+    texts: list[str] = []
+    imports: set[str] = set()
+    for name in (one for one in needed(wanted) if one not in there):
+        one = HELPERS[name]
+        text = one.either if both and one.either else one.text
+        if modules == {"http"} and one.http:
+            text = one.http
+        if "json_format" in text:
+            imports.update((_CONFIG_PB2, _JSON))
+        module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
+        text = text.replace("CLIENT.", module)
+        for old, new in called.items():
+            text = re.sub(rf"\b{old}\b", new, text)
+        texts.append(text)
+        imports.update(one.imports)
+    return "\n".join(texts), imports

@@ -1,0 +1,166 @@
+"""TS020, TS025, TS030, TS035, TS040, TS050 (and TS101 to TS106): a context → a client."""
+
+from __future__ import annotations
+
+import ast
+from typing import Mapping
+
+import libcst as cst
+
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.migrate.values import Symbol
+from tritonclient_shim.rewrite.calls import NewCall, given, named
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.models import Carried, options_of
+from tritonclient_shim.rewrite.rules.plan import Plan
+
+_PROTOCOLS = ("http", "grpc")  # by v1's numbers
+_MEMBERS = {Symbol(f"{API}.ProtocolType.{name.upper()}"): name for name in _PROTOCOLS}
+_SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
+
+
+def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None) -> Plan:
+    """The client that takes the place of a context."""
+    names = PARAMETERS[id]
+    made = given(names, call)
+    if "url" not in made or "protocol" not in made:
+        raise Refused("expected a url and a protocol")
+    streaming = draft.constant(made.get("streaming"))
+    if streaming not in (None, False, 0):
+        raise Refused(
+            "a stream has one callback for all requests: start_stream, async_stream_infer"
+        )
+    protocol = protocol_of(made["protocol"], draft)
+    _record_headers(id, made, draft)
+
+    def carry_out() -> None:
+        draft.modules.update([protocol] if protocol else _PROTOCOLS)
+        draft.change(call, lambda old: _changed(old, names, protocol, made, draft, carried))
+        _check_model(call, made, draft, carried)
+
+    return Plan(carry_out, f"{protocol or 'grpc or http'} client")
+
+
+def protocol_of(node: ast.expr, draft: Draft) -> str:
+    """``grpc`` or ``http``; '' where the program chooses."""
+    known = draft.constant(node)
+    if known in (0, 1) and not isinstance(known, bool):
+        return _PROTOCOLS[int(str(known))]
+    values = draft.evaluator.of(node)
+    members = {_MEMBERS[one] for one in values if isinstance(one, Symbol) and one in _MEMBERS}
+    if isinstance(node, ast.Name):
+        bindings = draft.bindings(node)
+        fixed = len(bindings) == 1 and isinstance(
+            bindings[0].definition.node, (ast.Attribute, ast.Constant)
+        )
+    else:
+        fixed = isinstance(node, ast.Attribute) and draft.evaluator.names(node)
+    if fixed and len(members) == 1 and len(values) == 1:
+        return members.pop()
+    if draft.options.to:
+        return draft.options.to
+    if not any(
+        getattr(one, "name", getattr(one, "of", "")).startswith(f"{API}.ProtocolType")
+        for one in values
+    ):
+        raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
+    return ""
+
+
+def _record_headers(id: str, made: Mapping[str, ast.expr], draft: Draft) -> None:
+    headers = made.get("http_headers")
+    if id != "TS050" and headers is not None and draft.constant(headers) not in (None, "", [], ()):
+        raise Refused("headers belong to each call: client.is_server_live(headers={name: value})")
+
+
+def _changed(
+    old: cst.Call,
+    names: tuple[str, ...],
+    protocol: str,
+    made: Mapping[str, ast.expr],
+    draft: Draft,
+    carried: Carried | None,
+) -> cst.BaseExpression:
+    after = []
+    url = made["url"]
+    known = url.value if isinstance(url, ast.Constant) else None
+    scheme = next((one for one in _SCHEMES if str(known).startswith(one)), "")
+    if _SCHEMES.get(scheme):
+        after.append(_SCHEMES[scheme])
+    kept = {"url": ""}
+    verbose = made.get("verbose")
+    if verbose is not None and draft.constant(verbose) not in (None, False, 0, ""):
+        kept["verbose"] = "verbose"
+    arguments = named(names, old)
+    new = NewCall(names, "", [], kept, list(after), _class(protocol, arguments["protocol"], draft))
+    result = new(old)
+    if scheme:
+        plain = cst.SimpleString(repr(str(known)[len(scheme) :]))
+        result = result.with_changes(
+            args=[result.args[0].with_changes(value=plain), *result.args[1:]]
+        )
+    if carried and carried.record:
+        return _record(result, arguments["model_name"], made, draft)
+    return result
+
+
+def _class(protocol: str, chosen: cst.Arg, draft: Draft) -> cst.BaseExpression:
+    if protocol:
+        return draft.edits.expression(f"{protocol}client.InferenceServerClient")
+    draft.need("CLIENTS_BY_NUMBER" if draft.numbered else "CLIENTS")
+    module = cst.Subscript(
+        cst.Name(draft.called("CLIENTS")), [cst.SubscriptElement(cst.Index(chosen.value))]
+    )
+    return cst.Attribute(module, cst.Name("InferenceServerClient"))
+
+
+def _record(
+    client: cst.Call, name: cst.Arg, made: Mapping[str, ast.expr], draft: Draft
+) -> cst.BaseExpression:
+    draft.need("Model")
+    pairs = ", ".join(f'"{key}": {value}' for key, value in options_of(made, draft).items())
+    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    options = draft.edits.expression(f"{{{pairs}}}")
+    arguments = [cst.Arg(client, comma=plain), cst.Arg(name.value, comma=plain), cst.Arg(options)]
+    return cst.Call(cst.Name(draft.called("Model")), arguments)
+
+
+def _check_model(
+    call: ast.Call, made: Mapping[str, ast.expr], draft: Draft, carried: Carried | None
+) -> None:
+    """A context asked for its model when it was made; where an error is expected, that is kept."""
+    if carried is None:
+        return
+    parent, name = draft.flows.parents[call], draft.text(made["model_name"])
+    if isinstance(parent, ast.Expr):
+        draft.need("check_model")
+        draft.change(call, lambda old: _checked(old, name, carried.record, draft))
+    elif isinstance(parent, ast.Assign) and _tried(call, draft):
+        draft.need("check_model")
+        target = draft.text(parent.targets[0]) + (".client" if carried.record else "")
+        draft.edits.after[draft.statement(call)].append(
+            f"{draft.called('check_model')}({target}, {name})"
+        )
+
+
+def _checked(old: cst.BaseExpression, name: str, record: bool, draft: Draft) -> cst.Call:
+    client = cst.Attribute(old, cst.Name("client")) if record else old
+    arguments = draft.edits.expression(f"f(x, {name})")
+    assert isinstance(arguments, cst.Call)
+    args = [arguments.args[0].with_changes(value=client), arguments.args[1]]
+    return cst.Call(cst.Name(draft.called("check_model")), args)
+
+
+def _tried(call: ast.Call, draft: Draft) -> bool:
+    """Whether the context is made in a ``try`` of its function that has handlers."""
+    node: ast.AST = call
+    while node in draft.flows.parents:
+        parent = draft.flows.parents[node]
+        if isinstance(parent, ast.Try) and node in parent.body and parent.handlers:
+            return True
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return False
+        node = parent
+    return False
