@@ -24,14 +24,17 @@ class Case(NamedTuple):
 
 
 CASES = [Case(program, protocol) for program in PROGRAMS for protocol in program.protocols]
+#: The ways in which the programs are migrated; what is safe on one protocol is so on the other.
+WAYS = [("grpc", True), ("http", True), ("grpc", False)]
+NAMES = ["-".join((protocol, "unsafe" if unsafe else "safe")) for protocol, unsafe in WAYS]
+SAFE_CASES = [case for case in CASES if (case.protocol, False) in WAYS]
 
 
 class Trip(NamedTuple):
-    """How a program ends as it is, with all of its rewrites, and with the safe ones alone."""
+    """How a program ends as it is, and how its migrated copies do."""
 
     legacy: Ended
-    migrated: Ended
-    safe: Ended
+    migrated: dict[bool, Ended]  # with unsafe rewrites, and without
 
 
 class RoundTrips:
@@ -65,13 +68,15 @@ class RoundTrips:
         return migrated(PROGRAMS, folder, protocol, self._server.http, unsafe)
 
     def _trip(self, case: Case) -> Trip:
-        """Run the three copies, side by side where they do not disturb each other."""
+        """Run all copies, side by side where they do not disturb each other."""
         program, protocol = case
         place = copy(program, self._folder / "legacy")
+        ways = [unsafe for one, unsafe in WAYS if one == protocol]
         jobs: list[Callable[[], Ended]] = [partial(self._runner.run, program, protocol, place)]
-        jobs += [self._job(case, self.migration(protocol, unsafe)) for unsafe in (True, False)]
+        jobs += [self._job(case, self.migration(protocol, unsafe)) for unsafe in ways]
         with ThreadPoolExecutor(1 if program.alone else len(jobs)) as pool:
-            return Trip(*(one.result() for one in [pool.submit(job) for job in jobs]))
+            legacy, *others = [one.result() for one in [pool.submit(job) for job in jobs]]
+        return Trip(legacy, dict(zip(ways, others)))
 
     def _job(self, case: Case, migration: Migration) -> Callable[[], Ended]:
         needs_us = not migration.is_complete(case.program)

@@ -78,9 +78,14 @@ def result(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
     if isinstance(function, Symbol):
         return _of_symbol(function.name, call, evaluator)
     if isinstance(function, Partial):  # the call has only some of the arguments
-        is_local = isinstance(function.of, LocalFunction)
-        return result(function.of, call, evaluator) if is_local else made(function.of)
+        return _of_each(function.of, call, evaluator)
     return made(function, call)
+
+
+def _of_each(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
+    """What a function can result in when another call, ``map``, calls it."""
+    is_local = isinstance(function, (LocalFunction, Partial))
+    return result(function, call, evaluator) if is_local else made(function)
 
 
 def _of_method(method: BoundMethod, call: ast.Call) -> Values:
@@ -128,7 +133,7 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     if last == "enumerate":
         return items([items([UNKNOWN, element(given[0])], (0, 1))])
     if name == "builtins.map":
-        return items([union(result(one, call, evaluator) for one in given[0])])
+        return items([union(_of_each(one, call, evaluator) for one in given[0])])
     if last == "zip":
         return items([items([element(one) for one in given], range(len(given)))])
     return made(Symbol(name), call)
