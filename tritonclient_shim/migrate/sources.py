@@ -8,7 +8,7 @@ import json
 import os
 import tokenize
 from dataclasses import dataclass
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterable, Iterator, Sequence
 
 from tritonclient_shim.migrate.async_names import NAME, restored, rewritten
 from tritonclient_shim.migrate.notebooks import python_of
@@ -95,6 +95,18 @@ def parsed(path: str, data: bytes) -> ParsedSource:
         return _parsed(path, _decoded(data))
     except (SyntaxError, ValueError) as error:
         raise Unreadable(f"{path}: {_reason(error)}") from error
+
+
+def of_cells(path: str, cells: Sequence[str]) -> ParsedSource:
+    """Python of the cells of a notebook, or of a file as the only one, parsed as one."""
+    lines, firsts = [], []
+    for cell in cells:
+        firsts.append(len(lines) + 1)
+        lines += cell.split("\n")
+    if len(cells) == 1:
+        return _parsed(path, cells[0])
+    numbers = tuple(range(1, len(cells) + 1))
+    return _parsed(path, "\n".join(lines) + "\n", cells=tuple(firsts), numbers=numbers)
 
 
 def _reason(error: Exception) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Iterable, Mapping, NamedTuple
 
+from tritonclient_shim.rewrite import emitted_async as requests
+
 
 class Emitted(NamedTuple):
     """A function: its text by the protocols in use, and what it needs itself."""
@@ -24,6 +26,11 @@ _CONFIG_PB2 = "from tritonclient.grpc import model_config_pb2"
 _JSON = "from google.protobuf import json_format"
 _EXCEPTION = "from tritonclient.utils import InferenceServerException"
 _CACHE = "import functools"
+_THREADS = (
+    "from concurrent.futures import ThreadPoolExecutor",
+    "import functools",
+    "import threading",
+)
 
 _CONFIG = '''
 @functools.lru_cache(maxsize=None)
@@ -189,6 +196,18 @@ HELPERS: dict[str, Emitted] = {
     ),
     "classes_of": Emitted(_CLASSES),
     "results_of": Emitted(_RESULTS, (), ("classes_of",)),
+    "send": Emitted(
+        requests.SEND,
+        either=requests.SEND_EITHER,
+        http=requests.SEND_HTTP,
+    ),
+    "send_on_stream": Emitted(requests.STREAM, ("import itertools", "import threading", _CACHE)),
+    "start_run": Emitted(
+        requests.REQUESTS,
+        ("import collections", "import itertools", "from concurrent.futures import Future"),
+        ("send", "infer_input", "results_of"),
+    ),
+    "ready_request": Emitted(requests.READY, ("from concurrent import futures",), ("start_run",)),
     "run_model": Emitted(_RUN, (), ("infer_input", "results_of", "config_of")),
 }
 
@@ -223,8 +242,12 @@ def written(
         text = one.either if both and one.either else one.text
         if modules == {"http"} and one.http:
             text = one.http
+        if name == "start_run" and "send_on_stream" in wanted:
+            text = requests.STREAMED_REQUESTS
         if "json_format" in text:
             imports.update((_CONFIG_PB2, _JSON))
+        if "ThreadPoolExecutor" in text:
+            imports.update(_THREADS)
         module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
         text = text.replace("CLIENT.", module)
         for old, new in called.items():

@@ -18,6 +18,7 @@ from tritonclient_shim.migrate.sources import ParsedSource, Unreadable
 from tritonclient_shim.rewrite import program
 from tritonclient_shim.rewrite.draft import Cells, Draft
 from tritonclient_shim.rewrite.header import FileHeader
+from tritonclient_shim.rewrite.notebooks import Notebook
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.usage.rows import UsageRow
 
@@ -48,32 +49,45 @@ def migrate(path: str, data: bytes, options: MigrateOptions) -> Migrated:
     """Rewrite a file; Unreadable where it cannot be parsed."""
     source = sources.parsed(path, data)
     encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
-    text = data.decode(encoding)
+    text = data.decode("utf-8" if path.endswith(".ipynb") else encoding)
+    notebook = Notebook(text) if path.endswith(".ipynb") else None
+    old = notebook.sources() if notebook else [without_async(text)[0]]
     try:
-        new, uses = _text(source, text, options)
+        new, uses = _cells(source, old, options)
     except cst.ParserSyntaxError as error:
         raise Unreadable(f"{path}: line {error.raw_line}: {error.message}") from error
-    return Migrated(path, data, new.encode(encoding), uses)
+    if new == old:
+        return Migrated(path, data, data, uses)
+    cells = [restored(one) for one in new]
+    after = notebook.changed(cells) if notebook else cells[0]
+    return Migrated(path, data, after.encode(encoding), uses)
 
 
-def _text(source: ParsedSource, text: str, options: MigrateOptions) -> tuple[str, _Uses]:
-    cells: Cells = [(0, cst.parse_module(without_async(text)[0]))]
-    modules, found, draft = program.rewritten(source, cells, options)
+def _cells(
+    source: ParsedSource, old: list[str], options: MigrateOptions
+) -> tuple[list[str], _Uses]:
+    """Rewrite the cells of a notebook, or the one of a file."""
+    modules, found, draft = program.rewritten(source, _parsed(old), options)
     if not draft.edits.any and not any(site.id in program.IMPORTS for site in found):
-        return text, _uses(source, found)
-    code = "".join(module.code for module in modules)
-    after = sources.parsed(source.path, code.encode())
-    module = cst.parse_module(code)
-    second = Draft(after, [(0, module)], options)
+        return old, _uses(source, found)
+    texts = [module.code for module in modules]
+    after = _parsed(texts)
+    second = Draft(sources.of_cells(source.path, texts), after, options)
     FileHeader(second, draft).rewrite()
-    new = restored(second.edits.made(module).code)
-    return new, _uses(source, program.with_imports(found, left_in(source.path, new)))
+    new = [second.edits.made(module).code for _, module in after]
+    left = sources.of_cells(source.path, new)
+    ids = {site.id for site in sites(left, evaluated(left))}
+    return new, _uses(source, program.with_imports(found, ids))
 
 
-def left_in(path: str, text: str) -> set[str]:
-    """The ids of the legacy uses that a text has."""
-    source = sources.parsed(path, text.encode())
-    return {site.id for site in sites(source, evaluated(source))}
+def _parsed(texts: list[str]) -> Cells:
+    """The texts of cells → their modules, each with the number of lines before it."""
+    found: Cells = []
+    lines = 0
+    for text in texts:
+        found.append((lines, cst.parse_module(text)))
+        lines += len(text.split("\n"))
+    return found
 
 
 def _uses(source: ParsedSource, found: dict[Site, SiteOutcome]) -> _Uses:

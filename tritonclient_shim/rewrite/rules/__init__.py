@@ -14,7 +14,7 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import infer, leftovers, status, values
+from tritonclient_shim.rewrite.rules import asynchronous, infer, leftovers, status, values
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -34,6 +34,11 @@ METHODS: Mapping[str, Rule] = {
     "TS036": renamed("load_model"),
     "TS037": renamed("unload_model"),
     "TS051": infer.run,
+    "TS052": asynchronous.start("TS052"),
+    "TS053": asynchronous.start("TS053"),
+    "TS054": asynchronous.start("TS054"),
+    "TS055": asynchronous.results,
+    "TS056": asynchronous.ready,
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {

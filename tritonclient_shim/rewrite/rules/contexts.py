@@ -27,11 +27,6 @@ def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None
     made = given(names, call)
     if "url" not in made or "protocol" not in made:
         raise Refused("expected a url and a protocol")
-    streaming = draft.constant(made.get("streaming"))
-    if streaming not in (None, False, 0):
-        raise Refused(
-            "a stream has one callback for all requests: start_stream, async_stream_infer"
-        )
     protocol = protocol_of(made["protocol"], draft)
     _record_headers(id, made, draft)
 
@@ -101,6 +96,8 @@ def _changed(
         result = result.with_changes(
             args=[result.args[0].with_changes(value=plain), *result.args[1:]]
         )
+    if carried and carried.starts and protocol != "grpc":
+        result = _connected(result, draft)
     if carried and carried.record:
         return _record(result, arguments["model_name"], made, draft)
     return result
@@ -164,3 +161,10 @@ def _tried(call: ast.Call, draft: Draft) -> bool:
             return False
         node = parent
     return False
+
+
+def _connected(client: cst.Call, draft: Draft) -> cst.Call:
+    """The client of a group that starts requests over HTTP, where each thread needs its own."""
+    assert isinstance(client.func, cst.Attribute)
+    module = cst.Arg(client.func.value, comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+    return client.with_changes(func=cst.Name(draft.called("connect")), args=[module, *client.args])

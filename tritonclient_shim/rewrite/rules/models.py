@@ -38,6 +38,19 @@ class Carried:
         return options_of(self._first, self.draft)
 
     @property
+    def stream(self) -> str:
+        """The expression for whether the requests go over a stream; '' where none does."""
+        streaming = self._first.get("streaming")
+        if streaming is None or self.draft.constant(streaming) in (None, False, 0):
+            return ""
+        return self.draft.text(streaming)
+
+    @property
+    def starts(self) -> bool:
+        """Whether asynchronous requests are made."""
+        return any(getattr(call.func, "attr", "") in _STARTING for call in self.group.calls)
+
+    @property
     def _first(self) -> _Made:
         call = min(self.group.made, key=lambda one: (one.lineno, one.col_offset))
         return given(PARAMETERS["TS050"], call)
@@ -55,6 +68,8 @@ def carried(group: Group, draft: Draft) -> Carried:
             owner = call.func.value if isinstance(call.func, ast.Attribute) else call
             if not _is_simple(owner):
                 raise Refused("the context's model is only known where the context is made")
+        if carrying.stream:
+            raise Refused("the context's stream is only known where the context is made")
         if any(_is_entered(call, draft) for call in group.made):
             raise Refused("the context's model is only known where the context is made")
     return carrying
@@ -100,7 +115,7 @@ def _text(draft: Draft, node: ast.expr) -> str:
 
 
 def _needs_record(group: Group, draft: Draft, made: list[_Made]) -> bool:
-    parameters = ("model_name", "model_version", "correlation_id", "http_headers")
+    parameters = ("model_name", "model_version", "correlation_id", "http_headers", "streaming")
     return not all(_repeatable(name, group, draft, made) for name in parameters)
 
 
@@ -132,7 +147,10 @@ def _asks(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr not in _WITHOUT_MODEL
 
 
-_WITHOUT_MODEL = frozenset({"close", "get_async_run_results", "__exit__", "__enter__"})
+_STARTING = frozenset({"async_run", "async_run_with_cb"})
+_WITHOUT_MODEL = frozenset(
+    ("close", "get_async_run_results", "get_ready_async_request", "__exit__", "__enter__")
+)
 
 
 def _is_simple(node: ast.AST) -> bool:
