@@ -99,7 +99,8 @@ def parsed(path: str, data: bytes) -> ParsedSource:
 
 def of_cells(path: str, cells: Sequence[str]) -> ParsedSource:
     """Python of the cells of a notebook, or of a file as the only one, parsed as one."""
-    lines, firsts = [], []
+    lines: list[str] = []
+    firsts: list[int] = []
     for cell in cells:
         firsts.append(len(lines) + 1)
         lines += cell.split("\n")

@@ -37,6 +37,7 @@ class Draft:
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
         self.modules: set[str] = set()  # grpc, http: the clients in use
+        self.memory = True  # shared memory is rewritten
         self.numbered = False  # protocols are v1's numbers still, for contexts that stay
         self._defined = {name for one in source.tree.body for name in _emitted(one)}
         scopes = self.evaluator.scopes.of_node.values()

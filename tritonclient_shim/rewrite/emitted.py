@@ -9,6 +9,7 @@ import re
 from typing import Iterable, Mapping, NamedTuple
 
 from tritonclient_shim.rewrite import emitted_async as requests
+from tritonclient_shim.rewrite import emitted_memory as memory
 
 
 class Emitted(NamedTuple):
@@ -26,6 +27,7 @@ _CONFIG_PB2 = "from tritonclient.grpc import model_config_pb2"
 _JSON = "from google.protobuf import json_format"
 _EXCEPTION = "from tritonclient.utils import InferenceServerException"
 _CACHE = "import functools"
+_TENSORS = (_NUMPY, "from tritonclient.utils import triton_to_np_dtype")
 _THREADS = (
     "from concurrent.futures import ThreadPoolExecutor",
     "import functools",
@@ -62,7 +64,8 @@ def module_of(client):
     return grpcclient if isinstance(client, grpcclient.InferenceServerClient) else httpclient
 '''
 _INPUT = '''
-def infer_input(client, model_name, name, rows):
+def infer_input(client, model_name, name, rows):  #-region
+def infer_input(client, model_name, name, rows, batch_size=1):  #+region
     """The tensor of an input, from one array for each entry of the batch."""
     config = config_of(client, model_name)
     known = next((one for one in config.input if one.name == name), None)
@@ -70,6 +73,11 @@ def infer_input(client, model_name, name, rows):
         raise InferenceServerException("unknown input '%s' for '%s'" % (name, model_name))
     datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_"):]
     datatype = datatype.replace("STRING", "BYTES")
+    region, dims = rows if isinstance(rows[0], Region) else (rows, known.dims)  #+region
+    if isinstance(region, Region):  #+region
+        shape = [batch_size, *dims] if config.max_batch_size else list(dims)  #+region
+        tensor = CLIENT.InferInput(name, shape, datatype)  #+region
+        return region_input(tensor, region, shape, datatype)  #+region
     batch = np.stack(rows)
     if datatype == "BYTES":
         batch = batch.astype(object)
@@ -82,17 +90,28 @@ def infer_input(client, model_name, name, rows):
     return tensor
 '''
 _RUN = '''
-def run_model(client, model_name, inputs, outputs, **options):
+def run_model(client, model_name, inputs, outputs, **options):  #-region
+def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+region
     """Infer, and return for each output a list of what each entry of the batch has.
 
     inputs: name -> a list with one array for each entry of the batch.
     outputs: name -> how many classes to return, or 0 for the array.
+    Both may have a Region instead; batch_size is for inputs in a Region.  #+region
     """
-    tensors = [infer_input(client, model_name, name, rows) for name, rows in inputs.items()]
+    tensors = [infer_input(client, model_name, name, rows) for name, rows in inputs.items()]  #-region
+    tensors = [  #+region
+        infer_input(client, model_name, name, rows, batch_size)  #+region
+        for name, rows in inputs.items()  #+region
+    ]  #+region
     wanted = [
-        CLIENT.InferRequestedOutput(name, class_count=count)
+        CLIENT.InferRequestedOutput(name, class_count=count)  #-region
+        CLIENT.InferRequestedOutput(name, class_count=0 if isinstance(count, Region) else count)  #+region
         for name, count in outputs.items()
     ]
+    for tensor in wanted:  #+region
+        region = outputs[tensor.name()]  #+region
+        if isinstance(region, Region):  #+region
+            tensor.set_shared_memory(region.name, region.byte_size)  #+region
     answer = client.infer(model_name, tensors, outputs=wanted, **options)
     return results_of(answer, outputs, config_of(client, model_name).max_batch_size > 0)
 '''
@@ -101,7 +120,9 @@ def results_of(answer, outputs, batched):
     """What an answer has: for each output a list of what each entry of the batch has."""
     found = {}
     for name, count in outputs.items():
-        array = answer.as_numpy(name).copy()
+        array = answer.as_numpy(name).copy()  #-region
+        region, count = (count, 0) if isinstance(count, Region) else (None, count)  #+region
+        array = (answer.as_numpy(name) if region is None else array_in(region, answer, name)).copy()  #+region
         rows = list(array) if batched else [array]
         found[name] = [classes_of(row) for row in rows] if count else rows
     return found
@@ -176,6 +197,13 @@ HELPERS: dict[str, Emitted] = {
     "CLIENTS_BY_NUMBER": Emitted(_CLIENTS_BY_NUMBER),
     "sequence_flags": Emitted(_SEQUENCE_FLAGS),
     "headers_of": Emitted(_HEADERS),
+    "Region": Emitted(
+        memory.REGION,
+        ("import typing", "from tritonclient.utils import shared_memory"),
+        ("region_input", "array_in"),
+    ),
+    "region_input": Emitted(memory.INPUT, _TENSORS),
+    "array_in": Emitted(memory.OUTPUT, _TENSORS),
     "Model": Emitted(_MODEL, ("import typing",)),
     "module_of": Emitted(_MODULE_OF),
     "version_text": Emitted(_VERSION),
@@ -208,6 +236,12 @@ HELPERS: dict[str, Emitted] = {
         ("send", "infer_input", "results_of"),
     ),
     "ready_request": Emitted(requests.READY, ("from concurrent import futures",), ("start_run",)),
+    "shared_memory_status": Emitted(
+        memory.STATUS, ("import types",), either=memory.STATUS_EITHER, http=memory.STATUS_HTTP
+    ),
+    "serialize_strings": Emitted(
+        memory.STRINGS, (_NUMPY, "from tritonclient.utils import serialize_byte_tensor")
+    ),
     "run_model": Emitted(_RUN, (), ("infer_input", "results_of", "config_of")),
 }
 
@@ -249,9 +283,16 @@ def written(
         if "ThreadPoolExecutor" in text:
             imports.update(_THREADS)
         module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
-        text = text.replace("CLIENT.", module)
+        text = _chosen(text, "Region" in wanted).replace("CLIENT.", module)
         for old, new in called.items():
             text = re.sub(rf"\b{old}\b", new, text)
         texts.append(text)
         imports.update(one.imports)
     return "\n".join(texts), imports
+
+
+def _chosen(text: str, regions: bool) -> str:
+    """The lines of a text that are for files with regions of shared memory, or for others."""
+    other, own = ("  #-region", "  #+region") if regions else ("  #+region", "  #-region")
+    lines = (line for line in text.split("\n") if not line.endswith(other))
+    return "\n".join(line[: -len(own)] if line.endswith(own) else line for line in lines)

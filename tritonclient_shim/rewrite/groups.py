@@ -12,7 +12,7 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS, Group
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules import CREATIONS, FORMATS, METHODS, PROTOCOLS
+from tritonclient_shim.rewrite.rules import CREATIONS, FORMATS, MEMORY, METHODS, PROTOCOLS
 from tritonclient_shim.rewrite.rules.contexts import client
 from tritonclient_shim.rewrite.rules.models import Carried, carried
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
@@ -20,6 +20,7 @@ from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 INFER = f"{API}.InferContext"
 _NEUTRAL = frozenset({"close", "__enter__", "__exit__"})
 _REQUESTS = frozenset({"TS051", "TS052", "TS053", "TS054"})
+_TAKES_REGIONS = frozenset({"TS041", "TS042", "TS043", "TS114", "TS115"})
 Plans = List[Tuple[ast.AST, Plan]]
 
 
@@ -38,6 +39,27 @@ class _Stays(Exception):
 def rewrite(draft: Draft) -> None:
     """Rewrite every group of contexts that can be, and the constants that belong to them."""
     groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
+    planned, memory, lost = _planned(draft, groups)
+    if not _memory_fits(draft, groups, planned, memory):
+        draft.memory = False  # all of it stays, with the contexts that take it
+        draft.outcomes.clear()
+        planned, memory, lost = _planned(draft, groups)
+    constants = _constants(draft, planned)
+    whole = len(planned) == len(groups) and not lost
+    draft.numbered = not whole
+    if whole:
+        memory += constants
+    else:
+        _keep_shared(draft, groups, planned, constants)
+    for plans in (*planned.values(), memory):
+        for node, plan in plans:
+            carry_out(plan, node, draft)
+
+
+def _planned(
+    draft: Draft, groups: list[Group]
+) -> tuple[dict[Group, Plans], Plans, dict[str, ast.AST]]:
+    """What can be done with groups, with shared memory, and the classes of lost contexts."""
     lost = _lost(draft)
     planned: dict[Group, Plans] = {}
     for group in groups:
@@ -47,17 +69,25 @@ def rewrite(draft: Draft) -> None:
             planned[group] = _Planner(draft, group).plans()
         except _Stays as stays:
             _leave(group, stays, draft)
-    constants = _constants(draft, planned)
-    whole = len(planned) == len(groups) and not lost
-    draft.numbered = not whole
-    if whole:
-        for node, plan in constants:
-            carry_out(plan, node, draft)
-    else:
-        _keep_shared(draft, groups, planned, constants)
-    for plans in planned.values():
-        for node, plan in plans:
-            carry_out(plan, node, draft)
+    memory: Plans = []
+    for site in draft.sites:
+        node = _node(site)
+        if site.id in MEMORY:
+            try:
+                memory.append((node, checked(MEMORY[site.id](node, draft), draft.options)))
+            except Refused as refused:
+                draft.todo(node, str(refused), draft.memory)
+    return planned, memory, lost
+
+
+def _memory_fits(
+    draft: Draft, groups: list[Group], planned: dict[Group, Plans], memory: Plans
+) -> bool:
+    """Whether all that has to do with regions of shared memory can be rewritten."""
+    if len(memory) < sum(site.id in MEMORY for site in draft.sites):
+        return False
+    stay = {id(call) for group in groups if group not in planned for call in group.calls}
+    return not any(site.id in _TAKES_REGIONS and id(site.call) in stay for site in draft.sites)
 
 
 def _node(site: Site) -> ast.AST:

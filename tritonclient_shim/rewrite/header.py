@@ -41,6 +41,7 @@ class FileHeader:
     """Rewrites the imports of a draft, which is what another one has been made to."""
 
     def __init__(self, draft: Draft, first: Draft) -> None:
+        self._memory = not first.memory
         self._draft, modules = draft, first.modules
         text, more = written(first.helpers, modules, first.renamed, first.there)
         self._functions = text
@@ -139,7 +140,7 @@ class FileHeader:
         )
 
     def _memory_stays(self) -> bool:
-        return True
+        return self._memory
 
     def _star_stays(self, module: str) -> bool:
         provided = self._draft.evaluator.is_provided

@@ -14,7 +14,7 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import asynchronous, infer, leftovers, status, values
+from tritonclient_shim.rewrite.rules import asynchronous, infer, leftovers, memory, status, values
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -33,6 +33,10 @@ METHODS: Mapping[str, Rule] = {
     "TS026": status.status,
     "TS036": renamed("load_model"),
     "TS037": renamed("unload_model"),
+    "TS041": memory.register,
+    "TS043": memory.unregister,
+    "TS044": memory.unregister_all,
+    "TS045": memory.status,
     "TS051": infer.run,
     "TS052": asynchronous.start("TS052"),
     "TS053": asynchronous.start("TS053"),
@@ -50,9 +54,17 @@ PROTOCOLS: Mapping[str, _NodeRule] = {
     "TS010": values.protocol,
     "TS011": values.protocol_from_text,
 }
+MEMORY: Mapping[str, _NodeRule] = {
+    "TS081": memory.create,
+    "TS082": memory.of_handle,
+    "TS083": memory.of_handle,
+    "TS085": memory.exception,
+}
 LOOSE: Mapping[str, _NodeRule] = {
     "TS015": values.exception,
     "TS016": values.exception,
     "TS017": values.exception,
+    "TS065": memory.strings,
+    "TS084": memory.strings,
     "TS201": leftovers.numpy_name,
 }

@@ -28,8 +28,8 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     if "inputs" not in made or "outputs" not in made:
         raise Refused("expected inputs and outputs")
     patterns = {site.id for site in draft.sites if site.call is call}
-    if patterns & {"TS114", "TS115"}:
-        raise Refused("an input or output is in shared memory: set_shared_memory(name, byte_size)")
+    if patterns & {"TS114", "TS115"} and not draft.memory:
+        raise Refused("an input or output is in shared memory, which stays")
 
     def carry_out() -> None:
         draft.need("run_model")
@@ -48,6 +48,9 @@ def request(
 ) -> NewCall:
     """The call of a function of the file that takes the place of a request's method."""
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
+    if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
+        draft.need("Region")
+        kept["batch_size"] = "batch_size"
     kept.update({"callback": ""} if "callback" in names else {})
     before, after = _model(call, draft, carried)
     if draft.constant(made.get("corr_id")) not in (None, 0, False):

@@ -111,7 +111,8 @@ def _headers(node: ast.expr, draft: Draft) -> str:
 
 def _text(draft: Draft, node: ast.expr) -> str:
     known = draft.constant(node)
-    return draft.text(node) if known is ... or isinstance(node, ast.Name) else repr(known)
+    plain = known is ... or isinstance(node, (ast.Name, ast.Constant))
+    return draft.text(node) if plain else repr(known)
 
 
 def _needs_record(group: Group, draft: Draft, made: list[_Made]) -> bool:

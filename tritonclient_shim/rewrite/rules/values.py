@@ -54,6 +54,11 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
 
 def raw(node: ast.AST, draft: Draft) -> Plan:
     """``ResultFormat.RAW`` → 0 classes."""
+    pair = draft.flows.parents[node]
+    if isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and pair.elts[0] is node:
+        if not draft.memory or not draft.flows.of(pair.elts[1]):
+            raise Refused("the output goes to shared memory, which stays")
+        return Plan(lambda: _second(node, draft), "the region")
     return Plan(lambda: draft.replace(node, "0"), "0 classes: the array")
 
 
@@ -63,11 +68,13 @@ def classes(node: ast.AST, draft: Draft) -> Plan:
     if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
         raise Refused("expected (ResultFormat.CLASS, number)")
 
-    def carry_out() -> None:
-        outer = draft.places.parent(draft.places.parent(draft.places.of(node)))
-        draft.edits.change(outer, lambda old: old.elements[1].value)
+    return Plan(lambda: _second(node, draft), "class_count", "values come with six decimals")
 
-    return Plan(carry_out, "class_count", "values come with six decimals")
+
+def _second(node: ast.AST, draft: Draft) -> None:
+    """Put the second element of a pair in the place of the pair."""
+    pair = draft.places.parent(draft.places.parent(draft.places.of(node)))
+    draft.edits.change(pair, lambda old: old.elements[1].value)
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:
