@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,7 +49,9 @@ class Runner(NamedTuple):
             text=True,
             timeout=LIMIT,
         )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        varies = re.compile(program.varies, re.MULTILINE) if program.varies else None
+        out = varies.sub("", done.stdout) if varies else done.stdout
+        return Ended(done.returncode, out, done.stderr)
 
     def _variables(self, program: Program, protocol: str, path: Path) -> dict[str, str]:
         own = {name: self._told(value, protocol) for name, value in program.variables.items()}

@@ -33,6 +33,7 @@ class Program(NamedTuple):
     needs_run: bool = False  # by ``tritonclient-shim run``: NumPy has removed what it uses
     alone: bool = False  # what it does to the server would meet what its copies do
     status: int = 0  # at the end
+    varies: str = ""  # what it prints of which nothing can be expected, as a regular expression
     text: str = ""  # of a program that has no file
 
     @property
@@ -141,6 +142,7 @@ DEMO = tuple(
         (*FLAGS, *one.options),
         protocols=one.protocols,
         alone=one.script.startswith(("sequence", "shared_memory")),
+        varies=r"^Request \d+",  # the request ids of v1's servers
     )
     for one in demo.PROGRAMS
 )
