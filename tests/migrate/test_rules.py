@@ -22,7 +22,7 @@ PAIRS = {
     "run": (
         f'{CONTEXT}r = ctx.run({{ "A" : [a] }}, {{"B": {RAW}}}, batch_size=1)\n',
         'ctx = grpcclient.InferenceServerClient("localhost:8001")\n'
-        'r = run_model(ctx, \'simple\', { "A" : [a] }, {"B": 0})\n',
+        'r = run_model(ctx, "simple", { "A" : [a] }, {"B": 0})\n',
     ),
     "version and correlation id": (
         'c = InferContext("u", 1, name, 2, False, 7)\nc.run(i, o, 1, 3)\n',
@@ -33,11 +33,11 @@ PAIRS = {
     "headers": (
         'c = InferContext("u", 1, "m", http_headers=["X-Team: a"])\nc.run(i, o, timeout_us=5)\n',
         'c = grpcclient.InferenceServerClient("u")\n'
-        "run_model(c, 'm', i, o, timeout=5, headers={'x-team': 'a'})\n",
+        "run_model(c, \"m\", i, o, timeout=5, headers={'x-team': 'a'})\n",
     ),
     "scheme": (
         'InferContext("https://u:443", 0, "m").run(i, o)\n',
-        "run_model(httpclient.InferenceServerClient('u:443', ssl=True), 'm', i, o)\n",
+        "run_model(httpclient.InferenceServerClient('u:443', ssl=True), \"m\", i, o)\n",
     ),
     "contexts in a list": (
         'every = []\nfor n in names:\n    every.append(InferContext("u", 1, n))\n'
@@ -50,12 +50,12 @@ PAIRS = {
     "classes": (
         f"{CONTEXT}ctx.run(i, {{'O': (InferContext.ResultFormat.CLASS, k)}})\n",
         'ctx = grpcclient.InferenceServerClient("localhost:8001")\n'
-        "run_model(ctx, 'simple', i, {'O': k})\n",
+        "run_model(ctx, \"simple\", i, {'O': k})\n",
     ),
     "flags": (
         f"{CONTEXT}flags = InferRequestHeader.FLAG_SEQUENCE_START\nctx.run(i, o, 1, flags)\n",
         'ctx = grpcclient.InferenceServerClient("localhost:8001")\nflags = FLAG_SEQUENCE_START\n'
-        "run_model(ctx, 'simple', i, o, **sequence_flags(flags))\n",
+        'run_model(ctx, "simple", i, o, **sequence_flags(flags))\n',
     ),
     "configuration": (
         'c = ServerStatusContext("u", 1, name)\ns = c.get_server_status()\n'
@@ -106,10 +106,11 @@ def test_star_import_becomes_names() -> None:
 
 def test_context_stays_with_a_use_that_stays() -> None:
     """Where a use cannot be rewritten the context stays, too, and the file says why."""
-    source = f"{STAR}{CONTEXT}ctx.run(i, o)\nprint(ctx.get_stat())\n"
+    source = f"{STAR}{CONTEXT}ctx.run(i, o)\nprint(ctx.get_last_request_id())\n"
     found = migrated(source)
-    assert set(todo(found)) == {"1:TS001", "2:TS010", "2:TS050", "3:TS051", "4:TS057"}
-    comment = "# TODO(TS057): no client has a method get_stat (tritonclient-shim guide statistics)"
+    assert set(todo(found)) == {"1:TS001", "2:TS010", "2:TS050", "3:TS051", "4:TS059"}
+    guide = "tritonclient-shim guide what-the-last-request-was"
+    comment = f"# TODO(TS059): no client has a method get_last_request_id ({guide})"
     assert found.after.decode() == source.replace("print(", f"{comment}\nprint(")
     assert migrated(found.after.decode()).after == found.after
 

@@ -99,6 +99,26 @@ class Draft:
         owner = place.scope.owner(node.id) if place else None
         return list(owner.bindings[node.id]) if owner else []
 
+    def tried(self, node: ast.AST) -> ast.Try | None:
+        """The ``try`` with handlers in whose body a node is, within its function."""
+        while node in self.flows.parents:
+            parent = self.flows.parents[node]
+            if isinstance(parent, ast.Try) and node in parent.body and parent.handlers:
+                return parent
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                return None
+            node = parent
+        return None
+
+    def reads(self, name: ast.Name) -> list[ast.AST]:
+        """What is around each place where a variable of this name is read."""
+        nodes = (one for one in ast.walk(self.source.tree) if isinstance(one, ast.Name))
+        return [
+            self.flows.parents[one]
+            for one in nodes
+            if one.id == name.id and isinstance(one.ctx, ast.Load)
+        ]
+
     # --- changes
 
     def replace(self, node: ast.AST, text: str) -> None:

@@ -21,9 +21,11 @@ def start_run(client, model_name, callback, inputs, outputs, owner=None, stream=
         for name, count in outputs.items()
     ]
     number, future = next(_numbers[client]), Future()
+    began = time.perf_counter_ns()  #+stat
     _requests[client][number] = (future, outputs, batched)
 
     def done(result, error):
+        _times[client].append(time.perf_counter_ns() - began)  #+stat
         if error is None:
             future.set_result(result)
         else:

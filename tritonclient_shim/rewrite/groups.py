@@ -12,7 +12,7 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS, Group
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules import CREATIONS, FORMATS, MEMORY, METHODS, PROTOCOLS
+from tritonclient_shim.rewrite.rules import CREATIONS, FORMATS, MEMORY, METHODS, PROTOCOLS, classes
 from tritonclient_shim.rewrite.rules.contexts import client
 from tritonclient_shim.rewrite.rules.models import Carried, carried
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
@@ -54,6 +54,7 @@ def rewrite(draft: Draft) -> None:
     for plans in (*planned.values(), memory):
         for node, plan in plans:
             carry_out(plan, node, draft)
+    classes.rewrite(draft, whole)
 
 
 def _planned(
@@ -113,6 +114,8 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
 def _handled(site: Site, draft: Draft) -> bool:
     """Whether a context's class stands where no context is made: as a base, or an annotation."""
     parent = draft.flows.parents.get(site.node)
+    if classes.is_annotation(site.node, draft) or classes.formats_alias(site.node, draft):
+        return True
     if isinstance(parent, ast.ClassDef):
         draft.todo(site.node, "write the class anew, around a client that it keeps")
         return True
@@ -138,6 +141,8 @@ def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
     for site in draft.sites:
         node = _node(site)
         if site.id not in rules or id(node) in inside or draft.outcome(site):
+            continue
+        if classes.is_annotation(node, draft):
             continue
         try:
             found.append((node, checked(rules[site.id](node, draft), draft.options)))

@@ -18,6 +18,7 @@ _KINDS = (
     "FunctionDef",
     "Lambda",
     "Comparison",
+    "Subscript",
 )
 
 _SPELT = {"Compare": "Comparison"}

@@ -14,7 +14,16 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import asynchronous, infer, leftovers, memory, status, values
+from tritonclient_shim.rewrite.rules import (
+    asynchronous,
+    index,
+    infer,
+    last,
+    leftovers,
+    memory,
+    status,
+    values,
+)
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -43,6 +52,11 @@ METHODS: Mapping[str, Rule] = {
     "TS054": asynchronous.start("TS054"),
     "TS055": asynchronous.results,
     "TS056": asynchronous.ready,
+    "TS031": index.index,
+    "TS057": last.remembered("request_statistics"),
+    "TS058": last.correlation_id,
+    "TS060": last.model_name,
+    "TS061": last.remembered("last_model_version"),
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
@@ -66,5 +80,6 @@ LOOSE: Mapping[str, _NodeRule] = {
     "TS017": values.exception,
     "TS065": memory.strings,
     "TS084": memory.strings,
+    "TS203": leftovers.future,
     "TS201": leftovers.numpy_name,
 }

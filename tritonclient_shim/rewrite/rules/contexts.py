@@ -134,7 +134,7 @@ def _check_model(
     if isinstance(parent, ast.Expr):
         draft.need("check_model")
         draft.change(call, lambda old: _checked(old, name, carried.record, draft))
-    elif isinstance(parent, ast.Assign) and _tried(call, draft):
+    elif isinstance(parent, ast.Assign) and draft.tried(call):
         draft.need("check_model")
         target = draft.text(parent.targets[0]) + (".client" if carried.record else "")
         draft.edits.after[draft.statement(call)].append(
@@ -148,19 +148,6 @@ def _checked(old: cst.BaseExpression, name: str, record: bool, draft: Draft) -> 
     assert isinstance(arguments, cst.Call)
     args = [arguments.args[0].with_changes(value=client), arguments.args[1]]
     return cst.Call(cst.Name(draft.called("check_model")), args)
-
-
-def _tried(call: ast.Call, draft: Draft) -> bool:
-    """Whether the context is made in a ``try`` of its function that has handlers."""
-    node: ast.AST = call
-    while node in draft.flows.parents:
-        parent = draft.flows.parents[node]
-        if isinstance(parent, ast.Try) and node in parent.body and parent.handlers:
-            return True
-        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            return False
-        node = parent
-    return False
 
 
 def _connected(client: cst.Call, draft: Draft) -> cst.Call:

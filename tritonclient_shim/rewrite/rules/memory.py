@@ -67,13 +67,7 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """The status, of which only the list of regions is read."""
     parent = draft.flows.parents[call]
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        name = parent.targets[0]
-        read = [
-            n
-            for n in ast.walk(draft.source.tree)
-            if isinstance(n, ast.Name) and n.id == name.id and isinstance(n.ctx, ast.Load)
-        ]
-        parents = [draft.flows.parents[one] for one in read]
+        parents = draft.reads(parent.targets[0])
     else:
         parents = [parent]
     if not all(isinstance(one, ast.Attribute) and one.attr == _STATUS for one in parents):

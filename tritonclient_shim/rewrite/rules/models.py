@@ -150,7 +150,15 @@ def _asks(call: ast.Call) -> bool:
 
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
 _WITHOUT_MODEL = frozenset(
-    ("close", "get_async_run_results", "get_ready_async_request", "__exit__", "__enter__")
+    (
+        "close",
+        "get_async_run_results",
+        "get_ready_async_request",
+        "get_stat",
+        "get_last_request_model_version",
+        "__exit__",
+        "__enter__",
+    )
 )
 
 

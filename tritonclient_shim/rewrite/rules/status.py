@@ -29,6 +29,8 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
             line = getattr(node, "lineno", 0)
             raise Refused(f"the whole status is used in line {line}, where {reason}")
         reads = [_read(node, draft) for node in group.taken]
+        if any(draft.tried(one.node) is not draft.tried(call) for one in reads):
+            raise Refused("its error is waited for, and what is read may raise others")
         if group.calls:
             raise Refused("a method of the status is called")
     unsafe = next((one.unsafe for one in reads if one.unsafe), "")
@@ -58,6 +60,7 @@ class _Read:
         self.node, self.owner, self.text, self.keys, self.helper = node, owner, text, keys, helper
         self.unsafe = "" if "is_model_ready" not in text else "a model may be there and not ready"
         self.consumed: list[ast.expr] = []
+        self.same: list[ast.Attribute] = []  # attributes whose owner takes their place
 
     def rewrite(self, draft: Draft) -> None:
         """Change the node."""
@@ -69,6 +72,8 @@ class _Read:
         )
         made = draft.edits.expression(text)
         draft.edits.change(draft.places.of(self.node), lambda old: made)
+        for attribute in self.same:
+            draft.edits.change(draft.places.of(attribute), lambda old: old.value)
         for site in draft.sites:
             if any(site.node is one for one in self.consumed):
                 draft.note(site.node, draft.state(self.unsafe), "part of the status")
@@ -95,7 +100,9 @@ def _model(entry: ast.Subscript, owner: ast.expr, draft: Draft) -> _Read:
     name = hints.index(entry)
     part = draft.flows.parents[entry]
     if isinstance(part, ast.Attribute) and part.attr == "config":
-        return _Read(part, owner, "{helper}({client}, {0})", [name], "config_of")
+        return _config(part, owner, name)
+    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
+        return _variable(part.targets[0], _config(entry, owner, name), draft)
     versions = draft.flows.parents[part] if isinstance(part, ast.Attribute) else None
     if isinstance(versions, ast.Subscript) and getattr(part, "attr", "") == "version_status":
         state = draft.flows.parents[versions]
@@ -104,6 +111,33 @@ def _model(entry: ast.Subscript, owner: ast.expr, draft: Draft) -> _Read:
             text = "{client}.is_model_ready({0}, str({1}))"
             return _ready(state, owner, text, [name, version], draft)
     raise Refused("what is read of a model's status has no successor")
+
+
+def _config(node: ast.expr, owner: ast.expr, name: ast.expr) -> _Read:
+    return _Read(node, owner, "{helper}({client}, {0})", [name], "config_of")
+
+
+def _variable(target: ast.Name, read: _Read, draft: Draft) -> _Read:
+    """A variable that has had a model's status, of which only the configuration is read."""
+    for one in ast.walk(draft.source.tree):
+        is_read = (
+            isinstance(one, ast.Name) and one.id == target.id and isinstance(one.ctx, ast.Load)
+        )
+        if not isinstance(one, ast.Name) or not is_read:
+            continue
+        definitions = [binding.definition.node for binding in draft.bindings(one)]
+        if read.node not in definitions or not isinstance(one.ctx, ast.Load):
+            continue
+        attribute = draft.flows.parents[one]
+        if len(definitions) > 1 or not _is_config(attribute):
+            raise Refused("more than the configuration is read of a model's status")
+        assert isinstance(attribute, ast.Attribute)
+        read.same.append(attribute)
+    return read
+
+
+def _is_config(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "config"
 
 
 def _ready(

@@ -24,6 +24,8 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
 
 def protocol_from_text(call: ast.AST, draft: Draft) -> Plan:
     """``ProtocolType.from_str(text)`` → ``text.lower()``."""
+    if isinstance(call, ast.Attribute):
+        return Plan(lambda: draft.replace(call, "str.lower"), "the protocol's name in lower case")
     if not isinstance(call, ast.Call) or len(call.args) != 1:
         raise Refused("expected from_str(text)")
     return Plan(lambda: draft.change(call, _lowered), "the protocol's name in lower case")
