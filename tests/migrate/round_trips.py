@@ -64,7 +64,7 @@ class RoundTrips:
         self._folder, self._server = folder, server
         self._runner = self._made_runner()
         self.migration = lru_cache(maxsize=None)(self._migration)
-        self.trip = lru_cache(maxsize=None)(self._trip)
+        self._trips: dict[str, Trip] = {}
 
     def again(self, protocol: str, unsafe: bool) -> None:
         """Migrate once more what has been migrated."""
@@ -86,6 +86,12 @@ class RoundTrips:
     def _migration(self, protocol: str, unsafe: bool) -> Migration:
         folder = self._folder / f"{protocol}-{'unsafe' if unsafe else 'safe'}"
         return migrated(PROGRAMS, folder, protocol, self._server.http, unsafe)
+
+    def trip(self, case: Case) -> Trip:
+        """How the copies of a program end, which are run once."""
+        if str(case) not in self._trips:
+            self._trips[str(case)] = self._trip(case)
+        return self._trips[str(case)]
 
     def _trip(self, case: Case) -> Trip:
         """Run all copies, side by side where they do not disturb each other."""
