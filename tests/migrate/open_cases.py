@@ -34,5 +34,5 @@ OPEN_SAFE = {
     "context_manager-grpc": OPEN["context_manager-grpc"],
     "ensemble-grpc": OPEN["ensemble-grpc"],
     "errors-grpc": OPEN["errors-grpc"],
-    "repeated_array-grpc": "a file is rewritten in part, and ends with an error",
+    "repeated_array-grpc": "run is rewritten without the CLASS in a variable that it is given",
 }
