@@ -20,6 +20,7 @@ from tritonclient_shim.migrate.values import (
     LocalClass,
     LocalFunction,
     LocalInstance,
+    Partial,
     Symbol,
     Value,
     Values,
@@ -76,7 +77,15 @@ def result(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
         return _of_method(function, call)
     if isinstance(function, Symbol):
         return _of_symbol(function.name, call, evaluator)
+    if isinstance(function, Partial):  # the call has only some of the arguments
+        return _of_each(function.of, call, evaluator)
     return made(function, call)
+
+
+def _of_each(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
+    """What a function can result in when another call, ``map``, calls it."""
+    is_local = isinstance(function, (LocalFunction, Partial))
+    return result(function, call, evaluator) if is_local else made(function)
 
 
 def _of_method(method: BoundMethod, call: ast.Call) -> Values:
@@ -102,7 +111,9 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     if name == "builtins.__import__":  # returns the package
         return frozenset({Symbol(imported(call).partition(".")[0])})
     if name == "functools.partial":
-        return frozenset({CALLABLE})
+        first = evaluator.of(call.args[0]) if call.args else UNKNOWN
+        inner = (Partial(one) for one in first if not isinstance(one, Partial))
+        return frozenset({CALLABLE, *inner})
     if name == "builtins.super":
         owner = evaluator.enclosing_class(call)
         return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
@@ -121,6 +132,8 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
         return element(given[0])
     if last == "enumerate":
         return items([items([UNKNOWN, element(given[0])], (0, 1))])
+    if name == "builtins.map":
+        return items([union(_of_each(one, call, evaluator) for one in given[0])])
     if last == "zip":
         return items([items([element(one) for one in given], range(len(given)))])
     return made(Symbol(name), call)

@@ -92,7 +92,16 @@ class Plain:
     what: str
 
 
-Value = Union[Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Plain]
+@dataclass(frozen=True)
+class Partial:
+    """What ``functools.partial`` makes of a value: a call of it is one of the value."""
+
+    of: Value
+
+
+Value = Union[
+    Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Plain, Partial
+]
 Values = FrozenSet[Value]
 UNKNOWN: Values = frozenset()
 LITERAL, CALLABLE = Plain("literal"), Plain("callable")
