@@ -16,7 +16,7 @@ class Program:
     protocols: tuple[str, ...] = ("http", "grpc")
 
 
-MODELS = ("simple", "simple_string", "image_classifier", "sequence_sum")
+MODELS = ("simple", "simple_string", "image_classifier", "sequence_sum", "flowers")
 
 _RAW_IMAGES = (
     "model 'image_classifier': input 'input' FORMAT_NCHW 3x224x224, output 'probabilities'",
@@ -27,22 +27,34 @@ _RAW_IMAGES = (
     "Sent 3 requests",
 )
 
+_FLOWERS = (
+    "(5.1, 3.5, 1.4, 0.2): setosa ",
+    "(6.0, 2.7, 4.1, 1.0): versicolor ",
+    "(6.5, 3.0, 5.8, 2.2): virginica ",
+)
+
+_ADD_SUB = Program(
+    "add_sub_client.py",
+    "synchronous inference, health, and an error",
+    ("live: True, ready: True", "15 + 1 = 16", "15 - 1 = 14", "expected error: "),
+)
+_CALLBACKS = Program(
+    "callback_client.py",
+    "16 requests in flight, answered through callbacks (releases 1.8 to 1.15)",
+    ("15 + 1 = 16, 15 - 1 = 14", "completed requests: 16"),
+)
+_REQUEST_IDS = Program(
+    "request_id_client.py",
+    "requests in flight, fetched by their ids (releases 1.0 to 1.7)",
+    ("request ids: [1, 2, 3, 4]", "request 3: [31, 32]", "all 4 requests are done"),
+)
+_STRINGS = Program("string_client.py", "string tensors", ("'15' + '1' = '16', '15' - '1' = '14'",))
+_CLASSES = Program("flower_client.py", "classification of plain numbers", _FLOWERS)
+
 PROGRAMS = (
-    Program(
-        "add_sub_client.py",
-        "synchronous inference, health, and an error",
-        ("live: True, ready: True", "15 + 1 = 16", "15 - 1 = 14", "expected error: "),
-    ),
-    Program(
-        "callback_client.py",
-        "16 requests in flight, answered through callbacks (releases 1.8 to 1.15)",
-        ("15 + 1 = 16, 15 - 1 = 14", "completed requests: 16"),
-    ),
-    Program(
-        "request_id_client.py",
-        "requests in flight, fetched by their ids (releases 1.0 to 1.7)",
-        ("request ids: [1, 2, 3, 4]", "request 3: [31, 32]", "all 4 requests are done"),
-    ),
+    _ADD_SUB,
+    _CALLBACKS,
+    _REQUEST_IDS,
     Program(
         "image_client.py",
         "server status, model configuration and image classification",
@@ -55,11 +67,8 @@ PROGRAMS = (
         ),
         ("-c", "2"),
     ),
-    Program(
-        "string_client.py",
-        "string tensors",
-        ("'15' + '1' = '16', '15' - '1' = '14'",),
-    ),
+    _CLASSES,
+    _STRINGS,
     Program(
         "shared_memory_client.py",
         "inputs and outputs in system shared memory",
@@ -101,6 +110,21 @@ PROGRAMS = (
         options=("--streaming",),
         protocols=("grpc",),
     ),
+)
+
+
+# The servers that are not Triton have no image formats, no shared memory and no sequences.
+KSERVE_PROGRAMS = (_ADD_SUB, _CALLBACKS, _REQUEST_IDS, _STRINGS, _CLASSES)
+
+MLSERVER_PROGRAMS = (
+    *KSERVE_PROGRAMS,
+    Program(
+        "flower_client.py",
+        "a classifier that scikit-learn has trained, and whose inputs the server does not know",
+        _FLOWERS,
+        ("-m", "iris"),
+    ),
+    Program("flower_client.py", "one that XGBoost has trained", _FLOWERS, ("-m", "iris_boosted")),
 )
 
 

@@ -46,13 +46,15 @@ watched() {
     (cd "$root" && exec "$python" -m testbed.watched "$@")
 }
 
-# make_venv FOLDER REQUIREMENTS… : a virtual environment with exactly these, made once.
+# make_venv FOLDER REQUIREMENTS… : a virtual environment with exactly these, made once, with the
+# interpreter $venv_python where that is set.
 # Its stamp is written last, so an interrupted installation is made again.
 make_venv() {
     local folder=$1 python
     shift
     [ "$(cat "$folder/complete" 2>/dev/null)" = "$*" ] && "$folder/bin/python" -c '' && return 0
-    python=$(any_python) || exit 1
+    python=${venv_python:-$(any_python)}
+    [ -n "$python" ] || exit 1
     say "making $folder with $python: $*"
     rm -rf "$folder"
     watched "making $folder" "$python" -m venv "$folder" || die "cannot make $folder"

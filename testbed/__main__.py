@@ -1,4 +1,4 @@
-"""``python -m testbed``: the standard server in the foreground, for humans."""
+"""``python -m testbed``: a server of the tests in the foreground, for humans."""
 
 from __future__ import annotations
 
@@ -7,15 +7,29 @@ import contextlib
 import signal
 import sys
 import time
+from typing import Callable
 
 from testbed import (
+    KServeServer,
     MissingPrerequisite,
+    MLServer,
     PyTritonServer,
     ServerFailed,
     TritonServer,
     environment,
+    open_environment,
     shared_memory,
 )
+from testbed.open_environment import KSERVE, MLSERVER
+from testbed.process import RunningServer
+
+# For each kind of server: what installs it, and what starts it.
+SERVERS: dict[str, tuple[Callable[[], object], Callable[[], RunningServer]]] = {
+    "triton": (environment.prepare, TritonServer.start),
+    "pytriton": (lambda: environment.prepare(complete=True), PyTritonServer.start),
+    "mlserver": (lambda: open_environment.prepare(MLSERVER), MLServer.start),
+    "kserve": (lambda: open_environment.prepare(KSERVE), KServeServer.start),
+}
 
 
 def main() -> int:
@@ -25,7 +39,10 @@ def main() -> int:
         "--prepare", action="store_true", help="only make the server's environment, then exit"
     )
     parser.add_argument(
-        "--pytriton", action="store_true", help="serve functions bound with PyTriton instead"
+        "--server",
+        choices=tuple(SERVERS),
+        default="triton",
+        help="pytriton: functions bound with PyTriton; default: %(default)s",
     )
     parser.add_argument(
         "--shared-memory",
@@ -38,10 +55,11 @@ def main() -> int:
     try:
         if options.shared_memory:
             shared_memory.require(options.shared_memory)
+        prepare, start = SERVERS[options.server]
         if options.prepare:
-            environment.prepare(complete=options.pytriton)
+            prepare()
         else:
-            _serve(PyTritonServer.start() if options.pytriton else TritonServer.start())
+            _serve(start())
     except KeyboardInterrupt:
         print("testbed: interrupted before the server was ready", file=sys.stderr)
         return 130
@@ -51,7 +69,7 @@ def main() -> int:
     return 0
 
 
-def _serve(server: TritonServer | PyTritonServer) -> None:
+def _serve(server: RunningServer) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with server, contextlib.suppress(KeyboardInterrupt):
         print(f"HTTP {server.http}\ngRPC {server.grpc}\nLog  {server.log_path}", flush=True)

@@ -1,39 +1,34 @@
-"""Make the server's own virtual environment, once per machine and set of versions.
-
-It lives in ``.testbed/`` at the repository root, or in the folder that the variable
-``TESTBED_CACHE`` names. A folder counts only when its ``complete.json`` exists, which is written
-last; anything else there is the rest of an interrupted installation and is made again.
-"""
+"""Make the Triton server's own virtual environment, once per machine and set of versions."""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
-import os
 import shutil
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Iterator
 
 from testbed import libpython, own_python
-from testbed.cache import writable_cache_folder
+from testbed.generations import NEWEST, Generation, chosen
 from testbed.interpreters import Interpreter
+from testbed.made_once import (
+    VirtualEnvironment,
+    folder_name,
+    made_once,
+    pip_install,
+    virtual_environment,
+)
 from testbed.missing import MissingPrerequisite
 from testbed.prerequisites import Facts, choose_interpreter, gather, no_interpreter
-from testbed.progress import run, say
+from testbed.progress import say
 
-REQUIREMENTS = ("nvidia-pytriton==0.7.0", "numpy<2")  # numpy 2 breaks every output tensor
+NUMPY = "numpy<2"  # numpy 2 breaks every output tensor
 LAYOUT = "2"  # raise it when the code below builds a folder that differs
 
 
 @dataclass(frozen=True)
-class Environment:
-    """A finished server environment."""
+class Environment(VirtualEnvironment):
+    """A finished environment of the Triton server."""
 
-    python: str
     libpython_dir: str
 
     @property
@@ -53,94 +48,67 @@ class Environment:
 
     def variables(self) -> dict[str, str]:
         """The process environment in which the server finds its Python and libpython."""
-        own = {
-            "PATH": f"{Path(self.python).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-            "LD_LIBRARY_PATH": self.libpython_dir,
-            "OPENBLAS_NUM_THREADS": "1",  # numpy starts a thread per core otherwise
-            "PYTHONNOUSERSITE": "1",
-        }
-        foreign = ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "VIRTUAL_ENV")
-        kept = {name: value for name, value in os.environ.items() if name not in foreign}
-        return {**kept, **own}
+        return {**super().variables(), "LD_LIBRARY_PATH": self.libpython_dir}
 
 
 def prepare(complete: bool = False) -> Environment:
     """The server environment, made now if it is not there; raises MissingPrerequisite.
 
     ``complete`` adds the dependencies of nvidia-pytriton, which its ``Triton.bind`` needs and the
-    plain server does not.
+    plain server does not; it is always the newest version.
     """
-    cache = writable_cache_folder()
-    folder = cache / _key(complete)
-    with _locked(cache / f"{folder.name}.lock"):
-        return _finished(folder) or _make(folder, gather(), complete)
+    generation = NEWEST if complete else chosen()
+    prefix = "pytriton" if complete else "server"
+    name = folder_name(prefix, LAYOUT, generation.package, NUMPY)
+    return made_once(
+        name, Environment, lambda folder: _make(folder, gather(), generation, complete)
+    )
 
 
-def _finished(folder: Path) -> Environment | None:
-    mark = folder / "complete.json"
-    if not mark.exists():
-        return None
-    found = Environment(**json.loads(mark.read_text(encoding="utf-8")))
-    # a copied checkout still names its original, and an interpreter may have been removed
-    here = Path(found.python).parents[1] == folder
-    intact = os.path.exists(found.python) and os.path.isdir(found.libpython_dir)
-    return found if here and intact else None
-
-
-def _key(complete: bool) -> str:
-    wanted = "\n".join((LAYOUT, *REQUIREMENTS))
-    digest = hashlib.sha256(wanted.encode()).hexdigest()[:10]
-    return f"{'pytriton' if complete else 'server'}-{digest}"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with open(path, "w", encoding="utf-8") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another process prepares the server environment; waiting for it")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-def _make(folder: Path, facts: Facts, complete: bool) -> Environment:
-    interpreter = choose_interpreter(facts) or _fetched(folder.parent, facts)
-    shutil.rmtree(folder, ignore_errors=True)
+def _make(folder: Path, facts: Facts, generation: Generation, complete: bool) -> Environment:
+    interpreter = choose_interpreter(facts, generation.pythons) or _fetched(
+        folder.parent, facts, generation
+    )
     say(f"making the server environment in {folder} with {interpreter.path}")
-    run([interpreter.path, "-m", "venv", str(folder)], "the virtual environment")
-    python = folder / "bin" / "python"
+    python = virtual_environment(interpreter.path, folder)
     library = interpreter.libpython_dir or libpython.fetch(interpreter, folder / "libpython")
-    _install(python, complete)
+    _install(python, generation, complete)
     environment = Environment(str(python), library)
-    _add_stub(environment, interpreter.version)
+    _add_stub(environment, interpreter.version, generation)
     if complete:
         _add_shm_prefix(environment)
-    partial = folder / "complete.partial"
-    partial.write_text(json.dumps(asdict(environment)), encoding="utf-8")
-    os.replace(partial, folder / "complete.json")
     say("the server environment is ready")
     return environment
 
 
-def _fetched(cache: Path, facts: Facts) -> Interpreter:
-    say(no_interpreter(facts))
+def _fetched(cache: Path, facts: Facts, generation: Generation) -> Interpreter:
+    reason = no_interpreter(facts, generation.pythons)
+    if own_python.VERSION not in generation.pythons:
+        (version,) = generation.pythons
+        raise MissingPrerequisite(
+            f"{reason}\nTriton {generation.triton} came for this one version. Put it on PATH or "
+            f"below PYENV_ROOT: PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {version}"
+        )
+    say(reason)
     return own_python.fetch(cache, facts.distribution)
 
 
-def _install(python: Path, complete: bool) -> None:
+def _install(python: Path, generation: Generation, complete: bool) -> None:
     size = "about 120 MB" if complete else "about 75 MB"
-    say(f"downloading the genuine Triton server ({REQUIREMENTS[0]}), {size}, once")
+    what = f"the genuine Triton server {generation.triton} ({generation.package})"
+    say(f"downloading {what}, {size}, once")
     options: tuple[str, ...] = () if complete else ("--no-deps",)
-    command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    run([*command, *options, *REQUIREMENTS], "the download")
+    pip_install(python, "the download", *options, generation.package, NUMPY)
 
 
-def _add_stub(environment: Environment, version: str) -> None:
+def _add_stub(environment: Environment, version: str, generation: Generation) -> None:
     name = "triton_python_backend_stub"
-    stub = Path(environment.server).parents[1] / "python_backend_stubs" / version / name
+    stubs = Path(environment.server).parents[1] / "python_backend_stubs"
+    if not stubs.exists():
+        return  # the oldest have one stub, in its place
+    stub = stubs / version / name
     if not stub.exists():
-        raise MissingPrerequisite(f"{REQUIREMENTS[0]} has no Python {version} stub at {stub}")
+        raise MissingPrerequisite(f"{generation.package} has no Python {version} stub at {stub}")
     shutil.copy(stub, Path(environment.backends) / "python" / name)
 
 

@@ -10,6 +10,7 @@ from typing import Sequence
 from testbed import environment
 from testbed import repository as standard
 from testbed.environment import Environment
+from testbed.generations import chosen
 from testbed.process import Process, RunningServer, with_free_ports
 
 _STARTED = ("Started GRPCInferenceService at", "Started HTTPService at")
@@ -37,7 +38,7 @@ class TritonServer(RunningServer):
         Raises MissingPrerequisite or ServerFailed.
         """
         prepared = environment.prepare()
-        options = [f"--model-control-mode={model_control_mode}", *extra_args]
+        options = [f"--model-control-mode={model_control_mode}", *chosen().flags, *extra_args]
         options += [f"--id={server_id}"] if server_id is not None else []
         explicit = model_control_mode == "explicit"
 
@@ -57,9 +58,6 @@ class TritonServer(RunningServer):
             return cls(process, http_port, grpc_port)
 
         return with_free_ports(attempt)
-
-    def __enter__(self) -> TritonServer:
-        return self
 
 
 def _standard_repository(folder: str, models: Sequence[str] | None, explicit: bool) -> str:

@@ -44,32 +44,43 @@ def gather() -> Facts:
     )
 
 
-def choose_interpreter(facts: Facts) -> Interpreter | None:
+def choose_interpreter(facts: Facts, versions: tuple[str, ...] = PYTHONS) -> Interpreter | None:
     """Facts → the interpreter to run the server's models, or None: one has to be fetched.
 
     Raises MissingPrerequisite where no interpreter could help.
     """
     _check_platform(facts)
-    usable = [one for one in facts.interpreters if not _lack(facts, one)]
+    usable = [one for one in facts.interpreters if not _lack(facts, one, versions)]
     if not usable:
         return None
-    return min(usable, key=lambda one: (one.libpython_dir is None, PYTHONS.index(one.version)))
+    return min(usable, key=lambda one: (one.libpython_dir is None, versions.index(one.version)))
 
 
-def no_interpreter(facts: Facts) -> str:
+def choose_of(facts: Facts, versions: tuple[str, ...]) -> Interpreter | None:
+    """The first of these versions that is present and can make virtual environments, or None."""
+    usable = [one for one in facts.interpreters if one.version in versions and one.has_venv]
+    return min(usable, key=lambda one: versions.index(one.version), default=None)
+
+
+def no_interpreter(facts: Facts, versions: tuple[str, ...] = PYTHONS) -> str:
     """What is missing, with what each interpreter that was found lacks."""
-    found = [f"{one.path}, Python {one.version}: {_lack(facts, one)}" for one in facts.interpreters]
+    found = [
+        f"{one.path}, Python {one.version}: {_lack(facts, one, versions)}"
+        for one in facts.interpreters
+    ]
+    *others, last = sorted(versions, key=lambda one: int(one[2:]))
+    wanted = f"{', '.join(others)} or {last}" if others else last
+    reason = " (numpy 1 has no wheel for later ones)" if versions == PYTHONS else ""
     return (
-        "The server's models need Python 3.8, 3.9, 3.10, 3.11 or 3.12 (numpy 1 has no wheel for "
-        "later ones) with venv and its shared library. Found:\n    "
-        + "\n    ".join(found or ["none"])
+        f"The server's models need Python {wanted}{reason} with venv and its shared library. "
+        "Found:\n    " + "\n    ".join(found or ["none"])
     )
 
 
-def _lack(facts: Facts, interpreter: Interpreter) -> str:
+def _lack(facts: Facts, interpreter: Interpreter, versions: tuple[str, ...]) -> str:
     """What makes the interpreter useless for the server, and what to do; "" when it will do."""
     version, has_package = interpreter.version, facts.has_apt and interpreter.from_packages
-    if version not in PYTHONS:
+    if version not in versions:
         return "another version"
     if not interpreter.has_venv:
         remedy = f"; apt-get install python{version}-venv" if has_package else ""

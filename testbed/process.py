@@ -29,6 +29,7 @@ _PASSING = (
 )
 _PROTOCOLS = {0: "http", 1: "grpc", "http": "http", "grpc": "grpc"}
 Result = TypeVar("Result")
+Running = TypeVar("Running", bound="RunningServer")
 
 
 class ServerFailed(RuntimeError):
@@ -160,6 +161,9 @@ class RunningServer:
     def kill(self) -> None:
         """End the server at once, as a crash would, and remove everything it left."""
         self._process.kill()
+
+    def __enter__(self: Running) -> Running:
+        return self
 
     def __exit__(self, *unused: object) -> None:
         self.kill()

@@ -39,6 +39,3 @@ class PyTritonServer(RunningServer):
             return cls(process, http_port, grpc_port)
 
         return with_free_ports(attempt)
-
-    def __enter__(self) -> PyTritonServer:
-        return self

@@ -16,7 +16,7 @@ from testbed.pbtxt import Name, render
 Config = Dict[str, Any]
 BEHAVIOURS = Path(__file__).with_name("models")
 LABELS_FILE = "labels.txt"
-NOT_LOADED = ("spare", "broken", "batch_64", "large_in", "large_out")
+NOT_LOADED = ("spare", "broken", "flowers", "batch_64", "large_in", "large_out")
 # v1's thirteen datatypes, BF16 besides: name in "identity_<name>" → name in the configuration
 DATATYPES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
@@ -39,6 +39,10 @@ def tensor(name: str, datatype: str, dims: Sequence[int], **more: Any) -> Config
     return {"name": name, "data_type": Name(f"TYPE_{datatype.upper()}"), "dims": list(dims), **more}
 
 
+# the older servers choose a GPU unless told otherwise, also where there is none
+_PYTHON: Config = {"backend": "python", "instance_group": [{"kind": Name("KIND_CPU")}]}
+
+
 def _model(
     behaviour: str | None,
     inputs: Sequence[Config],
@@ -50,7 +54,7 @@ def _model(
 ) -> Model:
     if labels:
         outputs = [{**one, "label_filename": LABELS_FILE} for one in outputs]
-    platform = {"platform": "ensemble"} if behaviour is None else {"backend": "python"}
+    platform = {"platform": "ensemble"} if behaviour is None else _PYTHON
     tensors = {"max_batch_size": batch, "input": list(inputs), "output": list(outputs)}
     return Model(behaviour, {**platform, **tensors, **more}, labels, versions)
 
@@ -154,6 +158,9 @@ MODELS: dict[str, Model] = {
         [tensor("input", "fp32", [3, 224, 224], format=Name("FORMAT_NCHW"))],
         [tensor("probabilities", "fp32", [1000])],
         labels=_labels(1000),
+    ),
+    "flowers": _model(
+        "flowers", [tensor("values", "fp64", [4])], [tensor("predict_proba", "fp64", [3])]
     ),
     "sequence_sum": _sequence(_DIRECT),
     "sequence_oldest": _sequence(_OLDEST),

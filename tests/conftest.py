@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-from testbed import PyTritonServer, TritonServer
+from testbed import KServeServer, MLServer, PyTritonServer, TritonServer
 
 # The assertions of the modules beside the tests say as much as those of the tests.
 _FOLDERS = [path.name for path in Path(__file__).parent.iterdir() if path.is_dir()]
@@ -36,7 +36,7 @@ def _left_out(*_arguments: Any, **_options: Any) -> Any:
 
 # scripts/test sets it where no server can run: then whatever starts one is skipped.
 if os.environ.get("TESTBED_WITHOUT_SERVER"):
-    for kind in (TritonServer, PyTritonServer):
+    for kind in (TritonServer, PyTritonServer, MLServer, KServeServer):
         setattr(kind, "start", staticmethod(_left_out))  # noqa: B010  (mypy: a method)
 
 StartTriton = Callable[..., TritonServer]

@@ -39,6 +39,11 @@ class Relay:
         self._sockets.append(self._listener)
         self.cut()
 
+    def lead_to(self, target: str) -> None:
+        """Pass bytes on to another target from now on, as if another server had been started."""
+        self._target = target
+        self.cut()
+
     def cut(self) -> None:
         """End every connection; new ones are let through."""
         while self._sockets:

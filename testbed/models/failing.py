@@ -12,5 +12,5 @@ class TritonPythonModel:
         refused = values[values != 0]
         if refused.size:
             error = pb_utils.TritonError(f"the model refused value {refused[0]:g}")
-            return pb_utils.InferenceResponse(error=error)
+            return pb_utils.InferenceResponse([], error=error)
         return pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", values)])

@@ -9,7 +9,10 @@ from typing import Iterator
 from tests.architecture.source import ROOT
 
 DOCUMENTS = {"docs/v1-behaviour.md": "v1", "docs/v2-mapping.md": "v2"}  # → prefix of its anchors
-FOLDERS = ("tensorrtserver", "tritonclient_shim", "tests", "testbed", "demo", "benchmarks", "docs")
+FOLDERS = (
+    *("tensorrtserver", "tritonclient_shim", "tests", "testbed", "demo", "benchmarks", "docs"),
+    "release",
+)
 KINDS = ("*.py", "*.pyi", "*.md", "*.toml", "*.cfg")
 
 SECTION = r"§[0-9A-G]+(?:\.[0-9]+)*"
@@ -69,6 +72,6 @@ def test_documents_name_sections_of_their_own() -> None:
 
 def test_documents_can_be_found() -> None:
     """The source distribution has them, and the docstring of InferContext says so."""
-    assert "recursive-include docs *.md" in (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
+    assert "graft docs" in (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
     source = (ROOT / "tensorrtserver/api/_infer.py").read_text("utf-8")
     assert "``docs/v1-behaviour.md``, cited below, is in the source distribution" in source

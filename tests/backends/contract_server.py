@@ -21,6 +21,7 @@ from tests.backends.contract_calls import (
 )
 from tritonclient_shim.backends.base import Backend, Outcome
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.metadata import TensorMetadata
 from tritonclient_shim.core.model import InferReply, ModelConfigDocument
 
 
@@ -37,6 +38,22 @@ class ServerContract:
         metadata = backend.server_metadata()
         assert metadata.name == "triton"
         assert metadata.version[0].isdigit()
+
+    def test_extensions(self, backend: Backend) -> None:
+        """What Triton can do is listed; its model configurations among it."""
+        assert {"model_configuration", "sequence"} <= {*backend.server_metadata().extensions}
+
+    def test_model_metadata(self, backend: Backend) -> None:
+        """Names, data types and shapes of the tensors, the batch dimension first."""
+        metadata = backend.model_metadata("simple")
+        assert [*metadata.inputs, *metadata.outputs] == [
+            TensorMetadata(name, "INT32", (-1, 16))
+            for name in ("INPUT0", "INPUT1", "OUTPUT0", "OUTPUT1")
+        ]
+        with pytest.raises(ServerFault) as caught:
+            backend.model_metadata("no such model")
+        assert caught.value.code == "NOT_FOUND"
+        assert "'no such model'" in caught.value.message
 
     def test_model_config(self, backend: Backend) -> None:
         """A configuration comes complete, as protobuf bytes or decoded JSON."""

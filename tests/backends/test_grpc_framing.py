@@ -99,7 +99,9 @@ def _parameters(parameters: Any, call: InferCall) -> None:
         parameters["sequence_start"].bool_param = call.sequence_start
         parameters["sequence_end"].bool_param = call.sequence_end
     if call.priority:
-        parameters["priority"].uint64_param = call.priority
+        # the one that every Triton knows, as far as it goes
+        kind = "int64_param" if call.priority < 2**63 else "uint64_param"
+        setattr(parameters["priority"], kind, call.priority)
     if call.timeout_us:
         parameters["timeout"].int64_param = int(wrap(call.timeout_us).astype(np.int64))
 
@@ -128,7 +130,8 @@ def test_unsigned_ids_travel_as_twos_complement(value: int, wire: int) -> None:
     sent = service_pb2.ModelInferRequest.FromString(framing.encode_request(call)).parameters
     assert sent["sequence_id"].int64_param == wire
     assert sent["timeout"].int64_param == wire
-    assert sent["priority"].uint64_param == value
+    priority = sent["priority"]
+    assert (priority.int64_param or priority.uint64_param) == value
 
 
 def test_absent_parameters_are_not_sent() -> None:

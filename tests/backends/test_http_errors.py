@@ -150,3 +150,19 @@ def test_refusal(status: int, code: str) -> None:
     fault = refusal(status, json.dumps({"error": text}).encode())
     assert isinstance(fault, ServerFault)
     assert (fault.message, fault.code, fault.status) == ("in ensemble 'e', no", code, str(status))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Request for unknown model: 'nope' is not found", "NOT_FOUND"),
+        ("Request for unknown model: 'm' version 9 is not found", "NOT_FOUND"),
+        ("Request for unknown model: 'm' has no available versions", "NOT_FOUND"),
+        ("requested model 'm' is not available", "INVALID_ARGUMENT"),
+    ],
+)
+def test_older_servers_say_400_of_unknown_models(text: str, code: str) -> None:
+    """Triton 2.33 and 2.39 answer every refusal with 400: the sentence tells an unknown model."""
+    fault = refusal(400, json.dumps({"error": text}).encode())
+    assert isinstance(fault, ServerFault)
+    assert (fault.message, fault.code, fault.status) == (text, code, "400")

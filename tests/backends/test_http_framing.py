@@ -16,7 +16,7 @@ from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.http import framing
 from tritonclient_shim.backends.names import percent_decoded, percent_encoded
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import UnsendableName
+from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.model import InferCall, OutputSpec, ShmSlice, TensorIn
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -112,7 +112,7 @@ def test_request_is_tritonclients(call: InferCall) -> None:
 def test_path(name: str, version: str) -> None:
     """Whatever the names, the path has no '/' or blank of theirs, and no step."""
     if {".", ".."} & set(re.split(r"[/\\]", name) + re.split(r"[/\\]", version)):
-        with pytest.raises(UnsendableName):
+        with pytest.raises(Unsendable):
             framing.infer_path(InferCall(name, version, (), ()))
         return
     path = framing.infer_path(InferCall(name, version, (), ()))

@@ -15,6 +15,7 @@ from tritonclient_shim.backends.http import connector
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings, fields, of_connections
 from tritonclient_shim.settings.fields import ADDRESS, FIELDS, REQUEST, SECURE
+from tritonclient_shim.settings.models import DeclaredModel
 
 pytest_plugins = ["tests.settings_fixtures"]
 
@@ -63,6 +64,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "grpc_load_balancing": "round_robin",
         "grpc_channel_arguments": (("grpc.a", 1),),
         "plugin": Plugin(),
+        "models": (("m", DeclaredModel("m")),),
     }
 
 

@@ -22,6 +22,7 @@ MODELS = (
     "failing",
     "slow",
     "image_classifier",
+    "flowers",
 )
 
 

@@ -45,7 +45,7 @@ class Gateway:
     def __init__(self, *arguments: str) -> None:
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed in stop)
         self.process = subprocess.Popen(
-            [*COMMAND, "gateway", *_ANY_PORT, *arguments],
+            [*COMMAND, "gateway", *_ANY_PORT, "--drain", "0", *arguments],
             stdout=subprocess.PIPE,
             stderr=self.log,
             text=True,

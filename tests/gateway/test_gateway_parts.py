@@ -15,7 +15,7 @@ from aiohttp import web
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.gateway import http_infer, serve
+from tritonclient_shim.gateway import inference, serve
 from tritonclient_shim.gateway.bodies import FAIR_WAIT, Bodies
 from tritonclient_shim.gateway.connections import Connections, HttpServer
 from tritonclient_shim.gateway.http_answers import refusal
@@ -133,7 +133,7 @@ def test_an_outcome_that_comes_too_late() -> None:
     async def settle() -> bool:
         arrived: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         arrived.cancel()
-        http_infer._settle(arrived, TransportFault("too late"))
+        inference._settle(arrived, TransportFault("too late"))
         return arrived.cancelled()
 
     assert asyncio.run(settle())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import grpc
 import pytest
 
 from testbed import TritonServer
 from tests.gateway.bad_clients import SilentCalls, health, until
-from tests.gateway.gateway_process import StartGateway, code_of
+from tests.gateway.gateway_process import Gateway, StartGateway, code_of
 from tests.gateway.grpc_requests import simple, slow
 from tritonclient_shim.gateway.grpc_admission import MAX_PENDING
 from tritonclient_shim.protos import grpc_service_pb2 as pb
@@ -77,11 +78,44 @@ def test_streams_are_bounded(behind: TritonServer, start_gateway: StartGateway) 
 def test_idle_streams_open_nothing_behind(
     behind: TritonServer, start_gateway: StartGateway
 ) -> None:
-    """A stream takes a thread until its first request comes, and none behind the gateway."""
+    """A stream takes no thread before its first request comes, here or behind the gateway."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
     assert gateway.call("Health", health()).health
     with SilentCalls(gateway, "StreamInfer", MANY):
         assert next(gateway.stream([simple(1)])).meta_data.id == 1
-        with open(f"/proc/{gateway.process.pid}/status") as lines:
-            threads = next(int(line.split()[1]) for line in lines if line.startswith("Threads"))
-    assert threads < 2 * MANY
+        assert threads(gateway) < MANY
+
+
+def threads(gateway: Gateway) -> int:
+    """The threads of a gateway."""
+    with open(f"/proc/{gateway.process.pid}/status") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("Threads"))
+
+
+def test_idle_streams_stop_nothing(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """512 streams that have been used and are idle: no thread each, and everything is answered."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-streams", "520")
+    with SilentCalls(gateway, "StreamInfer", 512 // 8) as one, ExitStack() as more:
+        others = [SilentCalls(gateway, "StreamInfer", 512 // 8) for _ in range(7)]
+        groups = [one, *map(more.enter_context, others)]
+        for group in groups:
+            for number, (requests, call) in enumerate(zip(group.requests, group.calls)):
+                requests.put(simple(number))
+                assert next(call).meta_data.id == number
+        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
+        assert gateway.call("Health", health()).health
+        assert gateway.get("/api/health/live").code == 200
+        until(lambda: threads(gateway) < 128)
+        groups[3].requests[5].put(simple(77))
+        assert next(groups[3].calls[5]).meta_data.id == 77
+
+
+def test_a_request_must_arrive_in_time(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """A call that does not send its request ends after --client-timeout, and says so."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--client-timeout", "0.5")
+    with SilentCalls(gateway, "Infer", 3) as silent:
+        until(lambda: all(call.done() for call in silent.calls))
+        for call in silent.calls:
+            assert call.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            assert "--client-timeout" in call.details()
+    assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"

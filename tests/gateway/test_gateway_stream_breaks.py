@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import time
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,17 @@ def test_open_sequence_must_be_started_again(
         assert "FLAG_SEQUENCE_START" in message
         assert (total, more) == (1, 2)
         assert talk.end() == []
+
+
+def test_a_sequence_goes_on_after_a_pause(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """A v1 stream that is idle gives its v2 stream up, and its sequences stay open."""
+    talk = Conversation(start_gateway("--triton-grpc", behind.grpc).stream)
+    assert talk.ask(step(1, 5, START)) == [5]
+    time.sleep(2.5)  # the v2 stream is closed meanwhile
+    assert talk.ask(step(2, 6), step(3, 1, END)) == [11, 12]
+    assert talk.end() == []
 
 
 def test_answers_to_nobody(start_gateway: StartGateway) -> None:

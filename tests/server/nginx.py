@@ -18,25 +18,30 @@ PATIENCE = 20.0
 
 CONFIG = """
 daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
-events {{ worker_connections 64; }}
+events {{ worker_connections 1024; }}
 http {{
   access_log off; client_max_body_size 0; client_body_temp_path {folder};
   proxy_temp_path {folder}; fastcgi_temp_path {folder}; uwsgi_temp_path {folder};
   scgi_temp_path {folder};
+  {http}
   server {{ listen 127.0.0.1:{port}{listen}; {server} }}
 }}
 """
 
 
 @contextmanager
-def nginx(folder: Path, server: str, listen: str = "") -> Iterator[str]:
-    """The address of an nginx with these directives in its ``server``, as soon as it listens."""
+def nginx(folder: Path, server: str, listen: str = "", http: str = "") -> Iterator[str]:
+    """The address of an nginx with these directives in its ``server``, as soon as it listens.
+
+    ``http`` are directives beside it.
+    """
     program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
     if program is None:
         pytest.skip("nginx is not installed (apt-get install nginx-light)")
     port = free_ports()[0]
     config = folder / "nginx.conf"
-    config.write_text(CONFIG.format(folder=folder, port=port, listen=listen, server=server))
+    fields = {"folder": folder, "port": port, "listen": listen, "server": server, "http": http}
+    config.write_text(CONFIG.format(**fields))
     process = subprocess.Popen([program, "-p", str(folder), "-c", str(config)])
     try:
         _until_it_listens(process, port)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tensorrtserver.api import InferenceServerException
+from tests.generation_marks import not_on
 from tests.server.infer_cases import BOTH, ONE, RAMP, SUM, add_sub, client_error, fp32, server_error
 
 pytest_plugins = ["tests.server.infer_fixtures"]
@@ -169,6 +170,7 @@ def test_wrong_number_of_rows(connect: Any, batch_size: int) -> None:
         connect("wrong_rows").run(fp32(*[1] * batch_size), ONE, batch_size)
 
 
+@not_on("2.33", "has no BF16 in its Python backend")
 def test_type_unknown_to_v1(connect: Any) -> None:
     """Unknown datatype: BF16 is newer than v1; the error says what can be had."""
     # docs/v1-behaviour.md §4.1

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tensorrtserver.api import InferenceServerException, InferRequestHeader
+from tests.generation_marks import not_on
 from tests.server.infer_cases import (
     BOTH,
     END,
@@ -182,6 +183,7 @@ def test_timeout_on_other_models(connect: Any, timeout_us: int) -> None:
     assert set(connect("simple").run(add_sub(), BOTH, timeout_us=timeout_us)) == set(BOTH)
 
 
+@not_on("2.33", "takes requests out of the queue before the model is free")
 def test_timeout_in_the_queue(connect: Any) -> None:
     """timeout_us: ``Request timeout expired``; it holds for that request alone."""
     # docs/v1-behaviour.md §3.9, §3.4

@@ -20,7 +20,7 @@ from testbed import TritonServer
 from tests.server.nginx import nginx
 from tests.server.shm_cases import Regions
 from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.core.errors import UnsendableName
+from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.model import Endpoint, InferCall, OutputSpec, TensorIn
 
 pytest_plugins = ["tests.server.shm_fixtures"]
@@ -114,7 +114,7 @@ def test_all_paths(name: str) -> None:
         lambda: backend.unregister(name),
     ]
     for ask in asks:
-        with pytest.raises(UnsendableName, match="HTTP client failed: the name .* cannot be sent"):
+        with pytest.raises(Unsendable, match="HTTP client failed: the name .* cannot be sent"):
             ask()
 
 

@@ -12,6 +12,7 @@ from tensorrtserver.api import (
     ModelRepositoryIndex,
 )
 from testbed import repository
+from tests.generation_marks import not_on
 
 
 def names_of(index: ModelRepositoryIndex) -> list[str]:
@@ -44,6 +45,7 @@ def test_duplicates_across_repositories(
         assert names_of(context.get_model_repository_index()) == ["simple", "slow", "spare"]
 
 
+@not_on("2.33", "has no --http-restricted-api")
 def test_refused(start_triton: Callable[..., Any]) -> None:
     """A server that refuses is a server error: its id, a positive request id."""
     # docs/v1-behaviour.md §1.6

@@ -17,6 +17,7 @@ from tensorrtserver.api import (
     SharedMemoryControlContext,
     SharedMemoryStatus,
 )
+from testbed.generations import chosen
 from tests.server.odd_servers import foreign_server
 from tests.server.shm_cases import Regions, name_of, refused
 from tritonclient_shim.core.model import RegisteredRegion
@@ -215,7 +216,13 @@ def cuda_handle() -> ctypes.c_void_p:
 def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_handle: Any) -> None:
     """cuda_register: the request reaches the server, which has no such memory."""
     # docs/v1-behaviour.md §6.5
-    with refused("failed to register shared memory region: invalid args"):
+    newest = "failed to register shared memory region: invalid args"
+    driver = "failed to open CUDA IPC handle: CUDA driver version is insufficient"
+    reasons = {
+        "2.33": f"failed to register CUDA shared memory region 'gpu': {driver} for CUDA runtime "
+        "version"
+    }
+    with refused(reasons.get(chosen().triton, newest)):
         control.cuda_register(cuda_handle)
     assert control.get_last_request_id() is None
     assert control.unregister(cuda_handle) is None

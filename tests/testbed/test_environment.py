@@ -11,6 +11,7 @@ import pytest
 
 from testbed import environment
 from testbed.environment import Environment
+from testbed.generations import Generation
 from testbed.missing import MissingPrerequisite
 from testbed.prerequisites import Facts
 
@@ -21,7 +22,9 @@ class Maker:
     def __init__(self) -> None:
         self.made: list[str] = []
 
-    def __call__(self, folder: Path, facts: Facts, complete: bool) -> Environment:
+    def __call__(
+        self, folder: Path, facts: Facts, generation: Generation, complete: bool
+    ) -> Environment:
         self.made.append(folder.name)
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "bin").mkdir(parents=True)
@@ -66,9 +69,9 @@ def test_interrupted_installation_is_made_again(maker: Maker) -> None:
 
 
 def test_new_versions_make_a_new_one(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other requirements are another folder."""
+    """Another version of Triton is another folder."""
     environment.prepare()
-    monkeypatch.setattr(environment, "REQUIREMENTS", ("nvidia-pytriton==9", "numpy<2"))
+    monkeypatch.setenv("TESTBED_TRITON", "0.2.0")
     environment.prepare()
     assert len(set(maker.made)) == 2
 

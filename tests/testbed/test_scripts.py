@@ -59,7 +59,9 @@ def test_every_environment_is_known() -> None:
     """scripts/test offers the environments of tox.ini, Python 3.14 among them."""
     wanted = TOX["tox"]["env_list"].split()
     text = (ROOT / "scripts" / "test").read_text("utf-8")
-    known = " ".join(re.findall(r'^(?:environments|any_interpreter)="(.*)"', text, re.M)).split()
+    known = " ".join(
+        re.findall(r'^(?:environments|older_servers|any_interpreter)="(.*)"', text, re.M)
+    ).split()
     assert sorted(known) == sorted(name for name in wanted if name != "check")
     assert "G-py314-tc273" in known
 
@@ -110,6 +112,35 @@ def test_without_server_on_purpose(checkout: Path) -> None:
     assert "left out (skipped): the tests that need a server" in ended.stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "installed"),
+    [
+        ("open-servers", ["newest --server mlserver", "newest --server kserve"]),
+        ("equivalence", []),
+    ],
+)
+def test_other_servers_are_installed_first(checkout: Path, name: str, installed: list[str]) -> None:
+    """What an environment starts besides the newest Triton is there before its tests run."""
+    text = "import os, sys; print('installed', os.environ.get('TESTBED_TRITON', 'newest'), "
+    (checkout / "testbed" / "__main__.py").write_text(f"{text}*sys.argv[2:])", "utf-8")
+    ended = run(checkout, "scripts/test", "--env", name)
+    assert ended.returncode == 0, ended.stdout
+    lines = [line for line in ended.stdout.splitlines() if line.startswith("installed")]
+    assert lines[1:] == [f"installed {one}" for one in installed]
+    assert ended.stdout.index(lines[-1]) < ended.stdout.index("7 passed")
+
+
+def test_a_server_that_cannot_be_installed_fails_its_environment(checkout: Path) -> None:
+    """The reason is there, the environment is named, and its tests are not said to have passed."""
+    text = "import sys; sys.exit('no such package' if '--server' in sys.argv else 0)"
+    (checkout / "testbed" / "__main__.py").write_text(text, "utf-8")
+    ended = run(checkout, "scripts/test", "--env", "open-servers")
+    assert ended.returncode == 1
+    assert "no such package" in ended.stdout
+    assert "failed: open-servers" in ended.stdout
+    assert "passed" not in ended.stdout
+
+
 def test_with_server_nothing_is_left_out(checkout: Path) -> None:
     """Where the server can run, nothing is said of gaps."""
     (checkout / "testbed" / "__main__.py").write_text("", "utf-8")
@@ -125,6 +156,14 @@ def test_demo_checks_before_it_installs(checkout: Path) -> None:
     assert ended.returncode == 1
     assert "no Python fits" in ended.stdout
     assert not (checkout / ".venv-demo").exists()
+
+
+def test_a_release_needs_a_repository(checkout: Path) -> None:
+    """In an unpacked source distribution scripts/release says what is missing; nothing is made."""
+    ended = run(checkout, "scripts/release", "0.1.0", "--dry-run")
+    assert ended.returncode == 1
+    assert f"a release is made in a git repository, and {checkout} is none" in ended.stdout
+    assert not (checkout / ".venv-release").exists()
 
 
 def test_watched_commands_are_never_silent(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from tritonclient_shim.core.errors import (
     ServerFault,
     TransportFault,
 )
-from tritonclient_shim.core.model import HTTP, Endpoint, ServerMetadata
+from tritonclient_shim.core.metadata import ServerMetadata
+from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.session import server as module
 from tritonclient_shim.session.server import ServerSession
 

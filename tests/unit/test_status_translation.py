@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
     IndexRow,
     ModelConfigDocument,
     ModelStatistics,
-    ServerMetadata,
     ServerSnapshot,
 )
 from tritonclient_shim.protos import server_status_pb2 as pb

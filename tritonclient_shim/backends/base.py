@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Protocol, Sequence, Union
 
 from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     Endpoint,
     IndexRow,
@@ -13,7 +14,6 @@ from tritonclient_shim.core.model import (
     ModelConfigDocument,
     ModelStatistics,
     RegisteredRegion,
-    ServerMetadata,
 )
 
 Outcome = Union[InferReply, Fault]
@@ -40,7 +40,10 @@ class Backend(Protocol):
         """GET /v2/health/ready, ServerReady."""
 
     def server_metadata(self) -> ServerMetadata:
-        """Name (``--id``) and version of the server."""
+        """Name (``--id``), version and extensions of the server."""
+
+    def model_metadata(self, name: str) -> ModelMetadata:
+        """Names, data types and shapes of a model's tensors, as far as it declares them."""
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """The effective configuration; ServerFault NOT_FOUND for an unknown or unloaded model."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Iterable
 from urllib.parse import quote, unquote
 
-from tritonclient_shim.core.errors import UnsendableName
+from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.server_sentences import without_request_id
 
 _SEPARATORS = re.compile(r"[/\\]")
@@ -31,13 +31,13 @@ def percent_decoded(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def path_part(name: str) -> str:
-    """A name → the part of a path that stands for it; UnsendableName where there is none.
+    """A name → the part of a path that stands for it; Unsendable where there is none.
 
     What looks like a step up in the tree of paths is carried out by proxies, also when it is
     encoded: ``region/../unregister`` is ``unregister``, which forgets every region.
     """
     if not _STEPS.isdisjoint(_SEPARATORS.split(name)):
-        raise UnsendableName(
+        raise Unsendable(
             f"HTTP client failed: the name {name!r} cannot be sent over HTTP, where '.' and '..' "
             "are steps in a path; expected a name without such parts: use gRPC, or another name"
         )

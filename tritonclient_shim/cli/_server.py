@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Callable, Iterator
 
+from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 from tritonclient_shim.core.errors import Fault, ForeignFault, InferenceServerException
 from tritonclient_shim.core.model import ModelProfile, TensorSpec
+from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession
-from tritonclient_shim.translate.config import to_profile
 from tritonclient_shim.translate.endpoint import parse_url
 
 _READY = "READY"
@@ -45,7 +46,13 @@ def _identity(backend: Backend) -> Iterator[Finding]:
 
 
 def _models(backend: Backend) -> Iterator[Finding]:
-    rows = backend.repository_index()
+    try:
+        rows = backend.repository_index()
+    except Fault as fault:
+        if not fault.no_such_call:
+            raise
+        yield Finding(NOTE, "it has no list of its models over this protocol")
+        return
     for name in sorted({row.name for row in rows}):
         states = {row.state for row in rows if row.name == name}
         if _READY in states:
@@ -58,15 +65,27 @@ def _models(backend: Backend) -> Iterator[Finding]:
 
 def _model(backend: Backend, name: str) -> Finding:
     try:
-        profile = to_profile(name, backend.model_config(name))
+        profile = KnownModel(name, declared=settings.current().declared(name)).read(backend)
     except Fault as fault:
         return Finding(WRONG, f"model {name!r} has no readable configuration: {fault}")
     level, remarks = OK, []
+    if profile.server is not None:
+        remarks.append(_described(profile))
     for worse, rule in _RULES:
         for remark in rule(profile):
             level = worse if level != WRONG else level
             remarks.append(remark)
     return Finding(level, f"model {name!r}: {'; '.join(remarks) or 'covered'}")
+
+
+def _described(profile: ModelProfile) -> str:
+    """What is known of a model whose server has no model configurations."""
+    if profile.open_inputs:
+        return (
+            "its server tells no inputs: contexts take any, raw stubs and the gateway need them in "
+            "the setting models"
+        )
+    return "described by its metadata; the setting models says what they leave out"
 
 
 def _decoupled(profile: ModelProfile) -> Iterator[str]:

@@ -18,9 +18,14 @@ _AIOHTTP = "aiohttp>=3.9"  # as in setup.cfg, extra "gateway"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim gateway``."""
-    from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
+    _add_addresses(parser.add_argument)
+    _add_limits(parser.add_argument)
+    _add_times(parser.add_argument)
+    parser.add_argument("--access-log", action="store_true", default=argparse.SUPPRESS,
+        help="a line on stderr for each request")  # fmt: skip
 
-    add = parser.add_argument
+
+def _add_addresses(add: Any) -> None:
     add("--http", type=_address, default="127.0.0.1:8000", metavar="HOST:PORT",
         help="where to serve v1's HTTP; port 0 lets the system choose")  # fmt: skip
     add("--grpc", type=_address, default="127.0.0.1:8001", metavar="HOST:PORT",
@@ -33,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--server-id", metavar="ID", default=argparse.SUPPRESS,
         help="the server id that clients are told, such as v1's default inference:0 "
         "(otherwise Triton's own --id)")  # fmt: skip
+
+
+def _add_limits(add: Any) -> None:
+    from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
+
     add("--max-body-bytes", type=_positive, default=LARGEST_MESSAGE, metavar="N",
         help="largest request; also the sum of the HTTP bodies held at one time")  # fmt: skip
     add("--max-in-flight", type=_positive, default=GatewayOptions.max_in_flight, metavar="N",
@@ -41,13 +51,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="HTTP connections at one time; then the one idle longest is closed")  # fmt: skip
     add("--max-streams", type=_positive, default=GatewayOptions.max_streams, metavar="N",
         help="StreamInfer calls that are open at one time; more are refused")  # fmt: skip
+
+
+def _add_times(add: Any) -> None:
+    from tritonclient_shim.gateway.options import GatewayOptions
+
     add("--client-timeout", type=_seconds, default=GatewayOptions.client_timeout, metavar="SECONDS",
-        help="how long an HTTP client may keep the gateway waiting, for a part of its request "
+        help="how long a client may keep the gateway waiting, for a part of its request "
         "or for taking a part of its answer")  # fmt: skip
-    add("--grace", type=float, default=GatewayOptions.grace, metavar="SECONDS",
+    add("--upstream-timeout", type=_seconds, default=GatewayOptions.upstream_timeout,
+        metavar="SECONDS", help="how long Triton may take to answer an inference or to tell its "
+        "status; then the answer is UNAVAILABLE")  # fmt: skip
+    add("--load-timeout", type=_seconds, default=GatewayOptions.load_timeout, metavar="SECONDS",
+        help="the same for loading and unloading a model")  # fmt: skip
+    add("--health-timeout", type=_seconds, default=GatewayOptions.health_timeout,
+        metavar="SECONDS", help="the same for health")  # fmt: skip
+    add("--drain", type=_not_negative, default=GatewayOptions.drain, metavar="SECONDS",
+        help="how long a stop only tells that the gateway is not ready, and still accepts "
+        "connections, so that load balancers look elsewhere")  # fmt: skip
+    add("--grace", type=_not_negative, default=GatewayOptions.grace, metavar="SECONDS",
         help="how long a stop waits for requests that are being answered")  # fmt: skip
-    add("--access-log", action="store_true", default=argparse.SUPPRESS,
-        help="a line on stderr for each request")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -119,10 +142,21 @@ def _positive(text: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
+    seconds = _number(text)
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a positive number of seconds, got {text!r}")
     return seconds
+
+
+def _not_negative(text: str) -> float:
+    seconds = _number(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds from 0 on, got {text!r}")
+    return seconds
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

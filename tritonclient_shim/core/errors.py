@@ -12,7 +12,7 @@
       │   └ Refusal                   v1's server would have refused; found here, in v1's words
       ├ TransportFault                no usable answer: connection, TLS, DNS, time-out
       │   ├ StreamEnded               a stream that has ended did not take a request
-      │   └ UnsendableName            the protocol cannot carry a name; nothing was sent
+      │   └ Unsendable                the protocol cannot carry a name, or data; nothing was sent
       └ ForeignFault                  somebody answered who is not a v2 inference server
           └ UnreadableFault           a v2 server, but its answer makes no sense
 """
@@ -33,8 +33,8 @@ __all__ = [
     "ServerFault",
     "StreamEnded",
     "TransportFault",
+    "Unsendable",
     "UnreadableFault",
-    "UnsendableName",
 ]
 
 
@@ -96,6 +96,9 @@ InferenceServerException.__module__ = "tensorrtserver.api"
 class Fault(Exception):
     """What went wrong below the session; the session words it for the user."""
 
+    #: Does the server answer that it has no such call, as without one of Triton's extensions?
+    no_such_call = False
+
 
 class ServerFault(Fault):
     """The server refused a request.
@@ -130,12 +133,20 @@ class StreamEnded(TransportFault):
     """A request was not sent, because its stream has ended. ``message`` tells why it did."""
 
 
-class UnsendableName(TransportFault):
-    """The protocol cannot carry the name of a model or a region; nothing was sent."""
+class Unsendable(TransportFault):
+    """The protocol cannot carry a name, or the data of a tensor; nothing was sent."""
 
 
 class ForeignFault(Fault):
-    """An answer came, but not from a v2 inference server (v1: "did not return status")."""
+    """An answer came, but not from a v2 inference server (v1: "did not return status").
+
+    ``refusal`` is what it says of the request if it may be a server of the Open Inference Protocol
+    all the same, whose HTTP framework words some of its refusals.
+    """
+
+    def __init__(self, message: str, refusal: str = "") -> None:
+        super().__init__(message)
+        self.refusal = refusal
 
 
 class UnreadableFault(ForeignFault):

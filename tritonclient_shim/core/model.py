@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Tuple
 
+from tritonclient_shim.core.metadata import Capabilities, ServerMetadata
+
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
 
@@ -53,6 +55,7 @@ class V1Input(NamedTuple):
     chunks: tuple[Buffer, ...] = ()
     byte_size: int = 0
     shm: ShmSlice | None = None
+    datatype: str = ""  # of the arrays given, where the model declares none; KServe v2 name
 
 
 class V1Output(NamedTuple):
@@ -144,6 +147,7 @@ class InferCall(NamedTuple):
     sequence_end: bool = False
     priority: int = 0
     timeout_us: int = 0
+    binary: bool = True  # False: over HTTP, tensors are JSON
 
 
 class TensorOut(NamedTuple):
@@ -176,6 +180,7 @@ class TensorSpec:
     dims: tuple[int, ...]
     label_filename: str = ""
     is_shape_tensor: bool = False
+    scalar: bool = False  # one number per batch entry: dims (1,) in v1, no dimension in v2
 
 
 @dataclass(frozen=True)
@@ -189,6 +194,11 @@ class ModelProfile:
     stateful: bool = False  # has a sequence batcher
     ensemble: bool = False
     decoupled: bool = False
+    #: Of a server without model configurations; None where the configuration is the server's.
+    server: Capabilities | None = None
+    open_inputs: bool = False  # declares none: any name is an input, of the type of its arrays
+    open_outputs: bool = False  # declares none: any name is an output
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # those of the settings
     #: Every v2 shape of this model starts with the batch dimension.
     batching: bool = field(init=False, compare=False)
 
@@ -203,14 +213,6 @@ class ModelConfigDocument:
     content: bytes | Mapping[str, Any]
     backend: str = ""
     decoupled: bool = False
-
-
-@dataclass(frozen=True)
-class ServerMetadata:
-    """Name (v1's server id) and version of a server."""
-
-    name: str
-    version: str
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class ClientConnection(web.RequestHandler):
     def __init__(self, server: Any, connections: Connections, **options: Any) -> None:
         super().__init__(server, **options)
         self._all = connections
+        self.is_new = True  # no request has come yet
         self.head_bytes = 0  # received of a head that is not complete yet
         self.content: Any = None  # aiohttp's stream of the latest request's body
 
@@ -125,6 +126,7 @@ class Connections:
         self.refuse_head = refuse_head
         self._relieve = relieve  # refuses the slowest body; true if there was one
         self._count = 0
+        self.answering = 0  # requests that are being answered
         # Awaited heads with the times since when, and idle connections; the oldest first.
         self._heads: dict[ClientConnection, float] = {}
         self._idle: dict[ClientConnection, None] = {}
@@ -166,11 +168,18 @@ class Connections:
         self._heads.pop(connection, None)
         self._idle.pop(connection, None)
         connection.content = content
+        connection.is_new = False
+        self.answering += 1
         try:
             yield
         finally:
+            self.answering -= 1
             if connection.transport is not None:
                 self._idle[connection] = None
+
+    def awaits_first(self) -> bool:
+        """Has a client connected whose first request is still to come, or to come completely?"""
+        return any(one.is_new for one in self._heads)
 
     def lost(self, connection: ClientConnection) -> None:
         """A connection has been closed, by its client or by the gateway."""

@@ -1,142 +1,199 @@
-"""The gateway's gRPC service, which is v1's (docs/v1-behaviour.md §9.2)."""
+"""The gateway's gRPC service, which is v1's (docs/v1-behaviour.md §9.2).
+
+Everything here runs in one event loop: a call that waits, for its client or for the v2 server, has
+no thread. Whatever asks the v2 server something runs on the threads of a pool.
+"""
 
 from __future__ import annotations
 
-import threading
-from typing import Any, Iterator
+import asyncio
+from typing import Any, Awaitable, Callable
 
 import grpc
+from google.protobuf.message import DecodeError
 
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog
-from tritonclient_shim.gateway.grpc_admission import (
-    MAX_PENDING,
-    PendingCalls,
-    StreamHandler,
-    UnaryHandler,
-    deserializer,
-)
+from tritonclient_shim.gateway.grpc_admission import AwaitedRequests
+from tritonclient_shim.gateway.grpc_messages import WireRequest, read_request
+from tritonclient_shim.gateway.grpc_responses import Responses
 from tritonclient_shim.gateway.grpc_stream import V1Stream
+from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
-from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
-from tritonclient_shim.protos import retired_pb2
 from tritonclient_shim.service.control import with_regions_for_v1_clients
+from tritonclient_shim.session.exchange import Exchange
+
+#: Threads of one kind of calls that ask the v2 server something.
+_THREADS = 64
+_NOT_READ = "Exception deserializing request!"  # gRPC's own words of a request that is none
+
+#: A unary call: the serialised request and gRPC's context in, the serialised response out.
+UnaryAnswer = Callable[[bytes, Any], Awaitable[bytes]]
 
 
-class GatewayServicer:
+class GatewayService:
     """Answers every rpc with gRPC status OK; a refusal is told in ``request_status``."""
 
-    def __init__(self, upstream: Upstream, access_log: AccessLog, max_in_flight: int) -> None:
+    def __init__(
+        self,
+        options: GatewayOptions,
+        upstream: Upstream,
+        inference: Inferences,
+        access_log: AccessLog,
+        stopping: Stopping,
+    ) -> None:
+        self._options = options
         self._upstream = upstream
-        self._in_flight = threading.Semaphore(max_in_flight)
-        self._control = upstream.control
+        self._inference = inference
         self._access_log = access_log
+        self._stopping = stopping
+        self._responses = Responses(upstream)
+        self._streams = 0
+        self._awaited: list[AwaitedRequests] = []
+        self._pools: list[DaemonExecutor] = []
 
-    def Status(self, request: Any, context: Any) -> Any:
-        return self._answer(pb.StatusResponse, self._upstream.status, request)
+    def close(self) -> None:
+        """End the threads when they have nothing left to do; does not wait for them."""
+        for awaited in self._awaited:
+            awaited.close()
+        for pool in self._pools:
+            pool.shutdown()
 
-    def Health(self, request: Any, context: Any) -> Any:
-        return self._answer(pb.HealthResponse, self._control.health, request)
+    def handlers(self) -> dict[str, Any]:
+        """Name of an rpc → gRPC's handler of it.
 
-    def ModelControl(self, request: Any, context: Any) -> Any:
-        return self._answer(pb.ModelControlResponse, self._upstream.control.model_control, request)
+        Health and loads have threads of their own, because loads take minutes. UnaryAnswer rpcs are
+        registered as taking a stream of requests, which is the same on the wire: otherwise gRPC
+        itself would wait for the request, without a time limit.
+        """
+        up, control = self._upstream, self._upstream.control
+        shared = self._pool("control")
+        unary = {
+            "Infer": self._infer,
+            "Health": self._answering("Health", up.health, self._pool("health")),
+            "ModelControl": self._answering("ModelControl", up.model_control, self._pool("load")),
+            "Status": self._answering("Status", up.status, shared),
+            "Repository": self._answering("Repository", control.repository, shared),
+            "Profile": self._answering("Profile", control.profile, shared),
+            "SharedMemoryControl": self._answering("SharedMemoryControl", self._regions, shared),
+        }
+        kinds = {"Infer": self._awaits(), "Health": self._awaits()}
+        others = self._awaits()
+        handlers = {
+            name: grpc.stream_unary_rpc_method_handler(self._whole(answer, kinds.get(name, others)))
+            for name, answer in unary.items()
+        }
+        handlers["StreamInfer"] = grpc.stream_stream_rpc_method_handler(self._stream_infer)
+        return handlers
 
-    def Repository(self, request: Any, context: Any) -> Any:
-        return self._answer(pb.RepositoryResponse, self._control.repository, request)
+    def _whole(self, answer: UnaryAnswer, awaited: AwaitedRequests) -> Any:
+        """The handler of a unary rpc, from the arrival of its request."""
 
-    def Profile(self, request: Any, context: Any) -> Any:
-        """This rpc was v1's until 1.6."""
-        return self._answer(retired_pb2.ProfileResponse, self._control.profile, request)
+        async def call(_requests: Any, context: Any) -> bytes:
+            data = await awaited.request(context)
+            with self._stopping.request():
+                response = await answer(data, context)
+            await self._stopping.gate()
+            return response
 
-    def SharedMemoryControl(self, request: Any, context: Any) -> Any:
-        response = self._answer(
-            pb.SharedMemoryControlResponse, self._control.shared_memory_control, request
-        )
-        return with_regions_for_v1_clients(response)
+        return call
 
-    def Infer(self, request: Any, context: Any) -> Any:
-        with self._in_flight, self._access_log.request(
-            "grpc", f"Infer {request.model_name}"
-        ) as record:
-            try:
-                response = self._upstream.infer.infer(request)
-            except InferenceServerException as error:
-                response = not_inferred(self._upstream, request, error)
-            record.status = response.request_status
+    def _pool(self, name: str) -> DaemonExecutor:
+        self._pools.append(DaemonExecutor(_THREADS, f"gateway-grpc-{name}"))
+        return self._pools[-1]
+
+    def _awaits(self) -> AwaitedRequests:
+        self._awaited.append(AwaitedRequests(self._options.client_timeout))
+        return self._awaited[-1]
+
+    # ------------------------------------------------------------------------ control calls
+
+    def _answering(self, name: str, ask: Callable[[Any], Any], pool: DaemonExecutor) -> UnaryAnswer:
+        rpc = {**v1.RPCS, **v1.RETIRED_RPCS}[name]
+
+        def answer(request: Any) -> Any:
+            return self._upstream.answered(rpc.response, lambda: ask(request))
+
+        async def call(data: bytes, context: Any) -> bytes:
+            request = await _parsed(rpc.request, data, context)
+            with self._access_log.request("grpc", name) as record:
+                loop = asyncio.get_running_loop()
+                response = await loop.run_in_executor(pool, answer, request)
+                record.status = response.request_status
+            return bytes(response.SerializeToString())
+
+        return call
+
+    def _regions(self, request: Any) -> Any:
+        return with_regions_for_v1_clients(self._upstream.control.shared_memory_control(request))
+
+    # ---------------------------------------------------------------------------- inference
+
+    async def _infer(self, data: bytes, context: Any) -> bytes:
+        request = read_request(data)
+        if request is None:
+            await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
+            raise AssertionError  # abort has raised
+        with self._access_log.request("grpc", f"Infer {request.model_name}") as record:
+            exchange = self._upstream.infer.exchange(request)
+            record.status, response = await self._response(request, exchange)
         return response
 
-    def StreamInfer(self, request_iterator: Any, context: Any) -> Iterator[Any]:
-        stream = V1Stream(self._upstream, request_iterator)
-        context.add_callback(stream.cancel)
-        for response in stream:
-            self._access_log.write("grpc", "StreamInfer", response.request_status)
-            yield response
+    async def _response(self, request: WireRequest, exchange: Exchange) -> tuple[Any, bytes]:
+        try:
+            return await self._inference.answer(exchange, request.size, self._responses.of)
+        except InferenceServerException as error:
+            return self._responses.of_failure(error, request.meta_data.id)
 
-    def _answer(self, response_class: Any, ask: Any, request: Any) -> Any:
-        name = type(request).__name__.replace("Request", "")
-        with self._access_log.request("grpc", name) as record:
-            response = self._upstream.answered(response_class, lambda: ask(request))
-            record.status = response.request_status
-        return response
-
-
-def not_inferred(upstream: Upstream, request: Any, error: BaseException) -> Any:
-    """The response, with the request's id, to a request that the v2 server did not answer
-    (docs/v1-behaviour.md §9.2).
-    """
-    return pb.InferResponse(
-        request_status=upstream.failure(error), meta_data={"id": request.meta_data.id}
-    )
-
-
-def _handlers(servicer: GatewayServicer, options: GatewayOptions) -> dict[str, Any]:
-    """Name of an rpc → gRPC's handler of it.
-
-    Health has threads of its own, because it must answer while loads take minutes.
-    """
-    infer_threads = DaemonExecutor(options.max_in_flight + 2 * MAX_PENDING, "gateway-grpc-infer")
-    control = PendingCalls(DaemonExecutor(2 * MAX_PENDING, "gateway-grpc-control"))
-    pending = {
-        "Infer": PendingCalls(infer_threads),
-        "Health": PendingCalls(DaemonExecutor(2 * MAX_PENDING, "gateway-grpc-health")),
-    }
-    handlers = {}
-    for name, rpc in {**v1.RPCS, **v1.RETIRED_RPCS}.items():
-        answer = getattr(servicer, name)
-        messages = deserializer(rpc.request), rpc.response.SerializeToString
-        if rpc.streaming:
-            streams = StreamHandler(answer, options.max_streams)
-            handlers[name] = grpc.stream_stream_rpc_method_handler(streams, *messages)
-        else:
-            unary = UnaryHandler(answer, pending.get(name, control))
-            handlers[name] = grpc.stream_unary_rpc_method_handler(unary, *messages)
-    return handlers
+    async def _stream_infer(self, _requests: Any, context: Any) -> None:
+        if self._streams >= self._options.max_streams:
+            await context.abort(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"{self._options.max_streams} streams are open, as many as this gateway takes: "
+                "close some, or start the gateway with a larger --max-streams",
+            )
+        self._streams += 1
+        stream = V1Stream(self._upstream, self._inference, self._responses, context)
+        try:
+            async for status, response in stream.responses():
+                self._access_log.write("grpc", "StreamInfer", status)
+                await context.write(response)
+            if stream.unreadable:
+                await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
+        finally:
+            self._streams -= 1
+            stream.close()
 
 
-def open_server(
-    options: GatewayOptions, upstream: Upstream, access_log: AccessLog
-) -> tuple[Any, int]:
+async def _parsed(kind: Any, data: bytes, context: Any) -> Any:
+    """The request; ends the call, by an exception, if the bytes are none."""
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
+
+
+def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, int]:
     """A gRPC server that listens and has not been started, and its port.
 
-    A call for which no thread is free waits, and its request is not read meanwhile. Raises
-    RuntimeError when the address is in use.
+    Raises RuntimeError when the address is in use.
     """
     largest = min(options.max_body_bytes, LARGEST_MESSAGE)
-    servicer = GatewayServicer(upstream, access_log, options.max_in_flight)
-    server = grpc.server(
-        DaemonExecutor(MAX_PENDING, "gateway-grpc"),  # for calls of other services
-        handlers=[grpc.method_handlers_generic_handler(v1.SERVICE, _handlers(servicer, options))],
+    server = grpc.aio.server(
+        handlers=[grpc.method_handlers_generic_handler(v1.SERVICE, service.handlers())],
         options=(
             ("grpc.max_receive_message_length", largest),
             ("grpc.max_send_message_length", LARGEST_MESSAGE),
-            (
-                "grpc.so_reuseport",
-                0,
-            ),  # otherwise a second gateway could listen and get half the calls
+            # otherwise a second gateway could listen and get half the calls
+            ("grpc.so_reuseport", 0),
             ("grpc.server_handshake_timeout_ms", int(1000 * options.client_timeout)),
         ),
     )
-    return server, server.add_insecure_port(str(options.grpc))
+    port = server.add_insecure_port(str(options.grpc))
+    if not port:  # older versions of gRPC do not raise
+        raise RuntimeError(f"cannot listen on {options.grpc}")
+    return server, port

@@ -1,117 +1,272 @@
 """``StreamInfer`` of the gateway: one v1 stream over one v2 stream, or several in succession.
 
 v1's clients wait for ever when a stream breaks (docs/v1-behaviour.md §5). Therefore the v1 stream
-stays open as long as its client does. When the v2 stream breaks, the gateway itself answers the
-requests that the v2 server has not answered, with UNAVAILABLE, and the next request opens another
-v2 stream. The client has to start an open sequence again.
+stays open as long as its client does. When the v2 stream breaks, or Triton does not answer in time,
+the gateway itself answers the requests that the v2 server has not answered, with UNAVAILABLE, and
+the next request opens another v2 stream. The client has to start an open sequence again.
+
+An idle v1 stream has neither a thread nor a v2 stream: that one is closed when everything has been
+answered and nothing more comes. Sequences stay open, since they are the v2 server's.
 """
 
 from __future__ import annotations
 
-import itertools
-import threading
+import asyncio
 from collections import deque
+from contextlib import suppress
 from functools import partial
-from typing import Any, Iterator
+from itertools import count
+from typing import Any, AsyncIterator, Union, cast
 
 import grpc
 
-from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.backends.base import Outcome, StreamingBackend
+from tritonclient_shim.core.errors import (
+    Fault,
+    InferenceServerException,
+    Refusal,
+    ServerFault,
+    StreamEnded,
+    TransportFault,
+)
+from tritonclient_shim.gateway.grpc_messages import read_request
+from tritonclient_shim.gateway.grpc_responses import Responses
+from tritonclient_shim.gateway.inference import LARGE, Inferences
 from tritonclient_shim.gateway.upstream import Upstream
-from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.service.streams import OrderedStream
-from tritonclient_shim.session.sequences import Sequences
+from tritonclient_shim.service import status
+from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.request_stream import RequestStream
+from tritonclient_shim.session.sequences import SequenceLost, Sequences
+
+#: Bytes of the requests of one stream that have not been answered, before no more are read.
+MAX_UNREAD = 64 * 1024 * 1024
+#: Bytes that a request takes in this process beside its content, on the safe side.
+_OVERHEAD = 4096
+#: Seconds without an unanswered request after which the v2 stream is closed.
+_IDLE = 1.0
+_CLOSED = TransportFault("its stream was closed")
+
+#: What came of a request; the error of a stream that broke before anything came.
+_Came = Union[Outcome, InferenceServerException]
 
 
-class _Requests:
-    """The client's requests, and the ids of those that have not been answered.
+class _Asked:
+    """One request and, later, what came of it. It is used in the event loop."""
 
-    The thread that passes requests to a v2 stream may still wait for the next one when that stream
-    has broken. The request that it then gets is kept for the next v2 stream: v2 streams are
-    numbered, and a request goes only to the one with the current number.
-    """
+    __slots__ = ("arrived", "exchange", "size")
 
-    def __init__(self, requests: Iterator[Any]) -> None:
-        self._requests = requests
-        self._reading = threading.Lock()
-        self._lock = threading.Lock()
-        self._number = 0
-        self._ids: deque[int] = deque()
-        self._kept: list[Any] = []
+    def __init__(self, exchange: Exchange, size: int) -> None:
+        self.exchange = exchange
+        self.size = _OVERHEAD + size
+        self.arrived: asyncio.Future[_Came] = asyncio.get_running_loop().create_future()
 
-    def requests(self) -> Iterator[Any]:
-        """The further requests for the current v2 stream, as they arrive."""
-        return iter(partial(self._read, self._number), None)
-
-    def first(self) -> Any:
-        """The next request for the current v2 stream; None when the client has no more."""
-        return self._read(self._number)
-
-    def answered(self) -> None:
-        """The oldest request has been answered."""
-        with self._lock:
-            self._ids.popleft()
-
-    def abandoned(self) -> list[int]:
-        """The current v2 stream has ended → the ids of the requests that it has not answered."""
-        with self._lock:
-            self._number += 1
-            ids = list(self._ids)
-            self._ids.clear()
-            return ids
-
-    def _read(self, number: int) -> Any:
-        with self._reading:
-            request = self._kept.pop() if self._kept else self._next()
-            with self._lock:
-                if request is not None and number == self._number:
-                    self._ids.append(request.meta_data.id)
-                    return request
-            if request is not None:
-                self._kept.append(request)
-            return None
-
-    def _next(self) -> Any:
-        try:
-            return next(self._requests, None)
-        except grpc.RpcError:  # the client has cancelled the call
-            return None
+    def settle(self, came: _Came) -> None:
+        """Note what came of the request; the first note counts."""
+        if not self.arrived.done():
+            self.arrived.set_result(came)
 
 
 class V1Stream:
-    """An iterator over the responses of one v1 stream, in the order of its requests."""
+    """The responses of one v1 stream, in the order of its requests. It is used in one event loop.
 
-    def __init__(self, upstream: Upstream, requests: Iterator[Any]) -> None:
+    ``unreadable`` tells, at the end, that a message came which is no request.
+    """
+
+    def __init__(
+        self, upstream: Upstream, inference: Inferences, responses: Responses, context: Any
+    ) -> None:
         self._upstream = upstream
-        self._requests = _Requests(requests)
-        self._stream: OrderedStream | None = None
+        self._inference = inference
+        self._responses = responses
+        self._context = context
+        self._loop = asyncio.get_running_loop()
+        self._entries: deque[_Asked] = deque()  # unanswered, in the order of the requests
+        self._unread = 0
+        self._changed = asyncio.Event()
+        self._behind = _Behind(upstream, inference)
+        self.unreadable = False
+        self._reading = asyncio.ensure_future(self._read())
+
+    @property
+    def busy(self) -> bool:
+        """Is there a request without a response?"""
+        return bool(self._entries)
+
+    def close(self) -> None:
+        """End the v2 stream and read no more requests."""
+        self._reading.cancel()
+        self._behind.cancel()
+
+    async def responses(self) -> AsyncIterator[tuple[Any, bytes]]:
+        """The status and the serialised response of each request."""
+        while True:
+            if self._entries:
+                entry = self._entries[0]
+                came = await self._outcome(entry)
+                response = await self._response(entry, came)
+                self._entries.popleft()
+                self._unread -= entry.size
+                self._changed.set()  # there is room for requests
+                if not self._entries:
+                    self._behind.rest()
+                yield response
+            elif self._reading.done():
+                return
+            else:
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def _outcome(self, entry: _Asked) -> _Came:
+        if not entry.arrived.done():
+            limit = self._loop.call_later(self._upstream.timeout, self._late)
+            try:
+                await entry.arrived
+            finally:
+                limit.cancel()
+        return entry.arrived.result()
+
+    def _late(self) -> None:
+        self._behind.give_up(self._upstream.timed_out())
+
+    async def _response(self, entry: _Asked, came: _Came) -> tuple[Any, bytes]:
+        if isinstance(came, InferenceServerException):
+            return self._responses.of_failure(came, entry.exchange.client_id)
+        return await self._inference.read(entry.exchange, came, self._responses.of)
+
+    # -------------------------------------------------------------------------- requests
+
+    async def _read(self) -> None:
+        try:
+            while await self._read_one():
+                pass
+        finally:
+            self._changed.set()
+
+    async def _read_one(self) -> bool:
+        """Send the next request on; False when there are no more."""
+        data = await self._context.read()
+        if data is grpc.aio.EOF:
+            return False
+        request = read_request(data)
+        if request is None:
+            self.unreadable = True
+            return False
+        entry = _Asked(self._upstream.infer.exchange(request), request.size)
+        while self._unread and self._unread + entry.size > MAX_UNREAD:
+            self._changed.clear()
+            await self._changed.wait()
+        self._unread += entry.size
+        self._entries.append(entry)
+        self._changed.set()
+        await self._behind.send(entry)
+        return True
+
+
+class _Behind:
+    """The v2 stream behind a v1 stream, opened when a request comes."""
+
+    def __init__(self, upstream: Upstream, inference: Inferences) -> None:
+        self._upstream = upstream
+        self._inference = inference
+        self._loop = asyncio.get_running_loop()
         self._sequences = Sequences()
-        self._cancelled = False
+        self._stream: RequestStream | None = None
+        self._number: int | None = None  # of streams that have followed each other without a break
+        self._sent: dict[_Asked, RequestStream] = {}  # unanswered requests
+        self._next_id = count(1).__next__
+        self._resting: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def rest(self) -> None:
+        """Nothing is unanswered: close the stream soon, unless another request comes."""
+        if self._resting is not None:
+            self._resting.cancel()
+        self._resting = self._loop.call_later(_IDLE, self._close_idle)
+
+    def _close_idle(self) -> None:
+        stream = self._stream
+        if stream is not None and not self._sent:
+            self._stream = None
+            stream.close(wait=False)
+
+    def give_up(self, fault: Fault) -> None:
+        """Drop the stream; what it has not answered fails."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.cancel()
+            self._broken(stream, fault)
 
     def cancel(self) -> None:
-        """The client has cancelled the call, or it has ended: cancel the v2 stream."""
-        self._cancelled = True
-        if self._stream is not None:
-            self._stream.cancel()
+        """The v1 stream has ended: drop the v2 stream."""
+        self._closed = True
+        if self._resting is not None:
+            self._resting.cancel()
+        self.give_up(_CLOSED)
 
-    def __iter__(self) -> Iterator[Any]:
-        while not self._cancelled:
-            first = self._requests.first()
-            if first is None:
-                return
-            yield from self._until_broken(itertools.chain([first], self._requests.requests()))
-
-    def _until_broken(self, requests: Iterator[Any]) -> Iterator[Any]:
-        self._stream = OrderedStream(self._upstream.infer, requests, self._sequences)
-        if self._cancelled:  # since the last look
-            self._stream.cancel()
-        broken = InferenceServerException("its stream was closed")
+    async def send(self, entry: _Asked) -> None:
+        """Send one request; what comes of it is settled in its entry, whatever happens."""
+        if self._resting is not None:
+            self._resting.cancel()
         try:
-            for response in self._stream:
-                self._requests.answered()
-                yield response
-        except InferenceServerException as error:
-            broken = error
-        for number in self._requests.abandoned():
-            failure = self._upstream.failure(broken)
-            yield pb.InferResponse(request_status=failure, meta_data={"id": number})
+            call = entry.exchange.prompt_call()
+            if call is None:
+                call = await self._inference.on_thread(entry.exchange.call)
+            call = call._replace(request_id=str(self._next_id()))
+            try:
+                await self._send(entry, call)
+            except StreamEnded:  # and so it was not sent
+                self._stream = self._number = None
+                await self._send(entry, call)
+        except SequenceLost as lost:
+            entry.settle(Refusal(lost.message, "INVALID_ARGUMENT"))
+        except Fault as fault:
+            entry.settle(fault)
+
+    async def _send(self, entry: _Asked, call: Any) -> None:
+        stream = self._stream
+        if stream is None or stream.ended:
+            stream = self._stream = await self._inference.on_thread(self._open)
+            self._number = stream.number
+        self._sent[entry] = stream
+        try:
+            if entry.size > LARGE:
+                await self._inference.on_thread(stream.send, call, partial(self._answered, entry))
+            else:
+                stream.send(call, partial(self._answered, entry))
+        except Fault:
+            self._sent.pop(entry, None)
+            raise
+
+    def _open(self) -> RequestStream:
+        backend = cast(StreamingBackend, self._upstream.backend)
+        return RequestStream(backend, self._sequences, self._ended, self._number)
+
+    # ------------------------------------------------------------- on the v2 stream's thread
+
+    def _answered(self, entry: _Asked, outcome: Outcome) -> None:
+        told = status.of_stream(outcome) if isinstance(outcome, ServerFault) else outcome
+        self._tell(self._settle, entry, told)
+
+    def _ended(self, stream: RequestStream, fault: Fault | None) -> None:
+        self._tell(self._broken, stream, fault)
+
+    def _tell(self, function: Any, *arguments: Any) -> None:
+        with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    # ------------------------------------------------------------------- in the event loop
+
+    def _settle(self, entry: _Asked, outcome: Outcome) -> None:
+        self._sent.pop(entry, None)
+        entry.settle(outcome)
+
+    def _broken(self, stream: RequestStream, fault: Fault | None) -> None:
+        """A stream has ended. It must have answered everything, unless there is a fault."""
+        if stream is self._stream:
+            self._stream = None
+        if fault is not None and self._number == stream.number:
+            self._number = None
+        error = self._upstream.error_of(fault or _CLOSED)
+        for entry, sent_on in [*self._sent.items()]:
+            if sent_on is stream:
+                self._settle(entry, error)

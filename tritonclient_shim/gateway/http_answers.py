@@ -96,16 +96,23 @@ def closing(status: Any, code: int = BAD_REQUEST) -> web.Response:
 
 
 async def send(
-    request: web.BaseRequest, headers: dict[str, str], parts: Sequence[Buffer], timeout: float
+    request: web.BaseRequest,
+    headers: dict[str, str],
+    parts: Sequence[Buffer],
+    timeout: float,
+    close: bool,
 ) -> web.StreamResponse:
     """Send an answer with status 200 and a body of several parts; large parts are not copied.
 
-    The connection is cut if the client accepts nothing for ``timeout`` seconds.
+    The connection is cut if the client accepts nothing for ``timeout`` seconds, and with ``close``
+    it is closed behind the answer.
     """
     size = sum(memoryview(part).nbytes for part in parts)
     if size < _SENT_IN_PARTS_FROM:
         return web.Response(headers=headers, body=b"".join(parts))
     response = web.StreamResponse(headers=headers)
+    if close:
+        response.force_close()
     response.content_length = size
     await response.prepare(request)
     for part in parts:

@@ -51,7 +51,7 @@ def status(upstream: Upstream, call: HttpCall) -> Any:
 def health(upstream: Upstream, call: HttpCall) -> Any:
     """GET /api/health/live, /ready: the HTTP status is the answer."""
     request = pb.HealthRequest(mode=call.match[1])
-    response = upstream.answered(pb.HealthResponse, lambda: upstream.control.health(request))
+    response = upstream.answered(pb.HealthResponse, lambda: upstream.health(request))
     return response.request_status, answer(response.request_status, good=response.health)
 
 
@@ -59,9 +59,7 @@ def model_control(upstream: Upstream, call: HttpCall) -> Any:
     """POST /api/modelcontrol/load/<model>, /unload/<model>."""
     kind = pb.ModelControlRequest.Type.Value(call.match[1].upper())
     request = pb.ModelControlRequest(model_name=call.match[2], type=kind)
-    response = upstream.answered(
-        pb.ModelControlResponse, lambda: upstream.control.model_control(request)
-    )
+    response = upstream.answered(pb.ModelControlResponse, lambda: upstream.model_control(request))
     return response.request_status, answer(response.request_status)
 
 

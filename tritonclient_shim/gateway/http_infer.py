@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import Executor
-from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from aiohttp import web
 from google.protobuf import text_format
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.core.errors import Fault, InferenceServerException
+from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.core.reading import read
@@ -31,30 +28,34 @@ from tritonclient_shim.gateway.http_answers import (
     send,
 )
 from tritonclient_shim.gateway.http_body import read_body
+from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import api_pb2
-from tritonclient_shim.service import status
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.translate import v1_messages
 
+#: The longest header in characters that is remembered.
+_REMEMBERED = 4096
 _NO_HEADER = "The request header should contain 'NV-InferRequest'"
 
 
 class HttpInference:
-    """Answers inference requests. No thread waits while the v2 server computes.
-
-    A request counts towards ``max_in_flight`` while the v2 server and this process work on it. It
-    does not count while its client sends it, or receives the answer, however slowly.
-    """
+    """Answers the inference requests that come over HTTP."""
 
     def __init__(
-        self, upstream: Upstream, executor: Executor, bodies: Bodies, options: GatewayOptions
+        self,
+        upstream: Upstream,
+        inference: Inferences,
+        bodies: Bodies,
+        options: GatewayOptions,
+        stopping: Stopping,
     ) -> None:
         self._upstream = upstream
-        self._executor = executor
+        self._stopping = stopping
+        self._inference = inference
         self._bodies = bodies
-        self._in_flight = asyncio.Semaphore(options.max_in_flight)
         self._max_body_bytes = options.max_body_bytes
         self._client_timeout = options.client_timeout
 
@@ -79,10 +80,12 @@ class HttpInference:
             record.status = error.status(self._upstream.known_id, number)
             return _with_id(closing(record.status, error.code), header)
         except InferenceServerException as error:
-            record.status = refused(self._upstream, error)
+            record.status = self._upstream.refused(error)
             return _with_id(answer(record.status), header)
         record.status = success.status
-        return await send(request, success.headers, success.body, self._client_timeout)
+        return await send(
+            request, success.headers, success.body, self._client_timeout, self._stopping.begun
+        )
 
     async def _answer(
         self,
@@ -97,47 +100,30 @@ class HttpInference:
             body = await read_body(request, self._bodies, arriving, self._max_body_bytes)
             service = self._upstream.infer
             exchange = service.exchange_of_body(model, _version(version), header, body, number)
-            async with self._in_flight:
-                outcome = await self._send(exchange)
-                read_it = partial(self._read, exchange, outcome, number, binary)
-                return await asyncio.get_running_loop().run_in_executor(self._executor, read_it)
+            read = partial(self._read, binary)
+            return await self._inference.answer(exchange, len(body), read)
 
-    async def _send(self, exchange: Exchange) -> Outcome:
-        loop = asyncio.get_running_loop()
-        arrived: asyncio.Future[Outcome] = loop.create_future()
-
-        def done(outcome: Outcome) -> None:
-            with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
-                loop.call_soon_threadsafe(_settle, arrived, outcome)
-
-        await loop.run_in_executor(self._executor, partial(self._start, exchange, done))
-        return await arrived
-
-    def _read(self, exchange: Exchange, outcome: Outcome, number: int, binary: bool) -> Success:
+    def _read(self, binary: bool, exchange: Exchange, outcome: Outcome) -> Success:
         """The outcome of a request → the answer to its client, if the request has succeeded.
 
-        This runs on a thread, because it may have to ask the v2 server something. Raises
-        InferenceServerException if the request was refused, or its answer cannot be read.
+        Raises InferenceServerException if the request was refused, or its answer cannot be read.
         """
         reply = self._upstream.infer.reply(exchange, outcome)
+        number = exchange.request_id
         v1_status = self._upstream.success(number)
         with self._upstream.reading(number):
             return read(success_of, v1_status, reply, binary)
 
-    def _start(self, exchange: Exchange, done: Any) -> None:
-        try:
-            self._upstream.backend.infer_async(exchange.call(), done)
-        except Fault as fault:
-            done(fault)
-
-
-def _settle(arrived: asyncio.Future[Outcome], outcome: Outcome) -> None:
-    if not arrived.done():
-        arrived.set_result(outcome)
-
 
 def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
-    """The value of NV-InferRequest → the message; None if it is not one in text format."""
+    """The value of NV-InferRequest → the message; None if it is not one in text format.
+
+    Headers that come again are parsed once, so nobody may change the message.
+    """
+    return (_known if len(text) <= _REMEMBERED else _parsed)(text)
+
+
+def _parsed(text: str) -> api_pb2.InferRequestHeader | None:
     header = api_pb2.InferRequestHeader()
     try:
         text_format.Parse(text, header)
@@ -146,16 +132,11 @@ def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
     return header
 
 
+_known = lru_cache(maxsize=256)(_parsed)
+
+
 def _version(digits: str) -> int:
     return int(digits) if digits else -1
-
-
-def refused(upstream: Upstream, error: InferenceServerException) -> Any:
-    """An error of the service → v1's status, whether the v2 server refused or did not answer."""
-    try:
-        return status.refused(error)
-    except InferenceServerException:
-        return upstream.failure(error)
 
 
 class Success(NamedTuple):

@@ -11,8 +11,8 @@ from tritonclient_shim.gateway import http_calls as calls
 
 GET, POST = "GET", "POST"
 
-#: The pool of threads for a call. Health has its own, to answer while loads take minutes.
-HEALTH, CONTROL, INFER = "health", "control", "infer"
+#: The pool of threads for a call. Health and loads have their own, because loads take minutes.
+HEALTH, CONTROL, LOAD, INFER = "health", "control", "load", "infer"
 
 
 class Route(NamedTuple):
@@ -38,7 +38,7 @@ ROUTES = (
     _route(POST, rf"/api/infer/{_NAME}(?:/(\d+))?", INFER),
     _route(GET, "/api/status(?:/(.*))?", CONTROL, calls.status),
     _route(GET, "/api/health/(live|ready)", HEALTH, calls.health),
-    _route(POST, f"/api/modelcontrol/(load|unload)/{_NAME}", CONTROL, calls.model_control),
+    _route(POST, f"/api/modelcontrol/(load|unload)/{_NAME}", LOAD, calls.model_control),
     _route(GET, "/api/repository/index", CONTROL, calls.repository),
     # A key begins with a slash of its own, so the path has two there (docs/v1-behaviour.md §6.5).
     _route(POST, f"{_SHM}/register/{_NAME}/(/[^/]+)/{_NUMBER}/{_NUMBER}", CONTROL, calls.register),

@@ -6,6 +6,7 @@ Everything here runs in one event loop. Whatever asks the v2 server runs on the 
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from typing import Any
 
@@ -35,11 +36,14 @@ from tritonclient_shim.gateway.http_answers import (
 from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.http_calls import HttpCall
 from tritonclient_shim.gateway.http_infer import HttpInference
+from tritonclient_shim.gateway.inference import Inferences
+from tritonclient_shim.gateway.listener import listener_on, take_no_more, waiting
 from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
 
-#: Pool → its number of threads. Inference needs threads for translation, not for waiting.
-_THREADS = {routes.HEALTH: 4, routes.CONTROL: 16, routes.INFER: 8}
+#: Pool → its number of threads. Inference has its own, see inference.py.
+_THREADS = {routes.HEALTH: 64, routes.CONTROL: 64, routes.LOAD: 64}
 
 #: Seconds for which an idle connection is kept. v1's contexts keep theirs as long as they live.
 _KEEP_ALIVE = 3600.0
@@ -47,19 +51,33 @@ _READ_SIZE = 256 * 1024
 _LONGEST_LINE = 64 * 1024
 #: Seconds between two checks of the clients' time limits.
 _SWEEP = 0.25
+#: Connections that may wait to be accepted.
+_BACKLOG = 1024
+#: Seconds for which connections that have begun may become complete, when no more are taken.
+_HANDSHAKE = 0.05
+#: Seconds that requests have at the very end of a stop, when their time of grace has passed.
+_LAST = 0.1
 
 
 class HttpService:
     """Answers every request with 200, 400 or 405, as v1's server did, or 408, which is new."""
 
-    def __init__(self, options: GatewayOptions, upstream: Upstream, access_log: AccessLog) -> None:
+    def __init__(
+        self,
+        options: GatewayOptions,
+        upstream: Upstream,
+        inference: Inferences,
+        access_log: AccessLog,
+        stopping: Stopping,
+    ) -> None:
         self._upstream = upstream
+        self._stopping = stopping
         self._access_log = access_log
         self._pools = {
             kind: DaemonExecutor(count, f"gateway-{kind}") for kind, count in _THREADS.items()
         }
         self._bodies = Bodies(options.max_body_bytes, options.client_timeout)
-        self._inference = HttpInference(upstream, self._pools[routes.INFER], self._bodies, options)
+        self._inference = HttpInference(upstream, inference, self._bodies, options, stopping)
         self.connections = Connections(
             options.max_connections, options.client_timeout, self._refuse_head, self._relieve
         )
@@ -89,9 +107,15 @@ class HttpService:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, even if the gateway itself fails."""
+        with self.connections.request(request.protocol, request.content), self._stopping.request():
+            response = await self._logged(request)
+        if self._stopping.begun:
+            response.force_close()
+        return response
+
+    async def _logged(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = request.raw_path.partition("?")
-        answering = self.connections.request(request.protocol, request.content)
-        with answering, self._access_log.request("http", f"{request.method} {path}") as record:
+        with self._access_log.request("http", f"{request.method} {path}") as record:
             try:
                 return await self._answer(request, path, query, record)
             except ClientLeft:
@@ -140,21 +164,52 @@ class HttpService:
         return response
 
 
-async def open_runner(
-    options: GatewayOptions, service: HttpService
-) -> tuple[web.ServerRunner, int]:
-    """An HTTP server that listens, and its port; OSError when the address is in use."""
-    server = HttpServer(
-        service.handle,
-        service.connections,
-        access_log=None,
-        auto_decompress=False,  # http_body.py decompresses, and counts the bytes
-        keepalive_timeout=_KEEP_ALIVE,
-        read_bufsize=_READ_SIZE,
-        max_line_size=_LONGEST_LINE,
-        max_field_size=LONGEST_FIELD,
-    )
-    runner = web.ServerRunner(server, shutdown_timeout=options.grace)
-    await runner.setup()
-    await web.TCPSite(runner, options.http.host, options.http.port).start()
-    return runner, int(runner.addresses[0][1])
+class HttpFront:
+    """The HTTP server of a gateway. It is made and used in one event loop."""
+
+    def __init__(self, options: GatewayOptions, service: HttpService) -> None:
+        self._address = options.http
+        self.connections = service.connections
+        self._server = HttpServer(
+            service.handle,
+            service.connections,
+            access_log=None,
+            auto_decompress=False,  # http_body.py decompresses, and counts the bytes
+            keepalive_timeout=_KEEP_ALIVE,
+            read_bufsize=_READ_SIZE,
+            max_line_size=_LONGEST_LINE,
+            max_field_size=LONGEST_FIELD,
+        )
+        self._runner = web.ServerRunner(self._server, shutdown_timeout=_LAST)
+        self._sites: list[tuple[socket.socket, web.SockSite]] = []
+
+    async def open(self) -> int:
+        """Listen → the port; OSError when the address is in use."""
+        await self._runner.setup()
+        host, port = self._address.host, self._address.port
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        for family, _, _, _, address in dict.fromkeys(found):
+            listener = listener_on(family, address)
+            site = web.SockSite(self._runner, listener, backlog=_BACKLOG)
+            await site.start()
+            self._sites.append((listener, site))
+        return int(self._runner.addresses[0][1])
+
+    async def close_listener(self) -> None:
+        """Accept whoever has connected, and listen no more."""
+        loop = asyncio.get_running_loop()
+        accepted = []
+        for listener, _ in self._sites:
+            take_no_more(listener)
+        await asyncio.sleep(_HANDSHAKE)
+        for listener, site in self._sites:
+            accepted += waiting(listener)
+            await site.stop()
+        for connection in accepted:
+            await loop.connect_accepted_socket(self._server, connection)
+
+    async def close(self) -> None:
+        """Close the connections; requests that are being answered are given up."""
+        await self._runner.cleanup()

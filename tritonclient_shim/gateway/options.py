@@ -33,8 +33,10 @@ class GatewayOptions:
     message. ``max_in_flight`` is the limit, for each protocol, of the requests that are processed
     at one time; further requests wait. ``max_connections`` is the limit of HTTP connections,
     ``max_streams`` that of open ``StreamInfer`` calls. ``client_timeout`` is the number of seconds
-    for which an HTTP client may keep the gateway waiting. ``grace`` is the number of seconds for
-    which a stop waits for requests in progress.
+    for which a client may keep the gateway waiting. ``upstream_timeout``, ``load_timeout`` and
+    ``health_timeout`` are the numbers of seconds that Triton has to answer. ``drain`` is the number
+    of seconds for which a stop only tells that the gateway is not ready; ``grace`` the number of
+    seconds for which it then waits for requests in progress.
     """
 
     http: ListenAddress
@@ -48,4 +50,8 @@ class GatewayOptions:
     max_connections: int = 8192
     max_streams: int = 512
     client_timeout: float = 30.0
+    upstream_timeout: float = 60.0
+    load_timeout: float = 600.0
+    health_timeout: float = 2.0
+    drain: float = 1.0
     grace: float = 10.0

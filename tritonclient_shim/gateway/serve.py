@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from tritonclient_shim.gateway.access_log import AccessLog
-from tritonclient_shim.gateway.grpc_service import open_server
-from tritonclient_shim.gateway.http_service import HttpService, open_runner
+from tritonclient_shim.gateway.grpc_service import GatewayService, open_server
+from tritonclient_shim.gateway.http_service import HttpFront, HttpService
+from tritonclient_shim.gateway.inference import Inferences
+from tritonclient_shim.gateway.memory import keep_buffers
 from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.startup import check_upstreams
+from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc, stop_http
 from tritonclient_shim.gateway.upstream import Upstream
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -32,6 +35,7 @@ def run(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
 
     Raises OSError or RuntimeError when it cannot listen on an address.
     """
+    keep_buffers()
     asyncio.run(_serve(_within_descriptors(options), ready))
 
 
@@ -68,19 +72,23 @@ def _until_second_signal() -> None:
 
 async def _open(options: GatewayOptions, stack: AsyncExitStack) -> Bound:
     """Open both servers. ``stack`` closes them first, and then the connections to Triton."""
-    access_log = AccessLog(options.access_log)
-    over_grpc = Upstream(options.triton_grpc, options.server_id)
+    access_log, stopping = AccessLog(options.access_log), Stopping()
+    over_grpc = Upstream(options.triton_grpc, options, stopping)
     stack.callback(over_grpc.close)
     over_http = over_grpc
     if options.triton_http is not None:
-        over_http = Upstream(options.triton_http, options.server_id)
+        over_http = Upstream(options.triton_http, options, stopping)
         stack.callback(over_http.close)
-    service = HttpService(options, over_http, access_log)
-    stack.callback(service.close)
-    server, grpc_port = open_server(options, over_grpc, access_log)
-    runner, http_port = await open_runner(options, service)
-    stack.push_async_callback(_stop, runner, server, options.grace)
-    server.start()
+    http_inference, grpc_inference = Inferences(over_http, options), Inferences(over_grpc, options)
+    http_service = HttpService(options, over_http, http_inference, access_log, stopping)
+    grpc_service = GatewayService(options, over_grpc, grpc_inference, access_log, stopping)
+    for one in (http_inference, grpc_inference, http_service, grpc_service):
+        stack.callback(one.close)
+    server, grpc_port = open_server(options, grpc_service)
+    front = HttpFront(options, http_service)
+    http_port = await front.open()
+    stack.push_async_callback(_stop, front, server, stopping, options)
+    await server.start()
     upstreams = [over_grpc] if over_http is over_grpc else [over_grpc, over_http]
     # The event loop runs this after ``ready``, so that a warning follows the announced start.
     asyncio.get_running_loop().call_soon(check_upstreams, upstreams)
@@ -89,8 +97,7 @@ async def _open(options: GatewayOptions, stack: AsyncExitStack) -> Bound:
     )
 
 
-async def _stop(runner: Any, server: Any, grace: float) -> None:
-    """Stop both servers at one time: they accept nothing new, and requests in progress finish."""
-    stopped = server.stop(grace)
-    await runner.cleanup()
-    await asyncio.get_running_loop().run_in_executor(None, stopped.wait)
+async def _stop(front: HttpFront, server: Any, stopping: Stopping, options: GatewayOptions) -> None:
+    """Stop both servers at one time."""
+    end = await drain(stopping, options.drain, options.grace)
+    await asyncio.gather(stop_grpc(server, stopping, end), stop_http(front, end))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any, Callable, ContextManager, TypeVar
 
 from tritonclient_shim.core.errors import (
@@ -10,12 +11,16 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     ServerFault,
     TransportFault,
-    UnsendableName,
+    Unsendable,
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.gateway.health import Health
+from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
+from tritonclient_shim.service import status
 from tritonclient_shim.service.control import ControlService
 from tritonclient_shim.service.infer import InferService
 from tritonclient_shim.session.server import ServerSession
@@ -27,27 +32,68 @@ log = logging.getLogger("tritonclient_shim.gateway")
 PROTOCOL_NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
 
 
-class _GatewaySession(ServerSession):
-    """A server whose id may be given to the gateway; otherwise it is asked for when needed."""
+#: How the faults of calls end to which no answer came in time, over gRPC and over HTTP.
+_TIMED_OUT = (": Deadline Exceeded", ": Timeout was reached")
+_LATE = (
+    "it did not answer within {0:g} seconds: send the request again, or start the gateway with a "
+    "larger {1}"
+)
 
-    def __init__(self, endpoint: Endpoint, server_id: str) -> None:
+
+class _GatewaySession(ServerSession):
+    """A server whose id may be given to the gateway; otherwise it is asked for when needed.
+
+    ``timeout`` is the number of seconds that the server has for each answer, and ``option`` the
+    gateway's option that changes it. A time limit of the settings goes before.
+    """
+
+    def __init__(self, endpoint: Endpoint, server_id: str, timeout: float, option: str) -> None:
         super().__init__(endpoint)
         self._server_id = server_id
+        self.timeout = self.settings.network_timeout or timeout
+        self._option = option
+        limits: dict[str, Any] = {"network_timeout": self.timeout}
+        if endpoint.protocol == HTTP:  # over gRPC the one includes the other
+            limits["connect_timeout"] = self.settings.connect_timeout or self.timeout
+        self.settings = replace(self.settings, **limits)
 
     @property
     def known_id(self) -> str:
         """The server's id, '' if it is not known yet. Does not ask the server."""
         return self._server_id
 
+    def fault_to_error(self, fault: Fault, *more: Any, **named: Any) -> InferenceServerException:
+        """What went wrong below → the error; one that came of the time limit tells of it."""
+        if isinstance(fault, TransportFault) and fault.message.endswith(_TIMED_OUT):
+            fault = self.timed_out()
+        return super().fault_to_error(fault, *more, **named)
+
+    def timed_out(self) -> TransportFault:
+        """No answer has come within the time limit."""
+        return TransportFault(_LATE.format(self.timeout, self._option))
+
 
 class Upstream:
-    """One v2 server over one protocol; every method may be called from any thread."""
+    """One v2 server over one protocol; every method may be called from any thread.
 
-    def __init__(self, endpoint: Endpoint, server_id: str) -> None:
-        self._given_id = server_id
-        self._session = _GatewaySession(endpoint, server_id)
+    Health and loads have connections of their own, because they have time limits of their own.
+    """
+
+    def __init__(self, endpoint: Endpoint, options: GatewayOptions, stopping: Stopping) -> None:
+        self._given_id = options.server_id
+        self._stopping = stopping
+
+        def session(timeout: float, option: str) -> _GatewaySession:
+            return _GatewaySession(endpoint, options.server_id, timeout, option)
+
+        self._session = session(options.upstream_timeout, "--upstream-timeout")
+        loads = session(options.load_timeout, "--load-timeout")
+        health = session(options.health_timeout, "--health-timeout")
+        self._sessions = (self._session, loads, health)
         self.infer = InferService(self._session)
         self.control = ControlService(self._session)
+        self._loads = ControlService(loads)
+        self._health = Health(ControlService(health).health, self.failure, health.timeout)
 
     @property
     def known_id(self) -> str:
@@ -55,13 +101,42 @@ class Upstream:
         return self._session.known_id
 
     @property
+    def id_is_known(self) -> bool:
+        """Does :meth:`success` answer without asking the server?"""
+        return bool(self._session.known_id)
+
+    @property
     def backend(self) -> Any:
         """The backend of this server. Raises Fault."""
         return self._session.backend
 
+    @property
+    def timeout(self) -> float:
+        """Seconds that the server has for an inference."""
+        return self._session.timeout
+
+    def timed_out(self) -> TransportFault:
+        """The fault of an inference that the server has not answered in time."""
+        return self._session.timed_out()
+
     def close(self) -> None:
         """Close the connections."""
-        self._session.close()
+        for session in self._sessions:
+            session.close()
+
+    def health(self, request: pb.HealthRequest) -> pb.HealthResponse:
+        """Liveness or readiness, within the time limit of health.
+
+        A gateway that stops is not ready, whatever the server is.
+        """
+        if self._stopping.begun and request.mode == "ready":
+            told = status.success(self.known_id, next_request_id())
+            return pb.HealthResponse(request_status=told, health=False)
+        return self._health.ask(request)
+
+    def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
+        """Load or unload a model, within the time limit of loads."""
+        return self._loads.model_control(request)
 
     def status(self, request: pb.StatusRequest) -> pb.StatusResponse:
         """The status of the server and its models, with the id that the gateway was given."""
@@ -104,6 +179,19 @@ class Upstream:
             request_id=request_id or next_request_id(),
         )
 
+    def refused(self, error: InferenceServerException) -> Any:
+        """v1's status of an inference that the server refused, or did not answer."""
+        try:
+            return status.refused(error)
+        except InferenceServerException:
+            return self.failure(error)
+
+    def error_of(self, fault: Fault) -> InferenceServerException:
+        """What broke a stream → the error for the requests that were not answered."""
+        error = self._session.fault_to_error(fault)
+        error.__cause__ = fault
+        return error
+
     def _failure_of(self, error: BaseException) -> tuple[int, str, int]:
         if not isinstance(error, InferenceServerException):
             log.error("a request failed inside the gateway", exc_info=error)
@@ -111,7 +199,7 @@ class Upstream:
             return request_status_pb2.INTERNAL, text, 0
         if isinstance(error.__cause__, ServerFault):  # with a code that v1 did not have
             return request_status_pb2.UNKNOWN, error.message() or "", error.request_id()
-        if isinstance(error.__cause__, UnsendableName):
+        if isinstance(error.__cause__, Unsendable):
             return request_status_pb2.INVALID_ARG, error.message() or "", 0
         where = self._address
         text = (

@@ -116,7 +116,7 @@ class ControlService:
         wanted = request.register
         backend = self.session.backend
         kind = wanted.WhichOneof("shared_memory_types")
-        with self.session.guard(request_id, shared_memory.NO_STATUS):
+        with shared_memory.guard(self.session, request_id):
             if kind == "system_shared_memory":
                 region = wanted.system_shared_memory
                 shared_memory.register_system(
@@ -136,7 +136,7 @@ class ControlService:
                 )
 
     def _unregister(self, request: Any, response: Any, request_id: int) -> None:
-        with self.session.guard(request_id, shared_memory.NO_STATUS):
+        with shared_memory.guard(self.session, request_id):
             shared_memory.unregister_name(self.session.backend, request.unregister.name)
 
     def _unregister_all(self, request: Any, response: Any, request_id: int) -> None:

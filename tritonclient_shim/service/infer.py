@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import Fault, InferenceServerException
@@ -50,8 +51,11 @@ class InferService:
         exchange = self.exchange(request)
         return self.response(exchange, exchange.send(self._send))
 
-    def exchange(self, request: pb.InferRequest) -> Exchange:
-        """A request that its owner sends; it must not change until it is answered."""
+    def exchange(self, request: Any) -> Exchange:
+        """A request that its owner sends; it must not change until it is answered.
+
+        It is an ``InferRequest``, or whatever has its attributes.
+        """
         model = self._model(request.model_name)
         make, id = partial(self._request, request), request.meta_data.id
         version = request.model_version
@@ -74,9 +78,10 @@ class InferService:
         return Exchange(self.session, model, version, request_id, header.id, make)
 
     def _model(self, name: str) -> KnownModel:
-        return self._known.get(name) or KnownModel(name, self._known)
+        declared = self.session.settings.declared
+        return self._known.get(name) or KnownModel(name, self._known, declared(name))
 
-    def _request(self, request: pb.InferRequest, profile: ModelProfile) -> V1Request:
+    def _request(self, request: Any, profile: ModelProfile) -> V1Request:
         header = request.meta_data
         if self._batch_in_dims:
             header = v1_messages.without_batch(profile, header)

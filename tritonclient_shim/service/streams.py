@@ -42,17 +42,10 @@ class OrderedStream(Iterator[pb.InferResponse]):
     A thread takes the requests as they come. The responses come strictly in their order,
     refusals among them; what breaks the stream is raised as InferenceServerException of the
     client family. Cancelled when nobody refers to it any more.
-
-    ``sequences`` are those of the streams that this one follows, if it follows any.
     """
 
-    def __init__(
-        self,
-        service: InferService,
-        requests: Iterable[pb.InferRequest],
-        sequences: Sequences | None = None,
-    ) -> None:
-        self._flow = _Flow(service, sequences or Sequences())
+    def __init__(self, service: InferService, requests: Iterable[pb.InferRequest]) -> None:
+        self._flow = _Flow(service)
         pump = threading.Thread(
             target=self._flow.pump, args=(requests,), name="v1-stream-requests", daemon=True
         )
@@ -95,7 +88,7 @@ class _Entry:
 class _Flow:
     """What the three threads share; none of them keeps the consumer's end alive."""
 
-    def __init__(self, service: InferService, sequences: Sequences) -> None:
+    def __init__(self, service: InferService) -> None:
         self._service = service
         self._changed = threading.Condition()
         self._entries: deque[_Entry] = deque()  # in order of the requests
@@ -106,7 +99,7 @@ class _Flow:
         self.ended = False
         try:
             backend = cast(StreamingBackend, service.session.backend)
-            self._stream = RequestStream(backend, sequences, lambda _, fault: self._end(fault))
+            self._stream = RequestStream(backend, Sequences(), lambda _, fault: self._end(fault))
         except Fault as fault:
             self._end(fault)
 
@@ -136,7 +129,7 @@ class _Flow:
         if not self._enter(entry) or self._stream is None:
             return False
         try:
-            call = entry.exchange.call()._replace(request_id=str(self._next_id()))
+            call = entry.exchange.stream_call()._replace(request_id=str(self._next_id()))
             self._stream.send(call, partial(self._answered, entry))
         except ServerFault as refusal:
             self._settle(entry, refusal)

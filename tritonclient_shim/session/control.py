@@ -6,13 +6,15 @@ Each takes the id of the legacy call and raises InferenceServerException, nothin
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
+from typing import Iterable, Iterator
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault
 from tritonclient_shim.core.model import HTTP, Endpoint, IndexRow, ModelStatistics, ServerSnapshot
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.session import models, verbose
+from tritonclient_shim.session import descriptions, models, verbose
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.status import to_index, to_status, tracked_rows
 from tritonclient_shim.translate.wording import RequestContext
@@ -20,6 +22,9 @@ from tritonclient_shim.translate.wording import RequestContext
 NO_STATUS = "status request did not return status"
 NO_CONTROL_STATUS = "modelcontrol request did not return status"
 NO_HEALTH_STATUS = "health request did not return status"
+
+_REPOSITORY = "model_repository"
+_BY_NAME = "ask for the status of a model by its name"
 
 #: When this process first heard of each server: v2 does not tell when one started.
 _first_seen: dict[Endpoint, int] = {}
@@ -78,6 +83,7 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
     backend = session.backend
     metadata = backend.server_metadata()
     seen = _first_seen.setdefault(session.endpoint, time.perf_counter_ns())
+    names: Iterable[str] = ()
     try:
         index = backend.repository_index()
     except ServerFault:
@@ -87,11 +93,16 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
         if not model_name:
             raise
         index = ()  # a server may keep its repository to itself and still serve a model
+    except Fault as fault:
+        if not fault.no_such_call:
+            raise
+        index, names = (), dict(session.settings.models)  # the only ones that can be asked for
     statistics = _statistics(backend, model_name)
     rows = tracked_rows(index, statistics, model_name)
-    configs = backend.model_configs(_described(rows, model_name))
+    described = _described(rows, model_name) or list(names)
+    configs = descriptions.documents(backend, metadata, described, session.settings)
     if configs and not rows:
-        rows = _first_version(backend, model_name)
+        rows = _first_versions(backend, configs)
     return ServerSnapshot(metadata, True, _since(seen), rows, configs, statistics)
 
 
@@ -100,11 +111,15 @@ def _since(seen: int) -> int:
 
 
 def _statistics(backend: Backend, model_name: str) -> tuple[ModelStatistics, ...]:
-    """Nothing where the model is not loaded, or the server keeps statistics to itself."""
+    """Nothing where the model is not loaded, or the server has no statistics for us."""
     try:
         return backend.statistics(model_name)
     except ServerFault:
         return ()
+    except Fault as fault:
+        if fault.no_such_call:
+            return ()
+        raise
 
 
 def _described(rows: tuple[IndexRow, ...], model_name: str) -> list[str]:
@@ -114,20 +129,27 @@ def _described(rows: tuple[IndexRow, ...], model_name: str) -> list[str]:
     return list(dict.fromkeys(row.name for row in rows if row.state in ("READY", "LOADING")))
 
 
-def _first_version(backend: Backend, model_name: str) -> tuple[IndexRow, ...]:
-    """The row of a served model that neither index nor statistics mention, such as PyTriton's."""
-    try:
-        backend.model_config(model_name, "1")
-    except ServerFault:
-        return ()
-    return (IndexRow(model_name, "1", "READY"),)
+def _first_versions(backend: Backend, names: Iterable[str]) -> tuple[IndexRow, ...]:
+    """The rows of served models that neither index nor statistics mention, such as PyTriton's."""
+    rows = []
+    for name in names:
+        try:
+            backend.model_config(name, "1")
+            rows.append(IndexRow(name, "1", "READY"))
+        except ServerFault:
+            continue
+        except Fault as fault:
+            if not fault.no_such_call:
+                raise
+            rows.append(IndexRow(name, "", "READY"))
+    return tuple(rows)
 
 
 def repository_index(session: ServerSession, request_id: int) -> pb.ModelRepositoryIndex:
     """The names of all models in the server's repositories, loaded or not
     (docs/v1-behaviour.md §6.3).
     """
-    with session.guard(request_id, NO_STATUS):
+    with session.guard(request_id, NO_STATUS), session.needing(_REPOSITORY, _BY_NAME):
         index = read(to_index, session.backend.repository_index())
     if session.verbose:
         verbose.repository_index(index)
@@ -138,7 +160,7 @@ def load(session: ServerSession, model_name: str, request_id: int) -> None:
     """Load or reload a model; returns when it is ready (docs/v1-behaviour.md §6.4)."""
     _check_path(session, model_name)
     try:
-        with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name)):
+        with _controlling(session, model_name, request_id):
             session.backend.load(model_name)
     finally:
         models.loaded()
@@ -153,10 +175,18 @@ def unload(session: ServerSession, model_name: str, request_id: int) -> None:
     """
     _check_path(session, model_name)
     try:
-        with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name)):
+        with _controlling(session, model_name, request_id):
             session.backend.unload(model_name)
     finally:
         models.loaded()
+
+
+@contextmanager
+def _controlling(session: ServerSession, model_name: str, request_id: int) -> Iterator[None]:
+    asked = RequestContext(model_name)
+    remedy = "have the server's owner load and unload its models"
+    with session.guard(request_id, NO_CONTROL_STATUS, asked), session.needing(_REPOSITORY, remedy):
+        yield
 
 
 def _check_path(session: ServerSession, model_name: str) -> None:

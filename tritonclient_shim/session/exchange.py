@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import Callable
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.core.errors import Fault, InferenceServerException, Refusal, ServerFault
+from tritonclient_shim.core.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    Refusal,
+    ServerFault,
+    UnreadableFault,
+)
 from tritonclient_shim.core.model import (
     InferCall,
     InferReply,
@@ -22,6 +29,7 @@ from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.prepared import BoundRequest, PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
+from tritonclient_shim.translate.capabilities import check_capabilities, check_context
 from tritonclient_shim.translate.wording import RequestContext
 
 _NO_STATUS = "infer request did not return status"
@@ -73,7 +81,10 @@ class Exchange:
         self._known: V1Reply | None = None
 
     def call(self) -> InferCall:
-        """The v2 call to send. Raises Fault, a refusal of v1's server as ServerFault."""
+        """The v2 call to send. Raises Fault, a refusal of v1's server as ServerFault.
+
+        May ask the server for the model's configuration.
+        """
         backend = self._session.backend
         profile = self._profile = self.model.read(backend)
         bound, self._bound = self._bound, None
@@ -81,16 +92,39 @@ class Exchange:
             self._prepared, self._request = bound.prepared, bound.request
             return bound.call
         self._prepared = None
+        try:
+            return self._call_for(profile, backend.endpoint.protocol)
+        except Refusal:
+            if profile.server is None:
+                self._check_version()
+            elif self.model.reloaded(backend, profile):  # another server has taken its place
+                return self.call()
+            raise
+
+    def prompt_call(self) -> InferCall | None:
+        """The same without asking the server anything; None if it may have to be asked."""
+        profile = self._profile = self.model.profile
+        if profile is None:
+            return None
+        try:
+            return self._call_for(profile, self._session.endpoint.protocol)
+        except ServerFault:  # before it is told, the server is asked for the version
+            return None
+
+    def _call_for(self, profile: ModelProfile, protocol: str) -> InferCall:
         if profile.decoupled:
             raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
         assert self._make is not None
-        try:
-            request = self._make(profile)
-            call = to_v2.infer_call(profile, request, backend.endpoint.protocol)
-        except Refusal:
-            self._check_version()
-            raise
+        request = self._make(profile)
+        call = to_v2.infer_call(profile, request, protocol)
         self._request = request
+        return call
+
+    def stream_call(self) -> InferCall:
+        """The same, to be sent on a stream; a refusal also where the server has none."""
+        call = self.call()
+        if self._profile is not None:
+            check_context(self._profile, -1, 0, streaming=True)
         return call
 
     def _check_version(self) -> None:
@@ -127,6 +161,13 @@ class Exchange:
                 return outcome
         return to_v1.refusal(self._profile, self._request, outcome) or outcome
 
+    def is_prompt(self, outcome: Outcome) -> bool:
+        """Can the outcome be read without asking the server anything?"""
+        if isinstance(outcome, Fault) or self._profile is None or self._request is None:
+            return False
+        classified = any(item.class_count for item in self._request.outputs)
+        return not classified and to_v1.fits(self._profile, outcome)
+
     def reply(self, outcome: Outcome, again: Send) -> V1Reply:
         """What came of the call → the reply. Raises Fault when the request was refused.
 
@@ -134,14 +175,28 @@ class Exchange:
         ``again``, unless its inputs have been released or it is one of a sequence.
         """
         try:
-            return self._read(outcome)
-        except ServerFault as fault:
-            if not self._reloaded(fault) or self._make is None or self.stateful:
+            return self._read(self._worded(outcome))
+        except (ServerFault, ForeignFault) as fault:
+            if not self._reloaded(fault):
                 raise
-        return self._read(self.send(again))
+            if self._make is None or self.stateful:
+                self._check_request()
+                raise
+        return self._read(self._worded(self.send(again)))
 
-    def _reloaded(self, fault: ServerFault) -> bool:
-        if self._profile is None or fault.code in _BUSY:
+    def _worded(self, outcome: Outcome) -> Outcome:
+        """An outcome; what the HTTP framework of a server that is not Triton refuses, as such."""
+        known = self._profile is not None and self._profile.server is not None
+        if known and isinstance(outcome, ForeignFault) and outcome.refusal:
+            refused = ServerFault(outcome.refusal, "INVALID_ARGUMENT")
+            refused.__cause__ = outcome
+            return refused
+        return outcome
+
+    def _reloaded(self, fault: ServerFault | ForeignFault) -> bool:
+        if self._profile is None or isinstance(fault, UnreadableFault):
+            return False
+        if isinstance(fault, ServerFault) and fault.code in _BUSY:
             return False
         return self.model.reloaded(self._session.backend, self._profile)
 
@@ -155,10 +210,33 @@ class Exchange:
         if known:
             return known
         backend = self._session.backend
+        if self._profile.server is not None or self.stateful:
+            self._check_server(outcome)
         reply = self.model.v1_reply(backend, self._profile, self._request, outcome)
         if prepared is not None:
             prepared.learn(outcome, reply)
         return reply
+
+    def _check_server(self, reply: InferReply) -> None:
+        """Raise ServerFault for a reply of a server that has not done what was asked of it."""
+        assert self._profile is not None
+        assert self._request is not None
+        version, told = self._request.model_version, reply.model_version
+        if self._profile.server is None:
+            # Triton numbers its versions; perhaps another server listens there since.
+            if not told.isdigit() and self.model.reloaded(self._session.backend, self._profile):
+                self._check_request()
+        elif version >= 0 and told not in ("", str(version)):
+            raise ServerFault(
+                f"model '{self.model.name}' was asked for in version {version}, and answered in "
+                f"version {told}: the server does not obey versions; leave the version out",
+                "UNIMPLEMENTED",
+            )
+
+    def _check_request(self) -> None:
+        """Refusal if the server that listens by now would misunderstand the request."""
+        if self.model.profile is not None and self._request is not None:
+            check_capabilities(self.model.profile, self._request)
 
     @property
     def stateful(self) -> bool:

@@ -34,7 +34,8 @@ from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.statistics import ContextStat
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.region import RegionError
-from tritonclient_shim.translate import arguments, request
+from tritonclient_shim.translate import arguments, request, undeclared
+from tritonclient_shim.translate.capabilities import check_context
 from tritonclient_shim.translate.headers import Headers
 
 _NO_STATUS = "status request did not return status"
@@ -57,7 +58,7 @@ class InferSession(ServerSession):
         self.model_version = model_version
         self.correlation_id = correlation_id
         self.stat = ContextStat()
-        self._model = KnownModel(model_name)
+        self._model = KnownModel(model_name, declared=self.settings.declared(model_name))
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._requests: InFlight[PendingRequest] = InFlight()
         self._stream: ContextStream | None = None
@@ -73,9 +74,12 @@ class InferSession(ServerSession):
         request_id = next_request_id()
         with self.guard(request_id, _NO_STATUS):
             if streaming:
-                self._stream = ContextStream(cast(StreamingBackend, self.backend))
+                backend = cast(StreamingBackend, self.backend)
+                self._stream = ContextStream(backend, partial(self._model.check_stream, backend))
             self._find_model(request_id)
-        profile = self._model.profile
+            profile = self._model.profile
+            if profile is not None:
+                check_context(profile, self.model_version, self.correlation_id, streaming)
         if streaming and profile and profile.decoupled:
             raise self.client_error(
                 f"model '{profile.name}' is decoupled: it answers a request with any number "
@@ -236,14 +240,17 @@ class InferSession(ServerSession):
         numbered: bool,
     ) -> tuple[request.Options, V1Request]:
         """The request, made the long way, and prepared for the next one."""
-        options = request.parse_options(profile, inputs, outputs, scalars, look_up)
+        whole = undeclared.completed(profile, inputs, outputs)
+        options = request.parse_options(whole, inputs, outputs, scalars, look_up)
         self._keep_correlation_id(options.correlation_id)
         try:
-            tensors = request.bind_inputs(profile, options, inputs, self._shapes, look_up)
+            tensors = request.bind_inputs(whole, options, inputs, self._shapes, look_up)
         except RegionError as error:
             raise client_error_of(error) from error
         client_id = self._requests.next_id() if numbered else 0
         made = request.build(options, tensors, self.model_version, self.correlation_id, client_id)
+        if whole is not profile:
+            return options, undeclared.with_types(whole, made)
         protocol = self.endpoint.protocol
         self._preparation.consider(profile, options, inputs, outputs, made, protocol)
         return options, made

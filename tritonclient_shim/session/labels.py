@@ -35,6 +35,9 @@ class LabelBook:
         """How to get labels while reading the reply to ``request`` from model ``version``."""
 
         def labels(spec: TensorSpec, count: int) -> Sequence[str]:
+            declared = profile.labels.get(spec.name)
+            if declared and not to_v2.has_labels(profile, spec):
+                return declared[:count]
             if not to_v2.has_labels(profile, spec) or to_v2.stateful(profile, request):
                 return ()
             key = (spec.name, version)

@@ -1,15 +1,18 @@
 """What is known of the models of one server, and how a reload is noticed: for contexts, the raw
 stub and the gateway alike.
 
-A model's configuration is read once. It is read again when the v2 server refuses a request, or
-answers with another data type than configured: then the model may have been reloaded with another
-configuration, and the request is repeated if it has. Other labels show in no answer. So before
-outputs are classified, configuration and labels are asked for again when this process has loaded or
-unloaded a model since, and after :data:`BELIEVED` seconds.
+A model's configuration is read once; where the server has none, the model's metadata are read in
+its place. Both are read again when the v2 server refuses a request, or answers with another data
+type than configured: then the model may have been reloaded with another configuration, and the
+request is repeated if it has. Other labels show in no answer. So before outputs are classified,
+configuration and labels are asked for again when this process has loaded or unloaded a model since,
+and after :data:`BELIEVED` seconds. Metadata are asked for again after that time before any request,
+since another server may have taken the place of the one that told them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import monotonic
 from typing import Dict
 
@@ -23,8 +26,11 @@ from tritonclient_shim.core.model import (
     V1Request,
 )
 from tritonclient_shim.core.reading import read
+from tritonclient_shim.session.descriptions import profile_instead
 from tritonclient_shim.session.labels import LabelBook
+from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import config, to_v1, to_v2
+from tritonclient_shim.translate.capabilities import check_context
 
 #: Seconds for which labels are believed.
 BELIEVED = 10.0
@@ -49,8 +55,14 @@ class KnownModel:
     ``index`` is the table that the model joins once its configuration has been read.
     """
 
-    def __init__(self, name: str, index: KnownModels | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        index: KnownModels | None = None,
+        declared: DeclaredModel | None = None,
+    ) -> None:
         self.name = name
+        self._declared = declared
         #: As last read; None before, and while the model is not loaded.
         self.profile: ModelProfile | None = None
         self._index = index
@@ -60,18 +72,32 @@ class KnownModel:
 
     def read(self, backend: Backend) -> ModelProfile:
         """The profile, asked for if it is not known. Raises Fault."""
-        return self.profile or self.learn(backend.model_config(self.name))
+        profile = self.profile
+        if profile is None or (profile.server is not None and not self._believed()):
+            return self._asked(backend)
+        return profile
+
+    def _asked(self, backend: Backend) -> ModelProfile:
+        try:
+            document = backend.model_config(self.name)
+        except Fault as fault:
+            return self._keep(profile_instead(backend, self.name, fault, self._declared))
+        return self.learn(document)
 
     def learn(self, document: ModelConfigDocument) -> ModelProfile:
         """The profile of a configuration that the server has just told. Raises Fault."""
-        self._read_at, self._loads = monotonic(), _loads
         profile = read(config.to_profile, self.name, document)
+        labels = self._declared.labels() if self._declared else {}
+        return self._keep(replace(profile, labels=labels) if labels else profile)
+
+    def _keep(self, profile: ModelProfile) -> ModelProfile:
+        self._read_at, self._loads = monotonic(), _loads
         if profile != self.profile:
             self._labels = LabelBook()
             self.profile = profile
         if self._index is not None:
             self._index[self.name] = self
-        return profile
+        return self.profile or profile
 
     def reloaded(self, backend: Backend, known: ModelProfile) -> bool:
         """Read the configuration again: is it another than the one that was known?
@@ -80,9 +106,15 @@ class KnownModel:
         contexts kept theirs, and the server refuses each request.
         """
         try:
-            return self.learn(backend.model_config(self.name)) != known
+            return self._asked(backend) != known
         except Fault:
             return False
+
+    def check_stream(self, backend: Backend) -> None:
+        """After a stream has broken: Refusal if the server that listens now has no streams."""
+        if self.profile is not None:
+            self.reloaded(backend, self.profile)
+            check_context(self.profile, -1, 0, streaming=True)
 
     def v1_reply(
         self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply

@@ -51,7 +51,8 @@ class RequestStream:
 
     ``on_end(stream, fault)`` is called once, on the stream's thread, with what ended the stream,
     None for a regular end. What becomes of the requests without an answer is its to say, see
-    :meth:`fail`.
+    :meth:`fail`. ``number`` is that of the stream which this one continues, if that one was closed
+    when everything on it had been answered: then sequences go on.
     """
 
     def __init__(
@@ -59,10 +60,11 @@ class RequestStream:
         backend: StreamingBackend,
         sequences: Sequences,
         on_end: Callable[[RequestStream, Fault | None], None],
+        number: int | None = None,
     ) -> None:
         self.ended = False
         self._sequences = sequences
-        self._number = sequences.next_stream()
+        self.number = sequences.next_stream() if number is None else number
         self._outstanding = _OutstandingRequests()
         self._on_end = on_end
         self._stream = backend.open_stream(self._outstanding.answer, self._end)
@@ -74,7 +76,7 @@ class RequestStream:
         continues a sequence that was open on a stream that has broken.
         """
         if call.sequence_id:
-            done = self._sequences.enter(call, self._number, done)
+            done = self._sequences.enter(call, self.number, done)
         self._outstanding[call.request_id] = done
         try:
             self._stream.send(call)

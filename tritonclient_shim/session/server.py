@@ -22,6 +22,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.session import descriptions
 from tritonclient_shim.translate.headers import Headers
 from tritonclient_shim.translate.wording import RequestContext, v1_text
 
@@ -116,6 +117,14 @@ class ServerSession:
         if isinstance(fault, UnreadableFault):
             return self.client_error(fault.message)
         return self.client_error(no_status_text)
+
+    @contextmanager
+    def needing(self, extension: str, remedy: str) -> Iterator[None]:
+        """Let a Fault of the block tell of the extension, where the server does not have it."""
+        try:
+            yield
+        except Fault as fault:
+            raise descriptions.lacking(self.backend, fault, extension, remedy) from fault
 
     @contextmanager
     def guard(

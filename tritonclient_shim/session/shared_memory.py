@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Callable
+from contextlib import contextmanager
+from typing import Callable, Iterator
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import InferenceServerException, ServerFault
@@ -30,12 +31,20 @@ PATIENCE = 10.0
 _registering: dict[Endpoint, threading.Lock] = {}
 
 
+@contextmanager
+def guard(session: ServerSession, request_id: int) -> Iterator[None]:
+    """Raise a Fault of the block as InferenceServerException, as every call here does."""
+    remedy = "pass tensors in requests, as arrays"
+    with session.guard(request_id, NO_STATUS), session.needing("system_shared_memory", remedy):
+        yield
+
+
 def register(session: ServerSession, handle: object, request_id: int) -> None:
     """Register the system region behind a handle under its name."""
     region = _region(handle, SYSTEM)
     if session.endpoint.protocol == HTTP:
         _check_http_path(region.name, region.key)
-    with session.guard(request_id, NO_STATUS):
+    with guard(session, request_id):
         register_system(session.backend, region.name, region.key, region.byte_size, region.offset)
 
 
@@ -50,7 +59,7 @@ def cuda_register(session: ServerSession, handle: object, request_id: int) -> No
     """Register the CUDA region behind a handle under its name."""
     region = _region(handle, CUDA)
     assert region.raw_handle is not None and region.device_id is not None
-    with session.guard(request_id, NO_STATUS):
+    with guard(session, request_id):
         session.backend.register_cuda(
             region.name, region.raw_handle, region.device_id, region.byte_size
         )
@@ -59,7 +68,7 @@ def cuda_register(session: ServerSession, handle: object, request_id: int) -> No
 def unregister(session: ServerSession, handle: object, request_id: int) -> None:
     """Unregister the name of a handle's region, of either kind; an unknown one succeeds."""
     name = _region(handle).name
-    with session.guard(request_id, NO_STATUS):
+    with guard(session, request_id):
         unregister_name(session.backend, name)
 
 
@@ -70,13 +79,13 @@ def unregister_name(backend: Backend, name: str) -> None:
 
 def unregister_all(session: ServerSession, request_id: int) -> None:
     """Unregister every region of the server, also those that others have registered."""
-    with session.guard(request_id, NO_STATUS):
+    with guard(session, request_id):
         _once_unused(session.backend.unregister_all)
 
 
 def status(session: ServerSession, request_id: int) -> pb.SharedMemoryStatus:
     """Every region that the server knows."""
-    with session.guard(request_id, NO_STATUS):
+    with guard(session, request_id):
         message = read(to_status, session.backend.shm_status())
     if session.verbose:
         verbose.shared_memory_status(message, session.endpoint.protocol)

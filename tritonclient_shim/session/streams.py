@@ -8,6 +8,7 @@ the stream, and the next request opens another one: known difference ``stream-af
 from __future__ import annotations
 
 import threading
+from typing import Callable
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.core.errors import Fault, StreamEnded, TransportFault
@@ -28,10 +29,14 @@ def _fail_all(stream: RequestStream, fault: Fault | None) -> None:
 
 
 class ContextStream:
-    """The requests of one context, in their order, over one stream as long as it holds."""
+    """The requests of one context, in their order, over one stream as long as it holds.
 
-    def __init__(self, backend: StreamingBackend) -> None:
+    ``check`` is called before another stream is opened, and raises Fault where none may be.
+    """
+
+    def __init__(self, backend: StreamingBackend, check: Callable[[], object] = bool) -> None:
         self._backend = backend
+        self._check = check
         self._sequences = Sequences()
         self._closed = False
         self._opening = threading.Lock()
@@ -61,6 +66,8 @@ class ContextStream:
         with self._opening:
             opened = self._stream
             if opened is ended and not self._closed:
+                if ended is not None:
+                    self._check()
                 opened = self._open()
         if self._closed or opened is None:
             self.close(wait=False)

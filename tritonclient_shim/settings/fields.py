@@ -6,6 +6,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.settings import models as declarations
 from tritonclient_shim.settings import rewriting, values
 
 #: What a setting is a property of, besides connections over HTTP and over GRPC.
@@ -70,6 +71,13 @@ class Settings:
         (), values.channel_arguments, GRPC
     )
     plugin: Any = _setting(None, values.plugin, GRPC, REQUEST)  # over HTTP, each client asks it
+    models: tuple[tuple[str, declarations.DeclaredModel], ...] = _setting(
+        (), declarations.declared_models, REQUEST
+    )
+
+    def declared(self, model: str) -> declarations.DeclaredModel | None:
+        """What ``models`` says of one model, None without a word."""
+        return dict(self.models).get(model) if self.models else None
 
 
 DEFAULTS = Settings()

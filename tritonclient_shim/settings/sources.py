@@ -127,6 +127,8 @@ def _shown(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if value is None or value == ():
         return "none"
+    if name == "models":
+        return ", ".join(model for model, _ in value)
     if name in ("http_headers", "grpc_metadata"):
         return ", ".join(f"{key}: …" for key, _ in value)
     if isinstance(value, tuple):

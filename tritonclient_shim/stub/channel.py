@@ -7,6 +7,7 @@ import time
 from typing import Any, MutableMapping, NamedTuple
 from weakref import WeakKeyDictionary
 
+from tritonclient_shim import settings
 from tritonclient_shim.backends.grpc.users_channel import (
     CHANNEL,
     CallOptions,
@@ -58,8 +59,9 @@ def _known_of(channel: Any) -> _Known:
 class _ChannelSession(ServerSession):
     """A server for the length of one call; its id is asked for once per channel."""
 
-    def __init__(self, backend: ChannelBackend, known: _Known) -> None:
+    def __init__(self, backend: ChannelBackend, known: _Known, chosen: settings.Settings) -> None:
         super().__init__(CHANNEL, backend=backend)
+        self.settings = chosen
         self._known = known
 
     def server_id(self) -> str:
@@ -71,10 +73,16 @@ class _ChannelSession(ServerSession):
 class Calls:
     """v1's service with the arguments of one call of the user's."""
 
-    def __init__(self, connection: ChannelConnection, known: _Known, options: CallOptions) -> None:
+    def __init__(
+        self,
+        connection: ChannelConnection,
+        known: _Known,
+        options: CallOptions,
+        chosen: settings.Settings = settings.DEFAULTS,
+    ) -> None:
         self.options = options
         self.backend = ChannelBackend(connection, options)
-        session = _ChannelSession(self.backend, known)
+        session = _ChannelSession(self.backend, known, chosen)
         self.control = ControlService(session)
         self.infer = InferService(session, known.models, batch_in_dims=True)
 
@@ -89,7 +97,9 @@ class UsersChannel:
     def __init__(self, channel: Any) -> None:
         self._connection = ChannelConnection(channel)
         self._known = _known_of(channel)
+        #: Of these only what models are counts here: the connection is the user's.
+        self._settings = settings.current()
 
     def calls(self, arguments: Arguments) -> Calls:
         """The service for one call that starts now."""
-        return Calls(self._connection, self._known, arguments.options())
+        return Calls(self._connection, self._known, arguments.options(), self._settings)

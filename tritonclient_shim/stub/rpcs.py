@@ -13,6 +13,7 @@ from tritonclient_shim.core.model import ModelConfigDocument
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
 from tritonclient_shim.service.streams import OrderedStream
+from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.stub.channel import Arguments, Calls, UsersChannel
 from tritonclient_shim.stub.errors import answered
 from tritonclient_shim.stub.futures import CallFuture, FinishedCall, StreamCall
@@ -127,7 +128,12 @@ class _Inference:
 
     def _configured(self, outcome: ModelConfigDocument | Fault) -> None:
         if isinstance(outcome, Fault):
-            self._finish(outcome)
+            if (
+                outcome.no_such_call
+            ):  # metadata take more than one call, which have to be waited for
+                self._future.run_in_thread(lambda: self._service.response(*self._asked()))
+            else:
+                self._finish(outcome)
         else:
             self._future.attempt(lambda: self._send(outcome))
 
@@ -140,6 +146,9 @@ class _Inference:
                 self._backend.infer_async(self._exchange.call(), self._finish)
         except Fault as fault:
             self._finish(fault)
+
+    def _asked(self) -> tuple[Exchange, Outcome]:
+        return self._exchange, self._exchange.send(self._backend.infer)
 
     def _finish(self, outcome: Outcome) -> None:
         self._future.run(lambda: self._service.response(self._exchange, outcome))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -58,6 +59,8 @@ def fits(profile: ModelProfile, reply: InferReply) -> bool:
     """
     for tensor in reply.outputs:
         spec = profile.outputs.get(tensor.name)
+        if spec is None and profile.open_outputs:
+            continue
         if spec is None:
             return False
         if spec.datatype not in (tensor.datatype, "") and tensor.datatype != dtypes.STRING.v2:
@@ -85,6 +88,9 @@ def _checked(
     The dims are None where the server has classified. ServerFault where v1's server refused.
     """
     spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
+    if profile.server is not None and spec.datatype != tensor.datatype:
+        # Metadata promise nothing: the answer alone tells what its bytes are.
+        spec = replace(spec, datatype=tensor.datatype)
     if not item.class_count:
         return spec, _entry_dims(profile, request, spec, tensor)
     if spec.datatype not in classes.CLASSIFIABLE:
@@ -134,6 +140,8 @@ def _entry_dims(
     """
     if not profile.batching or spec.is_shape_tensor:
         return tensor.shape
+    if tensor.shape[:1] != (request.batch_size,) and profile.server is not None:
+        return _without_batch(profile, request, tensor)
     if tensor.shape[:1] != (request.batch_size,):
         raise ServerFault(
             f"output '{spec.name}' for model '{profile.name}' has shape "
@@ -141,7 +149,23 @@ def _entry_dims(
             f"{to_v2.shape_text((request.batch_size, *spec.dims))}",
             "INTERNAL",
         )
-    return tensor.shape[1:]
+    dims = tensor.shape[1:]
+    return dims if dims or profile.server is None else (1,)  # see TensorSpec.scalar
+
+
+def _without_batch(profile: ModelProfile, request: V1Request, tensor: TensorOut) -> tuple[int, ...]:
+    """Dims of a tensor without batch dimension, from a server that promises none: all of it
+    belongs to the only batch entry.
+    """
+    if request.batch_size == 1:
+        return tensor.shape or (1,)
+    raise ServerFault(
+        f"output '{tensor.name}' of model '{profile.name}' has shape "
+        f"{to_v2.shape_text(tensor.shape)} in the answer to {request.batch_size} batch entries; "
+        "expected as many rows: send one entry at a time, or, for a model without a batch "
+        "dimension, say max_batch_size 0 in the setting models",
+        "INTERNAL",
+    )
 
 
 def _classify(

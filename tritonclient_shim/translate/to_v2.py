@@ -14,6 +14,7 @@ from typing import Iterable, Sequence
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import Refusal, ServerFault
+from tritonclient_shim.core.metadata import BINARY
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -27,6 +28,7 @@ from tritonclient_shim.core.model import (
     V1Output,
     V1Request,
 )
+from tritonclient_shim.translate.capabilities import check_capabilities
 from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
 
 
@@ -39,6 +41,8 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
     server looked at dims before it looked at regions (docs/v1-behaviour.md §3.4).
     """
     batch = request.batch_size
+    if profile.server is not None:
+        check_capabilities(profile, request)
     number = version(profile.name, request.model_version, protocol)
     if [item for item in request.inputs if item.dims is None or item.shm is not None]:
         check_dims(profile, request.inputs)
@@ -53,6 +57,7 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
         bool(request.flags & FLAG_SEQUENCE_END),
         request.priority,
         request.timeout_us,
+        profile.server is None or BINARY in profile.server.extensions,
     )
 
 
@@ -72,11 +77,15 @@ def version(model: str, number: int, protocol: str) -> str:
 
 def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     spec = profile.inputs.get(item.name)
+    if item.datatype and (spec is None or not spec.datatype):
+        spec = TensorSpec(item.name, item.datatype, item.dims or ())
     if spec is None:  # since the model has been reloaded
         raise Refusal(
             f"unexpected inference input '{item.name}' for model '{profile.name}'",
             "INVALID_ARGUMENT",
         )
+    if not spec.datatype and profile.server is not None:
+        raise untyped_input(profile, item.name)
     if not spec.datatype:
         raise Refusal(
             f"input '{item.name}' of model '{profile.name}' has a data type that v1 did not have; "
@@ -86,8 +95,20 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     dims = spec.dims if item.dims is None else item.dims
     # A shape tensor stands once for the whole batch.
     batched = profile.batching and not spec.is_shape_tensor
+    if spec.scalar and dims == (1,):
+        dims = ()
     shape = (batch, *dims) if batched else dims
     return TensorIn(item.name, spec.datatype, shape, item.chunks, item.byte_size, item.shm)
+
+
+def untyped_input(profile: ModelProfile, name: str) -> Refusal:
+    """The refusal of an input whose data type neither the model nor the request tells."""
+    return Refusal(
+        f"the server declares no data type of input '{name}' of model '{profile.name}', and "
+        "requests of this kind tell none; expected one of the types of KServe v2: name it in the "
+        "setting models",
+        "INVALID_ARGUMENT",
+    )
 
 
 def check_dims(profile: ModelProfile, inputs: Iterable[V1Input]) -> None:
@@ -169,10 +190,10 @@ def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> Output
 
 
 def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:
-    """May this output have labels? An ensemble's can come from a composing model
+    """May the server have labels of this output? An ensemble's can come from a composing model
     (docs/v1-behaviour.md §4.2).
     """
-    return bool(spec.label_filename) or profile.ensemble
+    return (bool(spec.label_filename) or profile.ensemble) and profile.server is None
 
 
 def stateful(profile: ModelProfile, request: V1Request) -> bool:

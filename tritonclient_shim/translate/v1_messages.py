@@ -168,6 +168,8 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
         raise _refusal(f"inference request batch-size must be >= 1 for '{model}'")
     if batch != 1 and batch > largest:
         raise _refusal(f"inference request batch-size must be <= {largest} for '{model}'")
+    if profile.open_inputs and header.input:
+        raise to_v2.untyped_input(profile, header.input[0].name)
     if len(header.input) != len(profile.inputs):
         raise _refusal(
             f"expected {len(profile.inputs)} inputs but got {len(header.input)} inputs "
@@ -181,7 +183,7 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
         dims = to_v2.entry_dims(profile, spec, tuple(item.dims) or None)
         inputs.append(_CheckedInput(item, dims, _size(spec, dims, batch, item.batch_byte_size)))
     for output in header.output:
-        if output.name not in profile.outputs:
+        if output.name not in profile.outputs and not profile.open_outputs:
             raise _refusal(f"unexpected inference output '{output.name}' for model '{model}'")
     return inputs
 

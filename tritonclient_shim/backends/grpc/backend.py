@@ -24,6 +24,7 @@ from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply, encode
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, UnreadableFault
+from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     IndexRow,
     InferCall,
@@ -31,13 +32,14 @@ from tritonclient_shim.core.model import (
     ModelConfigDocument,
     ModelStatistics,
     RegisteredRegion,
-    ServerMetadata,
 )
 from tritonclient_shim.core.reading import outcome_of, read
 
 T = TypeVar("T")
 #: Configurations asked for at the same time.
 WINDOW = 64
+#: With one of these KServe's server refuses a command that has no name where it looks for one.
+_NAMELESS = ("UNKNOWN", "NOT_FOUND")
 
 
 class GrpcBackend:
@@ -66,8 +68,12 @@ class GrpcBackend:
         return ready
 
     def server_metadata(self) -> ServerMetadata:
-        """ServerMetadata: name (``--id``) and version."""
+        """ServerMetadata: name (``--id``), version and extensions."""
         return self._query(messages.server_metadata, lambda client: client.get_server_metadata())
+
+    def model_metadata(self, name: str) -> ModelMetadata:
+        """ModelMetadata."""
+        return self._query(messages.model_metadata, lambda client: client.get_model_metadata(name))
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """ModelConfig; ServerFault NOT_FOUND for an unknown or unloaded model."""
@@ -109,11 +115,22 @@ class GrpcBackend:
 
     def load(self, name: str) -> None:
         """RepositoryModelLoad; returns when the model is ready or has failed."""
-        self._control(lambda client: client.load_model(name))
+        self._command("RepositoryModelLoad", name, lambda client: client.load_model(name))
 
     def unload(self, name: str) -> None:
         """RepositoryModelUnload; returns at once."""
-        self._control(lambda client: client.unload_model(name))
+        self._command("RepositoryModelUnload", name, lambda client: client.unload_model(name))
+
+    def _command(self, rpc: str, name: str, ask: Callable[[Any], Any]) -> None:
+        """``ask``; KServe's server expects the name in another field (docs/v2-mapping.md §14)."""
+        try:
+            self._control(ask)
+        except ServerFault as fault:
+            if fault.code not in _NAMELESS or self.server_metadata().name != "kserve":
+                raise
+            request = getattr(service_pb2, f"{rpc}Request")(repository_name=name, model_name=name)
+            response = getattr(service_pb2, f"{rpc}Response")
+            self._call(lambda used: used.method(rpc, type(request), response)(request))
 
     # ------------------------------------------------------------------------- inference
 

@@ -51,7 +51,12 @@ class GrpcConnector:
         self.options = list(options_of(settings))
         self.files = files
         self.connect_timeout = settings.connect_timeout
+        self.timeout = settings.network_timeout
         self.interceptor = interceptor_of(settings, plugin)
+        #: The same for calls that are given their time limit: an interceptor costs each of them.
+        self.interceptor_of_inference = interceptor_of(
+            replace(settings, network_timeout=None), plugin
+        )
         #: By the number of the process, so that a forked child makes a connection of its own and
         #: leaves its parent's sockets alone. Emptied only at the end of the process, as v1 kept a
         #: channel per url until then (docs/v1-behaviour.md §9.2).
@@ -119,12 +124,14 @@ class GrpcConnection:
         plain = getattr(self.client, "_channel", None)
         self._channel_is_hidden = plain is None
         self.channel = _own_channel(target, made, options) if plain is None else plain
-        if connector.interceptor is not None:
-            self.channel = grpc.intercept_channel(self.channel, connector.interceptor)
-            self.client._channel = self.channel
-            self.client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(self.channel)
-        self.infer = self.channel.unary_unary(_SERVICE + "ModelInfer")
-        self._infer_large = self.channel.stream_unary(_SERVICE + "ModelInfer")
+        with_all = _intercepted(self.channel, connector.interceptor)
+        if with_all is not self.channel:
+            self.client._channel = with_all
+            self.client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(with_all)
+        self.channel = _intercepted(self.channel, connector.interceptor_of_inference)
+        limit = self._limit = connector.timeout
+        self.infer = _limited(self.channel.unary_unary(_SERVICE + "ModelInfer"), limit)
+        self._infer_large = _limited(self.channel.stream_unary(_SERVICE + "ModelInfer"), limit)
         self.stream = self.channel.stream_stream(_SERVICE + "ModelStreamInfer")
 
     def exchange(self, request: list[bytes]) -> bytes:
@@ -140,7 +147,7 @@ class GrpcConnection:
     def method(self, name: str, request: Any, response: Any) -> Any:
         """The call object of a unary method, for protobuf messages of the given classes."""
         serialize, parse = request.SerializeToString, response.FromString
-        return self.channel.unary_unary(_SERVICE + name, serialize, parse)
+        return _limited(self.channel.unary_unary(_SERVICE + name, serialize, parse), self._limit)
 
     def user_client(self) -> Any:
         """A client for a user, on this connection, which it keeps open.
@@ -153,6 +160,29 @@ class GrpcConnection:
         client.__class__ = _closable(client.__class__)
         client._connection, client._stream, client._plugin = self, None, None
         return client
+
+
+class _Limited:
+    """A unary method whose calls have a time limit, in seconds."""
+
+    def __init__(self, method: Any, timeout: float) -> None:
+        self._method = method
+        self._timeout = timeout
+
+    def __call__(self, request: Any) -> Any:
+        return self._method(request, self._timeout)
+
+    def future(self, request: Any) -> Any:
+        """The call in the background."""
+        return self._method.future(request, self._timeout)
+
+
+def _limited(method: Any, timeout: float | None) -> Any:
+    return method if timeout is None else _Limited(method, timeout)
+
+
+def _intercepted(channel: Any, interceptor: Any) -> Any:
+    return channel if interceptor is None else grpc.intercept_channel(channel, interceptor)
 
 
 def _popped(request: list[bytes]) -> Iterator[bytes]:

@@ -106,7 +106,9 @@ def transport_fault(code: Any, details: str) -> TransportFault:
     """Status and details → fault in v1's words, ``GRPC client failed: 14: …``
     (docs/v1-behaviour.md §3.1).
     """
-    return TransportFault(f"GRPC client failed: {code.value[0]}: {details}", str(code))
+    fault = TransportFault(f"GRPC client failed: {code.value[0]}: {details}", str(code))
+    fault.no_such_call = code is StatusCode.UNIMPLEMENTED
+    return fault
 
 
 def fault_of(code: Any, details: str | None) -> Fault:

@@ -16,6 +16,7 @@ from typing import Any, Callable, NamedTuple
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
+from tritonclient_shim.backends.grpc.contents import typed_data
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
 from tritonclient_shim.backends.grpc.wire_records import take
 from tritonclient_shim.backends.names import percent_encoded
@@ -137,7 +138,9 @@ def _options(sequence_id: int, start: bool, end: bool, priority: int, timeout_us
         message.parameters["sequence_start"].bool_param = start
         message.parameters["sequence_end"].bool_param = end
     if priority:
-        message.parameters["priority"].uint64_param = priority
+        # Triton 2.33 knows no other kind here, and v1's numbers, of 32 bits, need no other
+        kind = "int64_param" if priority < 2**63 else "uint64_param"
+        setattr(message.parameters["priority"], kind, priority)
     if timeout_us:
         message.parameters["timeout"].int64_param = signed(timeout_us)
     return bytes(message.SerializeToString())
@@ -236,7 +239,10 @@ class _ReplyHead(NamedTuple):
 @remembered
 def _head_of(content: bytes) -> _ReplyHead:
     message = service_pb2.ModelInferResponse.FromString(content)
-    outputs = [TensorOut(one.name, one.datatype, tuple(one.shape)) for one in message.outputs]
+    outputs = [
+        TensorOut(one.name, one.datatype, tuple(one.shape), typed_data(one))
+        for one in message.outputs
+    ]
     tensors = tuple((one, expected_size(one)) for one in outputs)
     return _ReplyHead(message.model_name, message.model_version, tensors)
 
@@ -245,6 +251,8 @@ def _reply(
     content: bytes, request_id: str, tensors: list[Buffer], in_shm: frozenset[str]
 ) -> InferReply:
     head = _head_of(content)
+    if not tensors:  # a server may tell them as lists of numbers, MLServer to a request without any
+        tensors = [one.data for one, _ in head.tensors if one.data is not None]
     if len(tensors) < len(head.tensors):
         raise ForeignFault(
             f"the answer has {len(head.tensors)} outputs, but data for {len(tensors)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tritonclient_shim.backends.names import percent_decoded
+from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata, TensorMetadata
 from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
@@ -12,13 +13,22 @@ from tritonclient_shim.core.model import (
     ModelConfigDocument,
     ModelStatistics,
     RegisteredRegion,
-    ServerMetadata,
 )
 
 
 def server_metadata(response: Any) -> ServerMetadata:
-    """``ServerMetadataResponse`` → name and version."""
-    return ServerMetadata(response.name, response.version)
+    """``ServerMetadataResponse`` → name, version and extensions."""
+    return ServerMetadata(response.name, response.version, tuple(response.extensions))
+
+
+def model_metadata(response: Any) -> ModelMetadata:
+    """``ModelMetadataResponse`` → platform and tensors."""
+    inputs, outputs = map(_tensors, (response.inputs, response.outputs))
+    return ModelMetadata(response.name, response.platform, inputs, outputs)
+
+
+def _tensors(declared: Any) -> tuple[TensorMetadata, ...]:
+    return tuple(TensorMetadata(one.name, one.datatype, tuple(one.shape)) for one in declared)
 
 
 def config_document(response: Any) -> ModelConfigDocument:
@@ -32,8 +42,11 @@ def config_document(response: Any) -> ModelConfigDocument:
 
 
 def index_rows(response: Any) -> tuple[IndexRow, ...]:
-    """``RepositoryIndexResponse`` → rows."""
-    return tuple(IndexRow(row.name, row.version, row.state, row.reason) for row in response.models)
+    """``RepositoryIndexResponse`` → rows; MLServer writes a state as ``State.READY``."""
+    return tuple(
+        IndexRow(row.name, row.version, row.state.rpartition(".")[2], row.reason)
+        for row in response.models
+    )
 
 
 def model_statistics(response: Any) -> tuple[ModelStatistics, ...]:

@@ -163,6 +163,10 @@ class ChannelClient:
         """ServerMetadata."""
         return self._ask("ServerMetadata")
 
+    def get_model_metadata(self, name: str) -> Any:
+        """ModelMetadata."""
+        return self._ask("ModelMetadata", name=name)
+
     def get_model_config(self, name: str, version: str = "") -> Any:
         """ModelConfig."""
         return self._ask("ModelConfig", name=name, version=version)

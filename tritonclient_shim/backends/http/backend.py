@@ -7,13 +7,14 @@ from base64 import b64encode
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from tritonclient_shim.backends.base import Done
-from tritonclient_shim.backends.http import control, framing
+from tritonclient_shim.backends.http import control, framing, json_tensors
 from tritonclient_shim.backends.http.client import HttpClient
 from tritonclient_shim.backends.http.compression import compressed
 from tritonclient_shim.backends.http.errors import CONTENT, PREFIX, refusal
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.names import path_part, user_message
-from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     Buffer,
     Endpoint,
@@ -23,7 +24,6 @@ from tritonclient_shim.core.model import (
     ModelConfigDocument,
     ModelStatistics,
     RegisteredRegion,
-    ServerMetadata,
 )
 from tritonclient_shim.core.reading import outcome_of, read
 from tritonclient_shim.settings import Settings
@@ -62,6 +62,12 @@ class HttpBackend:
         answer = self._ask(lambda client: client.get_server_metadata())
         return read(control.server_metadata, answer)
 
+    def model_metadata(self, name: str) -> ModelMetadata:
+        """GET /v2/models/<name>."""
+        wire = path_part(name)
+        answer = self._ask(lambda client: client.get_model_metadata(wire), name)
+        return read(control.model_metadata, answer)
+
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """GET /v2/models/<name>[/versions/<version>]/config."""
         wire, which = path_part(name), path_part(version)
@@ -85,8 +91,16 @@ class HttpBackend:
         return read(control.statistics, answer)
 
     def repository_index(self) -> tuple[IndexRow, ...]:
-        """POST /v2/repository/index."""
-        answer = self._ask(lambda client: client.get_model_repository_index())
+        """POST /v2/repository/index; GET /v2/models, KServe's own, where there is none."""
+        try:
+            answer = self._ask(lambda client: client.get_model_repository_index(control.JSON))
+        except ForeignFault as fault:
+            if not fault.no_such_call:
+                raise
+            served = self._http.send("GET", f"{self._http.prefix}/v2/models")
+            if served.status != 200:
+                raise
+            return read(control.served_models, served.body)
         return read(control.index_rows, answer)
 
     def load(self, name: str) -> None:
@@ -103,12 +117,12 @@ class HttpBackend:
 
     def infer(self, call: InferCall) -> InferReply:
         """POST /v2/models/<name>[/versions/<version>]/infer."""
-        return _infer_reply(call, self._prepared(call, framing.request_pieces(call)))
+        return _infer_reply(call, self._prepared(call, _pieces(call)))
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """The same on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
         try:
-            header, *chunks = framing.request_pieces(call)
+            header, *chunks = _pieces(call)
             exchange = self._prepared(call, [header, b"".join(chunks)])  # copied: see Backend
         except Fault as fault:
             return done(fault)
@@ -119,7 +133,7 @@ class HttpBackend:
 
     def _prepared(self, call: InferCall, body: Sequence[Buffer]) -> Callable[[], Reply]:
         path = self._http.prefix + framing.infer_path(call)
-        headers = {_HEADER_LENGTH: str(len(body[0]))}
+        headers = {_HEADER_LENGTH: str(len(body[0]))} if call.binary else dict(control.JSON)
         if self._encoding != "none":
             headers["Content-Encoding"] = self._encoding
             body = [compressed(self._encoding, body)]
@@ -192,12 +206,15 @@ class HttpBackend:
             raise _for_user(fault, (name,)) from fault
 
 
+def _pieces(call: InferCall) -> list[Buffer]:
+    return framing.request_pieces(call) if call.binary else [json_tensors.request_body(call)]
+
+
 def _infer_reply(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
     """Run a prepared inference, return its result; Fault when there is none."""
     reply = exchange()
     if reply.status != 200:
-        fault = refusal(reply.status, reply.body)
-        raise _for_user(fault, _names(call))
+        raise _for_user(refusal(reply.status, reply.body), _names(call))
     length = reply.headers.get(_HEADER_LENGTH.lower())
     return read(framing.parse_response, reply.body, length)
 

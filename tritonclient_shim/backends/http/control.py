@@ -29,7 +29,8 @@ from tritonclient_shim.backends.http.json_values import (
 )
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.names import percent_decoded
-from tritonclient_shim.core.errors import ForeignFault, TransportFault
+from tritonclient_shim.core.errors import ForeignFault, TransportFault, UnreadableFault
+from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata, TensorMetadata
 from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
@@ -37,8 +38,11 @@ from tritonclient_shim.core.model import (
     ModelConfigDocument,
     ModelStatistics,
     RegisteredRegion,
-    ServerMetadata,
 )
+from tritonclient_shim.core.reading import shown
+
+#: The header of a JSON body, without which some servers take it for text.
+JSON = {"Content-Type": "application/json"}
 
 _HOOKS = ("get", "post", "close")
 #: Ends of the paths of commands, which a v2 server answers with status 200 alone.
@@ -101,6 +105,8 @@ class ControlStub(_Stub):
     def _send(
         self, method: str, uri: str, headers: Mapping[str, str], body: tuple[Any, ...]
     ) -> StubResponse:
+        if body == (b"",) and headers.items() >= JSON.items():
+            body = (b"{}",)
         reply = self._http.send(method, uri.replace("%25", "%"), headers, body)
         if reply.status != 200:
             raise refusal(reply.status, reply.body)
@@ -195,7 +201,23 @@ def make_client(prefix: str, stub: Any) -> Any:
 def server_metadata(answer: Any) -> ServerMetadata:
     """``GET /v2`` → ServerMetadata."""
     found = v2_object(answer, "name")
-    return ServerMetadata(text(found, "name"), text(found, "version", ""))
+    listed = [one for one in list_of(found, "extensions", []) if type(one) is str]
+    return ServerMetadata(text(found, "name"), text(found, "version", ""), tuple(listed))
+
+
+def model_metadata(answer: Any) -> ModelMetadata:
+    """``GET /v2/models/<m>`` → ModelMetadata."""
+    found = v2_object(answer, "name")
+    inputs, outputs = (list_of(found, side, []) for side in ("inputs", "outputs"))
+    tensors = tuple(map(_tensor, inputs)), tuple(map(_tensor, outputs))
+    return ModelMetadata(text(found, "name"), text(found, "platform", ""), *tensors)
+
+
+def _tensor(answer: Any) -> TensorMetadata:
+    shape = list_of(answer, "shape", [])
+    if not all(type(size) is int for size in shape):
+        raise UnreadableFault(f"its 'shape' is {shown(shape)}", "a list of integers")
+    return TensorMetadata(text(answer, "name"), text(answer, "datatype", ""), tuple(shape))
 
 
 def config_document(answer: Any) -> ModelConfigDocument:
@@ -210,6 +232,13 @@ def config_document(answer: Any) -> ModelConfigDocument:
 def index_rows(answer: Any) -> tuple[IndexRow, ...]:
     """``POST /v2/repository/index`` → a row per model version."""
     return tuple(map(_index_row, v2_list(answer)))
+
+
+def served_models(body: Any) -> tuple[IndexRow, ...]:
+    """``GET /v2/models``, which lists the names of the models that are ready → their rows."""
+    found = v2_object(json.loads(bytes(body)), "models")
+    names = list_of(found, "models")
+    return tuple(IndexRow(name, "", "READY") for name in names if type(name) is str)
 
 
 def _index_row(answer: Any) -> IndexRow:

@@ -26,7 +26,7 @@ from tritonclient_shim.core.errors import (
     TransportFault,
     UnreadableFault,
 )
-from tritonclient_shim.core.server_sentences import without_request_id
+from tritonclient_shim.core.server_sentences import Meaning, recognise, without_request_id
 
 PREFIX = "HTTP client failed: "
 
@@ -37,6 +37,12 @@ class Unsent(TransportFault):
 
 class Unanswered(TransportFault):
     """The request was sent and the connection ended before the first byte of an answer."""
+
+
+#: Of so many faults that a server finds in one request a message tells.
+_MOST_DETAILS = 3
+#: Of a refusal in no known form a message tells so many bytes.
+_MOST_BYTES = 300
 
 
 class FaultRule(NamedTuple):
@@ -129,12 +135,42 @@ def refusal(status: int, body: Any) -> Fault:
     Only ``{"error": <text>}`` is a v2 server's refusal; anything else is ForeignFault.
     """
     try:
-        text = json.loads(bytes(body))["error"]
-    except (ValueError, KeyError, TypeError, RecursionError, MemoryError):
-        text = None
+        told = json.loads(bytes(body))
+        text = told.get("error") if isinstance(told, dict) else None
+    except (ValueError, RecursionError, MemoryError):
+        told = text = None
     if not isinstance(text, str):
-        return ForeignFault(f"HTTP status {status} without the error text of a v2 server")
-    return ServerFault(without_request_id(text), CODES.get(status, "UNKNOWN"), str(status))
+        wrong = f"HTTP status {status} without the error text of a v2 server"
+        said = _detail(told) or bytes(body[:_MOST_BYTES]).decode("utf-8", "replace").strip()
+        fault = ForeignFault(wrong, said or wrong)
+        fault.no_such_call = status in (404, 405, 501)
+        return fault
+    said = without_request_id(text)
+    return ServerFault(said, _code(status, said), str(status))
+
+
+def _code(status: int, text: str) -> str:
+    """The canonical name of a refusal. Triton 2.33 and 2.39 say 400 of everything."""
+    if status == 400 and recognise(text, (Meaning.UNKNOWN_MODEL, Meaning.NOT_LOADED)):
+        return "NOT_FOUND"
+    return CODES.get(status, "UNKNOWN")
+
+
+def _detail(told: Any) -> str:
+    """What a server written with FastAPI, as MLServer is, says of a request; '' for all else.
+
+    Its list names the place and the fault, and repeats the request, which is left out here.
+    """
+    found = told.get("detail") if isinstance(told, dict) else None
+    rows = found if isinstance(found, list) else [{"msg": found}]
+    texts = []
+    for row in rows[:_MOST_DETAILS]:
+        said = row.get("msg") if isinstance(row, dict) else None
+        place = row.get("loc") if isinstance(row, dict) else None
+        if isinstance(said, str):
+            where = ".".join(map(str, place)) if isinstance(place, list) else ""
+            texts.append(f"{where}: {said}" if where else said)
+    return "; ".join(texts)
 
 
 class _Parsing(Phase):

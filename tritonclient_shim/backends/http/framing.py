@@ -7,13 +7,11 @@ the tensors of a response are views on the body received. No I/O here.
 from __future__ import annotations
 
 import json
-import struct
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _text  # the C encoder of json.dumps
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from tritonclient_shim.backends.http.json_tensors import tensor_data
 from tritonclient_shim.backends.http.json_values import (
     list_of,
     number,
@@ -25,7 +23,6 @@ from tritonclient_shim.backends.http.json_values import (
 from tritonclient_shim.backends.names import path_part, percent_encoded
 from tritonclient_shim.backends.remembered import remembered
 from tritonclient_shim.backends.reply_checks import check_sizes, checked
-from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
 from tritonclient_shim.core.model import (
     Buffer,
@@ -178,21 +175,6 @@ def _tensor(output: Any) -> tuple[TensorOut, int | None]:
         size = number(parameters, "binary_data_size")
         check_sizes(TensorOut(name, datatype, shape), size)
         return TensorOut(name, datatype, shape), size
-    data = json_data(datatype, list_of(output, "data")) if "data" in output else None
+    values = list_of(output, "data") if "data" in output else None
+    data = None if values is None else tensor_data(name, datatype, values)
     return checked(TensorOut(name, datatype, shape, data)), None
-
-
-def json_data(datatype: str, values: list[Any]) -> bytes:
-    """A tensor as a JSON array, flat or nested → its bytes, as the binary form has them."""
-    row = dtypes.BY_V2.get(datatype)
-    if row is dtypes.STRING:
-        flat = np.asarray(values, dtype=object).ravel()
-        return b"".join(_with_length(one.encode()) for one in flat)
-    if row is None or row.numpy is None:
-        raise UnreadableFault(f"{shown(datatype)} has data in JSON", "binary data of this type")
-    content: bytes = np.asarray(values, dtype=row.numpy).tobytes()
-    return content
-
-
-def _with_length(content: bytes) -> bytes:
-    return struct.pack("<I", len(content)) + content

@@ -1,0 +1,1 @@
+"""A release of tritonclient-shim: ``scripts/release``. Not distributed in the wheel."""

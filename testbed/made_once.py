@@ -1,0 +1,99 @@
+"""Folders that are made once per machine and set of versions, by one process at a time.
+
+They lie in ``.testbed/`` at the repository root, or in the folder that the variable
+``TESTBED_CACHE`` names. A folder counts only when its ``complete.json`` exists, which is written
+last; anything else there is the rest of an interrupted installation and is made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Callable, Iterator, TypeVar
+
+from testbed.cache import cache_folder, writable_cache_folder
+from testbed.progress import run, say
+
+FOREIGN = ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "VIRTUAL_ENV")
+
+
+@dataclass(frozen=True)
+class VirtualEnvironment:
+    """A finished virtual environment; the fields of the subclasses are paths, too."""
+
+    python: str
+
+    def variables(self) -> dict[str, str]:
+        """The process environment for programs of this environment, without the caller's Python."""
+        kept = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+        path = f"{Path(self.python).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        return {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+Made = TypeVar("Made", bound=VirtualEnvironment)
+
+
+def made_once(name: str, kind: type[Made], make: Callable[[Path], Made]) -> Made:
+    """The environment in the cache's folder ``name``, made now by ``make(folder)`` if need be.
+
+    Raises MissingPrerequisite.
+    """
+    cache = writable_cache_folder()
+    folder = cache / name
+    with _locked(cache / f"{name}.lock"):
+        found = finished(name, kind)
+        if found is not None:
+            return found
+        shutil.rmtree(folder, ignore_errors=True)
+        made = make(folder)
+        partial = folder / "complete.partial"
+        partial.write_text(json.dumps(asdict(made)), encoding="utf-8")
+        os.replace(partial, folder / "complete.json")
+        return made
+
+
+def finished(name: str, kind: type[Made]) -> Made | None:
+    """The environment if it is there and whole."""
+    folder = cache_folder() / name
+    mark = folder / "complete.json"
+    if not mark.exists():
+        return None
+    found = kind(**json.loads(mark.read_text(encoding="utf-8")))
+    # a copied checkout still names its original, and an interpreter may have been removed
+    here = Path(found.python).parents[1] == folder
+    return found if here and all(map(os.path.exists, asdict(found).values())) else None
+
+
+def folder_name(prefix: str, *wanted: str) -> str:
+    """A name that is another one whenever something else is wanted."""
+    return f"{prefix}-{hashlib.sha256(chr(10).join(wanted).encode()).hexdigest()[:10]}"
+
+
+def pip_install(python: str | Path, what: str, *arguments: str) -> None:
+    """Install into the environment, followed line by line; raises MissingPrerequisite."""
+    # -I: no PYTHONPATH, on which pip would find packages of the caller's
+    command = [str(python), "-I", "-m", "pip", "install", "--disable-pip-version-check"]
+    run([*command, "--no-input", *arguments], what)
+
+
+def virtual_environment(interpreter: str, folder: Path) -> Path:
+    """Make an empty one → the path of its Python; raises MissingPrerequisite."""
+    run([interpreter, "-m", "venv", str(folder)], "the virtual environment")
+    return folder / "bin" / "python"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "w", encoding="utf-8") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another process prepares the server environment; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

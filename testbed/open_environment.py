@@ -1,0 +1,98 @@
+"""The environments of the servers that speak the Open Inference Protocol and are not Triton."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed import own_python
+from testbed.made_once import (
+    VirtualEnvironment,
+    finished,
+    folder_name,
+    made_once,
+    pip_install,
+    virtual_environment,
+)
+from testbed.prerequisites import Facts, choose_of, gather
+from testbed.progress import run, say
+
+WANTED = "TESTBED_OPEN_SERVERS"  # "1": install what is not there; else what is there is used
+MODELS = Path(__file__).with_name("open_models")
+LAYOUT = "1"  # raise it when the code below, or what it trains, builds a folder that differs
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What an environment is made of; ``plain`` is installed without its dependencies."""
+
+    name: str
+    size: str
+    pythons: tuple[str, ...]
+    requirements: tuple[str, ...]
+    plain: tuple[str, ...] = ()
+    trains: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Its name in the cache folder."""
+        return folder_name(self.name, LAYOUT, *self.requirements, *self.plain)
+
+
+# The runtime of XGBoost asks for the package with everything for GPUs, 700 MB more on the disk;
+# xgboost-cpu is the same library without. MLServer's workers ask for an event loop where there is
+# none yet, which later versions of uvloop refuse.
+MLSERVER = Recipe(
+    "mlserver",
+    "about 130 MB, 550 MB on the disk",
+    ("3.11", "3.10", "3.12", "3.9"),
+    ("mlserver==1.7.1", "mlserver-sklearn==1.7.1", "xgboost-cpu", "uvloop<0.22"),
+    ("mlserver-xgboost==1.7.1",),
+    trains=True,
+)
+KSERVE = Recipe(
+    "kserve",
+    "about 110 MB, 450 MB on the disk",
+    ("3.11", "3.10", "3.12", "3.13"),
+    ("kserve==0.21.0",),
+)
+
+
+def prepare(recipe: Recipe) -> VirtualEnvironment:
+    """The environment, made now if it is not there; raises MissingPrerequisite."""
+    return made_once(
+        recipe.folder, VirtualEnvironment, lambda folder: _make(recipe, folder, gather())
+    )
+
+
+def trained(recipe: Recipe) -> Path:
+    """The folder of the models that were trained when the environment was made."""
+    return Path(prepare(recipe).python).parents[1] / "trained"
+
+
+def reason_to_skip(recipe: Recipe) -> str:
+    """Why tests leave this server out here, and what to type; "" when it is to be used."""
+    if os.environ.get(WANTED) == "1" or finished(recipe.folder, VirtualEnvironment):
+        return ""
+    return (
+        f"{recipe.requirements[0]} is not installed: `scripts/test --env open-servers` makes its "
+        f"environment ({recipe.size}) and runs these tests, `scripts/test --all` does so, too"
+    )
+
+
+def _make(recipe: Recipe, folder: Path, facts: Facts) -> VirtualEnvironment:
+    interpreter = choose_of(facts, recipe.pythons)
+    if interpreter is None:
+        interpreter = own_python.fetch(folder.parent, facts.distribution)
+    say(f"making the environment of {recipe.name} in {folder} with {interpreter.path}")
+    python = virtual_environment(interpreter.path, folder)
+    say(f"downloading {' '.join(recipe.requirements)}, {recipe.size}, once")
+    pip_install(python, f"the download of {recipe.name}", *recipe.requirements)
+    if recipe.plain:
+        pip_install(python, f"the download of {recipe.name}", "--no-deps", *recipe.plain)
+    if recipe.trains:
+        program = str(MODELS / "train.py")
+        run([str(python), "-I", program, str(folder / "trained")], "the training of small models")
+    say(f"the environment of {recipe.name} is ready")
+    return VirtualEnvironment(str(python))

@@ -1,0 +1,164 @@
+"""The models that every one of these servers serves: what each declares, and what it computes.
+
+The names and the results are those of the standard Triton models with the same names, so that one
+test and one script can be run on all of them. Imported by the servers' own Pythons, too.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Dict, Mapping, Sequence, Tuple
+
+import numpy as np
+
+Arrays = Dict[str, Any]
+Function = Callable[[Arrays], Arrays]
+Tensors = Sequence[Tuple[str, str, Tuple[int, ...]]]
+
+DATATYPES = (
+    *("BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64"),
+    *("FP16", "FP32", "FP64", "BYTES"),
+)
+
+
+class Model:
+    """What a model declares, as (name, datatype, shape) each, and its function on arrays.
+
+    ``versions``: a function for each version, where the server can have several.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        inputs: Tensors = (),
+        outputs: Tensors = (),
+        versions: Mapping[str | None, Function] | None = None,
+    ) -> None:
+        self.function = function
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.versions = versions or {None: function}
+
+    def metadata(self, side: str) -> list[dict[str, Any]]:
+        """``"inputs"`` or ``"outputs"`` as the protocol's JSON has them."""
+        return [{"name": n, "datatype": d, "shape": list(s)} for n, d, s in getattr(self, side)]
+
+
+def add_sub(arrays: Arrays) -> Arrays:
+    """Sum and difference."""
+    left, right = arrays["INPUT0"], arrays["INPUT1"]
+    return {"OUTPUT0": left + right, "OUTPUT1": left - right}
+
+
+def add_sub_strings(arrays: Arrays) -> Arrays:
+    """Sum and difference of decimal numbers as text."""
+    results = add_sub({name: texts.astype(np.int64) for name, texts in arrays.items()})
+    return {name: np.char.mod(b"%d", value).astype(object) for name, value in results.items()}
+
+
+def echo(arrays: Arrays) -> Arrays:
+    """Each input under its own name."""
+    return dict(arrays)
+
+
+def renamed(arrays: Arrays) -> Arrays:
+    """Each input under the name of an output: INPUT0 as OUTPUT0, INPUT as OUTPUT."""
+    return {name.replace("INPUT", "OUTPUT"): array for name, array in arrays.items()}
+
+
+def mixed(arrays: Arrays) -> Arrays:
+    """Every input comes back under another name and in another order, and a total besides."""
+    return {
+        "texts": arrays["TEXT"],
+        "flags": ~arrays["FLAG"],
+        "total": arrays["REAL"].sum(axis=1, keepdims=True) + arrays["WHOLE"],
+        "wholes": arrays["WHOLE"],
+    }
+
+
+def image_scores(arrays: Arrays) -> Arrays:
+    """Score k of each image is its value at flat position 150 * k, channels first."""
+    images = arrays["input"]
+    return {"probabilities": images.reshape(len(images), -1)[:, :150000:150]}
+
+
+def flowers(arrays: Arrays) -> Arrays:
+    """How likely each kind of flower is: the nearer to its typical measurements, the more."""
+    nearness = np.exp(-((arrays["values"][:, None] - _TYPICAL) ** 2).sum(axis=2))
+    return {"predict_proba": nearness / nearness.sum(axis=1, keepdims=True)}
+
+
+def failing(arrays: Arrays) -> Arrays:
+    """The input if that is 0; any other value is an error that names it."""
+    refused = arrays["INPUT0"][arrays["INPUT0"] != 0]
+    if refused.size:
+        raise ValueError(f"the model refused value {refused[0]:g}")
+    return renamed(arrays)
+
+
+def slow(arrays: Arrays) -> Arrays:
+    """The input, after as many seconds as the largest value says."""
+    time.sleep(float(arrays["INPUT0"].max()))
+    return renamed(arrays)
+
+
+def first_version(arrays: Arrays) -> Arrays:
+    """The number of the version that answers, one for each value."""
+    return {"OUTPUT0": np.full_like(arrays["INPUT0"], 2)}
+
+
+def second_version(arrays: Arrays) -> Arrays:
+    """The number of the version that answers, one for each value."""
+    return {"OUTPUT0": np.full_like(arrays["INPUT0"], 3)}
+
+
+_TYPICAL = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
+_SIDES = ("INPUT", "OUTPUT")
+
+
+def _pair(datatype: str, shape: tuple[int, ...]) -> tuple[Tensors, Tensors]:
+    return [("INPUT0", datatype, shape)], [("OUTPUT0", datatype, shape)]
+
+
+def _two(datatype: str, shape: tuple[int, ...]) -> tuple[Tensors, Tensors]:
+    inputs, outputs = ([(f"{side}{i}", datatype, shape) for i in (0, 1)] for side in _SIDES)
+    return inputs, outputs
+
+
+_MIXED: tuple[Tensors, Tensors] = (
+    [
+        ("WHOLE", "INT64", (-1, 1)),
+        ("REAL", "FP64", (-1, 3)),
+        ("TEXT", "BYTES", (-1, 2)),
+        ("FLAG", "BOOL", (-1, 1)),
+    ],
+    [
+        ("texts", "BYTES", (-1, 2)),
+        ("flags", "BOOL", (-1, 1)),
+        ("total", "FP64", (-1, 1)),
+        ("wholes", "INT64", (-1, 1)),
+    ],
+)
+
+MODELS = {
+    "simple": Model(add_sub, *_two("INT32", (-1, 16))),
+    "simple_nobatch": Model(add_sub, *_two("INT32", (16,))),
+    "simple_string": Model(add_sub_strings, *_two("BYTES", (-1, 16))),
+    **{f"identity_{d.lower()}": Model(renamed, *_pair(d, (-1, -1))) for d in DATATYPES},
+    "mixed": Model(mixed, *_MIXED),
+    "undeclared": Model(echo),
+    "classify": Model(renamed, [("INPUT", "FP32", (-1, 10))], [("OUTPUT", "FP32", (-1, 10))]),
+    "flowers": Model(flowers, [("values", "FP64", (-1, 4))], [("predict_proba", "FP64", (-1, 3))]),
+    "image_classifier": Model(
+        image_scores,
+        [("input", "FP32", (-1, 3, 224, 224))],
+        [("probabilities", "FP32", (-1, 1000))],
+    ),
+    "multi_version": Model(
+        second_version,
+        *_pair("FP32", (-1, 1)),
+        versions={"2": first_version, "3": second_version},
+    ),
+    "failing": Model(failing, *_pair("FP32", (-1, 1))),
+    "slow": Model(slow, *_pair("FP32", (-1, 1))),
+}

@@ -1,0 +1,147 @@
+"""Two gateways behind an nginx, restarted in turns while clients keep asking."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any, Callable, Iterator, Sequence
+
+import grpc
+
+from testbed.process import free_ports
+from tests.gateway.bad_clients import BODY, SIMPLE
+from tests.gateway.gateway_process import Gateway
+from tests.gateway.grpc_requests import simple
+from tests.server.nginx import nginx
+from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
+
+#: A gateway that is being restarted is not avoided for seconds (max_fails), since the other one
+#: may be the next.
+UPSTREAM = """
+upstream gateways {{
+  server 127.0.0.1:{0} max_fails=0; server 127.0.0.1:{1} max_fails=0; keepalive 16;
+}}
+"""
+HTTP = """
+location / {
+  proxy_pass http://gateways; proxy_http_version 1.1; proxy_set_header Connection "";
+}
+"""
+GRPC = "location / { grpc_pass grpc://gateways; }"
+
+#: Asks once; raises when there is no answer, or another one than success.
+Ask = Callable[[], None]
+
+
+class Clients:
+    """Clients that ask all the time, until they have asked often enough and may stop."""
+
+    def __init__(self, makers: Sequence[Callable[[], Ask]], least: int) -> None:
+        self.answered = 0
+        self.lost: list[str] = []
+        self._least = least
+        self._may_end = threading.Event()
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._run, args=(make,)) for make in makers]
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        """Let the clients end, and wait for them."""
+        self._may_end.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, make: Callable[[], Ask]) -> None:
+        ask = make()
+        while not self._may_end.is_set() or self.answered < self._least:
+            try:
+                ask()
+            except (AssertionError, OSError, HTTPException, grpc.RpcError) as error:
+                with self._lock:
+                    self.lost.append(repr(error))
+                ask = make()
+            with self._lock:
+                self.answered += 1
+
+
+def over_http(*addresses: str) -> Ask:
+    """A client that keeps its connection as long as the other side does."""
+    kept: list[HTTPConnection] = []
+
+    def ask() -> None:
+        connection = kept.pop() if kept else _connected(addresses)
+        connection.request("POST", "/api/infer/simple", BODY, {"NV-InferRequest": SIMPLE})
+        response = connection.getresponse()
+        text = response.read()
+        assert response.status == 200, (response.status, text[:200])
+        if connection.sock is not None:  # it is None after "Connection: close"
+            kept.append(connection)
+
+    return ask
+
+
+def _connected(addresses: tuple[str, ...]) -> HTTPConnection:
+    """A connection to the first address where somebody listens."""
+    *others, last = addresses
+    for address in others:
+        connection = HTTPConnection(address, timeout=60)
+        with suppress(ConnectionRefusedError):
+            connection.connect()
+            return connection
+    connection = HTTPConnection(last, timeout=60)
+    connection.connect()
+    return connection
+
+
+def over_grpc(*addresses: str) -> Ask:
+    """A client with a channel of its own."""
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    channel = grpc.insecure_channel(f"ipv4:{','.join(addresses)}", options=options)
+    rpc = v1.RPCS["Infer"]
+    infer = channel.unary_unary(
+        f"/{v1.SERVICE}/Infer", rpc.request.SerializeToString, rpc.response.FromString
+    )
+
+    def ask() -> None:
+        response: Any = infer(simple(1), timeout=60)
+        assert response.request_status.code == 1, response.request_status
+
+    return ask
+
+
+class Pair:
+    """Two gateways at fixed addresses."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._arguments = arguments
+        ports = [free_ports()[0] for _ in range(4)]
+        self.http, self.grpc = ports[:2], ports[2:]
+        self._running = [self._start(one) for one in range(2)]
+
+    def _start(self, one: int) -> Gateway:
+        addresses = f"127.0.0.1:{self.http[one]}", f"127.0.0.1:{self.grpc[one]}"
+        return Gateway("--http", addresses[0], "--grpc", addresses[1], *self._arguments)
+
+    def restart(self, one: int) -> None:
+        """Stop a gateway and start it again."""
+        assert self._running[one].stop() == 0
+        self._running[one] = self._start(one)
+
+    def stop(self) -> None:
+        """Stop both."""
+        for gateway in self._running:
+            gateway.stop()
+
+
+@contextmanager
+def behind_nginx(folder: Path, pair: Pair) -> Iterator[tuple[str, str]]:
+    """The addresses of an nginx in front of a pair, for HTTP and for gRPC."""
+    (folder / "http").mkdir()
+    (folder / "grpc").mkdir()
+    with nginx(folder / "http", HTTP, http=UPSTREAM.format(*pair.http)) as http, nginx(
+        folder / "grpc", GRPC, " http2", http=UPSTREAM.format(*pair.grpc)
+    ) as grpc_address:
+        yield http, grpc_address

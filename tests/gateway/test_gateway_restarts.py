@@ -1,0 +1,92 @@
+"""Gateways that are restarted lose no request of the clients of a load balancer."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed import TritonServer
+from tests.gateway.bad_clients import BODY, SIMPLE, until
+from tests.gateway.gateway_process import StartGateway, code_of
+from tests.gateway.grpc_requests import seconds, simple, slow
+from tests.gateway.rolling_restarts import Clients, Pair, behind_nginx, over_grpc, over_http
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
+
+SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'
+#: Rolling restarts, and the least number of requests. In full with GATEWAY_RESTARTS=10.
+RESTARTS = int(os.environ.get("GATEWAY_RESTARTS", "1"))
+REQUESTS = 10_000 * RESTARTS if RESTARTS > 1 else 2_000
+
+
+@pytest.fixture
+def pair(behind: TritonServer) -> Any:
+    """Two gateways in front of one Triton."""
+    both = Pair("--triton-grpc", behind.grpc, "--drain", "0.5")
+    yield both
+    both.stop()
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_a_rolling_restart_loses_nothing(pair: Pair, tmp_path: Path, protocol: str) -> None:
+    """Both gateways are restarted in turns behind an nginx: every request has its answer."""
+    with behind_nginx(tmp_path, pair) as (http, grpc_address):
+        make = partial(over_http, http) if protocol == "http" else partial(over_grpc, grpc_address)
+        clients = Clients([make] * 8, REQUESTS)
+        for _ in range(RESTARTS):
+            pair.restart(0)
+            pair.restart(1)
+        clients.end()
+    assert clients.lost == [] and clients.answered >= REQUESTS
+
+
+def test_readiness_ends_first(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """While a request is in progress, a stop tells "not ready", and answers and closes the rest."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--grace", "30")
+    with ThreadPoolExecutor(2) as pool:
+        asked = pool.submit(gateway.infer, "slow", SLOW, seconds(3.0))
+        asked_grpc = pool.submit(gateway.call, "Infer", slow(1, 3.0))
+        time.sleep(0.5)
+        assert gateway.get("/api/health/ready").code == 200
+        gateway.terminate()
+        until(lambda: gateway.get("/api/health/ready").code == 400)
+        assert not gateway.call("Health", pb.HealthRequest(mode="ready")).health
+        live = gateway.get("/api/health/live")
+        assert (live.code, live.headers["Connection"]) == (200, "close")
+        answer = gateway.infer("simple", SIMPLE, BODY)
+        assert (answer.code, answer.headers["Connection"]) == (200, "close")
+        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
+        assert not asked.done()
+        assert asked.result().code == 200
+        assert code_of(asked_grpc.result().request_status) == "SUCCESS"
+    assert gateway.process.wait(30) == 0
+
+
+def test_drain_keeps_the_listeners_open(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """For --drain seconds an idle gateway tells that it is not ready, and accepts connections."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--drain", "3")
+    gateway.terminate()
+    until(lambda: gateway.get("/api/health/ready").code == 400)
+    time.sleep(1)
+    assert gateway.infer("simple", SIMPLE, BODY).code == 200
+    assert gateway.process.wait(30) == 0
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_kept_connections_lose_nothing(pair: Pair, protocol: str) -> None:
+    """Clients that know both gateways, and keep their connections, meet no broken one."""
+    addresses = [f"127.0.0.1:{port}" for port in getattr(pair, protocol)]
+    maker = over_http if protocol == "http" else over_grpc
+    makers = [partial(maker, *addresses), partial(maker, *addresses[::-1])] * 4
+    clients = Clients(makers, 1000)
+    pair.restart(0)
+    pair.restart(1)
+    clients.end()
+    assert clients.lost == []

@@ -1,0 +1,273 @@
+"""Unchanged v1 calls on MLServer and on KServe's server (docs/servers.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    ModelControlContext,
+    ModelRepositoryContext,
+    ProtocolType,
+    ServerHealthContext,
+    ServerStatusContext,
+)
+from testbed import KServeServer, MLServer
+from testbed.open_models.table import DATATYPES
+from testbed.process import RunningServer
+from tests.oip.test_open_servers import values
+
+pytest_plugins = ["tests.oip.open_fixtures"]
+
+RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS
+FLOWERS = [
+    np.array([5.1, 3.5, 1.4, 0.2]),
+    np.array([6.0, 2.7, 4.1, 1.0]),
+    np.array([6.5, 3.0, 5.8, 2.2]),
+]
+
+
+def run(url: str, protocol: int, model: str, *arguments: Any, **scalars: Any) -> Any:
+    """One ``run`` in a context of its own."""
+    context = InferContext(url, ProtocolType(protocol), model)
+    try:
+        return context.run(*arguments, **scalars)
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("datatype", DATATYPES)
+def test_identity_of_each_datatype(open_url: str, protocol: int, datatype: str) -> None:
+    """Finite values of every datatype are exact both ways, the extreme ones, too."""
+    sent = values(datatype)[0]
+    model = f"identity_{datatype.lower()}"
+    (received,) = run(open_url, protocol, model, {"INPUT0": [sent]}, {"OUTPUT0": RAW})["OUTPUT0"]
+    if datatype == "BYTES":
+        sent = np.array([one.encode() for one in sent], object)
+    assert received.dtype == sent.dtype
+    np.testing.assert_array_equal(received, sent)
+
+
+def test_batches_of_several_inputs_and_outputs(open_url: str, protocol: int) -> None:
+    """One array per batch entry in, one per entry out; classes are computed here."""
+    rows = [np.arange(16, dtype=np.int32), np.arange(16, dtype=np.int32)[::-1].copy()]
+    inputs = {"INPUT0": rows, "INPUT1": [rows[0], rows[0]]}
+    found = run(open_url, protocol, "simple", inputs, {"OUTPUT0": RAW, "OUTPUT1": (CLASS, 1)}, 2)
+    np.testing.assert_array_equal(found["OUTPUT0"], [2 * rows[0], rows[0] + rows[1]])
+    assert found["OUTPUT1"] == [[(0, 0.0, "")], [(0, 15.0, "")]]
+
+
+def test_four_datatypes_at_once(open_url: str, protocol: int) -> None:
+    """Numbers, flags and texts in one request; outputs come in the order asked for."""
+    inputs = {
+        "WHOLE": [np.array([2**53 + 1])],
+        "REAL": [np.array([0.1, 0.2, 0.3])],
+        "TEXT": [np.array([b"\xc3\xa9\x00", b""], object)],
+        "FLAG": [np.array([True])],
+    }
+    wanted = ["flags", "texts", "wholes"]
+    found = run(open_url, protocol, "mixed", inputs, dict.fromkeys(wanted, RAW))
+    assert list(found) == wanted
+    assert found["flags"][0].tolist() == [False]
+    assert found["texts"][0].tolist() == [b"\xc3\xa9\x00", b""]
+    assert found["wholes"][0].tolist() == [2**53 + 1]
+
+
+def test_model_without_a_batch_dimension(open_url: str, protocol: int) -> None:
+    """A fixed first dimension is part of the tensor, and the largest batch is 1."""
+    row = np.arange(16, dtype=np.int32)
+    inputs = {"INPUT0": [row], "INPUT1": [row]}
+    (total,) = run(open_url, protocol, "simple_nobatch", inputs, {"OUTPUT0": RAW})["OUTPUT0"]
+    np.testing.assert_array_equal(total, 2 * row)
+    with pytest.raises(InferenceServerException, match="exceeds maximum batch size 1"):
+        run(open_url, protocol, "simple_nobatch", inputs, {"OUTPUT0": RAW}, 2)
+
+
+def test_undeclared_model(open_url: str, protocol: int) -> None:
+    """A model that declares nothing takes the types of the arrays, one of them per batch entry."""
+    inputs = {"x": [np.array([[1.5], [2.5]])] * 3, "s": [np.array([["a"]], object)] * 3}
+    found = run(open_url, protocol, "undeclared", inputs, {"x": RAW, "s": RAW}, 3)
+    np.testing.assert_array_equal(found["x"], [[[1.5], [2.5]]] * 3)
+    assert found["x"][0].dtype == np.float64
+    assert [one.tolist() for one in found["s"]] == [[[b"a"]]] * 3
+
+
+def test_undeclared_input_of_mixed_types(open_url: str, protocol: int) -> None:
+    """Arrays of several types are no tensor: nobody could say which type was meant."""
+    arrays = [np.zeros(1, np.float32), np.zeros(1, np.int32)]
+    with pytest.raises(InferenceServerException, match="arrays are of type float32, int32"):
+        run(open_url, protocol, "undeclared", {"x": arrays}, {"x": RAW}, 2)
+
+
+@pytest.mark.parametrize("model", ["iris", "iris_declared", "iris_boosted"])
+def test_trained_models(mlserver: MLServer, protocol: int, model: str) -> None:
+    """scikit-learn and XGBoost tell three flowers apart."""
+    url = mlserver.url(protocol)
+    found = run(url, protocol, model, {"values": FLOWERS}, {"predict": RAW}, 3)
+    assert [one.tolist() for one in found["predict"]] == [[0], [1], [2]]
+
+
+def test_probabilities_as_classes(mlserver: MLServer, protocol: int) -> None:
+    """What has to be asked for comes, ordered by score; labels are empty without a file."""
+    url = mlserver.url(protocol)
+    outputs = {"predict": RAW, "predict_proba": (CLASS, 2)}
+    found = run(url, protocol, "iris", {"values": FLOWERS}, outputs, 3)
+    assert [[one[0] for one in row][0] for row in found["predict_proba"]] == [0, 1, 2]
+    assert {one[2] for row in found["predict_proba"] for one in row} == {""}
+
+
+def test_nan(open_server: RunningServer, protocol: int) -> None:
+    """NaN comes back as NaN, or the answer is refused where JSON may have meant an infinity."""
+    url, sent = open_server.url(protocol), np.array([np.nan, 1.0], np.float32)
+    asked = url, protocol, "identity_fp32", {"INPUT0": [sent]}, {"OUTPUT0": RAW}
+    if protocol == 0 and isinstance(open_server, MLServer):
+        with pytest.raises(InferenceServerException, match="null, by which .* an infinity too"):
+            run(*asked)
+    else:
+        np.testing.assert_array_equal(run(*asked)["OUTPUT0"], [sent])
+
+
+def test_missing_values(mlserver: MLServer, protocol: int) -> None:
+    """XGBoost's missing values arrive over JSON as over gRPC."""
+    flowers = [np.array([np.nan, 3.5, 1.4, 0.2]), np.array([6.5, np.nan, 5.8, np.nan])]
+    url = mlserver.url(protocol)
+    found = run(url, protocol, "iris_boosted", {"values": flowers}, {"predict": RAW}, 2)
+    assert [one.tolist() for one in found["predict"]] == [[0], [2]]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "told"),
+    [
+        ("identity_fp32", np.array([-np.inf], np.float32), "an infinity, .*; expected finite"),
+        ("identity_bytes", np.array([b"\xff"], object), "the bytes .*; expected UTF-8 text"),
+    ],
+)
+def test_what_json_cannot_carry(mlserver: MLServer, model: str, given: Any, told: str) -> None:
+    """It is refused before it is sent, and arrives where it is sent over gRPC as told."""
+    with pytest.raises(InferenceServerException, match=f"{told}.*: send it over gRPC"):
+        run(mlserver.http, 0, model, {"INPUT0": [given]}, {"OUTPUT0": RAW})
+    found = run(mlserver.grpc, 1, model, {"INPUT0": [given]}, {"OUTPUT0": RAW})
+    np.testing.assert_array_equal(found["OUTPUT0"], [given])
+
+
+@pytest.mark.parametrize("name", ["nope", "no such model", "a/b", "%41", "ü"])
+def test_unknown_model(open_url: str, protocol: int, name: str) -> None:
+    """It is told in v1's words when the context is made, whatever characters its name has."""
+    with pytest.raises(InferenceServerException) as caught:
+        InferContext(open_url, ProtocolType(protocol), name)
+    assert caught.value.message() == f"no status available for unknown model '{name}'"
+
+
+def test_refusal_of_the_model(open_server: RunningServer, protocol: int) -> None:
+    """The server's words are kept, its id and a request id with them."""
+    url = open_server.url(protocol)
+    with pytest.raises(InferenceServerException) as caught:
+        run(url, protocol, "failing", {"INPUT0": [np.ones(1, np.float32)]}, {"OUTPUT0": RAW})
+    silent = isinstance(open_server, KServeServer) and protocol == 1
+    told = "Internal server error" if silent else "the model refused value 1"
+    assert told in str(caught.value.message())
+    of_kserve = isinstance(open_server, KServeServer)
+    assert caught.value.server_id() == ("kserve" if of_kserve else "mlserver")
+
+
+def test_asynchronous_requests(open_url: str, protocol: int) -> None:
+    """Futures and callbacks, as on Triton."""
+    context = InferContext(open_url, ProtocolType(protocol), "undeclared")
+    sent = [np.full(2, number, np.int16) for number in range(8)]
+    ids = [context.async_run({"x": [one]}, {"x": RAW}) for one in sent]
+    found = [context.get_async_run_results(one, True)["x"][0] for one in ids]
+    context.close()
+    np.testing.assert_array_equal(found, sent)
+
+
+def test_versions(open_server: RunningServer, protocol: int) -> None:
+    """MLServer obeys the version; KServe would not, so a context for one is refused."""
+    url, kind = open_server.url(protocol), ProtocolType(protocol)
+    if isinstance(open_server, KServeServer):
+        with pytest.raises(InferenceServerException, match="has no model versions"):
+            InferContext(url, kind, "multi_version", 2)
+        return
+    context = InferContext(url, kind, "multi_version", 2)
+    found = context.run({"INPUT0": [np.zeros(1, np.float32)]}, {"OUTPUT0": RAW})
+    assert found["OUTPUT0"][0].tolist() == [2.0]
+    assert context.get_last_request_model_version() == 2
+    context.close()
+
+
+def test_sequences_are_refused(open_url: str, protocol: int) -> None:
+    """These servers ignore sequences, so a context, or a request, of one is refused."""
+    kind = ProtocolType(protocol)
+    with pytest.raises(InferenceServerException, match="correlation_id=5 .*extension sequence"):
+        InferContext(open_url, kind, "classify", correlation_id=5)
+    inputs, outputs = {"INPUT": [np.zeros(10, np.float32)]}, {"OUTPUT": RAW}
+    for scalars in ({"corr_id": 5}, {"flags": 1}):
+        with pytest.raises(InferenceServerException, match="extension sequence.*leave|pass flags"):
+            run(open_url, protocol, "classify", inputs, outputs, **scalars)
+    run(open_url, protocol, "classify", inputs, outputs, flags=0, corr_id=0)  # as it advises
+
+
+def test_streams_are_refused(open_server: RunningServer) -> None:
+    """A streaming context is refused when it is made: no answer would come."""
+    with pytest.raises(InferenceServerException, match="streaming=True .*: leave streaming out"):
+        InferContext(open_server.grpc, ProtocolType.GRPC, "classify", streaming=True)
+
+
+def test_status_of_a_model(open_url: str, protocol: int) -> None:
+    """Its configuration says what the metadata say; the batch size is unlimited."""
+    context = ServerStatusContext(open_url, ProtocolType(protocol), "simple")
+    status = context.get_server_status()
+    config = status.model_status["simple"].config
+    assert [(one.name, one.data_type, list(one.dims)) for one in config.input] == [
+        ("INPUT0", 8, [16]),
+        ("INPUT1", 8, [16]),
+    ]
+    assert config.max_batch_size == 2**31 - 1
+    assert {one.ready_state for one in status.model_status["simple"].version_status.values()} == {1}
+    with pytest.raises(InferenceServerException, match="no status available for unknown model"):
+        ServerStatusContext(open_url, ProtocolType(protocol), "nope").get_server_status()
+
+
+def test_status_and_index_of_all_models(open_server: RunningServer, protocol: int) -> None:
+    """Every model that the server lists; KServe lists none over gRPC, which the index says."""
+    url, kind = open_server.url(protocol), ProtocolType(protocol)
+    status = ServerStatusContext(url, kind).get_server_status()
+    index = ModelRepositoryContext(url, kind)
+    if isinstance(open_server, KServeServer) and protocol == 1:
+        assert not status.model_status
+        with pytest.raises(InferenceServerException, match="extension model_repository.*by its"):
+            index.get_model_repository_index()
+        return
+    assert "simple" in status.model_status
+    assert {"simple", "mixed"} <= {one.name for one in index.get_model_repository_index().models}
+
+
+def test_health(open_url: str, protocol: int) -> None:
+    """Live and ready."""
+    context = ServerHealthContext(open_url, ProtocolType(protocol))
+    assert (context.is_live(), context.is_ready()) == (True, True)
+
+
+def test_load_and_unload(mlserver: MLServer, protocol: int) -> None:
+    """MLServer loads and unloads; a context for the unloaded model cannot be made."""
+    url, kind = mlserver.url(protocol), ProtocolType(protocol)
+    control = ModelControlContext(url, kind)
+    control.unload("petal")
+    try:
+        with pytest.raises(InferenceServerException, match="unknown model 'petal'"):
+            InferContext(url, kind, "petal")
+    finally:
+        control.load("petal")
+    InferContext(url, kind, "petal").close()
+    with pytest.raises(InferenceServerException, match="Model nope not found"):
+        control.load("nope")
+
+
+def test_unload_names_the_model_to_kserve(kserve: KServeServer, protocol: int) -> None:
+    """KServe's gRPC has the name in another field than Triton's; it arrives all the same."""
+    control = ModelControlContext(kserve.url(protocol), ProtocolType(protocol))
+    with pytest.raises(InferenceServerException, match="Model with name nope does not exist"):
+        control.unload("nope")

@@ -1,0 +1,117 @@
+"""A server that is restarted as one of another kind, while contexts live on."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+
+from tensorrtserver.api import InferContext, InferenceServerException, ProtocolType
+from testbed import KServeServer, MLServer, TritonServer
+from tests.oip.test_contexts import RAW
+from tests.relays import Relay
+
+pytest_plugins = ["tests.oip.open_fixtures"]
+
+ROW = np.arange(16, dtype=np.int32)
+BOTH = {"INPUT0": [ROW], "INPUT1": [ROW]}
+KINDS = ["triton", "mlserver", "kserve"]
+
+
+@pytest.fixture
+def servers(triton: TritonServer, mlserver: MLServer, kserve: KServeServer) -> dict[str, Any]:
+    """The servers by the names of their kinds."""
+    return {"triton": triton, "mlserver": mlserver, "kserve": kserve}
+
+
+@pytest.fixture
+def relay(servers: dict[str, Any]) -> Iterator[Relay]:
+    """An address behind which the server changes."""
+    with Relay("127.0.0.1:1") as one:
+        yield one
+
+
+@pytest.mark.parametrize("before", KINDS)
+@pytest.mark.parametrize("after", KINDS)
+def test_requests_go_on(
+    relay: Relay, servers: dict[str, Any], protocol: int, before: str, after: str
+) -> None:
+    """A context's next requests succeed on whatever server listens then."""
+    relay.lead_to(servers[before].url(protocol))
+    context = InferContext(relay.address, ProtocolType(protocol), "simple")
+    assert context.run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"][0].tolist() == [*range(0, 32, 2)]
+    relay.lead_to(servers[after].url(protocol))
+    for _ in range(3):
+        try:
+            found = context.run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"]
+        except InferenceServerException as broken:  # the connection, of the first request at most
+            assert "GRPC client failed" in str(broken)
+    assert found[0].tolist() == [*range(0, 32, 2)]
+    context.close()
+
+
+def test_sequences_end_with_triton(relay: Relay, servers: dict[str, Any], protocol: int) -> None:
+    """A context of a sequence is refused once a server without sequences answers."""
+    relay.lead_to(servers["triton"].url(protocol))
+    context = InferContext(relay.address, ProtocolType(protocol), "simple", correlation_id=7)
+    context.run(BOTH, {"OUTPUT0": RAW})
+    relay.lead_to(servers["mlserver"].url(protocol))
+    with pytest.raises(InferenceServerException, match="extension sequence"):
+        for _ in range(2):
+            try:
+                context.run(BOTH, {"OUTPUT0": RAW})
+            except InferenceServerException as broken:
+                if "GRPC client failed" not in str(broken):
+                    raise
+    context.close()
+
+
+def test_sequences_begin_with_triton(relay: Relay, servers: dict[str, Any], protocol: int) -> None:
+    """What the first server could not do is not refused any more when Triton has come."""
+    relay.lead_to(servers["mlserver"].url(protocol))
+    context = InferContext(relay.address, ProtocolType(protocol), "simple")
+    with pytest.raises(InferenceServerException, match="extension sequence"):
+        context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)
+    relay.lead_to(servers["triton"].url(protocol))
+    for _ in range(2):
+        try:
+            found = context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)["OUTPUT0"]
+        except InferenceServerException as broken:
+            assert "GRPC client failed" in str(broken)
+    assert found[0].tolist() == [*range(0, 32, 2)]
+    context.close()
+
+
+def told(error: InferenceServerException) -> set[str]:
+    """The message up to its first number or full stop."""
+    return {(error.message() or "").partition(":")[0].rstrip(".")}
+
+
+def test_streams_end_with_triton(relay: Relay, servers: dict[str, Any]) -> None:
+    """A streaming context is refused once a server without streams answers, and does not hang."""
+    relay.lead_to(servers["triton"].grpc)
+    context = InferContext(relay.address, ProtocolType.GRPC, "simple", streaming=True)
+    context.run(BOTH, {"OUTPUT0": RAW})
+    relay.lead_to(servers["mlserver"].grpc)
+    with pytest.raises(InferenceServerException, match="leave streaming out"):
+        for _ in range(3):
+            try:
+                context.run(BOTH, {"OUTPUT0": RAW})
+            except InferenceServerException as broken:
+                if not {"GRPC client failed", "Stream has been closed"} & told(broken):
+                    raise
+    context.close()
+
+
+def test_triton_is_asked_nothing_more(triton: TritonServer) -> None:
+    """A context costs Triton one request for the configuration, and its requests themselves."""
+    with Relay(triton.http) as counted:
+        context = InferContext(counted.address, ProtocolType.HTTP, "simple")
+        sent = [counted.sent]
+        for _ in range(2):
+            context.run(BOTH, {"OUTPUT0": RAW})
+            sent.append(counted.sent)
+        context.close()
+    assert sent[2] - sent[1] == sent[1] - sent[0]
+    assert sent[0] < 400, "one GET"

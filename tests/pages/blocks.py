@@ -1,0 +1,73 @@
+"""The commands and files of a documentation page, and how a test executes them.
+
+A block ``sh`` holds commands, one per line, each of which must succeed unless ``# exits with N``
+stands behind it. A block ``python`` whose first line is ``# name.py`` is that file.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Mapping
+
+from tests.installation.environments import Environment
+
+ROOT = Path(__file__).resolve().parents[2]
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# (\S+\.py)\n")
+_STATUS = re.compile(r"# exits with (\d+)")
+
+
+def text(page: str) -> str:
+    """A page of the repository."""
+    return (ROOT / page).read_text("utf-8")
+
+
+def sections(page: str) -> dict[str, str]:
+    """The texts of a page by the titles before them; empty ones are left out."""
+    parts = re.split(r"^#+ (.+)$", text(page), flags=re.MULTILINE)
+    return {title: body for title, body in zip(parts[1::2], parts[2::2]) if _BLOCK.search(body)}
+
+
+def environment(folder: Path, **variables: str) -> Environment:
+    """An environment whose programs come first, ``pip`` among them, which installs nothing else."""
+    made = Environment(folder)
+    programs = folder / "bin"
+    (programs / "pip").write_text(f'#!/bin/sh\nexec "{made.python}" -m pip "$@"\n', "utf-8")
+    (programs / "pip").chmod(0o755)
+    made.variables = {
+        "PATH": f"{programs}:/usr/bin:/bin",
+        "PIP_NO_DEPS": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        **variables,
+    }
+    return made
+
+
+def execute(body: str, where: Environment, instead: Mapping[str, str]) -> list[str]:
+    """Write the files and run the commands of a text, with some words replaced → the outputs."""
+    outputs = []
+    for kind, code in _BLOCK.findall(body):
+        for word, place in instead.items():
+            code = code.replace(word, place)
+        if kind == "python":
+            name = _FILE.match(code)
+            assert name, f"the block names no file:\n{code}"
+            (where.folder / "work" / name[1]).write_text(code, "utf-8")
+        elif kind == "sh":
+            outputs += _commands(code, where)
+    return outputs
+
+
+def _commands(code: str, where: Environment) -> list[str]:
+    outputs, exports = [], ""
+    for line in code.splitlines():
+        if line.startswith("export "):
+            exports += f"{line}\n"
+            continue
+        expected = _STATUS.search(line)
+        done = where.run("sh", "-c", exports + line)
+        wanted = int(expected[1]) if expected else 0
+        assert done.returncode == wanted, f"{line}\n{done.stdout}\n{done.stderr}"
+        outputs.append(str(done.stdout))
+    return outputs

@@ -1,0 +1,46 @@
+"""The API reference has everything that is public."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import tensorrtserver.api as api
+import tritonclient_shim
+from tensorrtserver import cuda_shared_memory, shared_memory
+from tests.pages.blocks import text
+
+PAGE = text("docs/api.md")
+
+
+def test_the_facade_is_complete() -> None:
+    """Each class and function of ours that a star import binds is described."""
+    ours = {
+        name
+        for name in api.__all__
+        if getattr(getattr(api, name), "__module__", "") == "tensorrtserver.api"
+    }
+    assert "InferContext" in ours
+    listed = r"^\.\. auto(?:class|exception|function):: (?:tensorrtserver\.api\.)?(\w+)$"
+    assert ours <= set(re.findall(listed, PAGE, re.M))
+
+
+def test_the_memory_modules_are_complete() -> None:
+    """Each of their functions and exceptions is named, and exists."""
+    for module in (shared_memory, cuda_shared_memory):
+        name = module.__name__
+        listed = PAGE.partition(f".. automodule:: {name}\n   :members: ")[2].partition("\n\n")[0]
+        made_there = {
+            key
+            for key, value in vars(module).items()
+            if getattr(value, "__module__", "") == name and not key.startswith("_")
+            if inspect.isclass(value) or inspect.isfunction(value)
+        }
+        assert set(re.findall(r"\w+", listed.partition("\n```")[0])) == made_there
+
+
+def test_the_rest_is_complete() -> None:
+    """What this package offers by itself is described."""
+    offered = set(tritonclient_shim.__all__) - {"__version__"}
+    assert offered == set(re.findall(r"autofunction:: tritonclient_shim\.(\w+)", PAGE))
+    assert "InferenceServerException" in PAGE and "tritonclient_shim.pytest_plugin" in PAGE

@@ -1,0 +1,97 @@
+"""Quickstart and how-to pages: what they tell to type is typed, against a genuine server."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Iterator, Mapping
+
+import numpy as np
+import pytest
+
+from testbed import TritonServer
+from tests.installation import distributions
+from tests.pages.blocks import ROOT, environment, execute, text
+
+HOW_TO = sorted(path.name for path in (ROOT / "docs" / "how-to").glob("*.md"))
+SUMS = str(np.arange(16) + 1)
+
+
+@pytest.fixture(scope="module")
+def instead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """The addresses of a server with the models of the pages, and a copy of the checkout."""
+    checkout = distributions.checkout(tmp_path_factory.mktemp("source") / "checkout")
+    with TritonServer.start(models=("simple", "simple_string")) as server:
+        yield {
+            "localhost:8000": server.http,
+            "localhost:8001": server.grpc,
+            "path/to/this/checkout": str(checkout),
+        }
+
+
+def test_quickstart(tmp_path: Path, instead: Mapping[str, str]) -> None:
+    """From installation to the report: every command ends as the page says, the sums are right."""
+    where = environment(tmp_path / "environment")
+    outputs = execute(text("docs/quickstart.md"), where, instead)
+    assert sum(output.startswith(SUMS) for output in outputs) == 2
+    assert "TS051" in (where.folder / "work" / "usage.md").read_text("utf-8")
+
+
+def test_the_readme_has_the_same_script() -> None:
+    """The script of the README is the quickstart's, which is run."""
+    script = text("docs/quickstart.md").partition("# script.py\n")[2].partition("```")[0]
+    assert "InferContext" in script and script in text("README.md")
+
+
+@pytest.mark.parametrize("name", HOW_TO)
+def test_how_to(tmp_path: Path, instead: Mapping[str, str], name: str) -> None:
+    """Every command of a how-to page ends as the page says."""
+    where = environment(tmp_path / "environment")
+    where.install(instead["path/to/this/checkout"])
+    assert execute(text(f"docs/how-to/{name}"), where, instead)
+
+
+def test_gateway(tmp_path: Path, instead: Mapping[str, str]) -> None:
+    """The gateway page's commands install it and start it; it prints a line as shown there."""
+    where = environment(tmp_path / "environment")
+    block = text("docs/gateway.md").partition("```console\n")[2].partition("```")[0]
+    block = block.replace("path/to/this/checkout", instead["path/to/this/checkout"])
+    install, start, shown = block.replace("triton.example:8001", instead["localhost:8001"]).split(
+        "\n", 2
+    )
+    where.succeed("sh", "-c", install[2:])
+    ports = "--http 127.0.0.1:0 --grpc 127.0.0.1:0"  # v1's own may be taken here
+    gateway = subprocess.Popen(
+        ["sh", "-c", f"exec {start[2:]} {ports}"],
+        env={**os.environ, **where.variables},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert gateway.stdout is not None
+        assert set(json.loads(gateway.stdout.readline())) == set(json.loads(shown))
+    finally:
+        gateway.terminate()
+        gateway.wait(30)
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 9),
+    reason="CONTRIBUTING asks for 3.9: on 3.8 pip has to compile parts of tritonclient[all]",
+)
+def test_contributing(tmp_path: Path) -> None:
+    """CONTRIBUTING: from a clone to the first green test, with what pip fetches."""
+    clone = tmp_path / "environment" / "work"
+    where = environment(tmp_path / "environment")
+    del where.variables["PIP_NO_DEPS"]
+    shutil.rmtree(clone)
+    distributions.checkout(clone)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tests", clone / "tests", ignore=ignored)
+    shutil.copytree(ROOT / "testbed", clone / "testbed", ignore=ignored)
+    outputs = execute(text("CONTRIBUTING.md"), where, {})
+    assert " passed" in outputs[-1] and "failed" not in outputs[-1]

@@ -1,0 +1,94 @@
+"""docs/install.md: each way to install works, and each way out of a mix-up leads out of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from tests.installation import distributions
+from tests.installation.environments import Environment, star_names_here
+from tests.pages.blocks import environment, execute, sections
+
+PAGE = sections("docs/install.md")
+
+
+def installed(where: Environment, wheel: Path) -> None:
+    where.install("--no-index", str(wheel))
+
+
+def with_nvidias(where: Environment, _wheel: Path) -> None:
+    where.install("--no-index", str(distributions.nvidias()))
+
+
+def ours_over_nvidias(where: Environment, wheel: Path) -> None:
+    with_nvidias(where, wheel)
+    installed(where, wheel)
+
+
+def nvidias_over_ours(where: Environment, wheel: Path) -> None:
+    installed(where, wheel)
+    with_nvidias(where, wheel)
+
+
+def nvidias_removed(where: Environment, wheel: Path) -> None:
+    nvidias_over_ours(where, wheel)
+    where.pip("uninstall", "--quiet", "-y", "tensorrtserver")
+
+
+def nothing(_where: Environment, _wheel: Path) -> None:
+    pass
+
+
+#: What is there before the commands of a section are typed.
+BEFORE: dict[str, Callable[[Environment, Path], None]] = {
+    "From an index": nothing,
+    "From a wheel": nothing,
+    "From a checkout": nothing,
+    "Is it in order?": installed,
+    "NVIDIA's first, ours over it": ours_over_nvidias,
+    "Ours first, NVIDIA's over it": nvidias_over_ours,
+    "NVIDIA's was removed afterwards": nvidias_removed,
+}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our wheel."""
+    return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
+
+
+def places(folder: Path, wheel: Path) -> dict[str, str]:
+    """What the page's places are here."""
+    checkout = distributions.checkout(folder / "source")
+    return {"path/to/this/checkout": str(checkout), "dist/tritonclient_shim-*.whl": str(wheel)}
+
+
+@pytest.mark.parametrize("title", BEFORE)
+def test_afterwards_all_is_well(tmp_path: Path, wheel: Path, title: str) -> None:
+    """The commands of the section, typed: the star import works, and the doctor is content."""
+    where = environment(tmp_path / "environment")
+    if title == "From an index":
+        where.variables.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheel.parent))
+    BEFORE[title](where, wheel)
+    execute(PAGE[title], where, places(tmp_path, wheel))
+    assert where.star_names().stdout == star_names_here()
+    found = where.doctor()
+    assert found.returncode == 0, found.stdout
+
+
+def test_removal(tmp_path: Path, wheel: Path) -> None:
+    """NVIDIA's goes before ours comes, and ours goes without leaving anything behind."""
+    where = environment(tmp_path / "environment")
+    with_nvidias(where, wheel)
+    execute(PAGE["Installation"], where, {})
+    installed(where, wheel)
+    execute(PAGE["Removing it"], where, {})
+    assert "No module named 'tensorrtserver'" in where.star_names().stderr
+    assert list(where.site.glob("tensorrtserver*")) == []
+
+
+def test_every_section_is_typed() -> None:
+    """No section with commands is left out."""
+    assert set(PAGE) == {*BEFORE, "Installation", "Removing it"}

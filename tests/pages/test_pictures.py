@@ -1,0 +1,44 @@
+"""The pictures of the pages are drawn from what they show, and are current."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+from tests.pages.blocks import ROOT, text
+
+PICTURES = ROOT / "docs" / "pictures"
+
+
+def words(name: str) -> list[str]:
+    """What is written in a picture."""
+    tree = ElementTree.parse(PICTURES / name)
+    return [one.text or "" for one in tree.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_pictures_are_current() -> None:
+    """Each is what scripts/pictures draws."""
+    command = [sys.executable, str(ROOT / "scripts" / "pictures"), "--check"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_chart_shows_the_table() -> None:
+    """Every workload of README's table is there, with both of its ratios."""
+    table = text("README.md").partition("| workload |")[2].partition("\n\n")[0]
+    shown = words("benchmarks.svg")
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    assert len(rows) > 10
+    for row in rows:
+        after = shown[shown.index(row[0]) + 1 :]
+        wanted = [value for value in (row[1], row[4]) if value != "–"]
+        assert after[: len(wanted)] == wanted
+
+
+def test_the_hourglass_names_the_waist() -> None:
+    """The rows lead from legacy programs through the waist to Triton."""
+    shown = words("hourglass.svg")
+    assert [row.partition(":")[0] for row in shown[1:6]] == [
+        *("front", "translate", "session", "waist", "backends")
+    ]

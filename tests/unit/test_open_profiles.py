@@ -1,0 +1,234 @@
+"""Profiles of models whose server has no model configurations, and the setting ``models``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tritonclient_shim import configure
+from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
+from tritonclient_shim.core.metadata import (
+    Capabilities,
+    ModelMetadata,
+    ServerMetadata,
+    TensorMetadata,
+    capabilities_of,
+)
+from tritonclient_shim.core.model import (
+    InferReply,
+    ModelProfile,
+    ShmSlice,
+    TensorOut,
+    V1Input,
+    V1Output,
+    V1Request,
+)
+from tritonclient_shim.settings import SettingsError
+from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, declared_models
+from tritonclient_shim.translate import to_v1, to_v2, undeclared
+from tritonclient_shim.translate.from_metadata import profile_of
+
+pytest_plugins = ["tests.settings_fixtures"]
+
+SERVER = Capabilities("other 1")
+X = TensorMetadata("x", "FP32", (-1, 4))
+
+
+def profile(*inputs: TensorMetadata, told: Any = None, server: Capabilities = SERVER) -> Any:
+    """The profile of a model with these inputs and the settings' mapping of it."""
+    pairs = declared_models({"m": told or {}})
+    return profile_of("m", ModelMetadata("m", "", inputs), server, dict(pairs)["m"])
+
+
+@pytest.mark.parametrize(
+    ("shapes", "largest", "dims"),
+    [
+        ([(-1, 4)], UNLIMITED, [(4,)]),
+        ([(-1, 4), (-1, -1, 3)], UNLIMITED, [(4,), (-1, 3)]),
+        ([(4,)], 0, [(4,)]),
+        ([(-1, 4), (2,)], 0, [(-1, 4), (2,)]),
+        ([(1, 3, 4)], 0, [(1, 3, 4)]),
+        ([(-1,)], UNLIMITED, [(1,)]),
+        ([()], 0, [(1,)]),
+    ],
+)
+def test_batch_dimension(
+    shapes: list[tuple[int, ...]], largest: int, dims: list[tuple[int, ...]]
+) -> None:
+    """A first dimension of -1 in all inputs is the batch, without a limit."""
+    tensors = [TensorMetadata(str(place), "FP32", shape) for place, shape in enumerate(shapes)]
+    found = profile(*tensors)
+    assert found.max_batch_size == largest
+    assert [spec.dims for spec in found.inputs.values()] == dims
+
+
+def test_number_per_entry() -> None:
+    """A tensor of shape [-1] has dims [1] in v1, and no such dimension on the way to the server."""
+    found = profile(TensorMetadata("x", "INT8", (-1,)))
+    made = V1Request(-1, 2, (V1Input("x", (1,), (b"\1", b"\2"), 2),), ())
+    assert to_v2.infer_call(found, made, "http").inputs[0].shape == (2,)
+
+
+def test_settings_win() -> None:
+    """What the owner says of a tensor replaces what its metadata say, and adds to it."""
+    told = {"max_batch_size": 3, "inputs": {"x": {"datatype": "INT8", "dims": [-1]}, "y": {}}}
+    found = profile(X, told=told)
+    assert found.max_batch_size == 3
+    assert [(one.name, one.datatype, one.dims) for one in found.inputs.values()] == [
+        ("x", "INT8", (-1,)),
+        ("y", "", (-1,)),
+    ]
+
+
+def test_undeclared_tensors_are_open() -> None:
+    """Only where neither the model nor the setting names any on that side."""
+    assert (profile().open_inputs, profile().open_outputs) == (True, True)
+    assert (profile(X).open_inputs, profile(X).open_outputs) == (False, True)
+    told: Any = {"outputs": {"y": {}}}
+    assert (profile(told=told).open_inputs, profile(told=told).open_outputs) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("array", "datatype"),
+    [
+        (np.zeros(2, np.float16), "FP16"),
+        (np.zeros(2, bool), "BOOL"),
+        (np.array(["a"], object), "BYTES"),
+        (np.array([b"ab"]), "BYTES"),
+        (np.array(["ab"]), "BYTES"),
+    ],
+)
+def test_types_of_arrays(array: Any, datatype: str) -> None:
+    """An undeclared input has the type of its arrays."""
+    found = undeclared.completed(profile(), {"x": [array]}, {"y": 1})
+    assert found.inputs["x"].datatype == datatype
+    assert list(found.outputs) == ["y"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [np.zeros(1, np.complex64)],
+        [np.zeros(1, ">f4")],
+        [np.zeros(1, np.float32), np.zeros(1, np.float64)],
+    ],
+)
+def test_arrays_that_are_no_tensor(value: Any) -> None:
+    """Types that v2 does not have, or that differ, are refused rather than reinterpreted."""
+    with pytest.raises(InferenceServerException, match="convert the arrays with astype"):
+        undeclared.completed(profile(), {"x": value}, {})
+
+
+def test_declared_models_stay_as_they_are() -> None:
+    """Nothing is completed where the model declares all, or the server is Triton."""
+    whole = profile(X, told={"outputs": {"y": {"datatype": "FP32"}}})
+    triton = ModelProfile("m", 0, {}, {})
+    for known in (whole, triton):
+        assert undeclared.completed(known, {"z": [np.zeros(1)]}, {"w": 1}) is known
+
+
+def request(**changes: Any) -> V1Request:
+    """A request for one input, otherwise."""
+    made = V1Request(-1, 1, (V1Input("x", (4,), (bytes(16),), 16),), ())
+    return made._replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "extension"),
+    [
+        ({"correlation_id": 3}, "sequence"),
+        ({"flags": 1}, "sequence"),
+        ({"inputs": (V1Input("x", (4,), shm=ShmSlice("r", 16)),)}, "system_shared_memory"),
+    ],
+)
+def test_what_needs_an_extension(changes: dict[str, Any], extension: str) -> None:
+    """It is refused on a server that lacks the extension, and sent to one that lists it."""
+    with pytest.raises(Refusal, match=f"needs the extension {extension}, .*'other 1'"):
+        to_v2.infer_call(profile(X), request(**changes), "grpc")
+    server = capabilities_of(ServerMetadata("other", "1", (extension,)))
+    assert to_v2.infer_call(profile(X, server=server), request(**changes), "grpc")
+
+
+def test_binary_tensors() -> None:
+    """They are sent to a server that lists them, and to KServe's, which does not; else JSON."""
+    for metadata, binary in (
+        (ServerMetadata("other", "1"), False),
+        (ServerMetadata("other", "1", ("binary_tensor_data",)), True),
+        (ServerMetadata("kserve", "0.21.0", ("model_repository_extension",)), True),
+    ):
+        found = profile(X, server=capabilities_of(metadata))
+        assert to_v2.infer_call(found, request(), "http").binary is binary
+
+
+def test_files(tmp_path: Path) -> None:
+    """A JSON file, and label files beside it; a label may be empty, the last line has an end."""
+    (tmp_path / "labels").write_text("a\n\nc\r\n", "utf-8")
+    path = tmp_path / "models.json"
+    path.write_text(json.dumps({"m": {"outputs": {"y": {"labels": "labels"}}}}), "utf-8")
+    (pair,) = declared_models(path)
+    assert pair[1].labels() == {"y": ("a", "", "c")}
+    assert declared_models("{}") == ()
+    assert configure(models=str(path)).declared("m") == pair[1]
+    assert configure(models=str(path)).declared("n") is None
+    assert declared_models({"m": {}}) == (("m", DeclaredModel("m")),)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (3, "a mapping of model names"),
+        ("/no/such/file", "cannot be read"),
+        ("{", "no JSON"),
+        ({"m": 3}, "for model 'm' a mapping of max_batch_size, inputs, outputs"),
+        ({"m": {"max_batch": 3}}, "'max_batch' is none of these"),
+        ({"m": {"max_batch_size": -1}}, "as max_batch_size of model 'm' an integer"),
+        ({"m": {"inputs": []}}, "as inputs of model 'm' a mapping"),
+        ({"m": {"inputs": {"x": {"datatype": "FLOAT"}}}}, "as datatype of tensor 'x' one of BOOL"),
+        ({"m": {"inputs": {"x": {"dims": [-2]}}}}, "as dims of tensor 'x' a list of sizes"),
+        ({"m": {"outputs": {"y": {"labels": 3}}}}, "as labels of tensor 'y' a list of texts"),
+        ({"m": {"outputs": {"y": {"labels": "/no/such/file"}}}}, "cannot be read"),
+    ],
+)
+def test_what_is_no_setting(value: Any, told: str) -> None:
+    """It is refused with the place, what was expected, and nothing is changed."""
+    with pytest.raises(SettingsError, match=told):
+        configure(models=value)
+
+
+def reply(*shape: int) -> InferReply:
+    """An answer with one output of this shape."""
+    data = np.arange(int(np.prod(shape)), dtype=np.float64).tobytes()
+    return InferReply("m", "", (TensorOut("y", "FP64", shape, data),))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims"), [((1, 3), (3,)), ((1,), (1,)), ((), (1,)), ((3,), (3,)), ((2, 3), (2, 3))]
+)
+def test_result_of_one_entry(shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
+    """All of an output belongs to the only batch entry, with or without a batch dimension."""
+    asked = request(outputs=(V1Output("y"),))
+    (result,) = to_v1.v1_reply(profile(X), asked, reply(*shape), None).outputs
+    assert (result.datatype, result.dims) == ("FP64", dims)
+
+
+def test_result_without_batch_dimension() -> None:
+    """Nobody can say which entry it belongs to; the setting that is advised makes it a result."""
+    asked = request(batch_size=2, outputs=(V1Output("y"),))
+    with pytest.raises(ServerFault, match="say max_batch_size 0 in the setting models"):
+        to_v1.v1_reply(profile(X), asked, reply(3), None)
+    whole = profile(X, told={"max_batch_size": 0})
+    asked = request(inputs=(V1Input("x", (2, 4), (bytes(32),), 32),), outputs=(V1Output("y"),))
+    assert to_v2.infer_call(whole, asked, "http").inputs[0].shape == (2, 4)
+    assert to_v1.v1_reply(whole, asked, reply(3), None).outputs[0].dims == (3,)
+
+
+def test_type_of_the_answer_counts() -> None:
+    """Metadata promise nothing: bytes are read as the answer tells, not as was declared."""
+    told = {"outputs": {"y": {"datatype": "FP32", "dims": [3]}}}
+    asked = request(outputs=(V1Output("y"),))
+    (result,) = to_v1.v1_reply(profile(X, told=told), asked, reply(1, 3), None).outputs
+    assert (result.datatype, result.byte_size) == ("FP64", 24)

@@ -1,0 +1,47 @@
+"""Outcomes of inferences → serialised ``InferResponse``, for ``Infer`` and ``StreamInfer``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.reading import read
+from tritonclient_shim.gateway.grpc_messages import response_parts
+from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.translate import v1_messages
+
+
+class Responses:
+    """Makes the responses of one v2 server's answers. Any thread may call.
+
+    Each function returns v1's status, for the access log, and the serialised response.
+    """
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    def of(self, exchange: Exchange, outcome: Outcome) -> tuple[Any, bytes]:
+        """What came of a request. May ask the v2 server, see :meth:`Exchange.is_prompt`."""
+        try:
+            reply = self._upstream.infer.reply(exchange, outcome)
+            success = self._upstream.success(exchange.request_id)
+            with self._upstream.reading(exchange.request_id):
+                return success, read(_serialised, success, reply)
+        except InferenceServerException as error:
+            return self.of_failure(error, exchange.client_id)
+
+    def of_failure(self, error: InferenceServerException, client_id: int) -> tuple[Any, bytes]:
+        """The response, with the request's id, to a request that was refused or not answered
+        (docs/v1-behaviour.md §9.2).
+        """
+        refusal = self._upstream.refused(error)
+        response = pb.InferResponse(request_status=refusal, meta_data={"id": client_id})
+        return refusal, response.SerializeToString()
+
+
+def _serialised(success: Any, reply: Any) -> bytes:
+    tensors = [result.data for result in reply.outputs]
+    return b"".join(response_parts(success, v1_messages.response_header(reply), tensors))

@@ -1,0 +1,133 @@
+"""Inference for both of the gateway's protocols: no thread waits while the v2 server computes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from typing import Callable, TypeVar
+
+from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
+from tritonclient_shim.core.model import InferReply
+from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.session.exchange import Exchange
+
+T = TypeVar("T")
+
+#: Threads for what the event loop must not do: ask the v2 server something, copy large tensors.
+_THREADS = 64
+#: Requests and replies with more bytes than this are copied on a thread.
+LARGE = 1024 * 1024
+
+_NO_SLOT = (
+    "the gateway answers {0} requests at one time, as many as --max-in-flight allows, and none of "
+    "them has ended within {1:g} seconds: send the request again, or start the gateway with a "
+    "larger --max-in-flight"
+)
+
+
+class Inferences:
+    """Sends inference requests to one v2 server. It is made and used in one event loop.
+
+    A request counts towards ``max_in_flight`` from when it has arrived completely until the v2
+    server has answered it, or the time limit has passed. It does not count while its client sends
+    it, or receives the answer, however slowly.
+    """
+
+    def __init__(self, upstream: Upstream, options: GatewayOptions) -> None:
+        self._upstream = upstream
+        self._limit = options.max_in_flight
+        self._free = asyncio.Semaphore(options.max_in_flight)
+        self._timeout = upstream.timeout
+        self._threads = DaemonExecutor(_THREADS, "gateway-infer")
+
+    def close(self) -> None:
+        """End the threads when they have nothing left to do; does not wait for them."""
+        self._threads.shutdown()
+
+    async def answer(
+        self, exchange: Exchange, size: int, read: Callable[[Exchange, Outcome], T]
+    ) -> T:
+        """Send a request of ``size`` bytes → what ``read`` makes of its outcome.
+
+        Raises InferenceServerException when there is no free slot within the time limit, and what
+        ``read`` raises.
+        """
+        await self._slot()
+        return await self.read(exchange, await self._outcome(exchange, size), read)
+
+    async def read(
+        self, exchange: Exchange, outcome: Outcome, read: Callable[[Exchange, Outcome], T]
+    ) -> T:
+        """What ``read`` makes of an outcome, on a thread if it may have to ask the v2 server."""
+        if self._upstream.id_is_known and exchange.is_prompt(outcome) and _is_small(outcome):
+            return read(exchange, outcome)
+        return await self.on_thread(read, exchange, outcome)
+
+    async def on_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        """What the function returns or raises, on a thread that may wait."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, function, *arguments)
+
+    async def _slot(self) -> None:
+        if not self._free.locked():
+            await self._free.acquire()
+            return
+        try:
+            await asyncio.wait_for(self._free.acquire(), self._timeout)
+        except asyncio.TimeoutError:
+            fault = TransportFault(_NO_SLOT.format(self._limit, self._timeout))
+            raise InferenceServerException(fault.message) from fault
+
+    async def _outcome(self, exchange: Exchange, size: int) -> Outcome:
+        """What came of the request. It keeps its slot until then, even if its client leaves."""
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Future[Outcome] = loop.create_future()
+        limit = loop.call_later(self._timeout, self._late, arrived)
+
+        def free(_: object) -> None:
+            limit.cancel()
+            self._free.release()
+
+        def done(outcome: Outcome) -> None:
+            with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
+                loop.call_soon_threadsafe(_settle, arrived, outcome)
+
+        arrived.add_done_callback(free)
+        if size > LARGE or not self._sent_at_once(exchange, done):
+            self._threads.execute(partial(self._send, exchange, done))
+        return await asyncio.shield(arrived)
+
+    def _late(self, arrived: asyncio.Future[Outcome]) -> None:
+        _settle(arrived, self._upstream.timed_out())
+
+    def _sent_at_once(self, exchange: Exchange, done: Callable[[Outcome], None]) -> bool:
+        """Send the request, unless the server must be asked something before."""
+        try:
+            call = exchange.prompt_call()
+            if call is None:
+                return False
+            self._upstream.backend.infer_async(call, done)
+        except Fault as fault:
+            done(fault)
+        return True
+
+    def _send(self, exchange: Exchange, done: Callable[[Outcome], None]) -> None:
+        try:
+            self._upstream.backend.infer_async(exchange.call(), done)
+        except Fault as fault:
+            done(fault)
+
+
+def _settle(arrived: asyncio.Future[Outcome], outcome: Outcome) -> None:
+    if not arrived.done():
+        arrived.set_result(outcome)
+
+
+def _is_small(outcome: Outcome) -> bool:
+    if not isinstance(outcome, InferReply):
+        return True
+    return sum(len(one.data) for one in outcome.outputs if one.data is not None) <= LARGE

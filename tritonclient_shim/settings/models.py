@@ -1,0 +1,138 @@
+"""The setting ``models``: what its server cannot tell of a model.
+
+A server of the Open Inference Protocol that is not Triton has no model configurations, and
+some of its models declare no tensors either. What a script needs to know of them, above all what
+v1's own clients ask for before they send anything, its owner can say here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Iterable, Mapping
+
+#: An unlimited batch size: the largest number of the configuration's field, an int32.
+UNLIMITED = 2**31 - 1
+
+_EXPECTED = (
+    'a mapping of model names, or the path of a JSON file with one, such as {"iris": '
+    '{"max_batch_size": 8, "inputs": {"x": {"datatype": "FP32", "dims": [4]}}, "outputs": '
+    '{"predict_proba": {"datatype": "FP64", "dims": [3], "labels": "labels.txt"}}}}'
+)
+
+
+@dataclass(frozen=True)
+class DeclaredTensor:
+    """One tensor as far as the setting says what it is; dims are those of one batch entry."""
+
+    name: str
+    datatype: str = ""  # KServe v2 name
+    dims: tuple[int, ...] | None = None
+    labels: tuple[str, ...] = ()
+    label_filename: str = ""
+
+
+@dataclass(frozen=True)
+class DeclaredModel:
+    """One model as far as the setting says what it is; None and () leave it to the server."""
+
+    name: str
+    max_batch_size: int | None = None
+    inputs: tuple[DeclaredTensor, ...] = ()
+    outputs: tuple[DeclaredTensor, ...] = ()
+
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The labels of each output that has some, by class index."""
+        return {one.name: one.labels for one in self.outputs if one.labels}
+
+
+def declared_models(value: Any) -> Any:
+    """A mapping, its JSON, or the path of a JSON file → (name, DeclaredModel) pairs.
+
+    Label files are read here; their paths start at the folder of the JSON file.
+    """
+    folder = os.curdir
+    if isinstance(value, (str, os.PathLike)):
+        text = os.fspath(value)
+        if not isinstance(text, str):
+            raise ValueError(_EXPECTED)
+        if not text.lstrip().startswith("{"):
+            path = os.path.abspath(os.path.expanduser(text))
+            folder, text = os.path.dirname(path), _content(path)
+        value = _parsed(text)
+    models = _mapping(value, _EXPECTED)
+    return tuple((name, _model(name, one, folder)) for name, one in models.items())
+
+
+def _content(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{_EXPECTED}; {path!r} cannot be read: {error}") from None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{_EXPECTED}; this is no JSON: {error}") from None
+
+
+def _mapping(value: Any, expected: str, known: Iterable[str] = ()) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise ValueError(expected)
+    strange = [name for name in value if known and name not in known]
+    if strange:
+        raise ValueError(f"{expected}; {strange[0]!r} is none of these")
+    return value
+
+
+def _model(name: str, value: Any, folder: str) -> DeclaredModel:
+    keys = ("max_batch_size", "inputs", "outputs")
+    found = _mapping(value, f"for model {name!r} a mapping of {', '.join(keys)}", keys)
+    largest = found.get("max_batch_size")
+    if largest is not None and not (type(largest) is int and 0 <= largest <= UNLIMITED):
+        raise ValueError(f"as max_batch_size of model {name!r} an integer from 0 to {UNLIMITED}")
+    sides = []
+    for side in keys[1:]:
+        told = _mapping(found.get(side, {}), f"as {side} of model {name!r} a mapping of tensors")
+        sides.append(tuple(_tensor(tensor, one, folder) for tensor, one in told.items()))
+    return DeclaredModel(name, largest, *sides)
+
+
+def _tensor(name: str, value: Any, folder: str) -> DeclaredTensor:
+    keys = ("datatype", "dims", "labels")
+    found = _mapping(value, f"for tensor {name!r} a mapping of {', '.join(keys)}", keys)
+    datatype = _datatype(name, found["datatype"]) if "datatype" in found else ""
+    dims = found.get("dims")
+    if dims is not None:
+        sizes = list(dims) if isinstance(dims, (list, tuple)) else [None]
+        if not all(type(size) is int and size >= -1 for size in sizes):
+            raise ValueError(f"as dims of tensor {name!r} a list of sizes, -1 for any")
+        dims = tuple(sizes)
+    labels, file = _labels(name, found.get("labels", ()), folder)
+    return DeclaredTensor(name, datatype, dims, labels, file)
+
+
+def _datatype(tensor: str, name: Any) -> str:
+    """A data type by its name in v2 or in v1 → its name in v2."""
+    from tritonclient_shim.core import dtypes  # needs NumPy, which reading settings must not
+
+    names = {row.v2: row.v2 for row in dtypes.TABLE}
+    names.update((row.v1, row.v2) for row in dtypes.TABLE)
+    if name not in names:
+        raise ValueError(f"as datatype of tensor {tensor!r} one of {', '.join(names)}")
+    return names[name]
+
+
+def _labels(name: str, value: Any, folder: str) -> tuple[tuple[str, ...], str]:
+    """Labels by class index, and the file that they were read from: one label on each line."""
+    if isinstance(value, (str, os.PathLike)):
+        path = os.path.join(folder, os.path.expanduser(os.fspath(value)))
+        lines = _content(path).split("\n")
+        return tuple(one.rstrip("\r") for one in lines[: -1 if not lines[-1] else None]), path
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        return tuple(value), ""
+    raise ValueError(f"as labels of tensor {name!r} a list of texts, or the path of a file of them")
