@@ -140,5 +140,7 @@ def test_error_of_the_constructor_is_kept() -> None:
 def test_error_that_tells_of_the_server() -> None:
     """Where an error is asked for v1's ids, the contexts that raise it stay."""
     source = f"try:\n    {CONTEXT}except InferenceServerException as e:\n    e.request_id()\n"
-    found = todo(migrated(STAR + source))
-    assert {"3:TS050", "5:TS017"} <= set(found)
+    found = migrated(STAR + source)
+    assert {"3:TS050", "4:TS015", "5:TS017"} <= set(todo(found))
+    assert "tritonclient.utils" not in found.after.decode()
+    assert migrated(found.after.decode()).after == found.after

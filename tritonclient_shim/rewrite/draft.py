@@ -43,6 +43,11 @@ class Draft:
         scopes = self.evaluator.scopes.of_node.values()
         self._names = {name for scope in scopes for name in scope.bindings} - self._defined
 
+    @property
+    def errors_stay(self) -> bool:
+        """Whether the file asks errors for what only v1's tell: ids of server and request."""
+        return any(site.id in ("TS016", "TS017") for site in self.sites)
+
     # --- outcomes
 
     def note(self, node: ast.AST, state: State, what: str) -> None:

@@ -111,7 +111,7 @@ class FileHeader:
         renamed = "" if bound == last else f" as {bound}"
         if not used:
             return "", False
-        if name == f"{API}.InferenceServerException":
+        if name == f"{API}.InferenceServerException" and not self._draft.errors_stay:
             return f"from tritonclient.utils import {last}{renamed}", False
         if name == _CONFIG:
             return f"from tritonclient.grpc import {last}{renamed}", False
@@ -149,7 +149,7 @@ class FileHeader:
             isinstance(node, ast.Name)
             and provided(node)
             and star[node.id].startswith(f"{_PACKAGE}.")
-            and star[node.id] not in (f"{API}.InferenceServerException", _CONFIG)
+            and (self._draft.errors_stay or node.id not in _SUCCESSORS)
             for node in ast.walk(self._draft.source.tree)
         )
 

@@ -41,6 +41,8 @@ def _lowered(old: cst.Call) -> cst.Call:
 def exception(node: ast.AST, draft: Draft) -> Plan:
     """tritonclient's exception has the same name and the same ``message()``."""
     node = node.func if isinstance(node, ast.Call) else node
+    if draft.errors_stay:
+        raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
     if isinstance(node, ast.Attribute) and node.attr == "InferenceServerException":
 
         def carry_out() -> None:
