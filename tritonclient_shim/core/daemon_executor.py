@@ -9,18 +9,17 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, Callable
 
 Job = Callable[[], object]
 
 
-class DaemonExecutor(ThreadPoolExecutor):
+class DaemonExecutor(Executor):
     """At most ``limit`` daemon threads, started on demand; further jobs wait, oldest first.
 
-    A thread that has been idle for ``linger`` seconds ends. Of the base class nothing is used but
-    its name, without which gRPC would not take this for the executor of a method.
+    A thread that has been idle for ``linger`` seconds ends.
     """
 
     def __init__(self, limit: int, name: str, linger: float = 10.0) -> None:

@@ -87,11 +87,6 @@ class V1Stream:
         self.unreadable = False
         self._reading = asyncio.ensure_future(self._read())
 
-    @property
-    def busy(self) -> bool:
-        """Is there a request without a response?"""
-        return bool(self._entries)
-
     def close(self) -> None:
         """End the v2 stream and read no more requests."""
         self._reading.cancel()

@@ -16,7 +16,6 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     Refusal,
     ServerFault,
-    UnreadableFault,
 )
 from tritonclient_shim.core.model import (
     InferCall,
@@ -194,7 +193,9 @@ class Exchange:
         return outcome
 
     def _reloaded(self, fault: ServerFault | ForeignFault) -> bool:
-        if self._profile is None or isinstance(fault, UnreadableFault):
+        if self._profile is None:
+            return False
+        if isinstance(fault, ForeignFault) and not fault.refusal:  # it has answered, if oddly
             return False
         if isinstance(fault, ServerFault) and fault.code in _BUSY:
             return False

@@ -124,7 +124,10 @@ class ServerSession:
         try:
             yield
         except Fault as fault:
-            raise descriptions.lacking(self.backend, fault, extension, remedy) from fault
+            told = descriptions.lacking(self.backend, fault, extension, remedy)
+            if told is fault:
+                raise
+            raise told from fault
 
     @contextmanager
     def guard(

@@ -1,0 +1,105 @@
+"""Clients that load a gateway, or Triton behind a plain proxy, with equal requests.
+
+``python -m benchmarks.gateway_load v1|v2 grpc|http ADDRESS BYTES COUNT CLIENTS``: prints seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import Any, Awaitable, Callable
+
+import grpc
+
+from tritonclient_shim.backends.grpc.framing import encode_request
+from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+
+MODEL, INPUT, OUTPUT = "identity_fp32", "INPUT0", "OUTPUT0"
+METHODS = {
+    "v1": "/nvidia.inferenceserver.GRPCService/Infer",
+    "v2": "/inference.GRPCInferenceService/ModelInfer",
+}
+
+#: Sends one request and receives its answer.
+Ask = Callable[[], Awaitable[Any]]
+
+
+def grpc_request(version: str, size: int) -> bytes:
+    """One request, serialised."""
+    if version == "v2":
+        tensor = TensorIn(INPUT, "FP32", (1, size // 4), (bytes(size),), size)
+        return encode_request(InferCall(MODEL, "", (tensor,), (OutputSpec(OUTPUT),)))
+    request = pb.InferRequest(model_name=MODEL, model_version=-1, raw_input=[bytes(size)])
+    request.meta_data.batch_size = 1
+    request.meta_data.input.add(name=INPUT, dims=[size // 4])
+    request.meta_data.output.add(name=OUTPUT)
+    return bytes(request.SerializeToString())
+
+
+def http_request(version: str, size: int) -> bytes:
+    """One request: head and body."""
+    body, path = bytes(size), f"/api/infer/{MODEL}"
+    header = f'batch_size: 1 input {{ name: "{INPUT}" dims: {size // 4} }} '
+    field = f'NV-InferRequest: {header}output {{ name: "{OUTPUT}" }}'
+    if version == "v2":
+        text = (
+            f'{{"inputs":[{{"name":"{INPUT}","datatype":"FP32","shape":[1,{size // 4}],'
+            f'"parameters":{{"binary_data_size":{size}}}}}],'
+            f'"outputs":[{{"name":"{OUTPUT}","parameters":{{"binary_data":true}}}}]}}'
+        )
+        body, path = text.encode() + body, f"/v2/models/{MODEL}/infer"
+        field = f"Inference-Header-Content-Length: {len(text)}"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{field}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+async def over_grpc(version: str, address: str, size: int) -> Ask:
+    """A client with a channel of its own."""
+    options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
+    request = grpc_request(version, size)
+    infer = grpc.aio.insecure_channel(address, options=options).unary_unary(METHODS[version])
+
+    async def ask() -> None:
+        answer = await infer(request)
+        assert len(answer) > size, answer[:200]
+
+    return ask
+
+
+async def over_http(version: str, address: str, size: int) -> Ask:
+    """A client with a connection that it keeps."""
+    host, _, port = address.rpartition(":")
+    answers, requests = await asyncio.open_connection(host, int(port), limit=2**20)
+    request = http_request(version, size)
+
+    async def ask() -> None:
+        requests.write(request)
+        await requests.drain()
+        head = (await answers.readuntil(b"\r\n\r\n")).lower()
+        assert head.startswith(b"http/1.1 200 "), head
+        length = int(head.partition(b"\r\ncontent-length: ")[2].partition(b"\r")[0])
+        await answers.readexactly(length)
+
+    return ask
+
+
+async def load(version: str, protocol: str, address: str, size: int, count: int, n: int) -> float:
+    """Seconds that so many clients take for so many requests."""
+    make = over_grpc if protocol == "grpc" else over_http
+    clients = [await make(version, address, size) for _ in range(n)]
+    left = iter(range(count))
+
+    async def work(ask: Ask) -> None:
+        for _ in left:
+            await ask()
+
+    start = time.perf_counter()
+    await asyncio.gather(*map(work, clients))
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    which, how, where, *numbers = sys.argv[1:]
+    print(asyncio.run(load(which, how, where, *map(int, numbers))))
