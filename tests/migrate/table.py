@@ -72,7 +72,7 @@ OWN = (
     _own("mixin", variables=VARIABLES),
     _own("pipeline", *FLAGS),
     _own("registry", *FLAGS),
-    _own("shm_reuse", *FLAGS),
+    _own("shm_reuse", *FLAGS, alone=True),
     _own("status_all", *PLACES),
     _own("stub_stream", "-u", "{url}", protocols=GRPC),
     _own("async_closure", variables=VARIABLES),
@@ -116,7 +116,7 @@ OWN = (
     _own("settings_from_env", variables={"SETTINGS": _SETTINGS}),
     _own("several_models", *FLAGS),
     _own("shm_client", *FLAGS, alone=True),
-    _own("shm_strings", *PLACES),
+    _own("shm_strings", *PLACES, alone=True),
     _own("simple_client", *FLAGS),
     _own("star_names", *PLACES),
     _own("status_dump", "classify", *FLAGS),
@@ -145,6 +145,7 @@ DEMO = tuple(
         varies=r"^Request \d+" if one.script == "image_client.py" else "",  # v1's server counted
     )
     for one in demo.PROGRAMS
+    if one.script != "flower_client.py"  # its model is another server's
 )
 
 #: The scenarios that can be written as scripts; ``ast.unparse``, which writes, is Python 3.9's.

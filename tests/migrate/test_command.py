@@ -56,7 +56,7 @@ def test_uses_that_are_left(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     """With --write the status is 1 where a use is left."""
     (folder / "a.py").write_text(LEFT, "utf-8")
     assert main(["migrate", "--write", "a.py"]) == 1
-    assert "TS059 to do: no client has a method get_last_request_id" in capsys.readouterr().out
+    assert "TS059 to do: unsafe: a server" in capsys.readouterr().out
 
 
 def test_unreadable_file_does_not_stop_the_others(

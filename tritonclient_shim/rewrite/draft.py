@@ -143,6 +143,10 @@ class Draft:
         """What a function that is put into the file is called, which may have its name already."""
         return f"{helper}_" if helper in self._names else helper
 
+    def free(self, name: str) -> None:
+        """Say that the file binds a name no more, so that a function of the file can have it."""
+        self._names.discard(name)
+
     @property
     def renamed(self) -> dict[str, str]:
         """The functions that are called otherwise."""

@@ -12,7 +12,7 @@ import libcst as cst
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import Kind
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.emitted import written
+from tritonclient_shim.rewrite.emitted import HELPERS, written
 
 _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
@@ -25,7 +25,6 @@ _PROVIDED = {
     "IntEnum": "from enum import IntEnum",
     "ndpointer": "from numpy.ctypeslib import ndpointer",
     "text_format": "from google.protobuf import text_format",
-    "iteritems": "from future.utils import iteritems",
 }
 _SUCCESSORS = {
     "InferenceServerException": "from tritonclient.utils import InferenceServerException",
@@ -43,7 +42,8 @@ class FileHeader:
     def __init__(self, draft: Draft, first: Draft) -> None:
         self._memory = not first.memory
         self._draft, modules = draft, first.modules
-        text, more = written(first.helpers, modules, first.renamed, first.there)
+        helpers = {*first.helpers, *self._functions_of_star()}
+        text, more = written(helpers, modules, first.renamed, first.there)
         self._functions = text
         clients = {f"import tritonclient.{one} as {one}client" for one in modules}
         self._needed = {*first.imports, *more, *(clients if modules else ())}
@@ -157,13 +157,21 @@ class FileHeader:
         """The imports of the names that only the star import bound."""
         found = []
         star = self._draft.evaluator.imports.star
-        for node in ast.walk(self._draft.source.tree):
-            if isinstance(node, ast.Name) and self._draft.evaluator.is_provided(node):
-                if star[node.id].startswith(f"{_PACKAGE}."):
-                    found.append(_SUCCESSORS[node.id])
-                else:
-                    found.append(_PROVIDED.get(node.id, f"from ctypes import {node.id}"))
+        for name in self._star_names() - HELPERS.keys():
+            if star[name].startswith(f"{_PACKAGE}."):
+                found.append(_SUCCESSORS[name])
+            else:
+                found.append(_PROVIDED.get(name, f"from ctypes import {name}"))
         return found
+
+    def _functions_of_star(self) -> set[str]:
+        """The functions that only the star import bound, where the file gets some of its own."""
+        return self._star_names() & HELPERS.keys()
+
+    def _star_names(self) -> set[str]:
+        provided = self._draft.evaluator.is_provided
+        nodes = ast.walk(self._draft.source.tree)
+        return {one.id for one in nodes if isinstance(one, ast.Name) and provided(one)}
 
     # --- changes
 

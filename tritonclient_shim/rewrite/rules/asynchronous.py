@@ -8,7 +8,7 @@ from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import NewArgument, NewCall, given, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.infer import request
+from tritonclient_shim.rewrite.rules.infer import check_forms, request
 from tritonclient_shim.rewrite.rules.methods import Rule
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
@@ -25,6 +25,7 @@ def start(id: str) -> Rule:
             raise Refused("expected inputs and outputs")
         if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
             raise Refused("an input or output is in shared memory")
+        check_forms(made["outputs"], draft)
         return Plan(lambda: _start(names, call, draft, carried), "start_run(client, …)")
 
     return rule

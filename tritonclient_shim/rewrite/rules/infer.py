@@ -33,6 +33,7 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     if patterns & {"TS114", "TS115"} and not draft.memory:
         raise Refused("an input or output is in shared memory, which stays")
 
+    check_forms(made["outputs"], draft)
     known = literal.plan(call, made, _module(carried, draft), draft, carried)
     if known is not None:
         return known
@@ -42,6 +43,17 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         draft.change(call, request(draft.called("run_model"), names, made, call, draft, carried))
 
     return Plan(carry_out, "run_model(client, model_name, inputs, outputs)")
+
+
+def check_forms(outputs: ast.expr, draft: Draft) -> None:
+    """Refuse outputs that may be asked for as CLASS, in a file where a use of CLASS stays."""
+    classes = [site.node for site in draft.sites if site.id == "TS063"]
+    pairs = [draft.flows.parents[node] for node in classes]
+    rewritten = draft.options.unsafe and all(isinstance(one, ast.Tuple) for one in pairs)
+    forms = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
+    known = all(isinstance(one, ast.Attribute) and one.attr == "RAW" for one in forms)
+    if classes and not rewritten and not known:
+        raise Refused("an output may be asked for as CLASS, which stays", by_option=True)
 
 
 def _module(carried: Carried, draft: Draft) -> str:

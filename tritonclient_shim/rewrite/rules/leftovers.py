@@ -34,6 +34,7 @@ def future(node: ast.AST, draft: Draft) -> Plan:
 
     def carry_out() -> None:
         for one in names:
+            draft.free(one.name)
             draft.need(one.name)
         draft.edits.removed.add(draft.statement(node))
 
