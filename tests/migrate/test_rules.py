@@ -144,3 +144,23 @@ def test_error_that_tells_of_the_server() -> None:
     assert {"3:TS050", "4:TS015", "5:TS017"} <= set(todo(found))
     assert "tritonclient.utils" not in found.after.decode()
     assert migrated(found.after.decode()).after == found.after
+
+
+def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
+    """A request whose outputs may be asked for as CLASS is left where that CLASS is left."""
+    source = (
+        f"{CONTEXT}wanted = {{'O': (InferContext.ResultFormat.CLASS, 2)}}\nctx.run(i, wanted)\n"
+    )
+    assert body(source, unsafe=False).endswith("ctx.run(i, wanted)\n")
+    assert 'run_model(ctx, "simple", i, wanted)' in body(source)
+    alias = f"CLASS = InferContext.ResultFormat.CLASS\n{CONTEXT}ctx.run(i, {{'O': (CLASS, 2)}})\n"
+    assert body(alias).endswith("ctx.run(i, {'O': (CLASS, 2)})\n")
+
+
+def test_functions_of_future_keep_their_names() -> None:
+    """``iteritems`` of the star import, or imported, becomes a function of this name."""
+    for imports in (STAR, f"from future.utils import iteritems\n{STAR}"):
+        text = migrated(f"{imports}for one in iteritems(found):\n    pass\n").after.decode()
+        assert "def iteritems(mapping):" in text
+        assert "for one in iteritems(found):" in text
+        assert "future" not in text

@@ -51,9 +51,15 @@ def check_forms(outputs: ast.expr, draft: Draft) -> None:
     pairs = [draft.flows.parents[node] for node in classes]
     rewritten = draft.options.unsafe and all(isinstance(one, ast.Tuple) for one in pairs)
     forms = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
-    known = all(isinstance(one, ast.Attribute) and one.attr == "RAW" for one in forms)
-    if classes and not rewritten and not known:
+    if classes and not rewritten and not all(map(_is_form, forms)):
         raise Refused("an output may be asked for as CLASS, which stays", by_option=True)
+
+
+def _is_form(node: ast.expr) -> bool:
+    """Whether an output's form is written out, such that the rule for it decides."""
+    if isinstance(node, ast.Tuple) and node.elts:
+        node = node.elts[0]
+    return isinstance(node, ast.Attribute) and node.attr in ("RAW", "CLASS")
 
 
 def _module(carried: Carried, draft: Draft) -> str:
