@@ -6,23 +6,32 @@ import configparser
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.cli.cli_scripts import shim
 from tests.cli.scan_runs import CONTEXT, RUN, Scanner
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def hook() -> dict[str, str]:
-    """The one hook that is defined; its file is a list with one mapping of plain texts."""
+def hook(command: str = "scan") -> dict[str, str]:
+    """A hook that is defined; the file is a list of mappings of plain texts."""
     text = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
-    assert [line[:2] for line in lines] == ["- "] + ["  "] * (len(lines) - 1)
-    return dict(line[2:].split(": ", 1) for line in lines)
+    assert {line[:2] for line in lines} == {"- ", "  "}
+    starts = [number for number, line in enumerate(lines) if line.startswith("- ")]
+    ends = [*starts[1:], len(lines)]
+    hooks = [
+        dict(line[2:].split(": ", 1) for line in lines[start:end])
+        for start, end in zip(starts, ends)
+    ]
+    return next(one for one in hooks if one["id"] == f"tritonclient-shim-{command}")
 
 
-def test_definition() -> None:
-    """The hook is installed as a Python package, and gets Python files and notebooks."""
-    found = hook()
+@pytest.mark.parametrize("name", ["scan", "migrate"])
+def test_definition(name: str) -> None:
+    """Each hook is installed as a Python package, and gets Python files and notebooks."""
+    found = hook(name)
     assert found["language"] == "python"
     assert found["types_or"] == "[python, jupyter]"
     assert {"id", "name", "description", "entry"} <= set(found)
@@ -46,3 +55,13 @@ def test_entry(scan: Scanner) -> None:
     done = shim(scan.folder, *arguments, "b.py", "vendor/c.py")
     assert done.returncode == 1
     assert "b.py:2:5: TS050 " in done.stdout
+
+
+def test_migrate_entry(scan: Scanner) -> None:
+    """As pre-commit runs it: it fails where a file would be changed, and changes none."""
+    scan.write("a.py", CONTEXT + RUN)
+    scan.write("b.py", "x = 1\n")
+    arguments = shlex.split(hook("migrate")["entry"])[1:]
+    assert shim(scan.folder, *arguments, "b.py").returncode == 0
+    assert shim(scan.folder, *arguments, "a.py", "b.py").returncode == 1
+    assert (scan.folder / "a.py").read_text("utf-8") == CONTEXT + RUN

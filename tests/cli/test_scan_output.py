@@ -30,7 +30,7 @@ def test_text(scan: Scanner) -> None:
     assert lines[start + 1 : start + 3] == ["    x = c.run(i, o)", "        ^"]
     assert "  TS051  tensorrtserver.api.InferContext.run                1" in lines
     assert "3 places use 3 legacy symbols and usage patterns; " in done.out
-    assert ", 1 by hand. 1 file read.\nNext: `tritonclient-shim guide " in done.out
+    assert ", 3 by hand. 1 file read.\nNext: `tritonclient-shim guide " in done.out
     assert (done.status, done.err) == (1, "")
 
 

@@ -72,3 +72,9 @@ def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "book.ipynb: cell 2: line 1: a print statement, which is Python 2" in output.err
     assert "book.ipynb: cell 3: line 1: " in output.err
     assert "book.ipynb:cell 4:2" in output.out
+
+
+def test_snippet_of_a_magic(tmp_path: Path) -> None:
+    """The line shown of a use is the notebook's, magic and all."""
+    source = sources.read(notebook(tmp_path / "book.ipynb", "a = 1\n%time x = ctx.is_live()"))
+    assert [row.snippet for row in scan(source)][-1] == "%time x = ctx.is_live()"

@@ -4,6 +4,9 @@ A comment `# tritonshim: ignore[TS051]` at a line's end hides what the line has;
 everything. The options baseline, exclude, exit-zero, format and only can stand in pyproject.toml,
 below [tool.tritonclient-shim.scan], or in setup.cfg, below [tritonclient-shim:scan].
 
+Whether a use can be rewritten automatically is what `migrate --unsafe` would do at its place. This
+needs libcst, pip install "tritonclient-shim[migrate]"; without it, the id alone tells.
+
 Exit status: 0 nothing found, 1 uses found, 2 wrong usage or configuration, 3 files that could not
 be read or parsed, which are named; what the others have is printed all the same.
 """
@@ -11,7 +14,9 @@ be read or parsed, which are named; what the others have is printed all the same
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli._scan import FORMATS, ScanRefused
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from tritonclient_shim.cli._scan.options import ScanOptions
     from tritonclient_shim.cli._scan.output import ScanReport
     from tritonclient_shim.migrate.sources import ParsedSource
+    from tritonclient_shim.usage.rows import UsageRow
 
 _NOTHING, _FOUND, _REFUSED, _UNREADABLE = 0, 1, 2, 3
 
@@ -91,7 +97,11 @@ def _scanned(wanted: ScanOptions) -> ScanReport:
         for text in source.broken:
             report.unreadable.append(text)
             _tell(text)
-        rows = [row for row in scan(source) if not wanted.only or row.entry.id in wanted.only]
+        rows = [
+            row
+            for row in _judged(source, scan(source))
+            if not wanted.only or row.entry.id in wanted.only
+        ]
         outcome = ignores.applied(source, rows, wanted.only)
         report.read.append(source.path)
         report.rows += outcome.rows
@@ -105,6 +115,16 @@ def _scanned(wanted: ScanOptions) -> ScanReport:
     if not report.read and not report.unreadable:
         _tell("no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded")
     return report
+
+
+def _judged(source: ParsedSource, rows: list[UsageRow]) -> list[UsageRow]:
+    """The uses, each with whether ``migrate`` rewrites it, where libcst is installed."""
+    if not rows or importlib.util.find_spec("libcst") is None:
+        return rows
+    from tritonclient_shim.rewrite.files import rewritable
+
+    known = rewritable(source)
+    return [replace(row, rewritable=known.get((row.place, row.entry.id))) for row in rows]
 
 
 def _read(path: str, stdin_name: str) -> ParsedSource:

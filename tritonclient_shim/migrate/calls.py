@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, Dict, Iterator, List, Tuple
 
-from tritonclient_shim.migrate.imports import imported
+from tritonclient_shim.migrate.imports import API, imported
 from tritonclient_shim.migrate.scopes import spelt
 from tritonclient_shim.migrate.values import (
     CALLABLE,
     HANDLE,
+    REQUEST,
+    STATUS,
     UNKNOWN,
     BoundMethod,
     Instance,
@@ -17,6 +20,7 @@ from tritonclient_shim.migrate.values import (
     LocalClass,
     LocalFunction,
     LocalInstance,
+    Partial,
     Symbol,
     Value,
     Values,
@@ -40,15 +44,23 @@ _SAME_METHODS = frozenset({"values", "copy"})
 _ONE_OF = frozenset({"get", "pop", "popleft", "setdefault", "get_nowait", "__getitem__"})
 _HANDING_BACK = frozenset({"closing", "enter_context", "copy", "deepcopy"})
 _HANDING = frozenset({"submit", "apply", "apply_async", "map", "imap", "start_new_thread"})
+#: Methods of contexts → what is known of their results.
+_RESULTS = {
+    "get_server_status": Instance(STATUS),
+    **dict.fromkeys(
+        ("async_run", "async_run_with_cb", "get_ready_async_request"), Instance(REQUEST)
+    ),
+}
+_PROTOCOL = f"{API}.ProtocolType"
 _LATER = frozenset({"run_in_executor"})  # after another argument
 
 
-def made(value: Value) -> Values:
-    """What a class makes when it is called; nothing for other values."""
+def made(value: Value, call: ast.Call | None = None) -> Values:
+    """What a class makes when it is called, by this call; nothing for other values."""
     if isinstance(value, LocalClass):
         return frozenset({LocalInstance(value.node)})
     if isinstance(value, Symbol) and is_class(value.name):
-        return frozenset({Instance(value.name)})
+        return frozenset({Instance(value.name, call)})
     return UNKNOWN
 
 
@@ -62,16 +74,25 @@ def result(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
     if isinstance(function, LocalFunction):
         return evaluator.returned(function)
     if isinstance(function, BoundMethod):
-        return _of_method(function)
+        return _of_method(function, call)
     if isinstance(function, Symbol):
         return _of_symbol(function.name, call, evaluator)
-    return made(function)
+    if isinstance(function, Partial):  # the call has only some of the arguments
+        return _of_each(function.of, call, evaluator)
+    return made(function, call)
 
 
-def _of_method(method: BoundMethod) -> Values:
+def _of_each(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
+    """What a function can result in when another call, ``map``, calls it."""
+    is_local = isinstance(function, (LocalFunction, Partial))
+    return result(function, call, evaluator) if is_local else made(function)
+
+
+def _of_method(method: BoundMethod, call: ast.Call) -> Values:
     owner, name = method.owner, method.name
     if isinstance(owner, Instance):
-        return frozenset({owner}) if name == "__enter__" else UNKNOWN
+        known = {"__enter__": owner, **_RESULTS}.get(name)
+        return frozenset({replace(known, made=known.made or call)}) if known else UNKNOWN
     if name in _SAME_METHODS:
         return frozenset({owner})
     if name == "items":
@@ -82,13 +103,17 @@ def _of_method(method: BoundMethod) -> Values:
 def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     last = name.rpartition(".")[2]
     if name.startswith("tensorrtserver.") and last == "create_shared_memory_region":
-        return frozenset({Instance(HANDLE)})
+        return frozenset({Instance(HANDLE, call)})
+    if name == f"{_PROTOCOL}.from_str":
+        return frozenset({Instance(_PROTOCOL, call)})
     if name == "importlib.import_module":
         return frozenset({Symbol(imported(call))})
     if name == "builtins.__import__":  # returns the package
         return frozenset({Symbol(imported(call).partition(".")[0])})
     if name == "functools.partial":
-        return frozenset({CALLABLE})
+        first = evaluator.of(call.args[0]) if call.args else UNKNOWN
+        inner = (Partial(one) for one in first if not isinstance(one, Partial))
+        return frozenset({CALLABLE, *inner})
     if name == "builtins.super":
         owner = evaluator.enclosing_class(call)
         return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
@@ -99,7 +124,7 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     if last in _CONTAINERS and not call.args:
         return items([])
     if not call.args:
-        return made(Symbol(name))
+        return made(Symbol(name), call)
     given = [evaluator.of(one) for one in call.args]
     if last in _CONTAINERS:
         return frozenset(one for one in given[0] if isinstance(one, Items)) or items([])
@@ -107,9 +132,11 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
         return element(given[0])
     if last == "enumerate":
         return items([items([UNKNOWN, element(given[0])], (0, 1))])
+    if name == "builtins.map":
+        return items([union(_of_each(one, call, evaluator) for one in given[0])])
     if last == "zip":
         return items([items([element(one) for one in given], range(len(given)))])
-    return made(Symbol(name))
+    return made(Symbol(name), call)
 
 
 def same(call: ast.Call, evaluator: Evaluator) -> Values:
@@ -145,7 +172,7 @@ def targets(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
 
 
 def _callbacks(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
-    """The callback of an asynchronous request gets the context, after what ``partial`` gives."""
+    """The callback of an asynchronous request gets the context and the request."""
     contexts = frozenset(
         one.owner
         for one in evaluator.of(call.func)
@@ -154,12 +181,13 @@ def _callbacks(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
         and one.name in ("async_run", "async_run_with_cb")
     )
     named = [one.value for one in call.keywords if one.arg == "callback"]
+    request: Values = frozenset({Instance(REQUEST, call)})
     for callback in [*named, *call.args[:1]] if contexts else []:
         if isinstance(callback, ast.Call) and CALLABLE in evaluator.of(callback):
             inner = _given(callback.args, evaluator)
-            yield from ((one, [*inner[1:], contexts], {}) for one in callback.args[:1])
+            yield from ((one, [*inner[1:], contexts, request], {}) for one in callback.args[:1])
         else:
-            yield callback, [contexts], {}
+            yield callback, [contexts, request], {}
 
 
 def _given(arguments: list[ast.expr], evaluator: Evaluator) -> list[Values]:

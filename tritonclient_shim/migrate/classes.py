@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tritonclient_shim.migrate.evaluator import Evaluator
 
 _Local = Union[LocalClass, LocalInstance]
-_PROPERTIES = frozenset({"property", "cached_property"})
+PROPERTIES = frozenset({"property", "cached_property"})
 
 
 class Classes:
@@ -63,10 +63,10 @@ class Classes:
             return UNKNOWN
         if not isinstance(owner, ast.ClassDef) or node not in parameters(function)[:1]:
             return UNKNOWN
-        decorators = _decorators(function)
-        if "staticmethod" in decorators:
+        marks = decorators(function)
+        if "staticmethod" in marks:
             return UNKNOWN
-        is_class = "classmethod" in decorators or function.name == "__new__"
+        is_class = "classmethod" in marks or function.name == "__new__"
         return frozenset({LocalClass(owner) if is_class else LocalInstance(owner)})
 
     def _own(self, owner: _Local, name: str) -> Values:
@@ -88,11 +88,11 @@ class Classes:
         """A method as an attribute of an object has got its first argument; a property is read."""
         if not isinstance(value, LocalFunction) or isinstance(value.node, ast.Lambda):
             return frozenset({value})
-        decorators = _decorators(value.node)
-        if decorators & _PROPERTIES:
+        marks = decorators(value.node)
+        if marks & PROPERTIES:
             return self._evaluator.returned(value)
-        has_owner = isinstance(owner, LocalInstance) or "classmethod" in decorators
-        bound = has_owner and "staticmethod" not in decorators
+        has_owner = isinstance(owner, LocalInstance) or "classmethod" in marks
+        bound = has_owner and "staticmethod" not in marks
         return frozenset({LocalFunction(value.node, bound)})
 
     def _inherited(self, owner: _Local, base: ast.expr, name: str) -> Values:
@@ -110,7 +110,7 @@ class Classes:
         return found
 
 
-def _decorators(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def decorators(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
     """The names of the decorators, without what they belong to."""
     names = (getattr(one, "attr", getattr(one, "id", "")) for one in node.decorator_list)
     return frozenset(names)

@@ -115,7 +115,7 @@ class Evaluator:
 
     def _attribute(self, node: ast.Attribute) -> Values:
         found = union(self.member(one, node.attr) for one in self.of(node.value))
-        return found or self._spelt(node)
+        return found or self._spelt(node) or self._of_anything(node)
 
     def member(self, owner: Value, name: str) -> Values:
         """What an attribute of a value can be."""
@@ -144,6 +144,12 @@ class Evaluator:
         found = [self._bound(one) for one in reaching(same, place)]
         return union(found)
 
+    def _of_anything(self, node: ast.Attribute) -> Values:
+        """What the file assigns to attributes of the same name, where the owner is unknown."""
+        if self.of(node.value):
+            return UNKNOWN
+        return union(self._bound(one) for _, one in self.scopes.attributes.get(node.attr, ()))
+
     def _bound(self, binding: Binding) -> Values:
         return self.definition(binding.definition)
 
@@ -165,8 +171,9 @@ class Evaluator:
             return frozenset({made})
         if definition.kind is Kind.PARAMETER:
             return self._parameter(node)
-        if definition.kind is Kind.ANNOTATED:
-            return hints.values(node, self)
+        if isinstance(node, ast.AnnAssign):
+            assigned = UNKNOWN if node.value is None else self.of(node.value)
+            return hints.values(node.annotation, self) | assigned
         values = self.of(node)
         if definition.kind is Kind.RAISED:
             kinds = element(values) | values

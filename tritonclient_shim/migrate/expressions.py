@@ -11,6 +11,8 @@ from tritonclient_shim.migrate.values import (
     UNKNOWN,
     Items,
     LocalFunction,
+    LocalInstance,
+    Value,
     Values,
     element,
     items,
@@ -47,7 +49,16 @@ def _subscript(node: ast.Subscript, evaluator: Evaluator) -> Values:
     if isinstance(index, ast.Slice):
         return items([element(evaluator.of(node.value))])
     key = index.value if isinstance(index, ast.Constant) else None
-    return element(evaluator.of(node.value), key)
+    owners = evaluator.of(node.value)
+    return element(owners, key) | union(_got(one, evaluator) for one in owners)
+
+
+def _got(owner: Value, evaluator: Evaluator) -> Values:
+    """What ``__getitem__`` of an object of a class of the file returns."""
+    if not isinstance(owner, LocalInstance):
+        return UNKNOWN
+    methods = evaluator.attribute_of_object(owner.node, "__getitem__")
+    return union(evaluator.returned(one) for one in methods if isinstance(one, LocalFunction))
 
 
 def _operation(node: ast.BinOp, evaluator: Evaluator) -> Values:

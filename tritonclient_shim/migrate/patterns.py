@@ -18,7 +18,6 @@ _INFER = (
 _RUN = ("inputs", "outputs", "batch_size", "flags", "corr_id", "priority", "timeout_us")
 _RUN_WITH_CALLBACK = ("callback", *_RUN)
 _RAW = Symbol(f"{API}.InferContext.ResultFormat.RAW")
-_HANDLE = Instance(HANDLE)
 
 #: id of what is called → its parameters.
 PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -74,7 +73,11 @@ def _has_scheme(value: ast.expr, evaluator: Evaluator) -> bool:
 
 def _handle_in(value: ast.expr, evaluator: Evaluator) -> bool:
     given = element(evaluator.of(value))
-    return _HANDLE in given or _HANDLE in union(one.at(0) for one in _containers(given))
+    return _is_handle(given) or _is_handle(union(one.at(0) for one in _containers(given)))
+
+
+def _is_handle(values: Values) -> bool:
+    return any(isinstance(one, Instance) and one.of == HANDLE for one in values)
 
 
 def _handle_out(value: ast.expr, evaluator: Evaluator) -> bool:

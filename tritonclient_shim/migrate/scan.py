@@ -2,106 +2,31 @@
 
 from __future__ import annotations
 
-import ast
-
-from tritonclient_shim.migrate.entries import async_style, entries_of, module_entry, skipped
-from tritonclient_shim.migrate.evaluator import Evaluator
-from tritonclient_shim.migrate.imports import API, Imports, imported
-from tritonclient_shim.migrate.patterns import patterns_in
+from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
-from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.usage.rows import UsageRow, relative
 
 
 def scan(source: ParsedSource) -> list[UsageRow]:
     """Every legacy use in the source, each once per line, in the order of lines."""
-    finder = _Finder(Evaluator(source.tree, Imports(source.tree, source.path)))
-    finder.visit(source.tree)
-    found = {(line, source.column(line, at), id) for (line, id), at in finder.found.items()}
-    found.update((line, source.async_column(line), "TS202") for line in source.async_lines)
-    return [_row(source, *one) for one in sorted(found)]
+    found = once_per_line(source, sites(source, evaluated(source)))
+    return [row(source, *one) for one in sorted(found)]
 
 
-def _row(source: ParsedSource, line: int, column: int, id: str) -> UsageRow:
+def once_per_line(source: ParsedSource, found: list[Site]) -> set[tuple[int, int, str]]:
+    """Line, column and id of each use, where the line has it first."""
+    first: dict[tuple[int, str], int] = {}
+    for site in found:
+        key = (site.line, site.id)
+        first[key] = min(site.offset, first.get(key, site.offset))
+    kept = {(line, source.column(line, at), id) for (line, id), at in first.items()}
+    kept.update((line, source.async_column(line), "TS202") for line in source.async_lines)
+    return kept
+
+
+def row(source: ParsedSource, line: int, column: int, id: str) -> UsageRow:
+    """A use → its row."""
     cell, number = source.place(line)
     path, text = relative(source.path), source.snippet(line)
     return UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)
-
-
-class _Finder(ast.NodeVisitor):
-    """Visits a syntax tree and keeps each legacy use once per line, where the line has it first."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.found: dict[tuple[int, str], int] = {}  # line and id → offset in the line
-        self._evaluator = evaluator
-        self._imports = evaluator.imports
-        self._unused: set[ast.expr] = set()  # calls whose value is not used
-        self._called: set[ast.expr] = set()  # functions of calls that have been seen
-        self._star_seen: set[str] = set()
-
-    def visit_Import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            self._module(node, self._imports.symbol(alias.name, 0))
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        module = "" if node.level else node.module or ""
-        if module == API and node.names[0].name == "*":
-            self._add(node, "TS001")
-            return
-        for alias in node.names:
-            self._module(node, self._imports.member(node, alias.name))
-
-    def _module(self, node: ast.AST, name: str) -> None:
-        id = module_entry(name)
-        if id:
-            self._add(node, id)
-
-    def visit_Expr(self, node: ast.Expr) -> None:
-        self._unused.add(node.value)
-        self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        self._reference(node)
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        found = self._reference(node)
-        owners = self._evaluator.of(node.value)
-        if not found or not any(isinstance(one, Symbol) for one in owners):
-            self.visit(node.value)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        before = skipped(node, self._evaluator)
-        for id in entries_of(node.func, self._evaluator, node):
-            if id == "TS052":
-                id = async_style(node, self._evaluator, before, node not in self._unused)
-            self._add(node.func, id)
-            self._called.add(node.func)
-            for pattern in patterns_in(id, node, self._evaluator, before):
-                self._add(node, pattern)
-        self._module(node, imported(node))
-        self.generic_visit(node)
-
-    def _reference(self, node: ast.Name | ast.Attribute) -> bool:
-        """Note what a name or attribute stands for; whether that is anything of v1."""
-        if not isinstance(node.ctx, ast.Load):
-            return False
-        if isinstance(node, ast.Name) and self._evaluator.is_provided(node):
-            self._from_star(node)
-        if node in self._called:
-            return True
-        found = entries_of(node, self._evaluator) if self._evaluator.names(node) else []
-        for id in found:
-            self._add(node, id)
-        return bool(found)
-
-    def _from_star(self, node: ast.Name) -> None:
-        """Note the first use of a name that only v1's star import binds."""
-        known = self._imports.star[node.id]
-        if not known.startswith("tensorrtserver.") and node.id not in self._star_seen:
-            self._star_seen.add(node.id)
-            self._add(node, "TS002")
-
-    def _add(self, node: ast.AST, id: str) -> None:
-        key, offset = (getattr(node, "lineno", 1), id), getattr(node, "col_offset", 0)
-        self.found[key] = min(offset, self.found.get(key, offset))

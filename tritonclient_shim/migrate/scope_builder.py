@@ -133,9 +133,7 @@ class Scopes(ast.NodeVisitor):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.generic_visit(node)
-        if node.value is not None:
-            self._assign(node.target, Definition(Kind.VALUE, node.value))
-        self._assign(node.target, Definition(Kind.ANNOTATED, node.annotation), adds=True)
+        self._assign(node.target, Definition(Kind.ANNOTATED, node), adds=node.value is None)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.generic_visit(node)

@@ -8,7 +8,7 @@ import json
 import os
 import tokenize
 from dataclasses import dataclass
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterable, Iterator, Sequence
 
 from tritonclient_shim.migrate.async_names import NAME, restored, rewritten
 from tritonclient_shim.migrate.notebooks import python_of
@@ -33,6 +33,7 @@ class ParsedSource:
     cells: tuple[int, ...] = ()  # first line of each code cell, from 1; () for a file
     numbers: tuple[int, ...] = ()  # number of each of these cells in the notebook, from 1
     broken: tuple[str, ...] = ()  # the cells that cannot be parsed, each with the reason
+    written: tuple[str, ...] = ()  # a notebook's lines with their magics, which the tree lacks
 
     def place(self, line: int) -> tuple[int | None, int]:
         """Line of the tree → its cell, None in a file, and the line within the cell or file."""
@@ -54,7 +55,8 @@ class ParsedSource:
 
     def snippet(self, line: int) -> str:
         """The line as its author wrote it."""
-        return restored(self.lines[line - 1]).rstrip()
+        text = self.written[line - 1] if self.written else restored(self.lines[line - 1])
+        return text.rstrip()
 
 
 def files(paths: Iterable[str]) -> Iterator[str]:
@@ -95,6 +97,19 @@ def parsed(path: str, data: bytes) -> ParsedSource:
         raise Unreadable(f"{path}: {_reason(error)}") from error
 
 
+def of_cells(path: str, cells: Sequence[str]) -> ParsedSource:
+    """Python of the cells of a notebook, or of a file as the only one, parsed as one."""
+    lines: list[str] = []
+    firsts: list[int] = []
+    for cell in cells:
+        firsts.append(len(lines) + 1)
+        lines += cell.split("\n")
+    if len(cells) == 1:
+        return _parsed(path, cells[0])
+    numbers = tuple(range(1, len(cells) + 1))
+    return _parsed(path, "\n".join(lines) + "\n", cells=tuple(firsts), numbers=numbers)
+
+
 def _reason(error: Exception) -> str:
     if not isinstance(error, SyntaxError) or not error.lineno:
         return str(error)
@@ -121,16 +136,19 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
         raise ValueError("no notebook of format 4: it has no list of cells")
     lines: list[str] = []
+    written: list[str] = []
     firsts, numbers, broken = [], [], []
     for number, cell in enumerate(document["cells"], 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             firsts.append(len(lines) + 1)
             numbers.append(number)
-            found, error = _cell("".join(cell.get("source", ())), path)
+            text = "".join(cell.get("source", ()))
+            found, error = _cell(text, path)
             lines += found
+            written += text.splitlines() or [""]
             broken += [f"{path}: cell {number}: {error}"] if error else []
     more = {"cells": tuple(firsts), "numbers": tuple(numbers), "broken": tuple(broken)}
-    return _parsed(path, "\n".join(lines) + "\n", **more)
+    return _parsed(path, "\n".join(lines) + "\n", written=tuple(written), **more)
 
 
 def _cell(text: str, path: str) -> tuple[list[str], str]:

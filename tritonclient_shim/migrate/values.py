@@ -8,6 +8,9 @@ from typing import FrozenSet, Hashable, Iterable, Union
 
 #: The class of an :class:`Instance` that is a shared-memory handle; v1 has no class for it.
 HANDLE = "shared-memory handle"
+#: The same for what stands for an asynchronous request, which v1 numbered.
+REQUEST = "asynchronous request"
+STATUS = "status of a server"
 _DEPTH = 4  # of containers in each other; what lies deeper is not followed
 _LENGTH = 50  # longer containers keep no keys
 
@@ -21,9 +24,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Instance:
-    """An object of the class with this dotted name."""
+    """An object of the class with this dotted name; ``made``: by which call, where known."""
 
     of: str
+    made: ast.Call | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,16 @@ class Plain:
     what: str
 
 
-Value = Union[Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Plain]
+@dataclass(frozen=True)
+class Partial:
+    """What ``functools.partial`` makes of a value: a call of it is one of the value."""
+
+    of: Value
+
+
+Value = Union[
+    Symbol, Instance, LocalFunction, LocalClass, LocalInstance, Items, BoundMethod, Plain, Partial
+]
 Values = FrozenSet[Value]
 UNKNOWN: Values = frozenset()
 LITERAL, CALLABLE = Plain("literal"), Plain("callable")

@@ -26,6 +26,7 @@ class UsageRow:
     cell: int | None = None  # of a notebook, from 1
     column: int | None = None  # from 1; None where a program ran, which tells lines only
     snippet: str = ""  # the line of the source, where it was read
+    rewritable: bool | None = None  # whether `migrate` rewrites it; None where that is not known
 
     @property
     def place(self) -> str:
@@ -37,7 +38,12 @@ class UsageRow:
     @property
     def how(self) -> str:
         """``automatic`` if a program could rewrite it, otherwise ``by hand``."""
-        return "automatic" if self.entry.automatic else "by hand"
+        return "automatic" if self.automatic else "by hand"
+
+    @property
+    def automatic(self) -> bool:
+        """Whether ``migrate`` rewrites it: this use, or where that is not known most of its id."""
+        return self.entry.automatic if self.rewritable is None else self.rewritable
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
@@ -50,7 +56,7 @@ class UsageRow:
             "count": self.count,
             "since": entry.since,
             "successors": {"grpc": entry.grpc, "http": entry.http, "pytriton": entry.pytriton},
-            "automatic": entry.automatic,
+            "automatic": self.automatic,
             "guide": entry.guide,
         }
         if self.cell is not None:
@@ -108,7 +114,7 @@ def summary(found: list[UsageRow]) -> str:
     """How many uses there are, and how many of them a program could rewrite, in a sentence."""
     if not found:
         return "No use of the legacy API."
-    automatic = sum(row.entry.automatic for row in found)
+    automatic = sum(row.automatic for row in found)
     symbols = len({row.entry.id for row in found})
     places = "1 place uses" if len(found) == 1 else f"{len(found)} places use"
     what = f"{symbols} legacy symbols and usage patterns"

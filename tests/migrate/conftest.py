@@ -1,0 +1,17 @@
+"""The server of the round trips."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+import pytest
+
+from testbed import TritonServer
+from tests.migrate.round_trips import RoundTrips
+
+
+@pytest.fixture(scope="session")
+def round_trips(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoundTrips]:
+    """The programs, on a server of their own: it is ready, which the shared one may not be."""
+    with TritonServer.start() as server:
+        yield RoundTrips(server, tmp_path_factory.mktemp("round_trips"))

@@ -1,0 +1,110 @@
+"""What the legacy programs do, before they are migrated and afterwards."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, Callable, Iterable, Mapping, NamedTuple
+
+import pytest
+
+from testbed import TritonServer
+from tests.migrate import open_cases
+from tests.migrate.migrating import Migration, migrate, migrated
+from tests.migrate.running import Ended, Runner, copy, runner
+from tests.migrate.table import PROGRAMS, Program
+
+
+class Case(NamedTuple):
+    """A program on one of its protocols."""
+
+    program: Program
+    protocol: str
+
+    def __str__(self) -> str:
+        return f"{self.program.name}-{self.protocol}"
+
+
+CASES = [Case(program, protocol) for program in PROGRAMS for protocol in program.protocols]
+#: Cases that do not end as before yet, each with the reason.
+OPEN = open_cases.OPEN
+OPEN_SAFE = open_cases.OPEN_SAFE  # with the safe rewrites alone
+#: The ways in which the programs are migrated; what is safe on one protocol is so on the other.
+WAYS = [("grpc", True), ("http", True), ("grpc", False)]
+NAMES = ["-".join((protocol, "unsafe" if unsafe else "safe")) for protocol, unsafe in WAYS]
+SAFE_CASES = [case for case in CASES if (case.protocol, False) in WAYS]
+
+
+def marked(cases: Iterable[Case], reasons: Mapping[str, str]) -> list[Any]:
+    """Cases as parameters; those for which there is a reason are expected to fail."""
+    return [
+        pytest.param(
+            case,
+            id=str(case),
+            marks=[pytest.mark.xfail(reason=reasons[str(case)], strict=True)]
+            if str(case) in reasons
+            else [],
+        )
+        for case in cases
+    ]
+
+
+class Trip(NamedTuple):
+    """How a program ends as it is, and how its migrated copies do."""
+
+    legacy: Ended
+    migrated: dict[bool, Ended]  # with unsafe rewrites, and without
+
+
+class RoundTrips:
+    """Migrates the programs once for each protocol and way, and runs each when it is asked for."""
+
+    def __init__(self, server: TritonServer, folder: Path) -> None:
+        self._folder, self._server = folder, server
+        self._runner = self._made_runner()
+        self.migration = lru_cache(maxsize=None)(self._migration)
+        self._trips: dict[str, Trip] = {}
+
+    def again(self, protocol: str, unsafe: bool) -> None:
+        """Migrate once more what has been migrated."""
+        migrate(self.migration(protocol, unsafe).folder, protocol, self._server.http, unsafe)
+
+    def originals(self) -> Path:
+        """A folder with a copy of each program as it is."""
+        folder = self._folder / "originals"
+        for program in PROGRAMS:
+            copy(program, folder)
+        return folder
+
+    def _made_runner(self) -> Runner:
+        without = self._folder / "without"
+        without.mkdir()
+        addresses = {name: self._server.url(name) for name in ("http", "grpc")}
+        return runner(addresses, without)
+
+    def _migration(self, protocol: str, unsafe: bool) -> Migration:
+        folder = self._folder / f"{protocol}-{'unsafe' if unsafe else 'safe'}"
+        return migrated(PROGRAMS, folder, protocol, self._server.http, unsafe)
+
+    def trip(self, case: Case) -> Trip:
+        """How the copies of a program end, which are run once."""
+        if str(case) not in self._trips:
+            self._trips[str(case)] = self._trip(case)
+        return self._trips[str(case)]
+
+    def _trip(self, case: Case) -> Trip:
+        """Run all copies, side by side where they do not disturb each other."""
+        program, protocol = case
+        place = copy(program, self._folder / "legacy")
+        ways = [unsafe for one, unsafe in WAYS if one == protocol]
+        jobs: list[Callable[[], Ended]] = [partial(self._runner.run, program, protocol, place)]
+        jobs += [self._job(case, self.migration(protocol, unsafe)) for unsafe in ways]
+        with ThreadPoolExecutor(1 if program.alone else len(jobs)) as pool:
+            legacy, *others = [one.result() for one in [pool.submit(job) for job in jobs]]
+        return Trip(legacy, dict(zip(ways, others)))
+
+    def _job(self, case: Case, migration: Migration) -> Callable[[], Ended]:
+        needs_us = not migration.is_complete(case.program)
+        place = migration.folder / case.program.source
+        return partial(self._runner.run, case.program, case.protocol, place, needs_us)

@@ -1,0 +1,104 @@
+"""Runs the legacy programs and what has been made of them, each in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Mapping, NamedTuple
+
+from tests.migrate.table import Program
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 120  # seconds for a program
+_GONE = 'raise ImportError("{} is not installed any more")\n'
+
+
+class Ended(NamedTuple):
+    """How a program has ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Runner(NamedTuple):
+    """Runs programs against one server."""
+
+    addresses: Mapping[str, str]  # by protocol
+    without: Path  # a folder that hides what a migrated program shall not need
+
+    def run(self, program: Program, protocol: str, folder: Path, needs_us: bool = True) -> Ended:
+        """Run the copy in a folder; ``needs_us``: the facade is there, as it was before."""
+        script = _script(folder / program.script)
+        through = ("-m", "tritonclient_shim", "run") if program.needs_run and needs_us else ()
+        done = subprocess.run(
+            [
+                sys.executable,
+                *through,
+                script,
+                *(self._told(a, protocol) for a in program.arguments),
+            ],
+            cwd=str(folder),
+            env=self._variables(program, protocol, ROOT if needs_us else self.without),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+        )
+        varies = re.compile(program.varies, re.MULTILINE) if program.varies else None
+        out = varies.sub("", done.stdout) if varies else done.stdout
+        return Ended(done.returncode, out, done.stderr)
+
+    def _variables(self, program: Program, protocol: str, path: Path) -> dict[str, str]:
+        own = {name: self._told(value, protocol) for name, value in program.variables.items()}
+        ours = {"PYTHONPATH": str(path), "TRITON_SHIM_WARNINGS": "off", "PYTHONHASHSEED": "0"}
+        return {**os.environ, **ours, **own}
+
+    def _told(self, text: str, protocol: str) -> str:
+        """What takes the places in an argument or variable."""
+        return text.format(
+            url=self.addresses[protocol],
+            protocol=protocol,
+            number=["http", "grpc"].index(protocol),
+            **self.addresses,
+        )
+
+
+def runner(addresses: Mapping[str, str], folder: Path) -> Runner:
+    """A runner, with a folder whose modules stand in the way of ours."""
+    for name in ("tensorrtserver", "tritonclient_shim"):
+        (folder / f"{name}.py").write_text(_GONE.format(name), "utf-8")
+    return Runner(addresses, folder)
+
+
+def copy(program: Program, folder: Path) -> Path:
+    """Copy the program's files to a new folder below a folder → the new one."""
+    place = folder / program.source
+    place.mkdir(parents=True, exist_ok=True)
+    for file in program.files:
+        shutil.copy(file, place / file.name)
+    if program.text:
+        (place / program.script).write_text(program.text, "utf-8")
+    return place
+
+
+def _script(path: Path) -> str:
+    """The name of the script to run, which is made of a notebook as Jupyter's ``convert`` does."""
+    if path.suffix != ".ipynb":
+        return path.name
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    code = ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    lines = (_without_magic(line) for text in code for line in text.splitlines())
+    made = path.with_name("_notebook.py")
+    made.write_text("\n".join(lines) + "\n", "utf-8")
+    return made.name
+
+
+def _without_magic(line: str) -> str:
+    if line.startswith("%time "):
+        return line[len("%time ") :]
+    return "" if line.startswith(("%", "!")) else line

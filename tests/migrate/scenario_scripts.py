@@ -1,0 +1,167 @@
+"""Scenarios of the equivalence suite, written out as scripts of 2019, one for each of their files.
+
+A scenario is a function that calls v1's API through a recorder (``tests/equivalence/program``). In
+the script it calls the API itself and prints what the recorder would have noted:
+
+=========================================  ======================================================
+``see.open("simple", -1)``                 ``InferContext(url, protocol, "simple", -1)``
+``see.of("ServerStatusContext")``          ``ServerStatusContext(url, protocol)``
+``see.run("label", ctx, i, o)``            ``print("label", ctx.run(i, o))``
+``see("label", ctx.load, "m")``            ``print("label", ctx.load("m"))``
+``see.note("label", value)``               ``print("label", value)``
+``see.getters("label", ctx)``              ``print("label", ctx.correlation_id(), …)``
+=========================================  ======================================================
+
+What the scenarios' file and the recorder define is in front of them, as far as it is used.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Iterable, Mapping
+
+from tests.equivalence.sides import PROGRAM, scenarios
+
+#: Those of whose requests none is refused; what v1 took and a v2 client refuses is left out, too.
+SCENARIOS: dict[str, tuple[str, ...]] = {
+    "callbacks": ("run_in_callback", "chained", "partials", "classes"),
+    "classes": ("models", "values", "ties", "integers", "two_dimensions"),
+    "datatypes": ("numbers", "extremes", "results_are_private"),
+    "inputs": ("two_variable", "tensor_names", "unchanged", "large"),
+    "sequences": ("interleaved", "restarted", "classes"),
+    "strings": ("fixed_width", "bytes_in_objects", "wide_text", "empty"),
+    "sync": ("one", "batch", "output_order"),
+}
+
+_IMPORTS = (
+    "import sys",
+    "import threading",
+    "from collections import OrderedDict",
+    "from functools import partial",
+    "import numpy as np",
+    "from tensorrtserver.api import *",
+    "import tensorrtserver.api as api",
+    "import tensorrtserver.api.model_config_pb2 as model_config",
+    "import tensorrtserver.api.server_status_pb2 as server_status",
+    "import tensorrtserver.shared_memory as shm",
+    "url, protocol = sys.argv[1], ProtocolType.from_str(sys.argv[2])",
+)
+_GETTERS = ("get_last_request_model_name", "get_last_request_model_version", "correlation_id")
+
+
+def script_of(file: str) -> str:
+    """The script of a file of scenarios."""
+    tree = ast.parse((PROGRAM / "scenarios" / f"{file}.py").read_text("utf-8"))
+    recorder = ast.parse((PROGRAM / "recorder.py").read_text("utf-8"))
+    own = {name: _Written().visit(one) for name, one in _definitions(tree).items()}
+    played = {one.partition(".")[2]: own.pop(one.partition(".")[2]) for one in scenarios(file)}
+    wanted = [played[name] for name in SCENARIOS[file]]
+    needed = _needed(wanted, {**_definitions(recorder), **own})
+    calls = ast.parse("\n".join(f"{name}()" for name in SCENARIOS[file])).body
+    made = ast.Module([*needed, *wanted, *calls], [])
+    text = ast.unparse(ast.fix_missing_locations(made))
+    return "\n".join([*(one for one in _IMPORTS if _is_used(one, text)), "", text, ""])
+
+
+def _definitions(tree: ast.Module) -> dict[str, ast.stmt]:
+    """The functions, classes and variables of a module, by name."""
+    found: dict[str, ast.stmt] = {}
+    for one in tree.body:
+        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+            found[one.name] = one
+        elif isinstance(one, ast.Assign):
+            names = (node for node in ast.walk(one.targets[0]) if isinstance(node, ast.Name))
+            found.update((name.id, one) for name in names)
+    return found
+
+
+def _needed(body: Iterable[ast.stmt], known: Mapping[str, ast.stmt]) -> list[ast.stmt]:
+    """The definitions that statements lead to, in the order in which they are known."""
+    wanted: list[ast.stmt] = []
+    left = list(body)
+    while left:
+        names = (node.id for node in ast.walk(left.pop()) if isinstance(node, ast.Name))
+        new = [known[name] for name in names if name in known and known[name] not in wanted]
+        wanted += new
+        left += new
+    return [one for one in dict.fromkeys(known.values()) if one in wanted]
+
+
+def _is_used(line: str, text: str) -> bool:
+    """Whether a script needs a line: one that binds a name which the script has."""
+    name = line.split()[-1]
+    return "*" in line or "sys" in line or bool(re.search(rf"\b{name}\b", text))
+
+
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+class _Written(ast.NodeTransformer):
+    """Writes the recorder's calls out."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function of the scenario's file, without the parameter ``see``."""
+        self.generic_visit(node)
+        node.args.args = [one for one in node.args.args if one.arg != "see"]
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """What is told the recorder has no place in a script."""
+        target = node.targets[0]
+        is_told = isinstance(target, ast.Attribute) and _is_see(target.value)
+        return None if is_told else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """``see…(…)`` → the call that it makes, printed."""
+        self.generic_visit(node)
+        function = node.func
+        node.args = [one for one in node.args if not _is_see(one)]
+        if isinstance(function, ast.Name) and function.id == "see":
+            return _printed(node.args[0], ast.Call(node.args[1], node.args[2:], node.keywords))
+        if not isinstance(function, ast.Attribute) or not _is_see(function.value):
+            return node
+        if function.attr == "open":
+            return self._context("InferContext", node.args, node.keywords)
+        if function.attr == "of":
+            return self._context(ast.literal_eval(node.args[0]), node.args[1:], node.keywords)
+        if function.attr == "note":
+            return _printed(node.args[0], node.args[1])
+        if function.attr == "getters":
+            return _printed(node.args[0], *(_method(node.args[1], name) for name in _GETTERS))
+        assert function.attr == "run", f"a script has nothing for see.{function.attr}"
+        return _printed(
+            node.args[0], _method(node.args[1], "run", *node.args[2:], keywords=node.keywords)
+        )
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """The variables of ``see``."""
+        self.generic_visit(node)
+        if _is_see(node.value):
+            if node.attr == "grpc":
+                return _expression("protocol == ProtocolType.GRPC")
+            if node.attr == "streams":
+                return _expression("(False, True) if protocol == ProtocolType.GRPC else (False,)")
+            if node.attr in ("url", "protocol"):
+                return ast.Name(node.attr, ast.Load())
+        return node
+
+    @staticmethod
+    def _context(name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.Call:
+        place: list[ast.expr] = [ast.Name("url", ast.Load()), ast.Name("protocol", ast.Load())]
+        return ast.Call(ast.Name(name, ast.Load()), [*place, *args], keywords)
+
+
+def _is_see(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "see"
+
+
+def _printed(label: ast.expr, *values: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name("print", ast.Load()), [label, *values], [])
+
+
+def _method(
+    owner: ast.expr, name: str, *args: ast.expr, keywords: list[ast.keyword] | None = None
+) -> ast.Call:
+    return ast.Call(ast.Attribute(owner, name, ast.Load()), list(args), keywords or [])

@@ -1,0 +1,51 @@
+"""Migrates short sources, and runs programs before and after."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from tritonclient_shim.rewrite.files import Migrated, migrate
+from tritonclient_shim.rewrite.options import MigrateOptions
+
+STAR = "from tensorrtserver.api import *\n"
+CONTEXT = 'ctx = InferContext("localhost:8001", ProtocolType.GRPC, "simple")\n'
+
+
+def migrated(source: str, to: str = "", unsafe: bool = True) -> Migrated:
+    """A source, migrated."""
+    return migrate("script.py", source.encode(), MigrateOptions(to, unsafe))
+
+
+def body(source: str, to: str = "", unsafe: bool = True) -> str:
+    """The statements of a source after its star import, migrated, without imports and functions."""
+    text = migrated(STAR + "#---\n" + source, to, unsafe).after.decode()
+    return text.partition("#---\n")[2]
+
+
+def todo(found: Migrated) -> list[str]:
+    """``line:id`` of what is left."""
+    return [f"{row.line}:{row.entry.id}" for row, outcome in found.uses if outcome.todo]
+
+
+class Ran(NamedTuple):
+    """How a program ended."""
+
+    status: int
+    output: str
+
+
+def run(script: Path, *arguments: str) -> Ran:
+    """Run a program with this interpreter, without notices."""
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        text=True,
+        env={**os.environ, "TRITON_SHIM_WARNINGS": "off"},
+    )
+    return Ran(done.returncode, done.stdout)

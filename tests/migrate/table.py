@@ -1,0 +1,156 @@
+"""The legacy programs, and how each one is called: data only.
+
+``{url}`` and ``{protocol}`` stand for the server's address and the protocol's name, as the program
+takes them; ``{number}`` is v1's number of it, ``{http}`` and ``{grpc}`` are both addresses.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Mapping, NamedTuple
+
+import demo.programs as demo
+from tests.migrate import scenario_scripts
+
+PROGRAMS_FOLDER = Path(__file__).with_name("programs")
+DEMO_FOLDER = Path(__file__).parents[2] / "demo" / "legacy"
+
+FLAGS = ("-u", "{url}", "-i", "{protocol}")
+PLACES = ("{url}", "{protocol}")
+VARIABLES = {"TRTIS_URL": "{url}", "TRTIS_PROTOCOL": "{protocol}"}
+HTTP, GRPC = ("http",), ("grpc",)
+
+
+class Program(NamedTuple):
+    """A program: its file, or the first of those in its folder, and how it is called."""
+
+    name: str  # of the case: that of the file, and what is special about the call
+    files: tuple[Path, ...] = ()  # the first one is run
+    arguments: tuple[str, ...] = FLAGS
+    variables: Mapping[str, str] = {}
+    protocols: tuple[str, ...] = ("http", "grpc")
+    needs_run: bool = False  # by ``tritonclient-shim run``: NumPy has removed what it uses
+    alone: bool = False  # what it does to the server would meet what its copies do
+    status: int = 0  # at the end
+    varies: str = ""  # what it prints of which nothing can be expected, as a regular expression
+    text: str = ""  # of a program that has no file
+
+    @property
+    def source(self) -> str:
+        """The name that all cases of the same files have."""
+        return self.name.partition("-")[0]
+
+    @property
+    def script(self) -> str:
+        """The name of the file that is run."""
+        return self.files[0].name if self.files else "main.py"
+
+
+def _own(name: str, *arguments: str, **more: object) -> Program:
+    """A program of ours: a script, a notebook or a folder with a ``main.py``."""
+    file = name.partition("-")[0]
+    found = sorted(PROGRAMS_FOLDER.glob(f"{file}.*")) or sorted(
+        (PROGRAMS_FOLDER / file).glob("*.py")
+    )
+    return Program(name, tuple(found), arguments, **more)  # type: ignore[arg-type]
+
+
+_SETTINGS = (
+    '{{"server": "{url}", "protocol": {number}, "model": "identity_fp32",'
+    ' "input": "INPUT0", "output": "OUTPUT0"}}'
+)
+
+OWN = (
+    _own("async_busy_wait", *PLACES),
+    _own("async_errors", *FLAGS),
+    _own("asyncio_bridge", *PLACES),
+    _own("both_protocols", variables={"HTTP_URL": "{http}", "GRPC_URL": "{grpc}"}, protocols=GRPC),
+    _own("context_manager", *FLAGS),
+    _own("flags_table", *PLACES, alone=True),
+    _own("lambda_calls", *PLACES),
+    _own("mixin", variables=VARIABLES),
+    _own("pipeline", *FLAGS),
+    _own("registry", *FLAGS),
+    _own("shm_reuse", *FLAGS, alone=True),
+    _own("status_all", *PLACES),
+    _own("stub_stream", "-u", "{url}", protocols=GRPC),
+    _own("async_closure", variables=VARIABLES),
+    _own("async_queue", *FLAGS),
+    _own("batches", *FLAGS),
+    _own("classify_labels", *PLACES),
+    _own("ensemble", *PLACES),
+    _own("errors", *FLAGS),
+    _own("executor", *PLACES),
+    _own("factory", *PLACES),
+    _own("headers", "{url}", protocols=HTTP),
+    _own("health_probe", variables={"SERVER": "{url}", "PROTOCOL": "{protocol}"}),
+    _own(
+        "health_probe-nobody",
+        variables={"SERVER": "127.0.0.1:9", "PROTOCOL": "{protocol}"},
+        status=2,
+    ),
+    _own("image_client", *FLAGS, "-m", "image_classifier", "-c", "3", "-b", "2"),
+    _own("image_client-async", *FLAGS, "-m", "image_classifier", "-c", "2", "-b", "4", "-a"),
+    _own(
+        "image_client-streaming",
+        *(*FLAGS, "-m", "image_classifier", "-s", "INCEPTION", "--streaming"),
+        protocols=GRPC,
+    ),
+    _own("model_control", *FLAGS, alone=True),
+    _own("module_alias", variables=VARIABLES),
+    _own("multiproc", *PLACES),
+    _own("notebook", variables=VARIABLES),
+    _own("odd_format", *PLACES),
+    _own("options", "-u", "{url}", "-i", "{protocol}"),
+    _own("perf_loop", *FLAGS),
+    _own("poll_ids", *FLAGS),
+    _own("python2", *FLAGS, needs_run=True),
+    _own("python2-async", *FLAGS, "--async", needs_run=True),
+    _own("random_data", *FLAGS),
+    _own("repeated_array", *PLACES),
+    _own("repository", *PLACES),
+    _own("sequence_stream", "-u", "{url}", protocols=GRPC, alone=True),
+    _own("sequence_sync", *FLAGS, alone=True),
+    _own("service", *FLAGS),
+    _own("settings_from_env", variables={"SETTINGS": _SETTINGS}),
+    _own("several_models", *FLAGS),
+    _own("shm_client", *FLAGS, alone=True),
+    _own("shm_strings", *PLACES, alone=True),
+    _own("simple_client", *FLAGS),
+    _own("star_names", *PLACES),
+    _own("status_dump", "classify", *FLAGS),
+    _own("status_dump-string", "simple_string", *FLAGS),
+    _own("strings", *FLAGS),
+    _own("strings_unicode", variables=VARIABLES),
+    _own("stub_infer", "-u", "{url}", protocols=GRPC),
+    _own("stub_status", "{url}", protocols=GRPC),
+    _own("subclass", *PLACES),
+    _own("suite", variables=VARIABLES),
+    _own("threads", *FLAGS),
+    _own("two_files", *FLAGS),
+    _own("wait_until_ready", variables=VARIABLES),
+    _own("windows", *PLACES),
+    _own("wrapper_class", *FLAGS),
+)
+
+#: The demo's scripts, called as the demo calls them.
+DEMO = tuple(
+    Program(
+        "-".join([f"demo_{one.script[:-3]}", *(option.strip("-") for option in one.options[:1])]),
+        (DEMO_FOLDER / one.script,),
+        (*FLAGS, *one.options),
+        protocols=one.protocols,
+        alone=one.script.startswith(("sequence", "shared_memory")),
+        varies=r"^Request \d+" if one.script == "image_client.py" else "",  # v1's server counted
+    )
+    for one in demo.PROGRAMS
+    if one.script != "flower_client.py"  # its model is another server's
+)
+
+#: The scenarios that can be written as scripts; ``ast.unparse``, which writes, is Python 3.9's.
+SCENARIO = tuple(
+    Program(f"scenario_{name}", (), PLACES, text=scenario_scripts.script_of(name), alone=True)
+    for name in (scenario_scripts.SCENARIOS if sys.version_info >= (3, 9) else ())
+)
+PROGRAMS = (*OWN, *DEMO, *SCENARIO)

@@ -1,0 +1,163 @@
+"""``tritonclient-shim migrate``: what it prints and writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.migrate.sources_migrated import CONTEXT, STAR
+from tritonclient_shim.cli import main
+
+SOURCE = f"{STAR}{CONTEXT}# a comment\nr = ctx.run(i,  o)\n"
+LEFT = f"{SOURCE}print(ctx.get_last_request_id())\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with one file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text(SOURCE, "utf-8")
+    return tmp_path
+
+
+def test_diff_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without an option the changes are printed as a diff, and the report below."""
+    assert main(["migrate", "a.py"]) == 1
+    out = capsys.readouterr().out
+    assert '-r = ctx.run(i,  o)\n+r = run_model(ctx, "simple", i,  o)\n' in out
+    assert "a.py:2:7: TS050 rewritten: grpc client\n" in out
+    assert out.endswith("1 files read; 1 with changes.\n")
+    assert (folder / "a.py").read_text("utf-8") == SOURCE
+
+
+def test_check_prints_the_report_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--check ends with 1 while something would change, and with 0 afterwards."""
+    assert main(["migrate", "--check", "."]) == 1
+    assert "---" not in capsys.readouterr().out
+    assert main(["migrate", "--write", "."]) == 0
+    assert main(["migrate", "--check", "."]) == 0
+
+
+def test_written_file_keeps_its_mode(folder: Path) -> None:
+    """A script that can be executed still can."""
+    (folder / "a.py").chmod(0o755)
+    assert main(["migrate", "--write", "a.py"]) == 0
+    assert stat.S_IMODE((folder / "a.py").stat().st_mode) == 0o755
+    assert [path.name for path in folder.iterdir()] == ["a.py"]
+
+
+def test_uses_that_are_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --write the status is 1 where a use is left."""
+    (folder / "a.py").write_text(LEFT, "utf-8")
+    assert main(["migrate", "--write", "a.py"]) == 1
+    assert "TS059 to do: unsafe: a server" in capsys.readouterr().out
+
+
+def test_unreadable_file_does_not_stop_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that cannot be parsed is named; the others are written."""
+    (folder / "b.py").write_text("def f(:\n", "utf-8")
+    assert main(["migrate", "--write", "b.py", "a.py", "missing.py"]) == 3
+    err = capsys.readouterr().err
+    assert "tritonclient-shim migrate: b.py: line 1: " in err
+    assert "missing.py: No such file or directory" in err
+    assert "run_model" in (folder / "a.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("format", ["json", "sarif"])
+def test_report_for_programs(folder: Path, format: str) -> None:
+    """--report writes a document with each use and what became of it."""
+    main(["migrate", "a.py", "--report", "report", "--format", format])
+    document: Any = json.loads((folder / "report").read_text("utf-8"))
+    if format == "json":
+        found = {one["id"]: one["outcome"] for one in document["uses"]}
+        assert found == dict.fromkeys(("TS001", "TS010", "TS050", "TS051"), "safe")
+        assert document["files"]["changed"] == ["a.py"]
+    else:
+        levels = {one["ruleId"]: one["level"] for one in document["runs"][0]["results"]}
+        assert levels["TS051"] == "note"
+
+
+def test_report_to_an_impossible_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A report that cannot be written is refused, with what was expected."""
+    assert main(["migrate", "a.py", "--report", "no/such/folder"]) == 2
+    assert "expected a file that can be written" in capsys.readouterr().err
+
+
+def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a model's configuration requests become tritonclient's own lines."""
+    config = 'name: "simple" max_batch_size: 8\n' + "".join(
+        f'input {{ name: "{name}" data_type: TYPE_INT32 dims: [16] }}\n' for name in ("A", "B")
+    )
+    (folder / "config.pbtxt").write_text(config, "utf-8")
+    source = "r = ctx.run({'A': [a], 'B': (b,)}, {'O': InferContext.ResultFormat.RAW})\n"
+    (folder / "a.py").write_text(STAR + CONTEXT + source, "utf-8")
+    assert main(["migrate", "--unsafe", "--write", "--model-config", "config.pbtxt", "a.py"]) == 0
+    text = (folder / "a.py").read_text("utf-8")
+    assert text.endswith(
+        "inputs = [\n"
+        "    grpcclient.InferInput('A', [1, 16], \"INT32\"),\n"
+        "    grpcclient.InferInput('B', [1, 16], \"INT32\"),\n"
+        "]\n"
+        "inputs[0].set_data_from_numpy(a.reshape(1, 16))\n"
+        "inputs[1].set_data_from_numpy(b.reshape(1, 16))\n"
+        'answer = ctx.infer("simple", inputs, '
+        "outputs=[grpcclient.InferRequestedOutput(name) for name in ('O',)])\n"
+        "r = {name: list(answer.as_numpy(name)) for name in ('O',)}\n"
+    )
+    assert "def " not in text
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--model-config", "a.py"), ("--server", "127.0.0.1:9")]
+)
+def test_models_that_cannot_be_known(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    """A server that does not answer and a file without a model are refused."""
+    assert main(["migrate", "a.py", option, value]) == 2
+    assert f"{option} {value}: " in capsys.readouterr().err
+
+
+def test_notebook_keeps_what_is_no_code(folder: Path) -> None:
+    """Outputs, metadata, magics and other cells of a notebook stay as they are."""
+    cells: list[Any] = [
+        {"cell_type": "markdown", "metadata": {"a": 1}, "source": ["# ü\n", "text"]},
+        {"cell_type": "code", "execution_count": 3, "metadata": {}, "outputs": [{"x": 1}],
+         "source": ["%matplotlib inline\n", STAR, CONTEXT.strip()]},
+        {"cell_type": "code", "execution_count": 4, "metadata": {}, "outputs": [],
+         "source": ["!ls\n", "%time r = ctx.run(i, o)"]},
+    ]  # fmt: skip
+    document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 2}
+    before = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    (folder / "n.ipynb").write_text(before, "utf-8")
+    assert main(["migrate", "--write", "n.ipynb"]) == 0
+    text = (folder / "n.ipynb").read_text("utf-8")
+    after = json.loads(text)["cells"]
+    assert after[0] == cells[0] and '"# ü\\n"' in text
+    assert after[1]["source"][0] == "%matplotlib inline\n"
+    assert after[1]["outputs"] == [{"x": 1}]
+    assert after[2]["source"] == ["!ls\n", '%time r = run_model(ctx, "simple", i, o)']
+    assert main(["migrate", "--check", "n.ipynb"]) == 0
+
+
+def test_without_libcst(folder: Path) -> None:
+    """Where libcst is missing, the command to install it is printed, and scan still works."""
+    program = (
+        "import sys; sys.modules['libcst'] = None\n"
+        "from tritonclient_shim.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run([*command, "migrate", "a.py"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert 'install it with: pip install "tritonclient-shim[migrate]"' in done.stderr
+    done = subprocess.run([*command, "scan", "a.py"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")

@@ -1,0 +1,147 @@
+"""Contexts that functions, properties and containers hand on, and their classes in annotations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed import TritonServer
+from tests.migrate.sources_migrated import STAR, body, migrated, run, todo
+
+CLIENT = 'grpcclient.InferenceServerClient("u")'
+
+PAIRS = {
+    "annotations": (
+        "def f(p: ProtocolType) -> ServerHealthContext:\n"
+        '    return ServerHealthContext("u", ProtocolType.GRPC)\n'
+        "h: Optional[ServerHealthContext] = f(p)\nh.is_live()\n",
+        "def f(p: str) -> grpcclient.InferenceServerClient:\n"
+        f"    return {CLIENT}\n"
+        "h: Optional[grpcclient.InferenceServerClient] = f(p)\nh.is_server_live()\n",
+    ),
+    "annotations of records": (
+        'def f(n) -> InferContext:\n    return InferContext("u", 1, n)\n'
+        "def g(c: InferContext):\n    return c.run(i, o)\ng(f(n))\n",
+        f"def f(n) -> Model:\n    return Model({CLIENT}, n, {{}})\n"
+        "def g(c: Model):\n    return run_model(c.client, c.name, i, o, **c.options)\ng(f(n))\n",
+    ),
+    "annotations of both protocols": (
+        "def f(p) -> List[ServerHealthContext]:\n    return [ServerHealthContext('u', p)]\n"
+        "f(ProtocolType.from_str(t))[0].is_live()\n",
+        "def f(p) -> List[typing.Any]:\n    return [CLIENTS[p].InferenceServerClient('u')]\n"
+        "f(t.lower())[0].is_server_live()\n",
+    ),
+    "property": (
+        "class A:\n    @property\n    def ctx(self):\n"
+        '        return InferContext("u", 1, "m")\n'
+        "    def ask(self):\n        return self.ctx.run(i, o)\n",
+        "class A:\n    @property\n    def ctx(self):\n"
+        f"        return {CLIENT}\n"
+        '    def ask(self):\n        return run_model(self.ctx, "m", i, o)\n',
+    ),
+    "element of an object": (
+        "class A:\n    def __init__(self):\n"
+        '        self.of = {k: InferContext("u", 1, k) for k in names}\n'
+        "        setattr(self, name, self.of)\n"
+        "    def __getitem__(self, k):\n        return self.of[k]\n"
+        "a = A()\na['x'].run(i, o)\n",
+        "class A:\n    def __init__(self):\n"
+        f"        self.of = {{k: Model({CLIENT}, k, {{}}) for k in names}}\n"
+        "        setattr(self, name, self.of)\n"
+        "    def __getitem__(self, k):\n        return self.of[k]\n"
+        "a = A()\nrun_model(a['x'].client, a['x'].name, i, o, **a['x'].options)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_rewritten(name: str) -> None:
+    """A context is followed to where it is used, and annotations say what it is now."""
+    before, after = PAIRS[name]
+    assert body(before).replace("'", '"') == after.replace("'", '"')
+    assert todo(migrated(STAR + before)) == []
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_migrated_twice(name: str) -> None:
+    """What is migrated stays as it is."""
+    once = migrated(STAR + PAIRS[name][0]).after
+    assert migrated(once.decode()).after == once
+
+
+def test_annotation_of_a_context_that_stays() -> None:
+    """Where a context stays its class stays in annotations, too."""
+    source = (
+        f'{STAR}def f(c: InferContext):\n    c.run(i, o)\nctx = InferContext("u", 1, "m")\n'
+        "f(ctx)\nhand_over(ctx)\n"
+    )
+    found = migrated(source)
+    assert "2:TS050" in todo(found)
+    assert "def f(c: InferContext):" in found.after.decode()
+
+
+def test_property_that_nothing_reads() -> None:
+    """What only other files can read of an object stays a context."""
+    source = (
+        'class A:\n    @property\n    def ctx(self):\n        return InferContext("u", 1, "m")\n'
+    )
+    assert "5:TS050" in todo(migrated(STAR + source))
+
+
+def test_class_as_a_value() -> None:
+    """A class that is handed on, and is no annotation, keeps its contexts as they are."""
+    source = (
+        f'{STAR}c = InferContext("u", 1, "m")\nc.run(i, o)\nprint(isinstance(x, InferContext))\n'
+    )
+    assert {"2:TS050", "3:TS051", "4:TS050"} <= set(todo(migrated(source)))
+
+
+PROGRAM = """import sys
+from functools import lru_cache
+from typing import Dict
+from tensorrtserver.api import *
+
+
+@lru_cache(maxsize=None)
+def context_for(url: str, protocol: ProtocolType, model: str) -> InferContext:
+    return InferContext(url, protocol, model)
+
+
+class Models:
+    def __init__(self, url: str, protocol: ProtocolType) -> None:
+        self.every: Dict[str, InferContext] = {}
+        self.url, self.protocol = url, protocol
+
+    def __getitem__(self, name: str) -> InferContext:
+        if name not in self.every:
+            self.every[name] = context_for(self.url, self.protocol, name)
+            setattr(self, "of_" + name, self.every[name])
+        return self.every[name]
+
+    @property
+    def first(self) -> InferContext:
+        return self["simple"]
+
+
+models = Models(sys.argv[1], ProtocolType.from_str(sys.argv[2]))
+row = np.arange(16, dtype=np.int32)
+RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
+print(models.first.run({"INPUT0": [row], "INPUT1": [row]}, RAW))
+print(models["multi_version"].run({"INPUT0": [np.zeros(1, np.float32)]}, RAW))
+print(len(models.every), models.first is models["simple"], hasattr(models, "of_simple"))
+"""
+
+
+@pytest.mark.parametrize("to", ["grpc", "http"])
+def test_same_on_a_server(to: str, triton: TritonServer, tmp_path: Path) -> None:
+    """A program with factories, properties and containers prints the same when it is migrated."""
+    script = tmp_path / "script.py"
+    url = triton.url(to == "grpc")
+    script.write_text(PROGRAM)
+    before = run(script, url, to)
+    found = migrated(PROGRAM, to)
+    assert todo(found) == []
+    script.write_bytes(found.after)
+    assert run(script, url, to) == before
+    assert before.status == 0, before.output

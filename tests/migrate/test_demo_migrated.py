@@ -1,0 +1,45 @@
+"""The demo's scripts, migrated: on the real server they print what they printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from demo.programs import MODELS
+from testbed import TritonServer
+from tests.migrate.sources_migrated import run, todo
+from tritonclient_shim.rewrite.files import migrate
+from tritonclient_shim.rewrite.options import MigrateOptions
+
+DEMO = Path(__file__).resolve().parents[2] / "demo" / "legacy"
+SCRIPTS = ("add_sub", "string", "shared_memory", "request_id", "image")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TritonServer]:
+    """A server with the demo's models."""
+    with TritonServer.start(models=MODELS) as started:
+        yield started
+
+
+@pytest.mark.parametrize("chosen", [True, False], ids=["chosen", "fixed"])
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_prints_the_same(
+    server: TritonServer, tmp_path: Path, name: str, protocol: str, chosen: bool
+) -> None:
+    """A migrated script prints the same, with the protocol fixed or chosen at run time."""
+    script = DEMO / f"{name}_client.py"
+    options = MigrateOptions("" if chosen else protocol, unsafe=True)
+    found = migrate(str(script), script.read_bytes(), options)
+    assert not todo(found)
+    (tmp_path / "script.py").write_bytes(found.after)
+    arguments = ("-u", server.url(protocol), "-i", protocol)
+    before, after = run(script, *arguments), run(tmp_path / "script.py", *arguments)
+    assert before.status == 0
+    if name == "image":  # it prints the numbers of its requests, which are another count now
+        assert (after.status, after.output[-5:]) == (0, "PASS\n")
+    else:
+        assert after == before

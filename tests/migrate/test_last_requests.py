@@ -1,0 +1,123 @@
+"""What a context tells of its requests, migrated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed import TritonServer
+from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, run, todo
+
+MADE = 'ctx = grpcclient.InferenceServerClient("localhost:8001")\n'
+RUN = "ctx.run(i, o)\n"
+RUN_AFTER = "run_model(ctx, 'simple', i, o)\n"
+
+PAIRS = {
+    "model": (
+        f"{CONTEXT}{RUN}a = ctx.get_last_request_model_name()\n"
+        "b = ctx.get_last_request_model_version()\n",
+        f"{MADE}{RUN_AFTER}a = last_request(ctx).model_name\nb = last_request(ctx).model_version\n",
+    ),
+    "number": (
+        f"{CONTEXT}{RUN}print(ctx.get_last_request_id())\n",
+        f"{MADE}{RUN_AFTER}print(last_request(ctx).number)\n",
+    ),
+    "statistics": (
+        f'{CONTEXT}{RUN}print(ctx.get_stat()["completed_request_count"])\n',
+        f'{MADE}{RUN_AFTER}print(request_stat(ctx)["completed_request_count"])\n',
+    ),
+    "of a record": (
+        'every = [InferContext("u", 1, n, correlation_id=n) for n in names]\n'
+        "for c in every:\n    print(c.get_last_request_model_name(), c.correlation_id())\n",
+        'every = [Model(grpcclient.InferenceServerClient("u"), n, {"sequence_id": n})'
+        " for n in names]\nfor c in every:\n"
+        '    print(last_request(c.client).model_name, c.options.get("sequence_id", 0))\n',
+    ),
+    "correlation id": (
+        'c = InferContext("u", 1, "m", correlation_id=ident)\nc.run(i, o)\n'
+        "print(c.correlation_id())\n",
+        'c = grpcclient.InferenceServerClient("u")\nrun_model(c, "m", i, o, sequence_id=ident)\n'
+        "print(ident)\n",
+    ),
+    "no correlation id": (
+        f"{CONTEXT}print(ctx.correlation_id())\n",
+        f"{MADE}print(0)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_rewritten(name: str) -> None:
+    """What was asked of the context is asked of what the file remembers."""
+    before, after = PAIRS[name]
+    assert body(before).replace("'", '"') == after.replace("'", '"')
+    assert todo(migrated(STAR + before)) == []
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_migrated_twice(name: str) -> None:
+    """What is migrated stays as it is."""
+    once = migrated(STAR + PAIRS[name][0]).after
+    assert migrated(once.decode()).after == once
+
+
+def test_correlation_id_given_to_a_request() -> None:
+    """An id that a request changes is not what the context was made with."""
+    found = migrated(f"{STAR}{CONTEXT}ctx.run(i, o, corr_id=5)\nprint(ctx.correlation_id())\n")
+    assert "4:TS058" in todo(found)
+    assert "line 3 gives another one" in found.after.decode()
+
+
+@pytest.mark.parametrize("key", ["cumulative_send_time_ns", "cumulative_receive_time_ns"])
+def test_times_that_no_client_tells(key: str) -> None:
+    """Where a program reads times that cannot be measured, it stays as it is."""
+    found = migrated(f"{STAR}{CONTEXT}ctx.run(i, o)\nprint(ctx.get_stat()['{key}'])\n")
+    assert "4:TS057" in todo(found)
+
+
+def test_requests_that_are_not_remembered() -> None:
+    """Beside functions of an earlier migration, which forget their answers, nothing is asked."""
+    earlier = migrated(f"{STAR}{CONTEXT}ctx.run(i, o)\n").after.decode()
+    later = f"{STAR}{earlier}{CONTEXT}print(ctx.get_last_request_model_name())\n"
+    found = migrated(later)
+    assert any(one.endswith(":TS060") for one in todo(found))
+    assert "remove it, and migrate again" in found.after.decode()
+
+
+PROGRAM = """import sys
+from tensorrtserver.api import *
+
+protocol = ProtocolType.from_str(sys.argv[2])
+ctx = InferContext(sys.argv[1], protocol, "simple", correlation_id=12)
+other = InferContext(sys.argv[1], protocol, "multi_version", 2)
+print(ctx.get_last_request_model_name(), ctx.get_last_request_model_version())
+row = np.arange(16, dtype=np.int32)
+for _ in range(3):
+    ctx.run({"INPUT0": [row], "INPUT1": [row]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
+other.run({"INPUT0": [np.zeros(1, np.float32)]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
+for one in (ctx, other):
+    print(one.get_last_request_model_name(), one.get_last_request_model_version())
+    stat = one.get_stat()
+    print(stat["completed_request_count"], stat["cumulative_total_request_time_ns"] > 0)
+first = ctx.get_last_request_id()
+print(first < other.get_last_request_id(), ctx.correlation_id(), other.correlation_id())
+try:
+    ctx.run({"INPUT0": [row], "INPUT1": [row]}, {"nothing": InferContext.ResultFormat.RAW})
+except InferenceServerException:
+    print(ctx.get_last_request_model_name(), ctx.get_stat()["completed_request_count"])
+"""
+
+
+@pytest.mark.parametrize("to", ["grpc", "http"])
+def test_same_on_a_server(to: str, triton: TritonServer, tmp_path: Path) -> None:
+    """A migrated program tells the same of its requests, before, after and when one failed."""
+    script = tmp_path / "script.py"
+    url = triton.url(to == "grpc")
+    script.write_text(PROGRAM)
+    before = run(script, url, to)
+    found = migrated(PROGRAM, to)
+    assert todo(found) == []
+    script.write_bytes(found.after)
+    assert run(script, url, to) == before
+    assert before.status == 0, before.output

@@ -1,0 +1,20 @@
+"""Scan finds every use in the legacy programs, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.migrate import uses
+
+
+@pytest.mark.parametrize("path", uses.sources_of_programs(), ids=uses.name_of)
+def test_every_use_is_found_and_nothing_else(path: Path) -> None:
+    """The ids at each line are those that were written down, by hand, for the program."""
+    assert uses.found(path) == uses.expected()[uses.name_of(path)]
+
+
+def test_every_expectation_is_of_a_program() -> None:
+    """No file is expected that is not there any more."""
+    assert uses.expected().keys() == {uses.name_of(path) for path in uses.sources_of_programs()}

@@ -1,0 +1,98 @@
+"""A migrated program does what it did before, on the real server, over both protocols."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tests.migrate import rates
+from tests.migrate.round_trips import (
+    CASES,
+    NAMES,
+    OPEN,
+    OPEN_SAFE,
+    SAFE_CASES,
+    WAYS,
+    Case,
+    RoundTrips,
+    marked,
+)
+from tests.migrate.table import PROGRAMS
+from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate.scan import scan
+
+
+@pytest.mark.parametrize("case", marked(CASES, OPEN))
+def test_program_does_the_same(round_trips: RoundTrips, case: Case) -> None:
+    """A migrated program prints what it printed; without our package, where nothing is left."""
+    trip = round_trips.trip(case)
+    assert trip.legacy.status == case.program.status, trip.legacy.err
+    assert trip.legacy.out
+    migrated = trip.migrated[True]
+    assert migrated[:2] == trip.legacy[:2], migrated.err
+
+
+@pytest.mark.parametrize("case", marked(SAFE_CASES, OPEN_SAFE))
+def test_half_migrated_program_does_the_same(round_trips: RoundTrips, case: Case) -> None:
+    """Where the safe rewrites alone are made, the program still runs and prints the same."""
+    trip = round_trips.trip(case)
+    migrated = trip.migrated[False]
+    assert migrated[:2] == trip.legacy[:2], migrated.err
+
+
+@pytest.mark.parametrize(("protocol", "unsafe"), WAYS, ids=NAMES)
+def test_every_use_is_told(round_trips: RoundTrips, protocol: str, unsafe: bool) -> None:
+    """The report has each use that scan finds in the programs, with what became of it."""
+    migration = round_trips.migration(protocol, unsafe)
+    assert migration.status in (0, 1), migration.err
+    place = round_trips.originals()
+    found = {
+        (path.parts[len(place.parts)], row.entry.id)
+        for path in _sources(place)
+        for row in scan(sources.read(str(path)))
+    }
+    assert {(site.source, site.id) for site in migration.sites} == found
+
+
+@pytest.mark.parametrize(("protocol", "unsafe"), WAYS, ids=NAMES)
+def test_nothing_is_left_in_complete_programs(
+    round_trips: RoundTrips, protocol: str, unsafe: bool
+) -> None:
+    """In a program of whose uses none is left to do, scan finds none."""
+    migration = round_trips.migration(protocol, unsafe)
+    complete = {one.source for one in PROGRAMS if migration.is_complete(one)}
+    paths = [path for name in complete for path in _sources(migration.folder / name)]
+    found = [f"{path}:{row.line}" for path in paths for row in scan(sources.read(str(path)))]
+    assert found == []
+
+
+@pytest.mark.parametrize(("protocol", "unsafe"), WAYS, ids=NAMES)
+def test_second_migration_changes_nothing(
+    round_trips: RoundTrips, protocol: str, unsafe: bool
+) -> None:
+    """What has been migrated stays as it is when it is migrated again."""
+    migration = round_trips.migration(protocol, unsafe)
+    before = _digests(migration.folder)
+    round_trips.again(protocol, unsafe)
+    assert _digests(migration.folder) == before
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "http"])
+def test_most_uses_are_rewritten(round_trips: RoundTrips, protocol: str) -> None:
+    """Of all uses at least 70 % are rewritten, and 75 % of the requests."""
+    counts = rates.counted(round_trips.migration(protocol, True).sites)
+    requests = {id: counts[id] for id in rates.REQUESTS if id in counts}
+    print(rates.table(counts))  # pytest -rP shows it
+    assert rates.share(counts) >= 0.70, rates.table(counts)
+    assert rates.share(requests) >= 0.75, rates.table(counts)
+
+
+def _sources(folder: Path) -> list[Path]:
+    found = (path for path in folder.rglob("*") if path.suffix in (".py", ".ipynb"))
+    return sorted(path for path in found if not path.name.startswith("_"))
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {str(one): hashlib.sha1(one.read_bytes()).hexdigest() for one in _sources(folder)}

@@ -1,0 +1,54 @@
+"""The ids expected of the legacy programs, line by line, as ``expected_uses.txt`` has them.
+
+A line of that file is ``LINE  IDS | text of the line``, below the name of the program's file; in a
+notebook ``CELL:LINE`` stands for the line. The text is there for whoever reviews the ids, and it
+tells when a program has been changed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Dict
+
+from tests.migrate.table import PROGRAMS_FOLDER
+from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate.scan import scan
+
+EXPECTED = Path(__file__).with_name("expected_uses.txt")
+Uses = Dict[str, str]  # place → the ids, and the line
+
+
+def sources_of_programs() -> list[Path]:
+    """Every file of Python and every notebook among the programs."""
+    found = (path for path in PROGRAMS_FOLDER.rglob("*") if path.suffix in (".py", ".ipynb"))
+    return sorted(path for path in found if "__pycache__" not in path.parts)
+
+
+def name_of(path: Path) -> str:
+    """A program's file as the expectations name it."""
+    return path.relative_to(PROGRAMS_FOLDER).as_posix()
+
+
+def expected() -> dict[str, Uses]:
+    """By file, what must be found at which line."""
+    found: dict[str, Uses] = defaultdict(dict)
+    name = ""
+    for line in EXPECTED.read_text("utf-8").splitlines():
+        if line.startswith(" "):
+            place, _, rest = line.strip().partition(" ")
+            found[name][place] = rest.strip()
+        else:
+            name = line
+    return dict(found)
+
+
+def found(path: Path) -> Uses:
+    """What scan finds at which line of a file."""
+    ids: dict[str, set[str]] = defaultdict(set)
+    lines = {}
+    for row in scan(sources.read(str(path))):
+        place = f"{row.cell}:{row.line}" if row.cell else str(row.line)
+        ids[place].add(row.entry.id)
+        lines[place] = row.snippet
+    return {place: f"{' '.join(sorted(ids[place]))} | {lines[place].strip()}" for place in ids}

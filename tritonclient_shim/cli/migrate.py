@@ -1,0 +1,113 @@
+"""Rewrite sources that use the legacy API, so that they use tritonclient.
+
+Needs libcst: pip install "tritonclient-shim[migrate]". Without --write nothing is written: the
+changes are printed as a diff. A context is rewritten with all its uses or not at all, so that a
+file in which something is left runs on this package, beside tritonclient.
+
+Exit status: 0 nothing would change (with --write: everything is rewritten), 1 something would
+change (with --write: something is left to do), 2 wrong usage, 3 files that could not be read,
+parsed or written, which are named; what became of the others is printed all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from tritonclient_shim.cli._migrate import MigrateRefused
+
+if TYPE_CHECKING:
+    from tritonclient_shim.rewrite.files import Migrated
+
+_DONE, _LEFT, _REFUSED, _UNREADABLE = 0, 1, 2, 3
+_FORMATS = ("text", "json", "sarif")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``tritonclient-shim migrate``."""
+    add = parser.add_argument
+    add("paths", nargs="+", metavar="PATH", help="a file, a notebook or a folder")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--diff", action="store_true", help="print the changes as a diff")
+    how.add_argument("--write", action="store_true", help="write the changed files")
+    how.add_argument("--check", action="store_true", help="print the report alone, for CI")
+    add("--to", choices=("grpc", "http"), default=argparse.SUPPRESS,
+        help="the protocol instead of one that the program chooses")  # fmt: skip
+    add("--unsafe", action="store_true",
+        help="make changes, too, that some programs may notice")  # fmt: skip
+    add("--server", metavar="URL", default=argparse.SUPPRESS,
+        help="HOST:PORT of a server's HTTP, which is asked about the models")  # fmt: skip
+    add("--model-config", metavar="FILE", action="append", default=[],
+        help="a model's config.pbtxt, or its configuration in JSON")  # fmt: skip
+    add("--report", metavar="FILE", default=argparse.SUPPRESS,
+        help="write the report to this file")  # fmt: skip
+    add("--format", choices=_FORMATS, default=_FORMATS[0], help="of the report")
+    add("--exclude", action="append", default=[], metavar="GLOBS",
+        help="leave out files and folders, as `tritonclient-shim scan` does")  # fmt: skip
+    parser.set_defaults(to="", server="", report="")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Migrate and report → exit status."""
+    try:
+        import libcst  # noqa: F401
+    except ImportError:
+        _tell('libcst is missing; install it with: pip install "tritonclient-shim[migrate]"')
+        return _REFUSED
+    from tritonclient_shim.cli._migrate.report import write
+    from tritonclient_shim.cli._output import show
+
+    try:
+        done, failed = _migrated(arguments)
+        if arguments.report:
+            write(arguments.report, arguments.format, done, failed)
+    except MigrateRefused as error:
+        _tell(str(error))
+        return _REFUSED
+    show(_printed(arguments, done, failed))
+    if failed:
+        return _UNREADABLE
+    left = any(one.todo for one in done)
+    if arguments.write:
+        return _LEFT if left else _DONE
+    return _LEFT if any(one.changed for one in done) else _DONE
+
+
+def _migrated(arguments: argparse.Namespace) -> tuple[list[Migrated], list[str]]:
+    """Migrate each file, and write it if that is asked for → the files, and what failed."""
+    from tritonclient_shim.cli._migrate.models import configurations
+    from tritonclient_shim.cli._migrate.writing import read, replace
+    from tritonclient_shim.cli._scan.files import ExcludedPaths, chosen
+    from tritonclient_shim.migrate.sources import Unreadable
+    from tritonclient_shim.rewrite.files import migrate
+    from tritonclient_shim.rewrite.options import MigrateOptions
+
+    patterns = [part for text in arguments.exclude for part in text.split(",") if part]
+    configs = configurations(arguments.server, arguments.model_config)
+    options = MigrateOptions(arguments.to, arguments.unsafe, configs)
+    done: list[Migrated] = []
+    failed: list[str] = []
+    for path in chosen(arguments.paths, ExcludedPaths(tuple(patterns)), ""):
+        try:
+            found = migrate(path, read(path), options)
+            if arguments.write and found.changed:
+                replace(path, found.after)
+        except Unreadable as error:
+            failed.append(str(error))
+            _tell(str(error))
+            continue
+        done.append(found)
+    return done, failed
+
+
+def _printed(arguments: argparse.Namespace, done: list[Migrated], failed: list[str]) -> str:
+    from tritonclient_shim.cli._migrate.report import diff, render
+
+    changes = "" if arguments.write or arguments.check else "".join(map(diff, done))
+    report = "" if arguments.report else render(arguments.format, done, failed)
+    return f"{changes}{report}" if arguments.format == _FORMATS[0] else report
+
+
+def _tell(text: str) -> None:
+    print(f"tritonclient-shim migrate: {text}", file=sys.stderr)

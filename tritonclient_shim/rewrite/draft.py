@@ -1,0 +1,177 @@
+"""A file that is being rewritten: what is known of it, and what it needs."""
+
+from __future__ import annotations
+
+import ast
+from typing import Callable, Iterator, List, Tuple
+
+import libcst as cst
+
+from tritonclient_shim.migrate.evaluator import Evaluator
+from tritonclient_shim.migrate.scopes import Binding, Kind
+from tritonclient_shim.migrate.sites import Site, evaluated, sites
+from tritonclient_shim.migrate.sources import ParsedSource
+from tritonclient_shim.rewrite.edits import Edits
+from tritonclient_shim.rewrite.emitted import HELPERS
+from tritonclient_shim.rewrite.flows import Flows
+from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
+from tritonclient_shim.rewrite.places import Places
+
+#: The modules of a notebook's cells, or the one of a file, each with the number of lines before it.
+Cells = List[Tuple[int, cst.Module]]
+
+
+class Draft:
+    """The file, and what the rules have decided so far."""
+
+    def __init__(self, source: ParsedSource, cells: Cells, options: MigrateOptions) -> None:
+        self.source, self.cells, self.options = source, cells, options
+        self.evaluator: Evaluator = evaluated(source)
+        self.sites: list[Site] = sites(source, self.evaluator)
+        self.flows = Flows(source.tree, self.evaluator)
+        self.places = Places(source.lines)
+        for before, module in cells:
+            self.places.add(module, before)
+        self.edits = Edits(cells[0][1])
+        self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
+        self.imports: set[str] = set()  # lines that the file needs
+        self.helpers: set[str] = set()  # names of functions that the file needs
+        self.modules: set[str] = set()  # grpc, http: the clients in use
+        self.memory = True  # shared memory is rewritten
+        self.numbered = False  # protocols are v1's numbers still, for contexts that stay
+        self._defined = {name for one in source.tree.body for name in _emitted(one)}
+        scopes = self.evaluator.scopes.of_node.values()
+        self._names = {name for scope in scopes for name in scope.bindings} - self._defined
+
+    @property
+    def errors_stay(self) -> bool:
+        """Whether the file asks errors for what only v1's tell: ids of server and request."""
+        return any(site.id in ("TS016", "TS017") for site in self.sites)
+
+    # --- outcomes
+
+    def note(self, node: ast.AST, state: State, what: str) -> None:
+        """Say what became of a site."""
+        self.outcomes[node] = SiteOutcome(state, what)
+
+    @staticmethod
+    def state(unsafe: str) -> State:
+        """The state of a use whose rewrite is unsafe for this reason, or safe for none."""
+        return State.UNSAFE if unsafe else State.SAFE
+
+    def todo(self, node: ast.AST, what: str, comment: bool = True) -> None:
+        """Leave a site to its author, with a comment in the file or without."""
+        self.outcomes.setdefault(node, SiteOutcome(State.TODO, what, comment))
+
+    def outcome(self, site: Site) -> SiteOutcome | None:
+        """What became of a site, if a rule has decided."""
+        for node in (site.node, site.call):
+            if node is not None and node in self.outcomes:
+                return self.outcomes[node]
+        return None
+
+    # --- expressions
+
+    def text(self, node: ast.AST) -> str:
+        """The text of an expression."""
+        return self.places.text(node)
+
+    def constant(self, node: ast.expr | None) -> object:
+        """The literal that an expression is, or that its variable always is; else Ellipsis."""
+        if node is None:
+            return None
+        if isinstance(node, ast.Name):
+            bindings = self.bindings(node)
+            if len(bindings) != 1 or bindings[0].definition.kind is not Kind.VALUE:
+                return ...
+            value = bindings[0].definition.node
+            if not isinstance(value, ast.expr) or bindings[0].definition.steps:
+                return ...
+            node = value
+        try:
+            found: object = ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError):
+            return ...
+        return found
+
+    def is_element(self, node: ast.Name) -> bool:
+        """Whether the variable is bound to parts of something."""
+        return any(one.definition.steps or one.definition.wraps for one in self.bindings(node))
+
+    def bindings(self, node: ast.Name) -> list[Binding]:
+        """Everything that binds the variable."""
+        place = self.evaluator.scopes.places.get(node)
+        owner = place.scope.owner(node.id) if place else None
+        return list(owner.bindings[node.id]) if owner else []
+
+    def tried(self, node: ast.AST) -> ast.Try | None:
+        """The ``try`` with handlers in whose body a node is, within its function."""
+        while node in self.flows.parents:
+            parent = self.flows.parents[node]
+            if isinstance(parent, ast.Try) and node in parent.body and parent.handlers:
+                return parent
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                return None
+            node = parent
+        return None
+
+    def reads(self, name: ast.Name) -> list[ast.AST]:
+        """What is around each place where a variable of this name is read."""
+        nodes = (one for one in ast.walk(self.source.tree) if isinstance(one, ast.Name))
+        return [
+            self.flows.parents[one]
+            for one in nodes
+            if one.id == name.id and isinstance(one.ctx, ast.Load)
+        ]
+
+    # --- changes
+
+    def replace(self, node: ast.AST, text: str) -> None:
+        """Put another expression in the place of one."""
+        made = self.edits.expression(text)
+        self.edits.change(self.places.of(node), lambda old: _with_parentheses(made, old))
+
+    def change(self, node: ast.AST, change: Callable[[cst.Call], cst.CSTNode]) -> None:
+        """Replace a node by what a function makes of it."""
+        self.edits.change(self.places.of(node), change)
+
+    def statement(self, node: ast.AST) -> cst.CSTNode:
+        """The statement that a name, attribute, call or import is in."""
+        return self.places.statement(self.places.of(node))
+
+    def called(self, helper: str) -> str:
+        """What a function that is put into the file is called, which may have its name already."""
+        return f"{helper}_" if helper in self._names else helper
+
+    def free(self, name: str) -> None:
+        """Say that the file binds a name no more, so that a function of the file can have it."""
+        self._names.discard(name)
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """The functions that are called otherwise."""
+        return {name: self.called(name) for name in HELPERS if self.called(name) != name}
+
+    @property
+    def there(self) -> set[str]:
+        """The functions that the file has already."""
+        return {name for name in HELPERS if name in self._defined}
+
+    def need(self, *helpers: str) -> None:
+        """Have functions put into the file."""
+        self.helpers.update(helpers)
+
+
+def _emitted(statement: ast.stmt) -> Iterator[str]:
+    """The name of a function or class that an earlier migration has put into the file."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name in HELPERS:
+        text = ast.get_docstring(statement) or "-"
+        if text.splitlines()[0] in HELPERS[statement.name].text:
+            yield statement.name
+    if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "CLIENTS":
+        yield "CLIENTS"
+
+
+def _with_parentheses(made: cst.BaseExpression, old: cst.BaseExpression) -> cst.BaseExpression:
+    lpar, rpar = getattr(old, "lpar", ()), getattr(old, "rpar", ())
+    return made.with_changes(lpar=lpar, rpar=rpar) if lpar else made

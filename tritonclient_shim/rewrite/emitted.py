@@ -1,0 +1,165 @@
+"""The functions that a rewritten file may need, as text.
+
+``CLIENT`` stands for the module of the client. No function needs this package.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, Mapping, NamedTuple
+
+from tritonclient_shim.rewrite import emitted_async as requests
+from tritonclient_shim.rewrite import emitted_infer as texts
+from tritonclient_shim.rewrite import emitted_last as last
+from tritonclient_shim.rewrite import emitted_memory as memory
+from tritonclient_shim.rewrite import emitted_small as small
+
+
+class Emitted(NamedTuple):
+    """A function: its text by the protocols in use, and what it needs itself."""
+
+    text: str
+    imports: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    either: str = ""  # where both protocols are in use; '' for the same text
+    http: str = ""  # over HTTP alone
+
+
+_NUMPY = "import numpy as np"
+_CONFIG_PB2 = "from tritonclient.grpc import model_config_pb2"
+_JSON = "from google.protobuf import json_format"
+_EXCEPTION = "from tritonclient.utils import InferenceServerException"
+_CACHE = "import functools"
+_TENSORS = (_NUMPY, "from tritonclient.utils import triton_to_np_dtype")
+_THREADS = (
+    "from concurrent.futures import ThreadPoolExecutor",
+    "import functools",
+    "import threading",
+)
+
+#: In the order in which a file has them.
+HELPERS: dict[str, Emitted] = {
+    "FLAGS": Emitted(texts.FLAGS),
+    "CLIENTS": Emitted(texts.CLIENTS),
+    "CLIENTS_BY_NUMBER": Emitted(texts.CLIENTS_BY_NUMBER),
+    "sequence_flags": Emitted(texts.SEQUENCE_FLAGS),
+    "headers_of": Emitted(texts.HEADERS),
+    "Region": Emitted(
+        memory.REGION,
+        ("import typing", "from tritonclient.utils import shared_memory"),
+        ("region_input", "array_in"),
+    ),
+    "region_input": Emitted(memory.INPUT, _TENSORS),
+    "array_in": Emitted(memory.OUTPUT, _TENSORS),
+    "Model": Emitted(texts.MODEL, ("import typing",)),
+    "module_of": Emitted(texts.MODULE_OF),
+    "version_text": Emitted(texts.VERSION),
+    "server_metadata": Emitted(
+        texts.METADATA, ("import types",), either=texts.METADATA_EITHER, http=texts.METADATA_HTTP
+    ),
+    "config_of": Emitted(
+        texts.CONFIG, (_CACHE,), either=texts.CONFIG_EITHER, http=texts.CONFIG_HTTP
+    ),
+    "check_model": Emitted(texts.CHECK, (_EXCEPTION,)),
+    "infer_input": Emitted(
+        texts.INPUT,
+        (
+            _NUMPY,
+            _CONFIG_PB2,
+            _EXCEPTION,
+            "from tritonclient.utils import triton_to_np_dtype",
+        ),
+        ("config_of",),
+    ),
+    "classes_of": Emitted(texts.CLASSES),
+    "results_of": Emitted(texts.RESULTS, (), ("classes_of",)),
+    "send": Emitted(
+        requests.SEND,
+        either=requests.SEND_EITHER,
+        http=requests.SEND_HTTP,
+    ),
+    "send_on_stream": Emitted(requests.STREAM, ("import itertools", "import threading", _CACHE)),
+    "start_run": Emitted(
+        requests.REQUESTS,
+        ("import collections", "import itertools", "from concurrent.futures import Future"),
+        ("send", "infer_input", "results_of"),
+    ),
+    "ready_request": Emitted(requests.READY, ("from concurrent import futures",), ("start_run",)),
+    "shared_memory_status": Emitted(
+        memory.STATUS, ("import types",), either=memory.STATUS_EITHER, http=memory.STATUS_HTTP
+    ),
+    "serialize_strings": Emitted(
+        memory.STRINGS, (_NUMPY, "from tritonclient.utils import serialize_byte_tensor")
+    ),
+    "repository_index": Emitted(
+        small.INDEX, ("import types",), either=small.INDEX_EITHER, http=small.INDEX_HTTP
+    ),
+    "iteritems": Emitted(small.ITER.format(name="items", what="items")),
+    "itervalues": Emitted(small.ITER.format(name="values", what="values")),
+    "iterkeys": Emitted(small.ITER.format(name="keys", what="keys")),
+    "last_request": Emitted(last.LAST, last.IMPORTS),
+    "request_stat": Emitted(last.STAT, (), ("last_request",)),
+    "run_model": Emitted(texts.RUN, (), ("infer_input", "results_of", "config_of")),
+}
+
+
+def needed(names: Iterable[str]) -> list[str]:
+    """Names of functions → these and all that they need, in order."""
+    found: set[str] = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += HELPERS[name].helpers
+    return [name for name in HELPERS if name in found]
+
+
+def written(
+    names: Iterable[str], modules: set[str], called: Mapping[str, str], there: set[str]
+) -> tuple[str, set[str]]:
+    """Functions, and the protocols in use → their text, and the lines of import that it needs.
+
+    ``called``: what else they are called; ``there``: those that the file has already.
+    """
+    wanted = set(needed(names))
+    both = len(modules) > 1
+    if both and any("CLIENT." in HELPERS[name].text for name in wanted):
+        wanted.add("module_of")
+    found: list[str] = []
+    imports: set[str] = set()
+    for name in (one for one in needed(wanted) if one not in there):
+        one = HELPERS[name]
+        text = one.either if both and one.either else one.text
+        if modules == {"http"} and one.http:
+            text = one.http
+        if name == "start_run" and "send_on_stream" in wanted:
+            text = requests.STREAMED_REQUESTS
+        if "json_format" in text:
+            imports.update((_CONFIG_PB2, _JSON))
+        if "ThreadPoolExecutor" in text:
+            imports.update(_THREADS)
+        module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
+        text = _chosen(text, wanted).replace("CLIENT.", module)
+        text = last.remembering(text) if "last_request" in wanted else text
+        for old, new in called.items():
+            text = re.sub(rf"\b{old}\b", new, text)
+        found.append(text)
+        imports.update(one.imports)
+    return "\n".join(found), imports
+
+
+def _chosen(text: str, wanted: set[str]) -> str:
+    """The lines of a text that are for files with what is wanted, or without it.
+
+    A line may end with ``#+mark`` or ``#-mark``, the marks of :data:`_MARKS`.
+    """
+    for mark, helper in _MARKS.items():
+        own, other = (f"  #{sign}{mark}" for sign in ("+-" if helper in wanted else "-+"))
+        lines = (line for line in text.split("\n") if not line.endswith(other))
+        text = "\n".join(line[: -len(own)] if line.endswith(own) else line for line in lines)
+    return text
+
+
+#: What stands at the ends of lines → the function with which the file has them.
+_MARKS = {"region": "Region"}

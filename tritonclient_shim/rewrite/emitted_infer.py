@@ -1,0 +1,184 @@
+"""The functions for contexts and requests that a rewritten file may need, as text."""
+
+from __future__ import annotations
+
+CONFIG = '''
+@functools.lru_cache(maxsize=None)
+def config_of(client, model_name):
+    """The configuration of a model, which is asked for once."""
+    return client.get_model_config(model_name).config
+'''
+CONFIG_HTTP = '''
+@functools.lru_cache(maxsize=None)
+def config_of(client, model_name):
+    """The configuration of a model, which is asked for once, as the message that gRPC has."""
+    answer = client.get_model_config(model_name)
+    message = model_config_pb2.ModelConfig()
+    return json_format.ParseDict(answer, message, ignore_unknown_fields=True)
+'''
+CONFIG_EITHER = '''
+@functools.lru_cache(maxsize=None)
+def config_of(client, model_name):
+    """The configuration of a model, which is asked for once, as the message that gRPC has."""
+    answer = client.get_model_config(model_name)
+    if isinstance(client, grpcclient.InferenceServerClient):
+        return answer.config
+    message = model_config_pb2.ModelConfig()
+    return json_format.ParseDict(answer, message, ignore_unknown_fields=True)
+'''
+MODULE_OF = '''
+def module_of(client):
+    """The module that a client is from."""
+    return grpcclient if isinstance(client, grpcclient.InferenceServerClient) else httpclient
+'''
+INPUT = '''
+def infer_input(client, model_name, name, rows):  #-region
+def infer_input(client, model_name, name, rows, batch_size=1):  #+region
+    """The tensor of an input, from one array for each entry of the batch."""
+    config = config_of(client, model_name)
+    known = next((one for one in config.input if one.name == name), None)
+    if known is None:
+        raise InferenceServerException("unknown input '%s' for '%s'" % (name, model_name))
+    datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_"):]
+    datatype = datatype.replace("STRING", "BYTES")
+    region, dims = rows if isinstance(rows[0], Region) else (rows, known.dims)  #+region
+    if isinstance(region, Region):  #+region
+        shape = [batch_size, *dims] if config.max_batch_size else list(dims)  #+region
+        tensor = CLIENT.InferInput(name, shape, datatype)  #+region
+        return region_input(tensor, region, shape, datatype)  #+region
+    batch = np.stack(rows)
+    if datatype == "BYTES":
+        batch = batch.astype(object)
+    elif batch.dtype != triton_to_np_dtype(datatype):
+        batch = np.ascontiguousarray(batch).view(triton_to_np_dtype(datatype))
+    dims = batch.shape[1:] if -1 in known.dims else tuple(known.dims)
+    try:
+        batch = batch.reshape((len(rows), *dims) if config.max_batch_size else dims)
+    except ValueError as error:
+        raise InferenceServerException("input '%s': %s" % (name, error)) from error
+    tensor = CLIENT.InferInput(name, list(batch.shape), datatype)
+    tensor.set_data_from_numpy(batch)
+    return tensor
+'''
+RUN = '''
+def run_model(client, model_name, inputs, outputs, **options):  #-region
+def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+region
+    """Infer, and return for each output a list of what each entry of the batch has.
+
+    inputs: name -> a list with one array for each entry of the batch.
+    outputs: name -> how many classes to return, or 0 for the array.
+    Both may have a Region instead; batch_size is for inputs in a Region.  #+region
+    """
+    tensors = [  #-region
+        infer_input(client, model_name, name, rows)  #-region
+        for name, rows in inputs.items()  #-region
+    ]  #-region
+    tensors = [  #+region
+        infer_input(client, model_name, name, rows, batch_size)  #+region
+        for name, rows in inputs.items()  #+region
+    ]  #+region
+    wanted = [
+        CLIENT.InferRequestedOutput(name, class_count=count)  #-region
+        CLIENT.InferRequestedOutput(  #+region
+            name, class_count=0 if isinstance(count, Region) else count  #+region
+        )  #+region
+        for name, count in outputs.items()
+    ]
+    for tensor in wanted:  #+region
+        region = outputs[tensor.name()]  #+region
+        if isinstance(region, Region):  #+region
+            tensor.set_shared_memory(region.name, region.byte_size)  #+region
+    answer = client.infer(model_name, tensors, outputs=wanted, **options)
+    return results_of(answer, outputs, config_of(client, model_name))
+'''
+RESULTS = '''
+def results_of(answer, outputs, config):
+    """What an answer has: for each output a list of what each entry of the batch has."""
+    found = {}
+    singles = {one.name for one in config.output if one.data_type == model_config_pb2.TYPE_FP32}
+    for name, count in outputs.items():
+        array = answer.as_numpy(name).copy()  #-region
+        region, count = (count, 0) if isinstance(count, Region) else (None, count)  #+region
+        array = answer.as_numpy(name) if region is None else array_in(  #+region
+            region, answer, name  #+region
+        )  #+region
+        array = array.copy()  #+region
+        rows = list(array) if config.max_batch_size > 0 else [array]
+        if count:
+            number = np.float32 if name in singles else float
+            rows = [classes_of(row, number) for row in rows]
+        found[name] = rows
+    return found
+'''
+CLASSES = '''
+def classes_of(texts, number=float):
+    """Classes, such as b"0.9:3:cat" -> tuples of index, value and label."""
+    parts = [(text.decode().split(":", 2) + [""])[:3] for text in texts.flat]
+    return [(int(index), float(number(value)), label) for value, index, label in parts]
+'''
+MODEL = '''
+class Model(typing.NamedTuple):
+    """A model: the client to reach it by, its name, and what each request for it has besides."""
+
+    client: typing.Any
+    name: str
+    options: dict
+
+    def close(self):
+        """Close the client."""
+        self.client.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.close()
+'''
+VERSION = '''
+def version_text(version):
+    """The version of a model as text, '' for the latest."""
+    return "" if version is None or int(version) < 0 else str(int(version))
+'''
+CLIENTS = """
+CLIENTS = {"grpc": grpcclient, "http": httpclient}
+"""
+CLIENTS_BY_NUMBER = """
+CLIENTS = {0: httpclient, 1: grpcclient}  # ProtocolType.HTTP, ProtocolType.GRPC
+"""
+FLAGS = """
+FLAG_NONE, FLAG_SEQUENCE_START, FLAG_SEQUENCE_END = 0, 1, 2
+"""
+SEQUENCE_FLAGS = '''
+def sequence_flags(flags):
+    """Flags of a request, as a number -> the arguments of infer that they are now."""
+    return {"sequence_start": bool(flags & 1), "sequence_end": bool(flags & 2)}
+'''
+HEADERS = '''
+def headers_of(texts):
+    """Headers, such as "Name: value", as text or bytes -> a dict of them."""
+    texts = [text.decode() if isinstance(text, bytes) else text for text in texts or ()]
+    pairs = [text.partition(":") for text in texts]
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+'''
+CHECK = '''
+def check_model(client, model_name):
+    """Raise an error where the server does not have the model."""
+    if not client.is_model_ready(model_name):
+        raise InferenceServerException("no status available for unknown model '%s'" % model_name)
+'''
+METADATA = '''
+def server_metadata(client):
+    """The name and the version of a server."""
+    return client.get_server_metadata()
+'''
+METADATA_HTTP = '''
+def server_metadata(client):
+    """The name and the version of a server."""
+    return types.SimpleNamespace(**client.get_server_metadata())
+'''
+METADATA_EITHER = '''
+def server_metadata(client):
+    """The name and the version of a server."""
+    answer = client.get_server_metadata()
+    return types.SimpleNamespace(**answer) if isinstance(answer, dict) else answer
+'''

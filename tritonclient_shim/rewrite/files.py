@@ -1,0 +1,112 @@
+"""The bytes of a source → its migrated bytes, and what was done."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from dataclasses import dataclass
+from typing import List, Tuple
+
+import libcst as cst
+
+from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate.async_names import restored
+from tritonclient_shim.migrate.async_names import rewritten as without_async
+from tritonclient_shim.migrate.scan import once_per_line, row
+from tritonclient_shim.migrate.sites import Site, evaluated, sites
+from tritonclient_shim.migrate.sources import ParsedSource, Unreadable
+from tritonclient_shim.rewrite import program
+from tritonclient_shim.rewrite.draft import Cells, Draft
+from tritonclient_shim.rewrite.header import FileHeader
+from tritonclient_shim.rewrite.notebooks import Notebook
+from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
+from tritonclient_shim.usage.rows import UsageRow
+
+_Uses = List[Tuple[UsageRow, SiteOutcome]]
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """A file before and after, and each of its uses with what became of it."""
+
+    path: str
+    before: bytes
+    after: bytes
+    uses: _Uses
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before != self.after
+
+    @property
+    def todo(self) -> bool:
+        """Whether a legacy use is left."""
+        return any(outcome.todo for _, outcome in self.uses)
+
+
+def migrate(path: str, data: bytes, options: MigrateOptions) -> Migrated:
+    """Rewrite a file; Unreadable where it cannot be parsed."""
+    source = sources.parsed(path, data)
+    encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    text = data.decode("utf-8" if path.endswith(".ipynb") else encoding)
+    notebook = Notebook(text) if path.endswith(".ipynb") else None
+    old = notebook.sources() if notebook else [without_async(text)[0]]
+    try:
+        new, uses = _cells(source, old, options)
+    except cst.ParserSyntaxError as error:
+        raise Unreadable(f"{path}: line {error.raw_line}: {error.message}") from error
+    if new == old:
+        return Migrated(path, data, data, uses)
+    cells = [restored(one) for one in new]
+    after = notebook.changed(cells) if notebook else cells[0]
+    return Migrated(path, data, after.encode(encoding), uses)
+
+
+def rewritable(source: ParsedSource) -> dict[tuple[str, str], bool]:
+    """Place and id of each use in a source → whether it is rewritten, safely or not."""
+    try:
+        uses = _cells(source, ["\n".join(source.lines)], MigrateOptions(unsafe=True))[1]
+    except cst.ParserSyntaxError:
+        return {}
+    return {(row.place, row.entry.id): not outcome.todo for row, outcome in uses}
+
+
+def _cells(
+    source: ParsedSource, old: list[str], options: MigrateOptions
+) -> tuple[list[str], _Uses]:
+    """Rewrite the cells of a notebook, or the one of a file."""
+    modules, found, draft = program.rewritten(source, _parsed(old), options)
+    if not draft.edits.any and not any(site.id in program.IMPORTS for site in found):
+        return old, _uses(source, found)
+    texts = [module.code for module in modules]
+    after = _parsed(texts)
+    second = Draft(sources.of_cells(source.path, texts), after, options)
+    FileHeader(second, draft).rewrite()
+    new = [second.edits.made(module).code for _, module in after]
+    left = sources.of_cells(source.path, new)
+    ids = {site.id for site in sites(left, evaluated(left))}
+    return new, _uses(source, program.with_imports(found, ids))
+
+
+def _parsed(texts: list[str]) -> Cells:
+    """The texts of cells → their modules, each with the number of lines before it."""
+    found: Cells = []
+    lines = 0
+    for text in texts:
+        found.append((lines, cst.parse_module(text)))
+        lines += len(text.split("\n"))
+    return found
+
+
+def _uses(source: ParsedSource, found: dict[Site, SiteOutcome]) -> _Uses:
+    """A row for each line and id, with the worst of what became of it there."""
+    worst: dict[tuple[int, str], SiteOutcome] = {}
+    order = list(State)
+    for site, outcome in found.items():
+        key = (site.line, site.id)
+        if key not in worst or order.index(outcome.state) > order.index(worst[key].state):
+            worst[key] = outcome
+    rest = SiteOutcome(State.TODO, "no rule rewrites it")
+    places = sorted(once_per_line(source, list(found)))
+    return [(row(source, *one), worst.get((one[0], one[2]), rest)) for one in places]

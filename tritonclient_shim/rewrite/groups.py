@@ -1,0 +1,241 @@
+"""Contexts with all their uses: rewritten as a whole, or left as they are."""
+
+from __future__ import annotations
+
+import ast
+from typing import Callable, Iterator, List, Tuple
+
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
+from tritonclient_shim.migrate.sites import Site
+from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.flows import CONTEXTS, Group
+from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules import CREATIONS, FORMATS, MEMORY, METHODS, PROTOCOLS, classes
+from tritonclient_shim.rewrite.rules.annotations import annotation_plans
+from tritonclient_shim.rewrite.rules.contexts import client
+from tritonclient_shim.rewrite.rules.models import Carried, carried
+from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
+
+INFER = f"{API}.InferContext"
+_NEUTRAL = frozenset({"close", "__enter__", "__exit__"})
+_REQUESTS = frozenset({"TS051", "TS052", "TS053", "TS054"})
+_TAKES_REGIONS = frozenset({"TS041", "TS042", "TS043", "TS114", "TS115"})
+Plans = List[Tuple[ast.AST, Plan]]
+
+
+class _Stays(Exception):
+    """A group cannot be rewritten, because of a node."""
+
+    def __init__(self, node: ast.AST, reason: str, comment: bool = True) -> None:
+        super().__init__(reason)
+        self.node, self.comment = node, comment
+
+    @property
+    def line(self) -> int:
+        return int(getattr(self.node, "lineno", 0))
+
+
+def rewrite(draft: Draft) -> None:
+    """Rewrite every group of contexts that can be, and the constants that belong to them."""
+    groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
+    planned, memory, lost = _planned(draft, groups)
+    if not _memory_fits(draft, groups, planned, memory):
+        draft.memory = False  # all of it stays, with the contexts that take it
+        draft.outcomes.clear()
+        planned, memory, lost = _planned(draft, groups)
+    constants = _constants(draft, planned)
+    whole = len(planned) == len(groups) and not lost
+    draft.numbered = not whole
+    if whole:
+        memory += constants
+    else:
+        _keep_shared(draft, groups, planned, constants)
+    for plans in (*planned.values(), memory):
+        for node, plan in plans:
+            carry_out(plan, node, draft)
+    classes.rewrite(draft, whole)
+
+
+def _planned(
+    draft: Draft, groups: list[Group]
+) -> tuple[dict[Group, Plans], Plans, dict[str, ast.AST]]:
+    """What can be done with groups, with shared memory, and the classes of lost contexts."""
+    lost = _lost(draft)
+    planned: dict[Group, Plans] = {}
+    for group in groups:
+        try:
+            if group.kind in lost:
+                raise _Stays(lost[group.kind], _why(lost[group.kind], draft))
+            planned[group] = _Planner(draft, group).plans()
+        except _Stays as stays:
+            _leave(group, stays, draft)
+    memory: Plans = []
+    for site in draft.sites:
+        node = _node(site)
+        if site.id in MEMORY:
+            try:
+                memory.append((node, checked(MEMORY[site.id](node, draft), draft.options)))
+            except Refused as refused:
+                draft.todo(node, str(refused), draft.memory)
+    return planned, memory, lost
+
+
+def _why(node: ast.AST, draft: Draft) -> str:
+    """Why the contexts of a class stay, as it is told of a node."""
+    known = draft.outcomes.get(node)
+    return known.what if known else "where this context was made is not known"
+
+
+def _memory_fits(
+    draft: Draft, groups: list[Group], planned: dict[Group, Plans], memory: Plans
+) -> bool:
+    """Whether all that has to do with regions of shared memory can be rewritten."""
+    if len(memory) < sum(site.id in MEMORY for site in draft.sites):
+        return False
+    stay = {id(call) for group in groups if group not in planned for call in group.calls}
+    return not any(site.id in _TAKES_REGIONS and id(site.call) in stay for site in draft.sites)
+
+
+def _node(site: Site) -> ast.AST:
+    return site.call if site.call is not None else site.node
+
+
+def _lost(draft: Draft) -> dict[str, ast.AST]:
+    """Classes → a use of an object of theirs of which it is not known where it was made."""
+    found = {kind: node for kind, node in draft.flows.unknown if kind in CONTEXTS}
+    known = {id(call) for group in draft.flows.groups for call in group.calls}
+    for site in draft.sites:
+        if site.id in ("TS016", "TS017"):  # the errors have to stay v1's, and so what raises them
+            draft.todo(_node(site), "errors of tritonclient do not tell it")
+            found.update(dict.fromkeys(CONTEXTS, _node(site)))
+        symbol = ENTRIES[site.id].symbol
+        owner = symbol.rpartition(".")[0]
+        if owner in CONTEXTS and site.id in METHODS and id(site.call) not in known:
+            draft.todo(_node(site), "where this context was made is not known")
+            found[owner] = _node(site)
+        if symbol in CONTEXTS and site.call is None and not _handled(site, draft):
+            draft.todo(site.node, "the class is used as a value; a client is of another class")
+            found[symbol] = site.node
+    return found
+
+
+def _handled(site: Site, draft: Draft) -> bool:
+    """Whether a context's class stands where no context is made: as a base, or an annotation."""
+    parent = draft.flows.parents.get(site.node)
+    if classes.is_annotation(site.node, draft) or classes.formats_alias(site.node, draft):
+        return True
+    if isinstance(parent, ast.ClassDef):
+        draft.todo(site.node, "write the class anew, around a client that it keeps")
+        return True
+    return False
+
+
+def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
+    """Note that a group stays: why at the place itself, and where that is at the others."""
+    calls = {*group.made, *group.calls}
+    inside = {id(node) for call in calls for node in ast.walk(call)}
+    draft.todo(stays.node, str(stays), stays.comment)
+    for site in draft.sites:
+        belongs = site.call in calls or site.id in FORMATS and id(site.node) in inside
+        if belongs and not draft.outcome(site):
+            draft.todo(_node(site), f"stays because of line {stays.line}: {stays}", comment=False)
+
+
+def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
+    """Plans for formats, flags and protocols that stand outside of the calls of groups."""
+    inside = {id(node) for plans in planned.values() for node, _ in plans}
+    rules = {**FORMATS, **PROTOCOLS}
+    found: Plans = annotation_plans(draft)
+    inside.update(id(node) for node, _ in found)
+    for site in draft.sites:
+        node = _node(site)
+        if site.id not in rules or id(node) in inside or draft.outcome(site):
+            continue
+        if classes.is_annotation(node, draft):
+            continue
+        try:
+            found.append((node, checked(rules[site.id](node, draft), draft.options)))
+        except Refused as refused:
+            draft.todo(node, str(refused), not refused.by_option)
+    return found
+
+
+def _keep_shared(
+    draft: Draft, groups: list[Group], planned: dict[Group, Plans], constants: Plans
+) -> None:
+    """Leave the constants to the contexts that stay, and with them what shares them."""
+    for node, _ in constants:
+        draft.todo(node, "stays for the contexts that stay", comment=False)
+    ids = {id(node) for node, _ in constants}
+    formats = any(site.id in FORMATS and id(_node(site)) in ids for site in draft.sites)
+    for group in [one for one in planned if one.kind == INFER and formats]:
+        shared = next((call for call in group.calls if _shares(call, draft)), None)
+        if shared is not None:
+            del planned[group]
+            _leave(group, _Stays(shared, "what it shares with another stays"), draft)
+
+
+def _shares(call: ast.Call, draft: Draft) -> bool:
+    """Whether the outputs or flags of a request are made elsewhere."""
+    ids = [site.id for site in draft.sites if site.call is call and site.id in _REQUESTS]
+    made = arguments(PARAMETERS[ids[0]], call) if ids else {}
+    outputs, flags = made.get("outputs"), made.get("flags")
+    elsewhere = outputs is not None and not isinstance(outputs, ast.Dict)
+    return elsewhere or flags is not None and isinstance(flags, (ast.Name, ast.Call))
+
+
+class _Planner:
+    """Plans what becomes of a group."""
+
+    def __init__(self, draft: Draft, group: Group) -> None:
+        self._draft, self._group = draft, group
+        self._carried: Carried | None = None
+
+    def plans(self) -> Plans:
+        """What is to be done at each node."""
+        group, draft = self._group, self._draft
+        taken = ((node, "its method is handed on") for node in group.taken)
+        for node, reason in (*group.escapes, *taken):
+            raise _Stays(node, f"{reason}, and expects the old context")
+        created = sorted(group.made, key=lambda one: (one.lineno, one.col_offset))
+        if group.kind == INFER:
+            try:
+                self._carried = carried(group, draft)
+            except Refused as refused:
+                raise _Stays(created[0], str(refused)) from refused
+        id = CREATIONS[group.kind]
+        found: Plans = [
+            (call, self._at(call, lambda call: client(id, call, draft, self._carried)))
+            for call in created
+        ]
+        for call in group.calls:
+            found += self._use(call)
+        return found
+
+    def _use(self, call: ast.Call) -> Iterator[tuple[ast.AST, Plan]]:
+        assert isinstance(call.func, ast.Attribute)
+        draft, name = self._draft, call.func.attr
+        ids = [site.id for site in draft.sites if site.call is call and site.id in METHODS]
+        if not ids and name not in _NEUTRAL:
+            raise _Stays(call, f"no client has a method {name}")
+        if not ids:
+            yield call, Plan(lambda: None, "stays")
+            return
+        rule = METHODS[ids[0]]
+        yield call, self._at(call, lambda call: rule(call, draft, self._carried))
+        inside = {id(node) for node in ast.walk(call)}
+        for site in draft.sites:
+            if site.id in FORMATS and id(site.node) in inside:
+                plan = self._format(FORMATS[site.id])
+                yield site.node, self._at(site.node, plan)
+
+    def _format(self, rule: Callable[[ast.AST, Draft], Plan]) -> Callable[[ast.AST], Plan]:
+        return lambda node: rule(node, self._draft)
+
+    def _at(self, node: ast.AST, make: Callable[..., Plan]) -> Plan:
+        try:
+            return checked(make(node), self._draft.options)
+        except Refused as refused:
+            raise _Stays(node, str(refused), not refused.by_option) from refused

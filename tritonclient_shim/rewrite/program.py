@@ -1,0 +1,73 @@
+"""A source → the same program on tritonclient, as far as the rules go."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tritonclient_shim.migrate.sites import Site
+from tritonclient_shim.migrate.sources import ParsedSource
+from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.rewrite import groups
+from tritonclient_shim.rewrite.draft import Cells, Draft
+from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutcome, State
+from tritonclient_shim.rewrite.rules import LOOSE
+from tritonclient_shim.rewrite.rules.plan import carry_out, checked
+
+_NO_RULE = SiteOutcome(State.TODO, "no rule rewrites it")
+#: Ids of imports, which are decided once everything else is rewritten.
+IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
+
+
+def rewritten(
+    source: ParsedSource, cells: Cells, options: MigrateOptions
+) -> tuple[list[cst.Module], dict[Site, SiteOutcome], Draft]:
+    """The modules with what the rules changed, imports left out, and what became of each use."""
+    draft = Draft(source, cells, options)
+    groups.rewrite(draft)
+    _loose(draft)
+    found = {site: _outcome(site, draft) for site in draft.sites}
+    _comment(found, draft)
+    return [draft.edits.made(module) for _, module in cells], found, draft
+
+
+def _outcome(site: Site, draft: Draft) -> SiteOutcome:
+    known = draft.outcome(site)
+    if known is None and site.id in IMPORTS:
+        return SiteOutcome(State.SAFE, "import")
+    return known or _NO_RULE
+
+
+def _loose(draft: Draft) -> None:
+    """What hangs on no object: exceptions, constants, leftovers of NumPy and Python."""
+    for site in draft.sites:
+        rule = LOOSE.get(site.id)
+        if rule is None or draft.outcome(site):
+            continue
+        node = site.call if site.call is not None else site.node
+        try:
+            carry_out(checked(rule(node, draft), options=draft.options), node, draft)
+        except Refused as refused:
+            draft.todo(node, str(refused), not refused.by_option)
+
+
+def _comment(found: dict[Site, SiteOutcome], draft: Draft) -> None:
+    """Write above each place that stays old what is to be done."""
+    for site, outcome in found.items():
+        if outcome.state is not State.TODO or not outcome.comment:
+            continue
+        entry = ENTRIES[site.id]
+        text = f"# TODO({site.id}): {outcome.what} ({entry.guide})"
+        node = site.call if site.call is not None else site.node
+        try:
+            draft.edits.comments[draft.statement(node)].append(text)
+        except KeyError:
+            continue  # inside an f-string before Python 3.12, whose places are inexact
+
+
+def with_imports(found: dict[Site, SiteOutcome], left: set[str]) -> dict[Site, SiteOutcome]:
+    """The outcomes, with the imports that the rewritten file still has as not done."""
+    stays = SiteOutcome(State.TODO, "stays for the uses that stay")
+    return {
+        site: stays if site.id in IMPORTS & left and not outcome.todo else outcome
+        for site, outcome in found.items()
+    }

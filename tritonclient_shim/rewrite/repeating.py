@@ -1,0 +1,98 @@
+"""Whether an expression means the same where a context is made and where it is used."""
+
+from __future__ import annotations
+
+import ast
+
+from tritonclient_shim.migrate.evaluator import Evaluator
+from tritonclient_shim.migrate.flow import reaching
+from tritonclient_shim.migrate.scopes import Binding, Place
+from tritonclient_shim.migrate.values import LocalInstance
+from tritonclient_shim.rewrite.draft import Draft
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
+    """Whether an expression can be repeated at a use of the context that it is an argument of."""
+    parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+    known = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
+    if not all(isinstance(one, known) for one in parts):
+        return False
+    owners = {id(one.value) for one in parts if isinstance(one, ast.Attribute)}
+    names = [one for one in parts if isinstance(one, ast.Name) and id(one) not in owners]
+    attributes = [one for one in parts if isinstance(one, ast.Attribute) and id(one) not in owners]
+    return all(_same_name(one, use, draft) for one in names) and all(
+        _same_attribute(one, use, draft) for one in attributes
+    )
+
+
+def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
+    places = draft.evaluator.scopes.places
+    here, there = places[node], places[use]
+    owner = here.scope.owner(node.id)
+    if there.scope.owner(node.id) is not owner:
+        return False
+    if owner is None:
+        return True  # a builtin, or bound by a star import
+    bindings = owner.bindings[node.id]
+    if len(bindings) > 1:
+        one, other = (set(filter(_counts, reaching(bindings, at))) for at in (here, there))
+        if one != other:
+            return False
+    return all(_same_turn(one, node, here, there, use, draft) for one in bindings)
+
+
+def _same_turn(
+    binding: Binding, node: ast.Name, here: Place, there: Place, use: ast.Call, draft: Draft
+) -> bool:
+    """Whether the use is in the same turn of every loop that binds the name."""
+    loops = [block for block in binding.place.path if isinstance(block[0], _LOOPS)]
+    if binding.definition.steps[:1] == (None,):  # the target of a loop
+        around = [b for b in here.path if getattr(b[0], "iter", None) is binding.definition.node]
+        if not around:
+            return False
+        loops += around
+    if not loops:
+        return True
+    direct = isinstance(use.func, ast.Attribute) and isinstance(use.func.value, ast.Name)
+    return direct and _is_made_there(use, draft) and all(block in there.path for block in loops)
+
+
+def _is_made_there(use: ast.Call, draft: Draft) -> bool:
+    """Whether the variable of the context is bound to nothing but calls that make one."""
+    assert isinstance(use.func, ast.Attribute)
+    variable = use.func.value
+    assert isinstance(variable, ast.Name)
+    nodes = (one.definition.node for one in draft.bindings(variable))
+    return all(isinstance(one, ast.Call) and not draft.is_element(variable) for one in nodes)
+
+
+def _same_attribute(node: ast.Attribute, use: ast.Call, draft: Draft) -> bool:
+    head: ast.expr = node
+    while isinstance(head, ast.Attribute):
+        head = head.value
+    if not isinstance(head, ast.Name):
+        return False
+    if _same_name(head, use, draft):
+        return True
+    evaluator = draft.evaluator
+    owners = [one for one in evaluator.of(head) if isinstance(one, LocalInstance)]
+    assigned = evaluator.scopes.attributes.get(node.attr, ())
+    is_own = bool(owners) and owners[0].node is evaluator.enclosing_class(use)
+    return is_own and node.value is head and len(assigned) == 1 and _self(use, evaluator) == head.id
+
+
+def _self(use: ast.AST, evaluator: Evaluator) -> str:
+    """What the method around a node calls its object."""
+    scope = evaluator.scopes.places[use].scope
+    while scope.parent and not isinstance(scope.parent.node, ast.ClassDef):
+        scope = scope.parent
+    arguments = getattr(scope.node, "args", None)
+    return arguments.args[0].arg if arguments and arguments.args else ""
+
+
+def _counts(binding: Binding) -> bool:
+    """Whether a binding gives a value: ``FLAGS = None`` at the top of a file does not."""
+    node = binding.definition.node
+    return not (isinstance(node, ast.Constant) and node.value is None)

@@ -1,0 +1,86 @@
+"""The rules: a legacy use and what is known of its file → what it becomes.
+
+``METHODS`` are for methods of contexts, ``FORMATS`` for constants in requests, ``PROTOCOLS`` for
+the choice of a protocol, and ``LOOSE`` for what hangs on no object, by id. A rule raises
+:class:`~tritonclient_shim.rewrite.options.Refused`, or returns a
+:class:`~tritonclient_shim.rewrite.rules.plan.Plan`, which is carried out when everything that it
+belongs to can be rewritten.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Callable, Mapping
+
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.rules import (
+    asynchronous,
+    index,
+    infer,
+    last_requests,
+    leftovers,
+    memory,
+    status,
+    values,
+)
+from tritonclient_shim.rewrite.rules.methods import Rule, renamed
+from tritonclient_shim.rewrite.rules.plan import Plan
+
+#: Class of a context → the id of its constructor.
+CREATIONS = {
+    f"{API}.ServerHealthContext": "TS020",
+    f"{API}.ServerStatusContext": "TS025",
+    f"{API}.ModelRepositoryContext": "TS030",
+    f"{API}.ModelControlContext": "TS035",
+    f"{API}.SharedMemoryControlContext": "TS040",
+    f"{API}.InferContext": "TS050",
+}
+METHODS: Mapping[str, Rule] = {
+    "TS021": renamed("is_server_live"),
+    "TS022": renamed("is_server_ready"),
+    "TS026": status.status,
+    "TS036": renamed("load_model"),
+    "TS037": renamed("unload_model"),
+    "TS041": memory.register,
+    "TS043": memory.unregister,
+    "TS044": memory.unregister_all,
+    "TS045": memory.status,
+    "TS051": infer.run,
+    "TS052": asynchronous.start("TS052"),
+    "TS053": asynchronous.start("TS053"),
+    "TS054": asynchronous.start("TS054"),
+    "TS055": asynchronous.results,
+    "TS056": asynchronous.ready,
+    "TS031": index.index,
+    "TS057": last_requests.stat,
+    "TS058": last_requests.correlation_id,
+    "TS059": last_requests.request_id,
+    "TS060": last_requests.model_name,
+    "TS061": last_requests.model_version,
+}
+_NodeRule = Callable[[ast.AST, Draft], Plan]
+FORMATS: Mapping[str, _NodeRule] = {
+    "TS062": values.raw,
+    "TS063": values.classes,
+    "TS066": values.flag,
+}
+PROTOCOLS: Mapping[str, _NodeRule] = {
+    "TS010": values.protocol,
+    "TS011": values.protocol_from_text,
+}
+MEMORY: Mapping[str, _NodeRule] = {
+    "TS081": memory.create,
+    "TS082": memory.of_handle,
+    "TS083": memory.of_handle,
+    "TS085": memory.exception,
+}
+LOOSE: Mapping[str, _NodeRule] = {
+    "TS015": values.exception,
+    "TS016": values.exception,
+    "TS017": values.exception,
+    "TS065": memory.strings,
+    "TS084": memory.strings,
+    "TS203": leftovers.future,
+    "TS201": leftovers.numpy_name,
+}

@@ -1,0 +1,69 @@
+"""TS052 to TS056, TS116: asynchronous requests → numbered Futures, which the file keeps."""
+
+from __future__ import annotations
+
+import ast
+
+from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.rewrite.calls import NewArgument, NewCall, given, owner
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.infer import check_forms, request
+from tritonclient_shim.rewrite.rules.methods import Rule
+from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.plan import Plan
+
+
+def start(id: str) -> Rule:
+    """The rule for a method that starts a request: with a callback first, or without."""
+    names = PARAMETERS[id]
+
+    def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+        assert carried is not None
+        made = given(names, call)
+        if "inputs" not in made or "outputs" not in made:
+            raise Refused("expected inputs and outputs")
+        if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
+            raise Refused("an input or output is in shared memory")
+        check_forms(made["outputs"], draft)
+        return Plan(lambda: _start(names, call, draft, carried), "start_run(client, …)")
+
+    return rule
+
+
+def _start(names: tuple[str, ...], call: ast.Call, draft: Draft, carried: Carried) -> None:
+    draft.need("start_run")
+    if carried.stream:
+        draft.need("send_on_stream")
+    made = given(names, call)
+    new = request(draft.called("start_run"), names, made, call, draft, carried)
+    if "callback" not in made:
+        new.before.append("None")
+    if carried.record:
+        assert isinstance(call.func, ast.Attribute)
+        new.after.insert(0, f"owner={draft.text(call.func.value)}")
+    elif carried.stream:
+        new.after.insert(0, f"stream={carried.stream}")
+    draft.change(call, new)
+
+
+def _of_client(function: str, names: tuple[str, ...]) -> Rule:
+    def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+        assert carried is not None and isinstance(call.func, ast.Attribute)
+        given(names, call)
+        before: list[NewArgument] = [owner]
+        if carried.record:
+            before = [f"{draft.text(call.func.value)}.client"]
+
+        def carry_out() -> None:
+            draft.need("ready_request" if function == "ready_request" else "start_run")
+            kept = dict.fromkeys(names, "")
+            draft.change(call, NewCall(names, draft.called(function), before, kept))
+
+        return Plan(carry_out, f"{function}(client, …)")
+
+    return rule
+
+
+results = _of_client("run_results", PARAMETERS["TS055"])
+ready = _of_client("ready_request", ("wait",))

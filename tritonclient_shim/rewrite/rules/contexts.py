@@ -1,0 +1,128 @@
+"""TS020, TS025, TS030, TS035, TS040, TS050 (and TS101 to TS106): a context → a client."""
+
+from __future__ import annotations
+
+import ast
+from typing import Mapping
+
+import libcst as cst
+
+from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.rewrite.calls import NewCall, given, named
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.models import Carried, options_of
+from tritonclient_shim.rewrite.rules.plan import Plan
+from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
+
+_SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
+
+
+def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None) -> Plan:
+    """The client that takes the place of a context."""
+    names = PARAMETERS[id]
+    made = given(names, call)
+    if "url" not in made or "protocol" not in made:
+        raise Refused("expected a url and a protocol")
+    protocol = protocol_of(made["protocol"], draft)
+    _record_headers(id, made, draft)
+
+    def carry_out() -> None:
+        draft.modules.update([protocol] if protocol else PROTOCOLS)
+        draft.change(call, lambda old: _changed(old, names, protocol, made, draft, carried))
+        _check_model(call, made, draft, carried)
+
+    return Plan(carry_out, f"{protocol or 'grpc or http'} client")
+
+
+def _record_headers(id: str, made: Mapping[str, ast.expr], draft: Draft) -> None:
+    headers = made.get("http_headers")
+    if id != "TS050" and headers is not None and draft.constant(headers) not in (None, "", [], ()):
+        raise Refused("headers belong to each call: client.is_server_live(headers={name: value})")
+
+
+def _changed(
+    old: cst.Call,
+    names: tuple[str, ...],
+    protocol: str,
+    made: Mapping[str, ast.expr],
+    draft: Draft,
+    carried: Carried | None,
+) -> cst.BaseExpression:
+    after = []
+    url = made["url"]
+    known = url.value if isinstance(url, ast.Constant) else None
+    scheme = next((one for one in _SCHEMES if str(known).startswith(one)), "")
+    if _SCHEMES.get(scheme):
+        after.append(_SCHEMES[scheme])
+    kept = {"url": ""}
+    verbose = made.get("verbose")
+    if verbose is not None and draft.constant(verbose) not in (None, False, 0, ""):
+        kept["verbose"] = "verbose"
+    arguments = named(names, old)
+    new = NewCall(names, "", [], kept, list(after), _class(protocol, arguments["protocol"], draft))
+    result = new(old)
+    if scheme:
+        plain = cst.SimpleString(repr(str(known)[len(scheme) :]))
+        result = result.with_changes(
+            args=[result.args[0].with_changes(value=plain), *result.args[1:]]
+        )
+    if carried and carried.starts and protocol != "grpc":
+        result = _connected(result, draft)
+    if carried and carried.record:
+        return _record(result, arguments["model_name"], made, draft)
+    return result
+
+
+def _class(protocol: str, chosen: cst.Arg, draft: Draft) -> cst.BaseExpression:
+    if protocol:
+        return draft.edits.expression(f"{protocol}client.InferenceServerClient")
+    draft.need("CLIENTS_BY_NUMBER" if draft.numbered else "CLIENTS")
+    module = cst.Subscript(
+        cst.Name(draft.called("CLIENTS")), [cst.SubscriptElement(cst.Index(chosen.value))]
+    )
+    return cst.Attribute(module, cst.Name("InferenceServerClient"))
+
+
+def _record(
+    client: cst.Call, name: cst.Arg, made: Mapping[str, ast.expr], draft: Draft
+) -> cst.BaseExpression:
+    draft.need("Model")
+    pairs = ", ".join(f'"{key}": {value}' for key, value in options_of(made, draft).items())
+    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    options = draft.edits.expression(f"{{{pairs}}}")
+    arguments = [cst.Arg(client, comma=plain), cst.Arg(name.value, comma=plain), cst.Arg(options)]
+    return cst.Call(cst.Name(draft.called("Model")), arguments)
+
+
+def _check_model(
+    call: ast.Call, made: Mapping[str, ast.expr], draft: Draft, carried: Carried | None
+) -> None:
+    """A context asked for its model when it was made; where an error is expected, that is kept."""
+    if carried is None:
+        return
+    parent, name = draft.flows.parents[call], draft.text(made["model_name"])
+    if isinstance(parent, ast.Expr):
+        draft.need("check_model")
+        draft.change(call, lambda old: _checked(old, name, carried.record, draft))
+    elif isinstance(parent, ast.Assign) and draft.tried(call):
+        draft.need("check_model")
+        target = draft.text(parent.targets[0]) + (".client" if carried.record else "")
+        draft.edits.after[draft.statement(call)].append(
+            f"{draft.called('check_model')}({target}, {name})"
+        )
+
+
+def _checked(old: cst.BaseExpression, name: str, record: bool, draft: Draft) -> cst.Call:
+    client = cst.Attribute(old, cst.Name("client")) if record else old
+    arguments = draft.edits.expression(f"f(x, {name})")
+    assert isinstance(arguments, cst.Call)
+    args = [arguments.args[0].with_changes(value=client), arguments.args[1]]
+    return cst.Call(cst.Name(draft.called("check_model")), args)
+
+
+def _connected(client: cst.Call, draft: Draft) -> cst.Call:
+    """The client of a group that starts requests over HTTP, where each thread needs its own."""
+    assert isinstance(client.func, cst.Attribute)
+    module = cst.Arg(client.func.value, comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+    return client.with_changes(func=cst.Name(draft.called("connect")), args=[module, *client.args])

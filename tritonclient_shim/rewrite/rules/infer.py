@@ -1,0 +1,135 @@
+"""TS051 (and TS109 to TS113): ``InferContext.run`` → a request through the client."""
+
+from __future__ import annotations
+
+import ast
+from typing import Mapping
+
+import libcst as cst
+
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.migrate.values import Symbol
+from tritonclient_shim.rewrite.calls import NewArgument, NewCall, given, named, owner
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules import literal
+from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.plan import Plan
+from tritonclient_shim.rewrite.rules.protocols import protocol_of
+
+FLAGS = {"FLAG_NONE": 0, "FLAG_SEQUENCE_START": 1, "FLAG_SEQUENCE_END": 2}
+_HEADER = f"{API}.InferRequestHeader."
+
+
+def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+    """A synchronous request."""
+    assert carried is not None
+    names = PARAMETERS["TS051"]
+    made = given(names, call)
+    if "inputs" not in made or "outputs" not in made:
+        raise Refused("expected inputs and outputs")
+    patterns = {site.id for site in draft.sites if site.call is call}
+    if patterns & {"TS114", "TS115"} and not draft.memory:
+        raise Refused("an input or output is in shared memory, which stays")
+
+    check_forms(made["outputs"], draft)
+    known = literal.plan(call, made, _module(carried, draft), draft, carried)
+    if known is not None:
+        return known
+
+    def carry_out() -> None:
+        draft.need("run_model")
+        draft.change(call, request(draft.called("run_model"), names, made, call, draft, carried))
+
+    return Plan(carry_out, "run_model(client, model_name, inputs, outputs)")
+
+
+def check_forms(outputs: ast.expr, draft: Draft) -> None:
+    """Refuse outputs that may be asked for as CLASS, in a file where a use of CLASS stays."""
+    classes = [site.node for site in draft.sites if site.id == "TS063"]
+    pairs = [draft.flows.parents[node] for node in classes]
+    rewritten = draft.options.unsafe and all(isinstance(one, ast.Tuple) for one in pairs)
+    forms = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
+    if classes and not rewritten and not all(map(_is_form, forms)):
+        raise Refused("an output may be asked for as CLASS, which stays", by_option=True)
+
+
+def _is_form(node: ast.expr) -> bool:
+    """Whether an output's form is written out, such that the rule for it decides."""
+    if isinstance(node, ast.Tuple) and node.elts:
+        node = node.elts[0]
+    return isinstance(node, ast.Attribute) and node.attr in ("RAW", "CLASS")
+
+
+def _module(carried: Carried, draft: Draft) -> str:
+    """The protocol of all contexts of the group; '' where there is more than one."""
+    made = (given(PARAMETERS["TS050"], one) for one in carried.group.made)
+    found = {protocol_of(one["protocol"], draft) for one in made if "protocol" in one}
+    return found.pop() if len(found) == 1 else ""
+
+
+def request(
+    function: str,
+    names: tuple[str, ...],
+    made: Mapping[str, ast.expr],
+    call: ast.Call,
+    draft: Draft,
+    carried: Carried,
+) -> NewCall:
+    """The call of a function of the file that takes the place of a request's method."""
+    kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
+    if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
+        draft.need("Region")
+        kept["batch_size"] = "batch_size"
+    kept.update({"callback": ""} if "callback" in names else {})
+    before, after = _model(call, draft, carried)
+    if draft.constant(made.get("corr_id")) not in (None, 0, False):
+        kept["corr_id"] = "sequence_id"
+        after = [one for one in after if not str(one).startswith("sequence_id=")]
+    return NewCall(
+        names, function, before, kept, [*after, *_flags(names, made.get("flags"), draft)]
+    )
+
+
+def _model(
+    call: ast.Call, draft: Draft, carried: Carried
+) -> tuple[list[NewArgument], list[NewArgument]]:
+    if carried.record:
+        assert isinstance(call.func, ast.Attribute)
+        text = draft.text(call.func.value)
+        return [f"{text}.client", f"{text}.name"], [f"**{text}.options"]
+    options: list[NewArgument] = [f"{key}={value}" for key, value in carried.options().items()]
+    return [owner, carried.name()], options
+
+
+def _flags(names: tuple[str, ...], node: ast.expr | None, draft: Draft) -> list[NewArgument]:
+    if node is None:
+        return []
+    known = flags_value(node, draft)
+    if known is None:
+        draft.need("sequence_flags")
+        function = draft.called("sequence_flags")
+        return [lambda old: _spread(function, named(names, old)["flags"])]
+    texts: list[NewArgument] = []
+    texts += ["sequence_start=True"] if known & 1 else []
+    return texts + (["sequence_end=True"] if known & 2 else [])
+
+
+def _spread(function: str, flags: cst.Arg) -> cst.Arg:
+    call = cst.Call(cst.Name(function), [cst.Arg(flags.value)])
+    return cst.Arg(call, star="**")
+
+
+def flags_value(node: ast.expr, draft: Draft) -> int | None:
+    """The number that flags are, where the expression tells."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.Add)):
+        one, other = flags_value(node.left, draft), flags_value(node.right, draft)
+        return None if one is None or other is None else one | other
+    if isinstance(node, ast.Attribute):
+        values = draft.evaluator.of(node)
+        named = [one.name for one in values if isinstance(one, Symbol)]
+        fits = len(values) == 1 and bool(named) and named[0].startswith(_HEADER)
+        return FLAGS.get(named[0][len(_HEADER) :]) if fits else None
+    known = node.value if isinstance(node, ast.Constant) else None
+    return int(known) if isinstance(known, int) and int(known) < 4 else None

@@ -1,0 +1,107 @@
+"""TS051 with inputs and outputs in literals, of a model that is known: lines of tritonclient."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Mapping, Sequence
+
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.plan import Plan
+
+_REMEMBERING = frozenset(
+    ("get_stat", "get_last_request_id")
+    + ("get_last_request_model_name", "get_last_request_model_version")
+)
+UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
+
+
+def plan(
+    call: ast.Call, made: Mapping[str, ast.expr], module: str, draft: Draft, carried: Carried
+) -> Plan | None:
+    """The lines that take the place of ``x = context.run({…}, {…})``; None if they do not fit."""
+    inputs, outputs, parent = made["inputs"], made["outputs"], draft.flows.parents[call]
+    fits = isinstance(inputs, ast.Dict) and isinstance(outputs, ast.Dict) and module
+    if not fits or carried.record or set(made) - {"inputs", "outputs", "batch_size"}:
+        return None
+    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
+        return None
+    config = draft.options.configs.get(str(draft.constant(carried.name_node)))
+    if any(getattr(one.func, "attr", "") in _REMEMBERING for one in carried.group.calls):
+        return None  # only run_model remembers its requests
+    if "#" in draft.text(call) or draft.tried(call):
+        return None  # a comment would be lost; an array of another size is a ValueError
+    if config is None or not draft.options.unsafe or not _is_plain(call, draft):
+        return None
+    assert isinstance(inputs, ast.Dict) and isinstance(outputs, ast.Dict)
+    tensors = [_tensor(key, value, config, draft) for key, value in zip(inputs.keys, inputs.values)]
+    wanted = [key.value for key in outputs.keys if isinstance(key, ast.Constant)]
+    if None in tensors or len(wanted) < len(outputs.keys) or not wanted:
+        return None
+    lines = _Lines(module, draft, carried, call, int(config.get("max_batch_size", 0)) > 0)
+    return Plan(lambda: lines.write([one for one in tensors if one], wanted), "infer", UNSAFE)
+
+
+def _is_plain(call: ast.Call, draft: Draft) -> bool:
+    """Whether nothing in the arguments is rewritten, but the formats of the outputs."""
+    inside = {id(node) for node in ast.walk(call)}
+    ids = {site.id for site in draft.sites if id(site.node) in inside or site.call is call}
+    return not ids - {"TS002", "TS051", "TS062", "TS109"}
+
+
+def _tensor(
+    key: ast.expr | None, value: ast.expr, config: Mapping[str, Any], draft: Draft
+) -> tuple[str, str, str, str] | None:
+    """Name, shape, datatype and array of an input, as text."""
+    known = {one["name"]: one for one in config.get("input", ())}
+    name = key.value if isinstance(key, ast.Constant) else None
+    is_rows = isinstance(value, (ast.List, ast.Tuple)) and bool(value.elts)
+    if name not in known or key is None or not is_rows:
+        return None
+    assert isinstance(value, (ast.List, ast.Tuple))
+    dims = [int(one) for one in known[name]["dims"]]
+    datatype = str(known[name]["data_type"])[len("TYPE_") :]
+    if min(dims, default=1) < 0 or datatype == "STRING":
+        return None
+    if any(isinstance(one, ast.Starred) for one in value.elts):
+        return None
+    batched = int(config.get("max_batch_size", 0)) > 0
+    shape = ", ".join(map(str, [len(value.elts), *dims] if batched else dims))
+    rows = [draft.text(one) for one in value.elts]
+    whole = rows[0] if len(rows) == 1 else f"np.stack([{', '.join(rows)}])"
+    simple = len(rows) > 1 or isinstance(value.elts[0], (ast.Name, ast.Attribute, ast.Call))
+    array = whole if simple else f"({whole})"
+    return draft.text(key), f"[{shape}]", datatype, f"{array}.reshape({shape})"
+
+
+class _Lines:
+    """Writes the lines of a request."""
+
+    def __init__(
+        self, module: str, draft: Draft, carried: Carried, call: ast.Call, batched: bool
+    ) -> None:
+        self._client, self._draft, self._carried = f"{module}client", draft, carried
+        self._call, self._batched = call, batched
+
+    def write(self, tensors: list[tuple[str, str, str, str]], wanted: Sequence[object]) -> None:
+        """Put them before the statement, and the results into it."""
+        draft, call = self._draft, self._call
+        inputs, answer = (draft.called(name) for name in ("inputs", "answer"))
+        made = (f'    {self._client}.InferInput({n}, {s}, "{d}"),' for n, s, d, _ in tensors)
+        lines = [f"{inputs} = [", *made, "]"]
+        arrays = (array for _, _, _, array in tensors)
+        lines += (f"{inputs}[{n}].set_data_from_numpy({a})" for n, a in enumerate(arrays))
+        assert isinstance(call.func, ast.Attribute)
+        names = ", ".join(map(repr, wanted))
+        asked = f"[{self._client}.InferRequestedOutput(name) for name in ({names},)]"
+        options = "".join(f", {key}={value}" for key, value in self._carried.options().items())
+        owner = draft.text(call.func.value)
+        lines.append(
+            f"{answer} = {owner}.infer({self._carried.name()}, {inputs}, outputs={asked}{options})"
+        )
+        draft.edits.before[draft.statement(call)].append("\n".join(lines))
+        rows = f"list({answer}.as_numpy(name))" if self._batched else f"[{answer}.as_numpy(name)]"
+        result = draft.edits.expression(f"{{name: {rows} for name in ({names},)}}")
+        draft.edits.change(draft.places.of(call), lambda old: result)
+        if any("np.stack(" in line for line in lines):
+            draft.imports.add("import numpy as np")

@@ -1,0 +1,37 @@
+"""What a rule is going to do."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable
+
+from tritonclient_shim.rewrite.options import MigrateOptions, Refused
+
+if TYPE_CHECKING:
+    from tritonclient_shim.rewrite.draft import Draft
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``make`` makes the change, ``what`` says in a few words which, for the report.
+
+    ``unsafe``: in which case the program behaves differently; '' where there is none.
+    """
+
+    make: Callable[[], None]
+    what: str
+    unsafe: str = ""
+
+
+def checked(plan: Plan, options: MigrateOptions) -> Plan:
+    """The plan, unless it is unsafe and only safe ones are wanted."""
+    if plan.unsafe and not options.unsafe:
+        raise Refused(f"unsafe: {plan.unsafe}; --unsafe rewrites it", by_option=True)
+    return plan
+
+
+def carry_out(plan: Plan, node: ast.AST, draft: Draft) -> None:
+    """Make the change of a node, and note it."""
+    plan.make()
+    draft.note(node, draft.state(plan.unsafe), plan.what)

@@ -1,0 +1,95 @@
+"""TS010, TS011, TS015, TS062, TS063, TS066: v1's constants and exceptions."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.infer import FLAGS
+from tritonclient_shim.rewrite.rules.plan import Plan
+
+EXCEPTION = "from tritonclient.utils import InferenceServerException"
+
+
+def protocol(node: ast.AST, draft: Draft) -> Plan:
+    """``ProtocolType.GRPC`` → ``"grpc"``."""
+    name = node.attr if isinstance(node, ast.Attribute) else ""
+    if name not in ("GRPC", "HTTP"):
+        raise Refused("the class of the protocols has no successor; a protocol is a module now")
+    return Plan(lambda: draft.replace(node, f'"{name.lower()}"'), f'"{name.lower()}"')
+
+
+def protocol_from_text(call: ast.AST, draft: Draft) -> Plan:
+    """``ProtocolType.from_str(text)`` → ``text.lower()``."""
+    if isinstance(call, ast.Attribute):
+        return Plan(lambda: draft.replace(call, "str.lower"), "the protocol's name in lower case")
+    if not isinstance(call, ast.Call) or len(call.args) != 1:
+        raise Refused("expected from_str(text)")
+    return Plan(lambda: draft.change(call, _lowered), "the protocol's name in lower case")
+
+
+def _lowered(old: cst.Call) -> cst.Call:
+    value = old.args[0].value
+    if isinstance(value, (cst.BinaryOperation, cst.BooleanOperation, cst.IfExp)) and not value.lpar:
+        value = value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return cst.Call(cst.Attribute(value, cst.Name("lower")))
+
+
+def exception(node: ast.AST, draft: Draft) -> Plan:
+    """tritonclient's exception has the same name and the same ``message()``."""
+    node = node.func if isinstance(node, ast.Call) else node
+    if draft.errors_stay:
+        raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
+    if isinstance(node, ast.Attribute) and node.attr == "InferenceServerException":
+
+        def carry_out() -> None:
+            draft.imports.add(EXCEPTION)
+            draft.replace(node, "InferenceServerException")
+
+        return Plan(carry_out, "tritonclient's exception")
+    if isinstance(node, ast.Attribute):
+        if node.attr == "message":
+            return Plan(lambda: None, "stays")
+        raise Refused("errors do not tell it any more")
+    return Plan(lambda: draft.imports.add(EXCEPTION), "tritonclient's exception")
+
+
+def raw(node: ast.AST, draft: Draft) -> Plan:
+    """``ResultFormat.RAW`` → 0 classes."""
+    pair = draft.flows.parents[node]
+    if isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and pair.elts[0] is node:
+        if not draft.memory or not draft.flows.of(pair.elts[1]):
+            raise Refused("the output goes to shared memory, which stays")
+        return Plan(lambda: _second(node, draft), "the region")
+    return Plan(lambda: draft.replace(node, "0"), "0 classes: the array")
+
+
+def classes(node: ast.AST, draft: Draft) -> Plan:
+    """``(ResultFormat.CLASS, k)`` → k classes."""
+    pair = draft.flows.parents[node]
+    if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
+        raise Refused("expected (ResultFormat.CLASS, number)")
+
+    return Plan(lambda: _second(node, draft), "class_count", "values come with six decimals")
+
+
+def _second(node: ast.AST, draft: Draft) -> None:
+    """Put the second element of a pair in the place of the pair."""
+    pair = draft.places.parent(draft.places.parent(draft.places.of(node)))
+    draft.edits.change(pair, lambda old: old.elements[1].value)
+
+
+def flag(node: ast.AST, draft: Draft) -> Plan:
+    """``InferRequestHeader.FLAG_SEQUENCE_START`` → a number of the file's."""
+    name = node.attr if isinstance(node, ast.Attribute) else ""
+    if name not in FLAGS:
+        raise Refused("messages of v1's protocol have no successor")
+
+    def carry_out() -> None:
+        draft.need("FLAGS")
+        draft.replace(node, name)
+
+    return Plan(carry_out, "a constant of the file")
