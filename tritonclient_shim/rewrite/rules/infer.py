@@ -48,8 +48,10 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 def check_forms(outputs: ast.expr, draft: Draft) -> None:
     """Refuse outputs that may be asked for as CLASS, in a file where a use of CLASS stays."""
     classes = [site.node for site in draft.sites if site.id == "TS063"]
-    pairs = [draft.flows.parents[node] for node in classes]
-    rewritten = draft.options.unsafe and all(isinstance(one, ast.Tuple) for one in pairs)
+    pairs = [(node, draft.flows.parents[node]) for node in classes]
+    rewritten = draft.options.unsafe and all(
+        isinstance(pair, ast.Tuple) and pair.elts[0] is node for node, pair in pairs
+    )
     forms = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
     if classes and not rewritten and not all(map(_is_form, forms)):
         raise Refused("an output may be asked for as CLASS, which stays", by_option=True)
