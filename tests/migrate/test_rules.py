@@ -153,8 +153,15 @@ def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
     )
     assert body(source, unsafe=False).endswith("ctx.run(i, wanted)\n")
     assert 'run_model(ctx, "simple", i, wanted)' in body(source)
-    alias = f"CLASS = InferContext.ResultFormat.CLASS\n{CONTEXT}ctx.run(i, {{'O': (CLASS, 2)}})\n"
-    assert body(alias).endswith("ctx.run(i, {'O': (CLASS, 2)})\n")
+
+
+def test_forms_behind_variables_are_counted_by_a_function() -> None:
+    """Where CLASS is given another name, v1's values stay, and are read at the call."""
+    source = f"CLASS = InferContext.ResultFormat.CLASS\n{CONTEXT}ctx.run(i, {{'O': (CLASS, 2)}})\n"
+    assert body(source) == (
+        'CLASS = 2\nctx = grpcclient.InferenceServerClient("localhost:8001")\n'
+        "run_model(ctx, \"simple\", i, outputs=class_counts({'O': (CLASS, 2)}))\n"
+    )
 
 
 def test_functions_of_future_keep_their_names() -> None:

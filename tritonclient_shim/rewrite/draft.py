@@ -48,6 +48,15 @@ class Draft:
         """Whether the file asks errors for what only v1's tell: ids of server and request."""
         return any(site.id in ("TS016", "TS017") for site in self.sites)
 
+    @property
+    def keeps_forms(self) -> bool:
+        """Whether outputs keep v1's forms: a use of CLASS is in no pair with its number."""
+        uses = (site.node for site in self.sites if site.id == "TS063")
+        pairs = ((node, self.flows.parents[node]) for node in uses)
+        return self.options.unsafe and any(
+            not (isinstance(pair, ast.Tuple) and pair.elts[0] is node) for node, pair in pairs
+        )
+
     # --- outcomes
 
     def note(self, node: ast.AST, state: State, what: str) -> None:

@@ -71,7 +71,8 @@ HELPERS: dict[str, Emitted] = {
         ),
         ("config_of",),
     ),
-    "classes_of": Emitted(texts.CLASSES),
+    "class_counts": Emitted(texts.COUNTS),
+    "classes_of": Emitted(texts.CLASSES, (_NUMPY,)),
     "results_of": Emitted(texts.RESULTS, (), ("classes_of",)),
     "send": Emitted(
         requests.SEND,

@@ -49,6 +49,8 @@ def infer_input(client, model_name, name, rows, batch_size=1):  #+region
     batch = np.stack(rows)
     if datatype == "BYTES":
         batch = batch.astype(object)
+        for place, text in np.ndenumerate(batch):
+            batch[place] = bytes(text) if isinstance(text, bytes) else text
     elif batch.dtype != triton_to_np_dtype(datatype):
         batch = np.ascontiguousarray(batch).view(triton_to_np_dtype(datatype))
     dims = batch.shape[1:] if -1 in known.dims else tuple(known.dims)
@@ -95,7 +97,6 @@ RESULTS = '''
 def results_of(answer, outputs, config):
     """What an answer has: for each output a list of what each entry of the batch has."""
     found = {}
-    singles = {one.name for one in config.output if one.data_type == model_config_pb2.TYPE_FP32}
     for name, count in outputs.items():
         array = answer.as_numpy(name).copy()  #-region
         region, count = (count, 0) if isinstance(count, Region) else (None, count)  #+region
@@ -104,17 +105,19 @@ def results_of(answer, outputs, config):
         )  #+region
         array = array.copy()  #+region
         rows = list(array) if config.max_batch_size > 0 else [array]
-        if count:
-            number = np.float32 if name in singles else float
-            rows = [classes_of(row, number) for row in rows]
-        found[name] = rows
+        found[name] = [classes_of(row) for row in rows] if count else rows
     return found
 '''
+COUNTS = '''
+def class_counts(outputs):
+    """Outputs in v1's forms, (1,) for the array and (2, k) for k classes -> how many classes."""
+    return {name: form[1] if len(form) == 2 else 0 for name, form in outputs.items()}
+'''
 CLASSES = '''
-def classes_of(texts, number=float):
-    """Classes, such as b"0.9:3:cat" -> tuples of index, value and label."""
+def classes_of(texts):
+    """Classes, such as b"0.9:3:cat" -> tuples of index, value as a 32-bit float, and label."""
     parts = [(text.decode().split(":", 2) + [""])[:3] for text in texts.flat]
-    return [(int(index), float(number(value)), label) for value, index, label in parts]
+    return [(int(index), float(np.float32(value)), label) for value, index, label in parts]
 '''
 MODEL = '''
 class Model(typing.NamedTuple):

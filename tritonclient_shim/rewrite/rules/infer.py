@@ -34,9 +34,10 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         raise Refused("an input or output is in shared memory, which stays")
 
     check_forms(made["outputs"], draft)
-    known = literal.plan(call, made, _module(carried, draft), draft, carried)
-    if known is not None:
-        return known
+    if not draft.keeps_forms:
+        known = literal.plan(call, made, _module(carried, draft), draft, carried)
+        if known is not None:
+            return known
 
     def carry_out() -> None:
         draft.need("run_model")
@@ -47,13 +48,9 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
 def check_forms(outputs: ast.expr, draft: Draft) -> None:
     """Refuse outputs that may be asked for as CLASS, in a file where a use of CLASS stays."""
-    classes = [site.node for site in draft.sites if site.id == "TS063"]
-    pairs = [(node, draft.flows.parents[node]) for node in classes]
-    rewritten = draft.options.unsafe and all(
-        isinstance(pair, ast.Tuple) and pair.elts[0] is node for node, pair in pairs
-    )
+    classes = any(site.id == "TS063" for site in draft.sites)
     forms = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
-    if classes and not rewritten and not all(map(_is_form, forms)):
+    if classes and not draft.options.unsafe and not all(map(_is_form, forms)):
         raise Refused("an output may be asked for as CLASS, which stays", by_option=True)
 
 
@@ -86,12 +83,23 @@ def request(
         kept["batch_size"] = "batch_size"
     kept.update({"callback": ""} if "callback" in names else {})
     before, after = _model(call, draft, carried)
+    if draft.keeps_forms:
+        del kept["outputs"]
+        draft.need("class_counts")
+        counts = draft.called("class_counts")
+        after.insert(0, lambda old: _counted(counts, named(names, old)["outputs"]))
     if draft.constant(made.get("corr_id")) not in (None, 0, False):
         kept["corr_id"] = "sequence_id"
         after = [one for one in after if not str(one).startswith("sequence_id=")]
     return NewCall(
         names, function, before, kept, [*after, *_flags(names, made.get("flags"), draft)]
     )
+
+
+def _counted(function: str, outputs: cst.Arg) -> cst.Arg:
+    call = cst.Call(cst.Name(function), [cst.Arg(outputs.value)])
+    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    return cst.Arg(call, cst.Name("outputs"), tight)
 
 
 def _model(

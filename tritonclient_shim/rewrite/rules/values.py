@@ -60,8 +60,14 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
 def raw(node: ast.AST, draft: Draft) -> Plan:
     """``ResultFormat.RAW`` → 0 classes."""
     pair = draft.flows.parents[node]
+    second = None
     if isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and pair.elts[0] is node:
-        if not draft.memory or not draft.flows.of(pair.elts[1]):
+        second = pair.elts[1]
+    region = second is not None and bool(draft.flows.of(second))
+    if draft.keeps_forms and not region:
+        return Plan(lambda: draft.replace(node, "(1,)"), "v1's form of an array")
+    if second is not None:
+        if draft.keeps_forms or not draft.memory or not region:
             raise Refused("the output goes to shared memory, which stays")
         return Plan(lambda: _second(node, draft), "the region")
     return Plan(lambda: draft.replace(node, "0"), "0 classes: the array")
@@ -69,11 +75,13 @@ def raw(node: ast.AST, draft: Draft) -> Plan:
 
 def classes(node: ast.AST, draft: Draft) -> Plan:
     """``(ResultFormat.CLASS, k)`` → k classes."""
+    differs = "values come with six decimals"
+    if draft.keeps_forms:
+        return Plan(lambda: draft.replace(node, "2"), "v1's number of this form", differs)
     pair = draft.flows.parents[node]
-    if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or pair.elts[0] is not node:
+    if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2:
         raise Refused("expected (ResultFormat.CLASS, number)")
-
-    return Plan(lambda: _second(node, draft), "class_count", "values come with six decimals")
+    return Plan(lambda: _second(node, draft), "class_count", differs)
 
 
 def _second(node: ast.AST, draft: Draft) -> None:
