@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import time
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -84,16 +86,16 @@ def over_http(*addresses: str) -> Ask:
 
 
 def _connected(addresses: tuple[str, ...]) -> HTTPConnection:
-    """A connection to the first address where somebody listens."""
-    *others, last = addresses
-    for address in others:
+    """A connection to the first address where somebody listens; one of them soon does."""
+    end = time.monotonic() + 20
+    for address in itertools.cycle(addresses):
         connection = HTTPConnection(address, timeout=60)
         with suppress(ConnectionRefusedError):
             connection.connect()
             return connection
-    connection = HTTPConnection(last, timeout=60)
-    connection.connect()
-    return connection
+        if time.monotonic() > end:
+            break
+    raise ConnectionRefusedError(f"nobody listens at {', '.join(addresses)}")
 
 
 def over_grpc(*addresses: str) -> Ask:
