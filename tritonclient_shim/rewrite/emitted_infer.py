@@ -104,6 +104,10 @@ def results_of(answer, outputs, config):
             region, answer, name  #+region
         )  #+region
         array = array.copy()  #+region
+        if not array.size:  # over HTTP, older releases of tritonclient have no type for it
+            kind = next(one.data_type for one in config.output if one.name == name)
+            kind = model_config_pb2.DataType.Name(kind)[len("TYPE_"):].replace("STRING", "BYTES")
+            array = array.astype(triton_to_np_dtype(kind))
         rows = list(array) if config.max_batch_size > 0 else [array]
         found[name] = [classes_of(row) for row in rows] if count else rows
     return found
