@@ -22,6 +22,11 @@ class Site:
     call: ast.Call | None = None
 
     @property
+    def whole(self) -> ast.AST:
+        """The call, of a use that is one; else the node itself."""
+        return self.node if self.call is None else self.call
+
+    @property
     def line(self) -> int:
         """The line of the source, from 1."""
         return int(getattr(self.node, "lineno", 1))

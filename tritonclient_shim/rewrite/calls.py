@@ -11,6 +11,10 @@ import libcst as cst
 from tritonclient_shim.migrate.patterns import arguments
 from tritonclient_shim.rewrite.options import Refused
 
+#: Between two arguments, and around the ``=`` of one by keyword.
+COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
 #: The text of an argument, or a function of the old call that makes one.
 NewArgument = Union[str, Callable[[cst.Call], cst.Arg]]
 
@@ -83,19 +87,17 @@ def _renamed(arg: cst.Arg, name: str) -> cst.Arg:
         return arg.with_changes(keyword=None, equal=cst.MaybeSentinel.DEFAULT)
     if arg.keyword:
         return arg.with_changes(keyword=cst.Name(name))
-    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    return arg.with_changes(keyword=cst.Name(name), equal=tight)
+    return arg.with_changes(keyword=cst.Name(name), equal=TIGHT)
 
 
 def _punctuated(found: list[cst.Arg], old: cst.Call) -> list[cst.Arg]:
     """The arguments with a comma after each but the last, which ends as the old last one did."""
     if not found:
         return []
-    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     result = []
     for arg in found[:-1]:
         has = isinstance(arg.comma, cst.Comma)
-        result.append(arg if has else arg.with_changes(comma=plain))
+        result.append(arg if has else arg.with_changes(comma=COMMA))
     last = old.args[-1] if old.args else None
     ending = last.comma if last else cst.MaybeSentinel.DEFAULT
     after = last.whitespace_after_arg if last else cst.SimpleWhitespace("")

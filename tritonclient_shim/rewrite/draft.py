@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from typing import Callable, Iterator, List, Tuple
 
 import libcst as cst
@@ -43,12 +44,12 @@ class Draft:
         scopes = self.evaluator.scopes.of_node.values()
         self._names = {name for scope in scopes for name in scope.bindings} - self._defined
 
-    @property
+    @cached_property
     def errors_stay(self) -> bool:
         """Whether the file asks errors for what only v1's tell: ids of server and request."""
         return any(site.id in ("TS016", "TS017") for site in self.sites)
 
-    @property
+    @cached_property
     def keeps_forms(self) -> bool:
         """Whether outputs keep v1's forms: a use of CLASS is in no pair with its number."""
         uses = (site.node for site in self.sites if site.id == "TS063")
@@ -132,6 +133,13 @@ class Draft:
             for one in nodes
             if one.id == name.id and isinstance(one.ctx, ast.Load)
         ]
+
+    def around_result(self, call: ast.Call) -> list[ast.AST]:
+        """What is around a call, or around each read of the variable that has its result."""
+        parent = self.flows.parents[call]
+        if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+            return self.reads(parent.targets[0])
+        return [parent]
 
     # --- changes
 

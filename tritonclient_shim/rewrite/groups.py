@@ -12,8 +12,19 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS, Group
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules import CREATIONS, FORMATS, MEMORY, METHODS, PROTOCOLS, classes
-from tritonclient_shim.rewrite.rules.annotations import annotation_plans
+from tritonclient_shim.rewrite.rules import (
+    CREATIONS,
+    FORMATS,
+    MEMORY,
+    METHODS,
+    PROTOCOLS,
+)
+from tritonclient_shim.rewrite.rules.annotations import (
+    annotation_plans,
+    drop_aliases,
+    formats_alias,
+    is_annotation,
+)
 from tritonclient_shim.rewrite.rules.contexts import client
 from tritonclient_shim.rewrite.rules.models import Carried, carried
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
@@ -55,7 +66,8 @@ def rewrite(draft: Draft) -> None:
     for plans in (*planned.values(), memory):
         for node, plan in plans:
             carry_out(plan, node, draft)
-    classes.rewrite(draft, whole)
+    if whole:
+        drop_aliases(draft)
 
 
 def _planned(
@@ -73,7 +85,7 @@ def _planned(
             _leave(group, stays, draft)
     memory: Plans = []
     for site in draft.sites:
-        node = _node(site)
+        node = site.whole
         if site.id in MEMORY:
             try:
                 memory.append((node, checked(MEMORY[site.id](node, draft), draft.options)))
@@ -98,23 +110,19 @@ def _memory_fits(
     return not any(site.id in _TAKES_REGIONS and id(site.call) in stay for site in draft.sites)
 
 
-def _node(site: Site) -> ast.AST:
-    return site.call if site.call is not None else site.node
-
-
 def _lost(draft: Draft) -> dict[str, ast.AST]:
     """Classes → a use of an object of theirs of which it is not known where it was made."""
     found = {kind: node for kind, node in draft.flows.unknown if kind in CONTEXTS}
     known = {id(call) for group in draft.flows.groups for call in group.calls}
     for site in draft.sites:
         if site.id in ("TS016", "TS017"):  # the errors have to stay v1's, and so what raises them
-            draft.todo(_node(site), "errors of tritonclient do not tell it")
-            found.update(dict.fromkeys(CONTEXTS, _node(site)))
+            draft.todo(site.whole, "errors of tritonclient do not tell it")
+            found.update(dict.fromkeys(CONTEXTS, site.whole))
         symbol = ENTRIES[site.id].symbol
         owner = symbol.rpartition(".")[0]
         if owner in CONTEXTS and site.id in METHODS and id(site.call) not in known:
-            draft.todo(_node(site), "where this context was made is not known")
-            found[owner] = _node(site)
+            draft.todo(site.whole, "where this context was made is not known")
+            found[owner] = site.whole
         if symbol in CONTEXTS and site.call is None and not _handled(site, draft):
             draft.todo(site.node, "the class is used as a value; a client is of another class")
             found[symbol] = site.node
@@ -124,7 +132,7 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
 def _handled(site: Site, draft: Draft) -> bool:
     """Whether a context's class stands where no context is made: as a base, or an annotation."""
     parent = draft.flows.parents.get(site.node)
-    if classes.is_annotation(site.node, draft) or classes.formats_alias(site.node, draft):
+    if is_annotation(site.node, draft) or formats_alias(site.node, draft):
         return True
     if isinstance(parent, ast.ClassDef):
         draft.todo(site.node, "write the class anew, around a client that it keeps")
@@ -140,7 +148,7 @@ def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
     for site in draft.sites:
         belongs = site.call in calls or site.id in FORMATS and id(site.node) in inside
         if belongs and not draft.outcome(site):
-            draft.todo(_node(site), f"stays because of line {stays.line}: {stays}", comment=False)
+            draft.todo(site.whole, f"stays because of line {stays.line}: {stays}", comment=False)
 
 
 def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
@@ -150,10 +158,10 @@ def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
     found: Plans = annotation_plans(draft)
     inside.update(id(node) for node, _ in found)
     for site in draft.sites:
-        node = _node(site)
+        node = site.whole
         if site.id not in rules or id(node) in inside or draft.outcome(site):
             continue
-        if classes.is_annotation(node, draft):
+        if is_annotation(node, draft):
             continue
         try:
             found.append((node, checked(rules[site.id](node, draft), draft.options)))
@@ -169,7 +177,7 @@ def _keep_shared(
     for node, _ in constants:
         draft.todo(node, "stays for the contexts that stay", comment=False)
     ids = {id(node) for node, _ in constants}
-    formats = any(site.id in FORMATS and id(_node(site)) in ids for site in draft.sites)
+    formats = any(site.id in FORMATS and id(site.whole) in ids for site in draft.sites)
     for group in [one for one in planned if one.kind == INFER and formats]:
         shared = next((call for call in group.calls if _shares(call, draft)), None)
         if shared is not None:

@@ -43,7 +43,7 @@ def _loose(draft: Draft) -> None:
         rule = LOOSE.get(site.id)
         if rule is None or draft.outcome(site):
             continue
-        node = site.call if site.call is not None else site.node
+        node = site.whole
         try:
             carry_out(checked(rule(node, draft), options=draft.options), node, draft)
         except Refused as refused:
@@ -57,9 +57,8 @@ def _comment(found: dict[Site, SiteOutcome], draft: Draft) -> None:
             continue
         entry = ENTRIES[site.id]
         text = f"# TODO({site.id}): {outcome.what} ({entry.guide})"
-        node = site.call if site.call is not None else site.node
         try:
-            draft.edits.comments[draft.statement(node)].append(text)
+            draft.edits.comments[draft.statement(site.whole)].append(text)
         except KeyError:
             continue  # inside an f-string before Python 3.12, whose places are inexact
 

@@ -44,7 +44,7 @@ METHODS: Mapping[str, Rule] = {
     "TS037": renamed("unload_model"),
     "TS041": memory.register,
     "TS043": memory.unregister,
-    "TS044": memory.unregister_all,
+    "TS044": renamed("unregister_system_shared_memory"),
     "TS045": memory.status,
     "TS051": infer.run,
     "TS052": asynchronous.start("TS052"),

@@ -1,4 +1,6 @@
-"""TS010, TS020 to TS050: the classes of contexts and protocols in annotations."""
+"""TS010, TS020 to TS050: v1's classes where none of their objects is made: in annotations, and in
+``R = InferContext.ResultFormat``.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,24 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.calls import given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import Refused, State
 from tritonclient_shim.rewrite.rules.models import carried
 from tritonclient_shim.rewrite.rules.plan import Plan
-from tritonclient_shim.rewrite.rules.protocols import protocol_of
+from tritonclient_shim.rewrite.rules.protocols import one_protocol
 
 _INFER = f"{API}.InferContext"
 _PROTOCOL = f"{API}.ProtocolType"
-_INSIDE = ("Subscript", "Tuple", "List", "BinOp", "Index")  # Index: before Python 3.9
+_HOLDERS = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def is_annotation(node: ast.AST, draft: Draft) -> bool:
-    """Whether an expression says what a variable, parameter or result is."""
-    parent = draft.flows.parents.get(node)
-    while parent is not None and type(parent).__name__ in _INSIDE:
-        node, parent = parent, draft.flows.parents.get(parent)
-    annotation = getattr(parent, "annotation", None) or getattr(parent, "returns", None)
-    return annotation is node
+    """Whether a node is in an annotation."""
+    while node in draft.flows.parents:
+        parent = draft.flows.parents[node]
+        if isinstance(parent, _HOLDERS):
+            return node is getattr(parent, "annotation", getattr(parent, "returns", None))
+        node = parent
+    return False
 
 
 def annotated(site: Site, draft: Draft) -> Plan | None:
@@ -37,7 +40,7 @@ def annotated(site: Site, draft: Draft) -> Plan | None:
     if site.call is not None or not is_class or not is_annotation(site.node, draft):
         return None
     if symbol == _PROTOCOL:
-        return Plan(lambda: draft.replace(site.node, "str"), "str") if _names(site) else None
+        return Plan(lambda: draft.replace(site.node, "str"), "str")
     text = _class(symbol, site.id, draft)
 
     def carry_out() -> None:
@@ -48,11 +51,6 @@ def annotated(site: Site, draft: Draft) -> Plan | None:
         draft.replace(site.node, text)
 
     return Plan(carry_out, text)
-
-
-def _names(site: Site) -> bool:
-    """Whether a site is the class of the protocols, and no member of it."""
-    return getattr(site.node, "attr", getattr(site.node, "id", "")) not in ("GRPC", "HTTP")
 
 
 def _class(symbol: str, id: str, draft: Draft) -> str:
@@ -71,8 +69,7 @@ def _protocol(symbol: str, id: str, draft: Draft) -> str:
     """The one protocol of all contexts of a class; '' where there are more or none."""
     groups = [group for group in draft.flows.groups if group.kind == symbol]
     made = [given(PARAMETERS[id], call) for group in groups for call in group.made]
-    found = {protocol_of(one["protocol"], draft) for one in made if "protocol" in one}
-    return found.pop() if len(found) == 1 else ""
+    return one_protocol(made, draft)
 
 
 def annotation_plans(draft: Draft) -> list[tuple[ast.AST, Plan]]:
@@ -81,8 +78,25 @@ def annotation_plans(draft: Draft) -> list[tuple[ast.AST, Plan]]:
     for site in draft.sites:
         try:
             plan = annotated(site, draft)
-        except Refused:
-            continue  # said where the context is made
+        except Refused:  # the reason is said where the context is made
+            draft.todo(site.node, "stays for the contexts that stay", comment=False)
+            continue
         if plan is not None:
             found.append((site.node, plan))
     return found
+
+
+def formats_alias(node: ast.AST, draft: Draft) -> ast.Assign | None:
+    """The statement ``R = InferContext.ResultFormat`` that a class is in."""
+    attribute = draft.flows.parents.get(node)
+    statement = draft.flows.parents.get(attribute) if attribute else None
+    is_class = isinstance(attribute, ast.Attribute) and attribute.attr == "ResultFormat"
+    return statement if is_class and isinstance(statement, ast.Assign) else None
+
+
+def drop_aliases(draft: Draft) -> None:
+    """Remove the aliases of the formats, which are numbers now."""
+    for site in draft.sites:
+        if site.call is None and not draft.outcome(site) and formats_alias(site.node, draft):
+            draft.edits.removed.add(draft.statement(site.node))
+            draft.note(site.node, State.SAFE, "the formats are numbers")

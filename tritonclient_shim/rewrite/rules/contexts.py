@@ -8,7 +8,7 @@ from typing import Mapping
 import libcst as cst
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import NewCall, given, named
+from tritonclient_shim.rewrite.calls import COMMA, NewCall, given, named
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.models import Carried, options_of
@@ -89,9 +89,8 @@ def _record(
 ) -> cst.BaseExpression:
     draft.need("Model")
     pairs = ", ".join(f'"{key}": {value}' for key, value in options_of(made, draft).items())
-    plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     options = draft.edits.expression(f"{{{pairs}}}")
-    arguments = [cst.Arg(client, comma=plain), cst.Arg(name.value, comma=plain), cst.Arg(options)]
+    arguments = [cst.Arg(client, comma=COMMA), cst.Arg(name.value, comma=COMMA), cst.Arg(options)]
     return cst.Call(cst.Name(draft.called("Model")), arguments)
 
 
@@ -124,5 +123,5 @@ def _checked(old: cst.BaseExpression, name: str, record: bool, draft: Draft) -> 
 def _connected(client: cst.Call, draft: Draft) -> cst.Call:
     """The client of a group that starts requests over HTTP, where each thread needs its own."""
     assert isinstance(client.func, cst.Attribute)
-    module = cst.Arg(client.func.value, comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+    module = cst.Arg(client.func.value, comma=COMMA)
     return client.with_changes(func=cst.Name(draft.called("connect")), args=[module, *client.args])

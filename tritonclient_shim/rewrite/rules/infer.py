@@ -10,13 +10,13 @@ import libcst as cst
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.migrate.values import Symbol
-from tritonclient_shim.rewrite.calls import NewArgument, NewCall, given, named, owner
+from tritonclient_shim.rewrite.calls import TIGHT, NewArgument, NewCall, given, named, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import literal
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
-from tritonclient_shim.rewrite.rules.protocols import protocol_of
+from tritonclient_shim.rewrite.rules.protocols import one_protocol
 
 FLAGS = {"FLAG_NONE": 0, "FLAG_SEQUENCE_START": 1, "FLAG_SEQUENCE_END": 2}
 _HEADER = f"{API}.InferRequestHeader."
@@ -62,10 +62,8 @@ def _is_form(node: ast.expr) -> bool:
 
 
 def _module(carried: Carried, draft: Draft) -> str:
-    """The protocol of all contexts of the group; '' where there is more than one."""
     made = (given(PARAMETERS["TS050"], one) for one in carried.group.made)
-    found = {protocol_of(one["protocol"], draft) for one in made if "protocol" in one}
-    return found.pop() if len(found) == 1 else ""
+    return one_protocol(made, draft)
 
 
 def request(
@@ -98,8 +96,7 @@ def request(
 
 def _counted(function: str, outputs: cst.Arg) -> cst.Arg:
     call = cst.Call(cst.Name(function), [cst.Arg(outputs.value)])
-    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    return cst.Arg(call, cst.Name("outputs"), tight)
+    return cst.Arg(call, cst.Name("outputs"), TIGHT)
 
 
 def _model(

@@ -1,4 +1,4 @@
-"""TS041, TS043 to TS045, TS065, TS081 to TS085: shared memory.
+"""TS041, TS043, TS045, TS065, TS081 to TS085: shared memory.
 
 A handle becomes a ``Region`` of the file: the handle, and what the server knows it by.
 """
@@ -10,9 +10,10 @@ import ast
 import libcst as cst
 
 from tritonclient_shim.migrate.values import HANDLE
-from tritonclient_shim.rewrite.calls import given
+from tritonclient_shim.rewrite.calls import COMMA, given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.methods import by_function, of_owner, with_method
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -43,46 +44,18 @@ def _of_region(call: ast.Call, draft: Draft, method: str, parts: tuple[str, ...]
 
     def change(old: cst.Call) -> cst.Call:
         region = old.args[0].value
-        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        found = [cst.Arg(cst.Attribute(region, cst.Name(part)), comma=comma) for part in parts]
+        found = [cst.Arg(cst.Attribute(region, cst.Name(part)), comma=COMMA) for part in parts]
         found[-1] = found[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        assert isinstance(old.func, cst.Attribute)
-        return old.with_changes(func=old.func.with_changes(attr=cst.Name(method)), args=found)
+        return with_method(old, method).with_changes(args=found)
 
     return Plan(lambda: draft.change(call, change), method)
 
 
-def unregister_all(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """All regions of the system's shared memory."""
-
-    def change(old: cst.Call) -> cst.Call:
-        assert isinstance(old.func, cst.Attribute)
-        name = cst.Name("unregister_system_shared_memory")
-        return old.with_changes(func=old.func.with_changes(attr=name))
-
-    return Plan(lambda: draft.change(call, change), "unregister_system_shared_memory")
-
-
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """The status, of which only the list of regions is read."""
-    parent = draft.flows.parents[call]
-    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        parents = draft.reads(parent.targets[0])
-    else:
-        parents = [parent]
-    if not all(map(_is_of_regions, parents)):
+    if not all(map(_is_of_regions, draft.around_result(call))):
         raise Refused("the whole status is used; the client has a list or message of regions")
-    assert isinstance(call.func, ast.Attribute)
-
-    def change(old: cst.Call) -> cst.Call:
-        assert isinstance(old.func, cst.Attribute)
-        return cst.Call(cst.Name(draft.called("shared_memory_status")), [cst.Arg(old.func.value)])
-
-    def carry_out() -> None:
-        draft.need("shared_memory_status")
-        draft.change(call, change)
-
-    return Plan(carry_out, "shared_memory_status(client)")
+    return of_owner(call, draft, "shared_memory_status")
 
 
 def _is_of_regions(node: ast.AST) -> bool:
@@ -102,13 +75,8 @@ def create(node: ast.AST, draft: Draft) -> Plan:
     group = draft.flows.group(HANDLE, node)
     for where, reason in group.escapes if group else ():
         raise Refused(f"{reason} in line {getattr(where, 'lineno', 0)}, and expects a handle")
-
-    def carry_out() -> None:
-        draft.need("Region")
-        function = cst.Name(draft.called("create_region"))
-        draft.change(node, lambda old: old.with_changes(func=function))
-
-    return Plan(carry_out, "create_region(name, key, byte_size)")
+    what = "create_region(name, key, byte_size)"
+    return by_function(node, draft, "Region", "create_region", what)
 
 
 def of_handle(node: ast.AST, draft: Draft) -> Plan:
@@ -131,13 +99,8 @@ def strings(node: ast.AST, draft: Draft) -> Plan:
     """``serialize_string_tensor`` → a function of the file with the same result."""
     if not isinstance(node, ast.Call):
         raise Refused("the function is used as a value")
-
-    def carry_out() -> None:
-        draft.need("serialize_strings")
-        function = cst.Name(draft.called("serialize_strings"))
-        draft.change(node, lambda old: old.with_changes(func=function))
-
-    return Plan(carry_out, "serialize_strings(array)")
+    name = "serialize_strings"
+    return by_function(node, draft, name, name, "serialize_strings(array)")
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:

@@ -1,4 +1,6 @@
-"""TS021, TS022, TS036, TS037: methods that have another name on the client."""
+"""TS021, TS022, TS036, TS037 and TS044: methods that have another name on the client; and calls of
+the file's own functions in the place of methods or functions.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Callable
 
 import libcst as cst
 
+from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
@@ -18,10 +21,34 @@ def renamed(name: str) -> Rule:
     """A rule that gives a method another name."""
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-        return Plan(lambda: draft.change(call, change), name)
-
-    def change(old: cst.Call) -> cst.Call:
-        assert isinstance(old.func, cst.Attribute)
-        return old.with_changes(func=old.func.with_changes(attr=cst.Name(name)))
+        return Plan(lambda: draft.change(call, lambda old: with_method(old, name)), name)
 
     return rule
+
+
+def with_method(old: cst.Call, name: str) -> cst.Call:
+    """A call of another method of the same object."""
+    assert isinstance(old.func, cst.Attribute)
+    return old.with_changes(func=old.func.with_changes(attr=cst.Name(name)))
+
+
+def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
+    """A function of the file that is called with the object in the place of its method."""
+
+    def carry_out() -> None:
+        draft.need(helper)
+        function = cst.Name(draft.called(helper))
+        draft.change(call, lambda old: cst.Call(function, [owner(old)]))
+
+    return Plan(carry_out, f"{helper}(client)")
+
+
+def by_function(node: ast.AST, draft: Draft, helper: str, function: str, what: str) -> Plan:
+    """A function of the file in the place of one of v1's, with the same arguments."""
+
+    def carry_out() -> None:
+        draft.need(helper)
+        name = cst.Name(draft.called(function))
+        draft.change(node, lambda old: old.with_changes(func=name))
+
+    return Plan(carry_out, what)

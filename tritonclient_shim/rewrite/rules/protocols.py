@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Iterable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Symbol
@@ -11,6 +12,12 @@ from tritonclient_shim.rewrite.options import Refused
 
 PROTOCOLS = ("http", "grpc")  # by v1's numbers
 _MEMBERS = {Symbol(f"{API}.ProtocolType.{name.upper()}"): name for name in PROTOCOLS}
+
+
+def one_protocol(made: Iterable[Mapping[str, ast.expr]], draft: Draft) -> str:
+    """The protocol of all contexts with such arguments; '' where there are more, or none."""
+    found = {protocol_of(one["protocol"], draft) for one in made if "protocol" in one}
+    return found.pop() if len(found) == 1 else ""
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:

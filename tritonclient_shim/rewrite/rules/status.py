@@ -120,13 +120,10 @@ def _config(node: ast.expr, owner: ast.expr, name: ast.expr) -> _Read:
 def _variable(target: ast.Name, read: _Read, draft: Draft) -> _Read:
     """A variable that has had a model's status, of which only the configuration is read."""
     for one in ast.walk(draft.source.tree):
-        is_read = (
-            isinstance(one, ast.Name) and one.id == target.id and isinstance(one.ctx, ast.Load)
-        )
-        if not isinstance(one, ast.Name) or not is_read:
+        if not isinstance(one, ast.Name) or one.id != target.id or type(one.ctx) is not ast.Load:
             continue
         definitions = [binding.definition.node for binding in draft.bindings(one)]
-        if read.node not in definitions or not isinstance(one.ctx, ast.Load):
+        if read.node not in definitions:
             continue
         attribute = draft.flows.parents[one]
         if len(definitions) > 1 or not _is_config(attribute):
