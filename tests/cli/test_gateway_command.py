@@ -21,7 +21,7 @@ def test_missing(tmp_path: Path, missing: str) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     said = f"tritonclient-shim gateway: the gateway needs {missing}, which is not installed"
     if missing == "aiohttp":
-        said += f". Install it:\n    {sys.executable} -m pip install 'aiohttp>=3.9'"
+        said += f". Install it:\n    {sys.executable} -m pip install 'aiohttp>=3.10.11'"
     else:
         said += ": tritonclient-shim doctor says what to do"
     assert done.stderr.strip() == said

@@ -57,6 +57,16 @@ def test_unusable_entry(entry: object) -> None:
     assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)
 
 
+@pytest.mark.parametrize(
+    "entry", ["Authorization: Bearer s3cret\n", "Authorization Bearer s3cret", "A\0b: s3cret"]
+)
+def test_refused_without_its_value(entry: str) -> None:
+    """A refused header is named, but its value, which may be a token, is not in the message."""
+    with pytest.raises(InferenceServerException, match="HTTP header 'A") as caught:
+        parse_headers([entry])
+    assert "s3cret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("entries", ["X-A:1", b"X-A:1"])
 def test_one_text(entries: object) -> None:
     """A plain str was read letter by letter; the error says what to give instead."""

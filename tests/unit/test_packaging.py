@@ -132,7 +132,7 @@ def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
         "future",
         "numpy",
         "packaging",
-        "protobuf>=3.20",
+        "protobuf>=3.20.2",
         "tritonclient[all]>=2.40",
     ]
 

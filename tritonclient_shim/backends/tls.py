@@ -65,6 +65,8 @@ def client_context(tls: Tls) -> ssl.SSLContext:
             context = ssl.create_default_context(cafile=tls.roots.path)
     else:
         context = ssl.create_default_context()
+    # Python 3.10 does so itself; OpenSSL alone may go down to TLS 1.0.
+    context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
     if tls.certificate is not None and tls.key is not None:
         what = f"The client certificate {tls.certificate.path!r} with key {tls.key.path!r}"
         with unusable(what):  # a password, so that nobody is asked for one on the terminal

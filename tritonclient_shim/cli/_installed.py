@@ -19,7 +19,7 @@ SUPPORTED: dict[str, tuple[str, str]] = {
     "Python": (">=3.8", "<3.14"),
     "tritonclient": (">=2.40", "<2.74"),
     "numpy": (">=1.20", "<3"),
-    "protobuf": (">=3.20", "<7"),
+    "protobuf": (">=3.20.2", "<7"),
     "grpcio": (">=1.41", "<2"),
     "deprecation": (">=2", "<3"),
     "packaging": ("", ""),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tritonclient_shim.gateway.options import ListenAddress
     from tritonclient_shim.gateway.serve import Bound
 
-_AIOHTTP = "aiohttp>=3.9"  # as in setup.cfg, extra "gateway"
+_AIOHTTP = "aiohttp>=3.10.11"  # as in setup.cfg, extra "gateway"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -61,10 +61,17 @@ def _split(entry: Any) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not (colon and _NAME.fullmatch(name.strip())):
         raise InferenceServerException(
-            f"HTTP header {text!r} has no colon, or no usable name before it; {_EXPECTED}"
+            f"HTTP header {_beginning(text)} has no colon, or no usable name before it; {_EXPECTED}"
         )
     if _UNPRINTABLE.search(value):
         raise InferenceServerException(
-            f"the value of HTTP header {text!r} has control characters; remove them"
+            f"the value of HTTP header {name.strip()!r} has control characters, perhaps a line "
+            "break at its end; remove them"
         )
     return name.strip(), value
+
+
+def _beginning(text: str) -> str:
+    """What an unusable entry begins with, for a message: the rest may be a password or token."""
+    name = re.split(r"[:\s]", text.lstrip(), maxsplit=1)[0]
+    return repr(name if name == text else f"{name} …")

@@ -1,0 +1,22 @@
+"""What a secure connection demands of a server where no setting says otherwise."""
+
+from __future__ import annotations
+
+import ssl
+
+from tritonclient_shim.backends import tls
+
+
+def test_defaults() -> None:
+    """A certificate for the host's name is required, and at least TLS 1.2, on every Python."""
+    context = tls.client_context(tls.DEFAULT)
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert context.check_hostname
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+
+
+def test_insecure_trusts_and_encrypts() -> None:
+    """``insecure`` gives up the certificate alone: TLS 1.2 is still the least."""
+    context = tls.client_context(tls.Tls(insecure=True))
+    assert context.verify_mode == ssl.CERT_NONE
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
