@@ -19,7 +19,9 @@ MANY = 40
 LIMIT = 8_000_000
 CHUNKED = "Transfer-Encoding: chunked"
 GZIP = "Content-Encoding: gzip"
-ONE_CHUNK = chunk(BODY) + b"0\r\n\r\n"
+NO_CHUNK = b"0\r\n\r\n"
+ONE_CHUNK = chunk(BODY) + NO_CHUNK
+SECOND = head("Content-Length: 128") + BODY
 SQUEEZED = gzip.compress(BODY)
 
 
@@ -144,6 +146,13 @@ def test_good_bodies(gateway: Gateway, request_: bytes) -> None:
         (head("Content-Length: -1") + BODY, ""),
         (head("Content-Length: 128", "Content-Length: 12") + BODY, ""),
         (head("Content-Length: 128", CHUNKED) + ONE_CHUNK, ""),
+        # a proxy in front that reads these as one request would let a second one past it
+        (head("Content-Length: 0", f"Content-Length: {len(SECOND)}") + SECOND, ""),
+        (head("Transfer-Encoding : chunked") + NO_CHUNK + SECOND, ""),
+        (head("Transfer-Encoding: xchunked") + NO_CHUNK + SECOND, ""),
+        (head("Transfer-Encoding: chunked, identity") + NO_CHUNK + SECOND, ""),
+        (head("X: a", f" Content-Length: {len(SECOND)}") + SECOND, ""),
+        (head(CHUNKED) + b"0;a\nb\r\n\r\n" + SECOND, ""),
         (head("no colon here") + BODY, ""),
         (head(header="x" * 2_000_000), ""),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100), ""),
@@ -164,6 +173,12 @@ def test_good_bodies(gateway: Gateway, request_: bytes) -> None:
         "negative length",
         "two lengths",
         "length and chunks",
+        "two lengths and a request",
+        "space before the colon",
+        "unknown coding",
+        "chunked not last",
+        "folded line",
+        "line feed in a chunk",
         "field",
         "huge header",
         "TLS",
