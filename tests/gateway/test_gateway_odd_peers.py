@@ -17,16 +17,19 @@ from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 GARBAGE = b"\xff\xff\xff\xff"
+#: Groups in groups, under a number that no message has.
+NESTED = b"\x9b\x06" * 20_000 + b"\x9c\x06" * 20_000
 SILENT = "whoever answers is no v2 inference server"
 
 
+@pytest.mark.parametrize("sent", [GARBAGE, NESTED], ids=["garbage", "nested"])
 @pytest.mark.parametrize("rpc", ["Infer", "StreamInfer", "Health"])
-def test_bytes_that_are_no_message(gateway: Gateway, rpc: str) -> None:
+def test_bytes_that_are_no_message(gateway: Gateway, rpc: str, sent: bytes) -> None:
     """The call ends with gRPC's own error for it, and the gateway answers the next one."""
     with grpc.insecure_channel(gateway.grpc) as channel:
         call = channel.stream_stream(f"/{v1.SERVICE}/{rpc}")
         with pytest.raises(grpc.RpcError) as caught:
-            list(call(iter([GARBAGE]), timeout=30))
+            list(call(iter([sent]), timeout=30))
     error = caught.value
     assert isinstance(error, grpc.Call)
     assert error.code() is grpc.StatusCode.INTERNAL
