@@ -61,14 +61,14 @@ class RoundTrips:
     """Migrates the programs once for each protocol and way, and runs each when it is asked for."""
 
     def __init__(self, server: TritonServer, folder: Path) -> None:
-        self._folder, self._server = folder, server
+        self._folder, self.server = folder, server
         self._runner = self._made_runner()
         self.migration = lru_cache(maxsize=None)(self._migration)
         self._trips: dict[str, Trip] = {}
 
     def again(self, protocol: str, unsafe: bool) -> None:
         """Migrate once more what has been migrated."""
-        migrate(self.migration(protocol, unsafe).folder, protocol, self._server.http, unsafe)
+        migrate(self.migration(protocol, unsafe).folder, protocol, self.server.http, unsafe)
 
     def originals(self) -> Path:
         """A folder with a copy of each program as it is."""
@@ -80,12 +80,12 @@ class RoundTrips:
     def _made_runner(self) -> Runner:
         without = self._folder / "without"
         without.mkdir()
-        addresses = {name: self._server.url(name) for name in ("http", "grpc")}
+        addresses = {name: self.server.url(name) for name in ("http", "grpc")}
         return runner(addresses, without)
 
     def _migration(self, protocol: str, unsafe: bool) -> Migration:
         folder = self._folder / f"{protocol}-{'unsafe' if unsafe else 'safe'}"
-        return migrated(PROGRAMS, folder, protocol, self._server.http, unsafe)
+        return migrated(PROGRAMS, folder, protocol, self.server.http, unsafe)
 
     def trip(self, case: Case) -> Trip:
         """How the copies of a program end, which are run once."""

@@ -64,6 +64,14 @@ PAIRS = {
         'c = grpcclient.InferenceServerClient("u")\ns = c\n'
         "if not s.is_model_ready(name):\n    raise E\nconfig = config_of(s, name)\n",
     ),
+    "a variable that is bound again": (
+        'c = ServerStatusContext("u", 1, name)\n'
+        "def limit(status):\n    s = status.get_server_status()\n"
+        "    status = s.model_status[name]\n    return status.config.max_batch_size\nlimit(c)\n",
+        'c = grpcclient.InferenceServerClient("u")\n'
+        "def limit(status):\n    s = status\n"
+        "    status = config_of(s, name)\n    return status.max_batch_size\nlimit(c)\n",
+    ),
     "NumPy": ("a = np.zeros(1, dtype=np.object)\n", "a = np.zeros(1, dtype=object)\n"),
 }
 

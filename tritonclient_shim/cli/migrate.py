@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--unsafe", action="store_true",
         help="make changes, too, that some programs may notice")  # fmt: skip
     add("--server", metavar="URL", default=argparse.SUPPRESS,
-        help="HOST:PORT of a server's HTTP, which is asked about the models")  # fmt: skip
+        help="HOST:PORT of a server, HTTP or gRPC, which is asked about the models")  # fmt: skip
     add("--model-config", metavar="FILE", action="append", default=[],
         help="a model's config.pbtxt, or its configuration in JSON")  # fmt: skip
     add("--report", metavar="FILE", default=argparse.SUPPRESS,

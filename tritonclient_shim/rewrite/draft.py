@@ -9,6 +9,7 @@ from typing import Callable, Iterator, List, Tuple
 import libcst as cst
 
 from tritonclient_shim.migrate.evaluator import Evaluator
+from tritonclient_shim.migrate.flow import reaching
 from tritonclient_shim.migrate.scopes import Binding, Kind
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
@@ -113,6 +114,11 @@ class Draft:
         place = self.evaluator.scopes.places.get(node)
         owner = place.scope.owner(node.id) if place else None
         return list(owner.bindings[node.id]) if owner else []
+
+    def in_force(self, node: ast.Name) -> list[Binding]:
+        """What the variable can be bound by where it is read."""
+        place = self.evaluator.scopes.places.get(node)
+        return reaching(self.bindings(node), place) if place else []
 
     def tried(self, node: ast.AST) -> ast.Try | None:
         """The ``try`` with handlers in whose body a node is, within its function."""

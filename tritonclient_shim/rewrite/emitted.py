@@ -86,8 +86,13 @@ HELPERS: dict[str, Emitted] = {
         ("send", "infer_input", "results_of"),
     ),
     "ready_request": Emitted(requests.READY, ("from concurrent import futures",), ("start_run",)),
+    "known_region": Emitted(memory.KNOWN_REGION, ("import types",)),
     "shared_memory_status": Emitted(
-        memory.STATUS, ("import types",), either=memory.STATUS_EITHER, http=memory.STATUS_HTTP
+        memory.STATUS,
+        ("import types",),
+        ("known_region",),
+        either=memory.STATUS_EITHER,
+        http=memory.STATUS_HTTP,
     ),
     "serialize_strings": Emitted(
         memory.STRINGS, (_NUMPY, "from tritonclient.utils import serialize_byte_tensor")

@@ -38,26 +38,34 @@ def array_in(region, answer, name):
 STATUS = '''
 def shared_memory_status(client):
     """The regions that the server knows, as its attribute `shared_memory_region`."""
-    regions = client.get_system_shared_memory_status().regions.values()
-    return types.SimpleNamespace(shared_memory_region=list(regions))
+    regions = client.get_system_shared_memory_status().regions
+    return types.SimpleNamespace(
+        shared_memory_region=[
+            known_region(one.name, one.key, one.offset, one.byte_size)
+            for _, one in sorted(regions.items())
+        ]
+    )
 '''
 STATUS_HTTP = '''
 def shared_memory_status(client):
     """The regions that the server knows, as its attribute `shared_memory_region`."""
-    regions = client.get_system_shared_memory_status()
-    return types.SimpleNamespace(
-        shared_memory_region=[types.SimpleNamespace(**region) for region in regions]
-    )
+    regions = sorted(client.get_system_shared_memory_status(), key=lambda one: one["name"])
+    return types.SimpleNamespace(shared_memory_region=[known_region(**one) for one in regions])
 '''
 STATUS_EITHER = '''
 def shared_memory_status(client):
     """The regions that the server knows, as its attribute `shared_memory_region`."""
-    answer = client.get_system_shared_memory_status()
-    if isinstance(client, grpcclient.InferenceServerClient):
-        regions = list(answer.regions.values())
-    else:
-        regions = [types.SimpleNamespace(**region) for region in answer]
-    return types.SimpleNamespace(shared_memory_region=regions)
+    options = {"as_json": True} if isinstance(client, grpcclient.InferenceServerClient) else {}
+    answer = client.get_system_shared_memory_status(**options)
+    regions = answer.get("regions", {}).values() if options else answer
+    regions = sorted(regions, key=lambda one: one["name"])
+    return types.SimpleNamespace(shared_memory_region=[known_region(**one) for one in regions])
+'''
+KNOWN_REGION = '''
+def known_region(name, key="", offset=0, byte_size=0):
+    """A region that the server knows."""
+    place = types.SimpleNamespace(shared_memory_key=key, offset=int(offset))
+    return types.SimpleNamespace(name=name, byte_size=int(byte_size), system_shared_memory=place)
 '''
 STRINGS = '''
 def serialize_strings(array):

@@ -122,7 +122,7 @@ def _variable(target: ast.Name, read: _Read, draft: Draft) -> _Read:
     for one in ast.walk(draft.source.tree):
         if not isinstance(one, ast.Name) or one.id != target.id or type(one.ctx) is not ast.Load:
             continue
-        definitions = [binding.definition.node for binding in draft.bindings(one)]
+        definitions = [binding.definition.node for binding in draft.in_force(one)]
         if read.node not in definitions:
             continue
         attribute = draft.flows.parents[one]

@@ -1,0 +1,24 @@
+"""``--server`` asks a real server about its models."""
+
+from __future__ import annotations
+
+from tests.migrate.round_trips import RoundTrips
+from tritonclient_shim.cli._migrate.models import configurations
+
+
+def test_either_protocol(round_trips: RoundTrips) -> None:
+    """The address may be that of HTTP or of gRPC; what is rewritten depends on it nowhere."""
+    over_http, over_grpc = (
+        configurations(round_trips.server.url(protocol), ()) for protocol in ("http", "grpc")
+    )
+    assert set(over_http) == set(over_grpc) >= {"simple", "classify"}
+    for name, config in over_http.items():
+        assert _used(config) == _used(over_grpc[name])
+
+
+def _used(config: object) -> object:
+    """What ``migrate`` reads of a configuration; JSON of a message leaves zeros out."""
+    assert isinstance(config, dict)
+    tensors = [*config["input"], *config["output"]]
+    parts = [(one["name"], one["data_type"], [int(dim) for dim in one["dims"]]) for one in tensors]
+    return int(config.get("max_batch_size", 0)), parts
