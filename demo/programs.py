@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Program:
-    """A legacy script, its options, the protocols it runs on, and lines it must print."""
+    """A legacy script, its options, the protocols it runs on, and what it must print.
+
+    The demo shows the line that has the last of the ``expected`` texts.
+    """
 
     script: str
     says: str
     expected: tuple[str, ...]
     options: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ("http", "grpc")
+
+    def result(self, output: str) -> str:
+        """The first line of the output that has the last of the expected texts."""
+        return next(line for line in output.splitlines() if self.expected[-1] in line)
 
 
 MODELS = ("simple", "simple_string", "image_classifier", "sequence_sum", "flowers")
@@ -25,6 +32,7 @@ _RAW_IMAGES = (
     ") = 1.0",
     ") = 0.5",
     "Sent 3 requests",
+    "    501 (l501) = 1.0",
 )
 
 _FLOWERS = (
@@ -36,7 +44,7 @@ _FLOWERS = (
 _ADD_SUB = Program(
     "add_sub_client.py",
     "synchronous inference, health, and an error",
-    ("live: True, ready: True", "15 + 1 = 16", "15 - 1 = 14", "expected error: "),
+    ("live: True, ready: True", "15 - 1 = 14", "expected error: ", "15 + 1 = 16"),
 )
 _CALLBACKS = Program(
     "callback_client.py",
@@ -46,7 +54,7 @@ _CALLBACKS = Program(
 _REQUEST_IDS = Program(
     "request_id_client.py",
     "requests in flight, fetched by their ids (releases 1.0 to 1.7)",
-    ("request ids: [1, 2, 3, 4]", "request 3: [31, 32]", "all 4 requests are done"),
+    ("request ids: [1, 2, 3, 4]", "all 4 requests are done", "request 3: [31, 32]"),
 )
 _STRINGS = Program("string_client.py", "string tensors", ("'15' + '1' = '16', '15' - '1' = '14'",))
 _CLASSES = Program("flower_client.py", "classification of plain numbers", _FLOWERS)
@@ -57,13 +65,14 @@ PROGRAMS = (
     _REQUEST_IDS,
     Program(
         "image_client.py",
-        "server status, model configuration and image classification",
+        "server status, model configuration and image classification: class (label) = score",
         (
             "model 'image_classifier': input 'input' TYPE_FP32 FORMAT_NCHW 3x224x224, "
             "output 'probabilities'",
             "    7 (",
             ") = 1.0",
             ") = 0.5",
+            "    501 (l501) = 1.0",
         ),
         ("-c", "2"),
     ),
@@ -74,8 +83,8 @@ PROGRAMS = (
         "inputs and outputs in system shared memory",
         (
             "registered: input0, input1, output0, output1",
-            "15 + 1 = 16, 31 - 100 = -69",
             "left registered: 0",
+            "15 + 1 = 16, 31 - 100 = -69",
         ),
     ),
     Program(

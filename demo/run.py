@@ -10,6 +10,8 @@ import argparse
 import os
 import subprocess
 import sys
+import textwrap
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
@@ -86,36 +88,57 @@ def reach_loopback_directly() -> None:
 
 
 def run_all(server: RunningServer, programs: tuple[Program, ...]) -> list[str]:
-    """Run every program on each of its protocols → what is wrong."""
+    """Show ten lines of the first program, run every program on each protocol → what is wrong."""
+    print(f"\n{excerpt(programs[0].script)}")
     problems = []
     for program in programs:
         for protocol in program.protocols:
             problems += run(program, protocol, server.url(protocol))
-            if "TRITON_SHIM_WARNINGS" not in os.environ:
-                os.environ["TRITON_SHIM_WARNINGS"] = "off"
-                print("(The notice comes once per process. From here on TRITON_SHIM_WARNINGS=off.)")
     return problems
 
 
+def excerpt(script: str) -> str:
+    """The ten lines of a script that begin with its context for inference, blank ones left out."""
+    text = (ROOT / "demo" / "legacy" / script).read_text("utf-8")
+    lines = [line for line in text.splitlines() if line.strip()]
+    start = next(number for number, line in enumerate(lines) if "infer_ctx = " in line)
+    shown = textwrap.indent(textwrap.dedent("\n".join(lines[start : start + 10])), "    | ")
+    return f"Ten lines of {script}, which was written for v1 and is not changed:\n{shown}"
+
+
 def run(program: Program, protocol: str, url: str) -> list[str]:
-    """Show the command and what it prints → what is wrong with it."""
+    """Run a program; show its command and a result the first time → what is wrong with it."""
     arguments = [f"demo/legacy/{program.script}", "-u", url, "-i", protocol, *program.options]
-    print(f"\n--- {program.says}\n$ python {' '.join(arguments)}", flush=True)
+    first = protocol == program.protocols[0]
+    if first:
+        print(f"\n--- {program.says}\n$ python {' '.join(arguments)}", flush=True)
     own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    began = time.monotonic()
     try:
         done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            env=own,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=SECONDS,
+            [sys.executable, *arguments], cwd=ROOT, env=own, capture_output=True, timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
         return [f"{program.script} over {protocol} has not ended after {SECONDS} s"]
-    output = done.stdout.decode("utf-8", "replace")
-    print(output, end="", flush=True)
-    return complaints(program, protocol, done.returncode, output)
+    seconds = time.monotonic() - began
+    output, notices = (one.decode("utf-8", "replace") for one in (done.stdout, done.stderr))
+    problems = complaints(program, protocol, done.returncode, output)
+    if problems:
+        print(output + notices, end="", flush=True)
+    elif first:
+        print(program.result(output))
+    show_notice(notices)
+    verdict = "NOT OK" if problems else "ok"
+    print(f"{verdict} {Path(program.script).stem} {protocol} {seconds:.1f} s", flush=True)
+    return problems
+
+
+def show_notice(text: str) -> None:
+    """Show the deprecation notice of the first run; the later runs are told to issue none."""
+    if "TRITON_SHIM_WARNINGS" not in os.environ:
+        os.environ["TRITON_SHIM_WARNINGS"] = "off"
+        print("And, on stderr, the notice that comes once per process; from here on it is turned")
+        print(f"off by TRITON_SHIM_WARNINGS=off:\n{textwrap.indent(text, '    ')}", end="")
 
 
 def report(problems: list[str], programs: tuple[Program, ...], server: str) -> int:

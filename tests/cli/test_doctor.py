@@ -6,6 +6,8 @@ import json
 import os
 import platform
 import shutil
+import socket
+import threading
 from pathlib import Path
 from typing import Iterator
 
@@ -54,14 +56,15 @@ def test_server_and_models(
     lines = {line.strip() for line in text.splitlines()}
     assert status == 1
     assert "ok     ready" in lines
-    assert any(line.startswith("ok     it is 'triton', version 2.") for line in lines)
+    (known,) = [line for line in lines if line.startswith("ok     it is 'triton', version 2.")]
+    assert known.endswith(", over gRPC" if kind == "grpc" else ", over HTTP")
     assert "ok     model 'classify': covered" in lines
     assert "ok     model 'ensemble_classify': covered" in lines  # the labels are classify's
     assert any("'classify_nolabels': covered; no output names a label" in line for line in lines)
     assert "note   model 'spare' is not loaded" in lines
     assert any(line.startswith("WRONG  model 'decoupled': decoupled: v1 had one") for line in lines)
     assert any(
-        line.startswith("WRONG  model 'identity_bf16': tensor 'INPUT0' is BF16") for line in lines
+        line.startswith("note   model 'identity_bf16': tensor 'INPUT0' is BF16") for line in lines
     )
     assert any("'sequence_labels': stateful with labels" in line for line in lines)
 
@@ -77,15 +80,78 @@ def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture
     """Nobody there: the text that a script would get, and what to check."""
     assert main(["doctor", "--url", url, "--protocol", kind]) == 1
     text = capsys.readouterr().out
-    assert says in text
-    other = "grpc" if kind == "http" else "http"
-    assert f"Check address and protocol, which --protocol {other} changes" in text
+    name = "gRPC" if kind == "grpc" else "HTTP"
+    assert f"WRONG  {url} over {name}: " in text and says in text
+    assert "Check that the server runs, its address and its port" in text
 
 
-def test_the_other_protocols_port(server: TritonServer, capsys: pytest.CaptureFixture[str]) -> None:
-    """HTTP spoken to the gRPC port is an error, not an exception."""
-    assert main(["doctor", "--url", server.grpc, "--protocol", "http"]) == 1
-    assert "WRONG" in capsys.readouterr().out
+@pytest.mark.parametrize("asked", ["http", "grpc"])
+def test_swapped_ports(
+    server: TritonServer, asked: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other protocol's port is named as such, with what to change, before everything else."""
+    url = server.grpc if asked == "http" else server.http
+    assert main(["doctor", "--url", url, "--protocol", asked]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    there, wanted = ("gRPC", "HTTP") if asked == "http" else ("HTTP", "gRPC")
+    assert lines[0] == "What is wrong"
+    assert lines[1].startswith(
+        f"  WRONG  {url} is a server's {there} port, and was to be asked over {wanted}: "
+    )
+    assert f'or ProtocolType.from_str("{there.lower()}")' in lines[1]
+    assert any("model 'classify': covered" in line for line in lines)
+
+
+def test_without_a_protocol_the_port_tells(
+    server: TritonServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no protocol is given, the one that the server answers there is used."""
+    main(["doctor", "--url", server.grpc])
+    text = capsys.readouterr().out
+    assert ", over gRPC" in text and "port, and was to be asked" not in text
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc"])
+def test_a_silent_server_is_given_up(tmp_path: Path, kind: str) -> None:
+    """Who takes the connection and never answers is given up, over both protocols, and named."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"127.0.0.1:{silent.getsockname()[1]}"
+        done = shim(tmp_path, "doctor", "--url", url, "--protocol", kind, "--timeout", "0.5")
+    assert done.returncode == 1
+    for name in ("HTTP", "gRPC"):
+        assert f"WRONG  {url} over {name}: no answer within 0.5 seconds" in done.stdout
+
+
+def test_a_server_that_falls_silent(tmp_path: Path) -> None:
+    """The time limit holds for each question, not for the first alone; one wait is enough."""
+    described = {"name": "triton", "version": "2.0", "extensions": ["model_configuration"]}
+    rows = [{"name": f"m{number}", "version": "1", "state": "READY"} for number in range(50)]
+    known: dict[str, object] = {"/v2": described, "/v2/health/ready": {}}
+    known["/v2/repository/index"] = rows
+    ended = threading.Event()
+
+    def answer(request: bytes) -> Answer:
+        path = request.split()[1].decode().rstrip("/")
+        if path not in known:
+            ended.wait(60)
+        return http(200, json.dumps(known.get(path)).encode(), "Content-Type: application/json")
+
+    with ScriptedServer(answer) as server:
+        options = ("--url", server.address, "--timeout", "2")
+        done = shim(tmp_path, "doctor", *options)
+        ended.set()
+    assert done.returncode == 1
+    expected = "no answer within 2 seconds, after it had answered other questions"
+    assert f"  WRONG  {expected}" in done.stdout
+    assert ", over HTTP" in done.stdout
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon", "nan"])
+def test_time_limits_that_are_none(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A time limit must be a positive number of seconds."""
+    with pytest.raises(SystemExit):
+        main(["doctor", "--timeout", seconds])
+    assert "argument --timeout: invalid" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b'{"name": 5}'])
@@ -95,7 +161,7 @@ def test_no_v2_server(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["doctor", "--url", foreign.address, "--protocol", "http"]) == 1
     text = capsys.readouterr().out
     assert "note   if it is a v1 server, it needs NVIDIA's own client" in text
-    assert "Check address and protocol" in text
+    assert "Check that the server runs, its address and its port" in text
 
 
 def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +218,8 @@ def test_healthy_installation(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert f"tensorrtserver is tritonclient-shim's {__version__}, in " in done.stdout
     assert "WRONG" not in done.stdout
-    assert "tls = auto  (default; TRITON_SHIM_TLS)" in done.stdout
+    assert done.stdout.startswith("Nothing is wrong.\n")
+    assert "  ok     each has its default; " in done.stdout
 
 
 def test_settings_show_where_they_come_from(tmp_path: Path) -> None:
@@ -160,7 +227,8 @@ def test_settings_show_where_they_come_from(tmp_path: Path) -> None:
     variables = {"TRITON_SHIM_TLS": "on", "TRITON_SHIM_WARNING": "off"}
     done = shim(tmp_path, "doctor", **variables)
     assert done.returncode == 1
-    assert "note   tls = on  (environment; TRITON_SHIM_TLS)" in done.stdout
+    settings = done.stdout.partition("\nSettings\n")[2].splitlines()
+    assert settings == ["  note   tls = on  (environment; TRITON_SHIM_TLS)"]
     assert "did you mean TRITON_SHIM_WARNINGS?" in done.stdout
 
 

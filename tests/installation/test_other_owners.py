@@ -82,6 +82,22 @@ def test_run_names_it(tmp_path: Path, kind: str) -> None:
     assert run(tmp_path, "run", "scripts/old.py").stdout == "True\n"
 
 
+@pytest.mark.parametrize("kind", ["module", "package"])
+def test_the_faq_has_the_error_that_plain_python_gives(tmp_path: Path, kind: str) -> None:
+    """Without `run` nothing of ours is executed; the FAQ has what Python says then."""
+    own_module(tmp_path, kind)
+    (tmp_path / "old.py").write_text("from tensorrtserver.api import InferContext\n", "utf-8")
+    done = subprocess.run(
+        [sys.executable, "old.py"], cwd=str(tmp_path), capture_output=True, text=True, timeout=60
+    )
+    said = done.stderr.splitlines()[-1]
+    guide = (Path(__file__).resolve().parents[2] / "migration_guide.md").read_text("utf-8")
+    (title,) = [one for one in guide.splitlines() if one.startswith("### `ModuleNotFoundError: No")
+                and "tensorrtserver.api" in one]  # fmt: skip
+    texts = title.split("`")[1::2]
+    assert any(text in said for text in texts), said
+
+
 def test_run_names_the_script_itself(tmp_path: Path) -> None:
     """A script called tensorrtserver.py is what it imports itself."""
     (tmp_path / "tensorrtserver.py").write_text(SCRIPT, "utf-8")

@@ -50,6 +50,27 @@ def test_lost_during_run(door: Door, protocol: int) -> None:
         timer.join()
 
 
+def test_a_failed_connection_says_where_to_look(door: Door, protocol: int) -> None:
+    """The address and the command for it are noted on the error, whose text stays v1's."""
+    # docs/v1-behaviour.md §3.1
+    advice = (
+        f"({door.url}; is this Triton's {('HTTP', 'gRPC')[protocol]} port? "
+        f"tritonclient-shim doctor --url {door.url} --protocol {('http', 'grpc')[protocol]})"
+    )
+    with InferContext(door.url, protocol, "slow") as context:
+        pending = context.async_run(fp32(1), ONE)
+        cut_soon(door).join()
+        with pytest.raises(InferenceServerException) as later:
+            context.get_async_run_results(pending, True)
+    with pytest.raises(InferenceServerException) as first:
+        InferContext(door.url, protocol, "slow")
+    for error in (first.value, later.value):
+        lost(error, protocol)
+        assert str(error) == f"[ 0] {error.message()}"
+        assert error.debug_details() == advice
+        assert getattr(error, "__notes__", [advice]) == [advice]
+
+
 def test_lost_during_async_run(door: Door, protocol: int) -> None:
     """The callback fires, the fetch tells; for requests of the old style as well."""
     # docs/v1-behaviour.md §5

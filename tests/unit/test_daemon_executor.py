@@ -9,7 +9,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.core.daemon_executor import DaemonExecutor, within
 
 PATIENCE = 30.0
 
@@ -155,3 +155,14 @@ def test_an_event_loop_can_have_it() -> None:
         return await asyncio.get_running_loop().run_in_executor(executor, divmod, 7, 3)
 
     assert asyncio.run(ask()) == (2, 1)
+
+
+def test_within() -> None:
+    """A function's result or exception comes through; one that takes longer is left behind."""
+    assert within(60, lambda: 5) == 5
+    with pytest.raises(ZeroDivisionError):
+        within(60, lambda: 1 / 0)
+    ended = threading.Event()
+    with pytest.raises(TimeoutError, match="it did not end within 0.05 seconds"):
+        within(0.05, lambda: ended.wait(60))
+    ended.set()

@@ -12,6 +12,7 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     ServerFault,
     TransportFault,
+    Unsendable,
 )
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import HTTP, Endpoint
@@ -123,7 +124,22 @@ def test_client_family(backend: FakeBackend, fault: Fault, message: str) -> None
     """What the client found has server id '' and request id 0 (docs/v1-behaviour.md §1.6, §0.1)."""
     error = ServerSession(ENDPOINT).fault_to_error(fault, 9, "status request did not return status")
     assert (error.message(), error.server_id(), error.request_id()) == (message, "", 0)
+    assert error.debug_details().startswith(f"({ENDPOINT.address}; is this Triton's HTTP port? ")
     assert backend.asked == 0
+
+
+def test_advice_names_the_address_as_doctor_takes_it(backend: FakeBackend) -> None:
+    """An address under TLS keeps its scheme, and signs of the shell are quoted."""
+    session = ServerSession(Endpoint("http", "host/a b", secure=True))
+    advice = session.fault_to_error(ForeignFault("html")).debug_details()
+    assert "doctor --url 'https://host/a b' --protocol http)" in advice
+
+
+def test_what_was_not_sent_has_no_advice(backend: FakeBackend) -> None:
+    """A fault that no network took part in says nothing of the address."""
+    error = ServerSession(ENDPOINT).fault_to_error(Unsendable("a name with a line break"))
+    assert error.debug_details() is None
+    assert not hasattr(error, "__notes__")
 
 
 def test_guard_chains(backend: FakeBackend) -> None:

@@ -2,52 +2,111 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterator
+from typing import Callable, Iterator, TypeVar
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
-from tritonclient_shim.core.errors import Fault, ForeignFault, InferenceServerException
-from tritonclient_shim.core.model import ModelProfile, TensorSpec
+from tritonclient_shim.core.daemon_executor import within
+from tritonclient_shim.core.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    TransportFault,
+)
+from tritonclient_shim.core.model import GRPC, HTTP, ModelProfile, TensorSpec
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.endpoint import parse_url
 
 _READY = "READY"
+_NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
+_PORTS = {HTTP: 8000, GRPC: 8001}
+_ADVICE = (
+    "Check that the server runs, its address and its port: by default 8000 is Triton's for HTTP, "
+    "8001 for gRPC. TLS is a setting (docs/settings.md)"
+)
+_Answer = TypeVar("_Answer")
 
 
-def server(url: str, protocol: str) -> Iterator[Finding]:
-    """Findings about the server, then about each of its models."""
-    try:
-        session = ServerSession(parse_url(url, protocol))
-        with session.guard(no_status_text="whoever answers is no KServe v2 server"):
-            yield from _identity(session.backend)
-            yield from _models(session.backend)
-        session.close()
-    except (InferenceServerException, ValueError) as error:
-        text = error.message() if isinstance(error, InferenceServerException) else str(error)
-        yield Finding(WRONG, f"{text}. {_advice(protocol)}")
+class _Probe:
+    """Asks a server over one protocol, and gives each answer up after some seconds."""
+
+    def __init__(self, url: str, protocol: str, seconds: float) -> None:
+        self.protocol = protocol
+        self._session = ServerSession(parse_url(url, protocol))
+        self._seconds = seconds
+
+    def ask(self, question: Callable[[Backend], _Answer]) -> _Answer:
+        """The answer; Fault for what goes wrong, and when none comes in time."""
+        try:
+            return within(self._seconds, lambda: question(self._session.backend))
+        except TimeoutError:
+            raise TransportFault(f"no answer within {self._seconds:g} seconds") from None
+
+    def worded(self, fault: Fault) -> str:
+        """The fault in the words that a script would get."""
+        nobody = "whoever answers is no KServe v2 server"
+        return str(self._session.fault_to_error(fault, no_status_text=nobody).message())
 
 
-def _advice(protocol: str) -> str:
-    other = "grpc" if protocol == "http" else "http"
-    return f"Check address and protocol, which --protocol {other} changes; TLS is a setting"
+def server(url: str, protocol: str, seconds: float) -> Iterator[Finding]:
+    """Findings about the server, then about each of its models.
+
+    It is asked over the other protocol, too, where it does not answer over the one given.
+    """
+    wanted = protocol or HTTP
+    refused: list[Finding] = []
+    for kind in (wanted, GRPC if wanted == HTTP else HTTP):
+        try:
+            probe = _Probe(url, kind, seconds)
+            known = probe.ask(lambda backend: backend.server_metadata())
+        except Fault as fault:
+            refused += _no_server(url, probe, fault)
+            continue
+        except (InferenceServerException, ValueError) as error:
+            text = error.message() if isinstance(error, InferenceServerException) else str(error)
+            yield Finding(WRONG, str(text))
+            return
+        if protocol and kind != protocol:
+            yield Finding(WRONG, _swapped(url, kind))
+        yield Finding(OK, f"it is {known.name!r}, version {known.version}, over {_NAMES[kind]}")
+        yield from _answering(probe)
+        return
+    yield from refused
+    yield Finding(NOTE, _ADVICE)
 
 
-def _identity(backend: Backend) -> Iterator[Finding]:
-    try:
-        known = backend.server_metadata()
-    except ForeignFault:
+def _no_server(url: str, probe: _Probe, fault: Fault) -> Iterator[Finding]:
+    """It does not answer over one of the protocols."""
+    yield Finding(WRONG, f"{url} over {_NAMES[probe.protocol]}: {probe.worded(fault)}")
+    if isinstance(fault, ForeignFault):
         yield Finding(NOTE, "if it is a v1 server, it needs NVIDIA's own client")
-        raise
-    yield Finding(OK, f"it is {known.name!r}, version {known.version}")
-    ready = backend.ready()
-    yield Finding(OK if ready else NOTE, "ready" if ready else "live, but not ready")
 
 
-def _models(backend: Backend) -> Iterator[Finding]:
+def _swapped(url: str, kind: str) -> str:
+    """The address is the other protocol's port."""
+    asked, there = (HTTP, GRPC) if kind == GRPC else (GRPC, HTTP)
+    return (
+        f"{url} is a server's {_NAMES[there]} port, and was to be asked over {_NAMES[asked]}: give "
+        f"the script the {_NAMES[asked]} port (by default {_PORTS[asked]}), or "
+        f'ProtocolType.from_str("{there}")'
+    )
+
+
+def _answering(probe: _Probe) -> Iterator[Finding]:
+    """What a server that answers tells of itself and its models."""
     try:
-        rows = backend.repository_index()
+        ready = probe.ask(lambda backend: backend.ready())
+        yield Finding(OK if ready else NOTE, "ready" if ready else "live, but not ready")
+        yield from _models(probe)
+    except Fault as fault:
+        yield Finding(WRONG, f"{probe.worded(fault)}, after it had answered other questions")
+
+
+def _models(probe: _Probe) -> Iterator[Finding]:
+    try:
+        rows = probe.ask(lambda backend: backend.repository_index())
     except Fault as fault:
         if not fault.no_such_call:
             raise
@@ -56,26 +115,29 @@ def _models(backend: Backend) -> Iterator[Finding]:
     for name in sorted({row.name for row in rows}):
         states = {row.state for row in rows if row.name == name}
         if _READY in states:
-            yield _model(backend, name)
+            yield _model(probe, name)
         else:
             reasons = sorted({row.reason for row in rows if row.name == name and row.reason})
             why = f": {'; '.join(reasons)}" if reasons else ""
             yield Finding(NOTE, f"model {name!r} is not loaded{why}")
 
 
-def _model(backend: Backend, name: str) -> Finding:
+def _model(probe: _Probe, name: str) -> Finding:
+    declared = settings.current().declared(name)
     try:
-        profile = KnownModel(name, declared=settings.current().declared(name)).read(backend)
+        profile = probe.ask(KnownModel(name, declared=declared).read)
+    except TransportFault:
+        raise  # the others would have to be waited for as well
     except Fault as fault:
         return Finding(WRONG, f"model {name!r} has no readable configuration: {fault}")
-    level, remarks = OK, []
-    if profile.server is not None:
-        remarks.append(_described(profile))
-    for worse, rule in _RULES:
-        for remark in rule(profile):
-            level = worse if level != WRONG else level
-            remarks.append(remark)
-    return Finding(level, f"model {name!r}: {'; '.join(remarks) or 'covered'}")
+    remarks = [_described(profile)] if profile.server is not None else []
+    levels = [OK]
+    for level, rule in _RULES:
+        told = [*rule(profile)]
+        remarks += told
+        levels += [level] if told else []
+    worst = max(levels, key=(OK, NOTE, WRONG).index)
+    return Finding(worst, f"model {name!r}: {'; '.join(remarks) or 'covered'}")
 
 
 def _described(profile: ModelProfile) -> str:
@@ -126,6 +188,6 @@ def _tensors(profile: ModelProfile) -> list[TensorSpec]:
 
 _RULES: tuple[tuple[str, Callable[[ModelProfile], Iterator[str]]], ...] = (
     (WRONG, _decoupled),
-    (WRONG, _newer_types),
+    (NOTE, _newer_types),
     (OK, _labels),
 )

@@ -1,4 +1,4 @@
-"""``doctor``: the settings as they apply now."""
+"""``doctor``: the settings that are not at their defaults."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
 
 
 def table() -> Iterator[Finding]:
-    """One finding per setting, then each ``TRITON_SHIM_`` variable that is no setting."""
+    """One finding per setting that was given, and per ``TRITON_SHIM_`` variable that is none."""
     try:
         rows = settings.described()
     except ValueError as error:
         yield Finding(WRONG, str(error))
-        rows = ()
-    for row in rows:
-        level = OK if row.source == "default" else NOTE
-        yield Finding(level, f"{row.name} = {row.value}  ({row.source}; {row.variable})")
+    else:
+        given = [row for row in rows if row.source != "default"]
+        for row in given:
+            yield Finding(NOTE, f"{row.name} = {row.value}  ({row.source}; {row.variable})")
+        if not given:
+            yield Finding(OK, "each has its default; docs/settings.md says which there are")
     for name, near in settings.unknown_variables():
         hint = f"; did you mean {near}?" if near else ""
         yield Finding(WRONG, f"{name} is set, and there is no such setting{hint}")

@@ -1,6 +1,6 @@
 """Check the installation, the versions, the settings and, with --url, a server and its models.
 
-Exit status: 0 nothing wrong, 1 something is.
+What is wrong comes first. Exit status: 0 nothing wrong, 1 something is.
 """
 
 from __future__ import annotations
@@ -11,38 +11,50 @@ from typing import TYPE_CHECKING, Iterator
 if TYPE_CHECKING:
     from tritonclient_shim.cli._findings import Finding
 
+_SECONDS = 10.0
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim doctor``."""
     add = parser.add_argument
     add("--url", default=argparse.SUPPRESS, metavar="HOST:PORT",
         help="a server to check, as a script would name it")  # fmt: skip
-    add("--protocol", choices=("http", "grpc"), default="http", help="how to speak to it")
+    add("--protocol", choices=("http", "grpc"), default="",
+        help="how the script speaks to it (default: whichever of the two it answers)")  # fmt: skip
+    add("--timeout", type=_positive, default=_SECONDS, metavar="SECONDS",
+        help="how long to wait for each answer of the server (default: 10)")  # fmt: skip
+
+
+def _positive(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < 1e6:
+        raise ValueError(text)
+    return seconds
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is found → exit status."""
+    """Print what is found, what is wrong before the rest → exit status."""
     from tritonclient_shim.cli import _installed, _settings
-
-    wrong = _printed("Installation", _installed.ownership())
-    lacking = _printed("Versions", _installed.versions())
-    wrong = _printed("Settings", _settings.table()) or wrong or lacking
-    if "url" in arguments:
-        title = f"Server {arguments.url}, {arguments.protocol}"
-        wrong = _printed(title, _server(arguments, lacking)) or wrong
-    return int(wrong)
-
-
-def _printed(title: str, findings: Iterator[Finding]) -> bool:
-    """Print a section of findings → whether one of them is wrong."""
     from tritonclient_shim.cli._findings import WRONG
 
-    wrong = False
+    sections = {"Installation": [*_installed.ownership()], "Versions": [*_installed.versions()]}
+    lacking = any(one.level == WRONG for one in sections["Versions"])
+    sections["Settings"] = [*_settings.table()]
+    if "url" in arguments:
+        sections[f"Server {arguments.url}"] = [*_server(arguments, lacking)]
+    wrong = [one for found in sections.values() for one in found if one.level == WRONG]
+    _print("What is wrong" if wrong else "Nothing is wrong.", wrong)
+    for title, found in sections.items():
+        rest = [one for one in found if one.level != WRONG]
+        if rest:
+            _print(title, rest)
+    return int(bool(wrong))
+
+
+def _print(title: str, findings: list[Finding]) -> None:
     print(title)
     for finding in findings:
         print(f"  {finding.level:<5}  {finding.text}")
-        wrong = wrong or finding.level == WRONG
-    return wrong
 
 
 def _server(arguments: argparse.Namespace, lacking: bool) -> Iterator[Finding]:
@@ -54,4 +66,4 @@ def _server(arguments: argparse.Namespace, lacking: bool) -> Iterator[Finding]:
         return
     from tritonclient_shim.cli import _server as server
 
-    yield from server.server(arguments.url, arguments.protocol)
+    yield from server.server(arguments.url, arguments.protocol, arguments.timeout)

@@ -10,10 +10,21 @@ import sys
 import threading
 from collections import deque
 from concurrent.futures import Executor, Future
+from concurrent.futures import TimeoutError as _NoResult
 from functools import partial
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar, cast
 
 Job = Callable[[], object]
+_Result = TypeVar("_Result")
+
+
+def within(seconds: float, function: Callable[[], _Result]) -> _Result:
+    """The function's outcome; TimeoutError, and its thread left behind, if it takes longer."""
+    future = DaemonExecutor(1, "time limit", linger=0).submit(function)
+    try:
+        return cast(_Result, future.result(seconds))
+    except _NoResult as late:
+        raise TimeoutError(f"it did not end within {seconds:g} seconds") from late
 
 
 class DaemonExecutor(Executor):

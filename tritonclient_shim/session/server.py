@@ -21,7 +21,7 @@ from tritonclient_shim.core.errors import (
     UnreadableFault,
 )
 from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.session import descriptions
 from tritonclient_shim.translate.headers import Headers
 from tritonclient_shim.translate.wording import RequestContext, v1_text
@@ -105,7 +105,7 @@ class ServerSession:
         ``no_status_text`` is v1's sentence for an answer of somebody who is no inference
         server, e.g. ``status request did not return status``; ``asked`` fills what the
         server's sentence leaves out. A reworded message keeps the server's own as
-        ``debug_details()``.
+        ``debug_details()``; a failed connection has where to look there.
         """
         if isinstance(fault, ServerFault):
             worded = isinstance(fault, Refusal)
@@ -113,10 +113,24 @@ class ServerSession:
             details = None if message == fault.message else fault.message
             return self.server_error(message, request_id, fault.status, details)
         if isinstance(fault, TransportFault):
-            return self.client_error(fault.message, fault.status or None)
-        if isinstance(fault, UnreadableFault):
-            return self.client_error(fault.message)
-        return self.client_error(no_status_text)
+            error = self.client_error(fault.message, fault.status or None)
+            # neither cause nor status: this side refused, or has ended the connection itself
+            failed = fault.__cause__ or fault.status
+            return error.advise(self._where_to_look()) if failed else error
+        message = fault.message if isinstance(fault, UnreadableFault) else no_status_text
+        return self.client_error(message).advise(self._where_to_look())
+
+    def _where_to_look(self) -> str:
+        """The address that was asked, and the command that tells what is wrong with it."""
+        import shlex
+
+        endpoint = self.endpoint
+        url = f"https://{endpoint.address}" if endpoint.secure else endpoint.address
+        name = "gRPC" if endpoint.protocol == GRPC else "HTTP"
+        command = (
+            f"tritonclient-shim doctor --url {shlex.quote(url)} --protocol {endpoint.protocol}"
+        )
+        return f"({endpoint.address}; is this Triton's {name} port? {command})"
 
     @contextmanager
     def needing(self, extension: str, remedy: str) -> Iterator[None]:

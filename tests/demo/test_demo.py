@@ -1,0 +1,87 @@
+"""demo/run.py: what a person sees who starts the demo for the first time."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from demo.programs import PROGRAMS
+from testbed import TritonServer
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST = 120  # lines from the moment when the server is up
+
+
+@pytest.fixture(scope="module")
+def output() -> str:
+    """What the demo prints, on a server of its own."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_SHIM_")}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "demo" / "run.py")],
+        env=kept,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """demo/run.py as a module; the variables that it sets are put back."""
+    monkeypatch.syspath_prepend(str(ROOT / "demo"))
+    monkeypatch.setenv("TRITON_SHIM_WARNINGS", "off")
+    return importlib.import_module("demo.run")
+
+
+def test_it_is_short(output: str) -> None:
+    """A first look fits on a few screens, whatever the number of scripts."""
+    shown = output.partition("A genuine ")[2].splitlines()
+    assert len(shown) <= LONGEST
+
+
+def test_it_shows_the_untouched_script_first(output: str) -> None:
+    """Ten lines as they lie in the script, then its run."""
+    before = output.partition("\n$ python")[0]
+    shown = [line.partition("| ")[2] for line in before.splitlines() if "    | " in line]
+    script = (ROOT / "demo" / "legacy" / "add_sub_client.py").read_text("utf-8")
+    assert len(shown) == 10
+    assert shown == [line for line in shown if line in script]
+    assert any("infer_ctx.run(" in line for line in shown)
+
+
+def test_a_result_per_feature_and_a_line_per_run(output: str) -> None:
+    """Each feature shows one result that explains itself, each run that it is well."""
+    runs = [line.split() for line in output.splitlines() if line.startswith("ok ")]
+    expected = [(Path(one.script).stem, kind) for one in PROGRAMS for kind in one.protocols]
+    assert [(script, kind) for _, script, kind, _, _ in runs] == expected
+    assert output.count("\n--- ") == len(PROGRAMS)
+    assert "\n15 + 1 = 16\n" in output
+    assert "\n    501 (l501) = 1.0\n" in output
+    assert "()" not in output
+
+
+def test_it_shows_the_notice_once_and_ends_with_what_to_do_next(output: str) -> None:
+    """The notice of a first use is seen once; the last words lead on."""
+    assert output.count(": TensorRTServerDeprecationWarning: ") == 1
+    assert f"pip install {ROOT}" in output.partition("What to do next")[2]
+
+
+def test_a_failing_script_is_shown_in_full(
+    module: Any, triton: TritonServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What a script printed is shown when it is not what it must print, with what is missing."""
+    program = module.Program("string_client.py", "strings", ("'15' + '1' = '17'",))
+    (problem,) = module.run(program, "http", triton.url("http"))
+    text = capfd.readouterr().out
+    assert problem == "string_client.py over http did not print \"'15' + '1' = '17'\""
+    assert "'15' + '1' = '16'" in text and "PASS\n" in text
+    assert "NOT OK string_client http " in text
