@@ -196,3 +196,10 @@ def test_port_joined_and_split(host: str, joined: str) -> None:
     """An IPv6 address has brackets beside a port, and only there."""
     assert addresses.join_port(host, 1) == joined
     assert addresses.split_port(joined) == (host, "1")
+
+
+@pytest.mark.parametrize("address", ["http://u:p@h:1/x", "u:p@h:1/x", "u:p@ss@h:1/x", "h:1/x"])
+def test_shown_without_password(address: str) -> None:
+    """What is printed of an address has neither user nor password."""
+    assert addresses.without_user(address).endswith("h:1/x")
+    assert "p@" not in addresses.without_user(address)

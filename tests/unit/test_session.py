@@ -129,10 +129,12 @@ def test_client_family(backend: FakeBackend, fault: Fault, message: str) -> None
 
 
 def test_advice_names_the_address_as_doctor_takes_it(backend: FakeBackend) -> None:
-    """An address under TLS keeps its scheme, and signs of the shell are quoted."""
-    session = ServerSession(Endpoint("http", "host/a b", secure=True))
+    """TLS keeps its scheme, signs of the shell are quoted, and a password is not repeated."""
+    session = ServerSession(Endpoint("http", "user:s3cret@host/a b", secure=True))
     advice = session.fault_to_error(ForeignFault("html")).debug_details()
+    assert advice.startswith("(host/a b; is this")
     assert "doctor --url 'https://host/a b' --protocol http)" in advice
+    assert "s3cret" not in advice
 
 
 def test_what_was_not_sent_has_no_advice(backend: FakeBackend) -> None:

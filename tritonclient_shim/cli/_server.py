@@ -7,6 +7,7 @@ from typing import Callable, Iterator, TypeVar
 from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
+from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
     Fault,
@@ -55,21 +56,21 @@ def server(url: str, protocol: str, seconds: float) -> Iterator[Finding]:
 
     It is asked over the other protocol, too, where it does not answer over the one given.
     """
-    wanted = protocol or HTTP
+    wanted, shown = protocol or HTTP, without_user(url)
     refused: list[Finding] = []
     for kind in (wanted, GRPC if wanted == HTTP else HTTP):
         try:
             probe = _Probe(url, kind, seconds)
             known = probe.ask(lambda backend: backend.server_metadata())
         except Fault as fault:
-            refused += _no_server(url, probe, fault)
+            refused += _no_server(shown, probe, fault)
             continue
         except (InferenceServerException, ValueError) as error:
             text = error.message() if isinstance(error, InferenceServerException) else str(error)
             yield Finding(WRONG, str(text))
             return
         if protocol and kind != protocol:
-            yield Finding(WRONG, _swapped(url, kind))
+            yield Finding(WRONG, _swapped(shown, kind))
         yield Finding(OK, f"it is {known.name!r}, version {known.version}, over {_NAMES[kind]}")
         yield from _answering(probe)
         return

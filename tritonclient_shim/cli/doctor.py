@@ -36,12 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what is found, what is wrong before the rest → exit status."""
     from tritonclient_shim.cli import _installed, _settings
     from tritonclient_shim.cli._findings import WRONG
+    from tritonclient_shim.core.addresses import without_user
 
     sections = {"Installation": [*_installed.ownership()], "Versions": [*_installed.versions()]}
     lacking = any(one.level == WRONG for one in sections["Versions"])
     sections["Settings"] = [*_settings.table()]
     if "url" in arguments:
-        sections[f"Server {arguments.url}"] = [*_server(arguments, lacking)]
+        sections[f"Server {without_user(arguments.url)}"] = [*_server(arguments, lacking)]
     wrong = [one for found in sections.values() for one in found if one.level == WRONG]
     _print("What is wrong" if wrong else "Nothing is wrong.", wrong)
     for title, found in sections.items():

@@ -66,6 +66,12 @@ def parse_proxy(text: str) -> Address | None:
     return found
 
 
+def without_user(text: str) -> str:
+    """An address as it may be shown: without user and password."""
+    scheme, sign, rest = text.rpartition("://")
+    return scheme + sign + rest.rpartition("@")[2]
+
+
 def split_port(text: str) -> tuple[str, str]:
     """``host:port`` → (host without brackets, port), whatever they are; ('', text) without ':'."""
     host, _, port = text.rpartition(":")

@@ -6,6 +6,7 @@ import logging
 from dataclasses import replace
 from typing import Any, Callable, ContextManager, TypeVar
 
+from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import (
     Fault,
     InferenceServerException,
@@ -210,7 +211,7 @@ class Upstream:
     @property
     def _address(self) -> str:
         """The server's address for clients and logs, without user and password."""
-        return self._session.endpoint.address.rpartition("@")[2]
+        return without_user(self._session.endpoint.address)
 
     @property
     def where(self) -> str:

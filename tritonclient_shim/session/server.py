@@ -12,6 +12,7 @@ from typing import Any, Iterator
 from tritonclient_shim import settings
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import (
     Fault,
     InferenceServerException,
@@ -125,12 +126,13 @@ class ServerSession:
         import shlex
 
         endpoint = self.endpoint
-        url = f"https://{endpoint.address}" if endpoint.secure else endpoint.address
+        address = without_user(endpoint.address)
+        url = f"https://{address}" if endpoint.secure else address
         name = "gRPC" if endpoint.protocol == GRPC else "HTTP"
         command = (
             f"tritonclient-shim doctor --url {shlex.quote(url)} --protocol {endpoint.protocol}"
         )
-        return f"({endpoint.address}; is this Triton's {name} port? {command})"
+        return f"({address}; is this Triton's {name} port? {command})"
 
     @contextmanager
     def needing(self, extension: str, remedy: str) -> Iterator[None]:

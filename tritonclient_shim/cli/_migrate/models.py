@@ -8,6 +8,7 @@ from typing import Any, Mapping, Sequence
 from google.protobuf import json_format, text_format
 
 from tritonclient_shim.cli._migrate import MigrateRefused
+from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import GRPC, HTTP
 from tritonclient_shim.protos import model_config_pb2
@@ -33,8 +34,9 @@ def _of_server(server: str) -> dict[str, Mapping[str, Any]]:
         except (InferenceServerException, ValueError) as error:
             text = error.message() if isinstance(error, InferenceServerException) else str(error)
             reasons.append(f"over {protocol} {text}")
+    shown = without_user(server)
     raise MigrateRefused(
-        f"--server {server}: {'; '.join(reasons)}; expected HOST:PORT of a Triton server"
+        f"--server {shown}: {'; '.join(reasons)}; expected HOST:PORT of a Triton server"
     )
 
 
