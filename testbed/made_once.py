@@ -15,12 +15,18 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Callable, Iterator, TypeVar
+from typing import Any, Callable, ClassVar, Iterator, Protocol, TypeVar
 
 from testbed.cache import cache_folder, writable_cache_folder
 from testbed.progress import run, say
 
 FOREIGN = ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "VIRTUAL_ENV")
+
+
+class DataclassOfPaths(Protocol):
+    """A dataclass whose fields are paths, as strings."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -36,13 +42,14 @@ class VirtualEnvironment:
         return {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-Made = TypeVar("Made", bound=VirtualEnvironment)
+Made = TypeVar("Made", bound=DataclassOfPaths)
 
 
 def made_once(name: str, kind: type[Made], make: Callable[[Path], Made]) -> Made:
-    """The environment in the cache's folder ``name``, made now by ``make(folder)`` if need be.
+    """What is in the cache's folder ``name``, made now by ``make(folder)`` if need be.
 
-    Raises MissingPrerequisite.
+    ``kind`` is a dataclass whose fields are paths, the first one below the folder. Raises
+    MissingPrerequisite.
     """
     cache = writable_cache_folder()
     folder = cache / name
@@ -59,15 +66,16 @@ def made_once(name: str, kind: type[Made], make: Callable[[Path], Made]) -> Made
 
 
 def finished(name: str, kind: type[Made]) -> Made | None:
-    """The environment if it is there and whole."""
+    """What is in the cache's folder ``name`` if it is there and whole."""
     folder = cache_folder() / name
     mark = folder / "complete.json"
     if not mark.exists():
         return None
     found = kind(**json.loads(mark.read_text(encoding="utf-8")))
+    paths = [*asdict(found).values()]
     # a copied checkout still names its original, and an interpreter may have been removed
-    here = Path(found.python).parents[1] == folder
-    return found if here and all(map(os.path.exists, asdict(found).values())) else None
+    here = folder in Path(paths[0]).parents
+    return found if here and all(map(os.path.exists, paths)) else None
 
 
 def folder_name(prefix: str, *wanted: str) -> str:

