@@ -49,6 +49,14 @@ def gateway_http(behind: TritonServer) -> Iterator[Gateway]:
     running.stop()
 
 
+@pytest.fixture(scope="session")
+def gateway_workers(behind: TritonServer) -> Iterator[Gateway]:
+    """The first one with two worker processes."""
+    running = Gateway("--triton-grpc", behind.grpc, "--server-id", "inference:0", "--workers", "2")
+    yield running
+    running.stop()
+
+
 @pytest.fixture
 def start_gateway() -> Iterator[StartGateway]:
     """Starts throw-away gateways with the arguments of the command."""

@@ -33,8 +33,14 @@ DEMO = [
 
 @pytest.fixture(
     scope="module",
-    params=[("gateway", "http"), ("gateway", "grpc"), ("gateway_http", "http")],
-    ids=["http", "grpc", "http-over-http"],
+    params=[
+        ("gateway", "http"),
+        ("gateway", "grpc"),
+        ("gateway_http", "http"),
+        ("gateway_workers", "http"),
+        ("gateway_workers", "grpc"),
+    ],
+    ids=["http", "grpc", "http-over-http", "http-two-workers", "grpc-two-workers"],
 )
 def seen(request: pytest.FixtureRequest, oracle: OracleEnvironment) -> Any:
     """What one run of the tour through a gateway has seen, and its protocol."""
@@ -44,7 +50,7 @@ def seen(request: pytest.FixtureRequest, oracle: OracleEnvironment) -> Any:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     found["protocol"] = protocol
-    found["server"] = "inference:0" if fixture == "gateway" else "triton"
+    found["server"] = "triton" if fixture == "gateway_http" else "inference:0"
     # v1's HTTP client prints bodies of health and model control: they are empty
     # (docs/v1-behaviour.md §6.1)
     assert done.stdout.strip().count("\n") == 0

@@ -26,10 +26,11 @@ RESTARTS = int(os.environ.get("GATEWAY_RESTARTS", "1"))
 REQUESTS = 10_000 * RESTARTS if RESTARTS > 1 else 2_000
 
 
-@pytest.fixture
-def pair(behind: TritonServer) -> Any:
+@pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
+def pair(behind: TritonServer, request: pytest.FixtureRequest) -> Any:
     """Two gateways in front of one Triton."""
-    both = Pair("--triton-grpc", behind.grpc, "--drain", "0.5")
+    workers = str(request.param)
+    both = Pair("--triton-grpc", behind.grpc, "--drain", "0.5", "--workers", workers)
     yield both
     both.stop()
 

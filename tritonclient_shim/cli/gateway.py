@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.core.model import GRPC, HTTP
 
 if TYPE_CHECKING:
-    from tritonclient_shim.gateway.options import ListenAddress
-    from tritonclient_shim.gateway.serve import Bound
+    from tritonclient_shim.gateway.options import Bound, ListenAddress
 
 _AIOHTTP = "aiohttp>=3.10.11"  # as in setup.cfg, extra "gateway"
 
@@ -43,6 +43,8 @@ def _add_addresses(add: Any) -> None:
 def _add_limits(add: Any) -> None:
     from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
 
+    add("--workers", type=_positive, default=GatewayOptions.workers, metavar="N",
+        help="processes that share the addresses; each has the limits for itself")  # fmt: skip
     add("--max-body-bytes", type=_positive, default=LARGEST_MESSAGE, metavar="N",
         help="largest request; also the sum of the HTTP bodies held at one time")  # fmt: skip
     add("--max-in-flight", type=_positive, default=GatewayOptions.max_in_flight, metavar="N",
@@ -75,16 +77,36 @@ def _add_times(add: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT → exit status."""
+    from tritonclient_shim.gateway.operation.logs import log_to_stderr
+
+    options = _options(arguments)
     try:
-        from tritonclient_shim.gateway import serve
+        program = _program(options.workers)
     except ImportError as error:
         return _fail(_missing(error.name or str(error)))
-    _log_to_stderr()
+    log_to_stderr()
     try:
-        serve.run(_options(arguments), _announce)
+        program.run(options, _announce)
     except (OSError, RuntimeError) as error:  # the address is taken, or is not ours
         return _fail(f"cannot start: {error}")
     return 0
+
+
+def _program(workers: int) -> Any:
+    """The module that runs a gateway of so many processes. ImportError if a part is missing.
+
+    A supervisor answers no requests, so it does without what takes long to import.
+    """
+    if workers == 1:
+        from tritonclient_shim.gateway import serve
+
+        return serve
+    from tritonclient_shim.gateway.operation import supervisor
+
+    for name in ("aiohttp", "grpc"):
+        if find_spec(name) is None:
+            raise ImportError(name=name)
+    return supervisor
 
 
 def _missing(name: str) -> str:
@@ -116,13 +138,6 @@ def _announce(bound: Bound) -> None:
 def _fail(text: str) -> int:
     print(f"tritonclient-shim gateway: {text}", file=sys.stderr)
     return 1
-
-
-def _log_to_stderr() -> None:
-    import logging
-
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
-    logging.getLogger("tritonclient_shim.gateway").setLevel(logging.INFO)
 
 
 def _address(text: str) -> ListenAddress:

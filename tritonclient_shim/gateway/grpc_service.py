@@ -188,8 +188,8 @@ def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, 
         options=(
             ("grpc.max_receive_message_length", largest),
             ("grpc.max_send_message_length", LARGEST_MESSAGE),
-            # otherwise a second gateway could listen and get half the calls
-            ("grpc.so_reuseport", 0),
+            # for one worker alone: a second gateway could listen and get half the calls
+            ("grpc.so_reuseport", int(options.workers > 1)),
             ("grpc.server_handshake_timeout_ms", int(1000 * options.client_timeout)),
         ),
     )

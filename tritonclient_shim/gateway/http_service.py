@@ -169,6 +169,7 @@ class HttpFront:
 
     def __init__(self, options: GatewayOptions, service: HttpService) -> None:
         self._address = options.http
+        self._shared = options.workers > 1
         self.connections = service.connections
         self._server = HttpServer(
             service.handle,
@@ -191,7 +192,7 @@ class HttpFront:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         for family, _, _, _, address in dict.fromkeys(found):
-            listener = listener_on(family, address)
+            listener = listener_on(family, address, self._shared)
             site = web.SockSite(self._runner, listener, backlog=_BACKLOG)
             await site.start()
             self._sites.append((listener, site))

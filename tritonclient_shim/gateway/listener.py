@@ -8,6 +8,8 @@ import struct
 from contextlib import suppress
 from typing import Any
 
+from tritonclient_shim.gateway.operation.reserved import share
+
 #: Linux's number of the option; Python has no name for it.
 _SO_ATTACH_FILTER = 26
 #: A classic BPF program: load the byte of a TCP header that has the flags; is SYN among them?
@@ -15,13 +17,18 @@ _SO_ATTACH_FILTER = 26
 _NO_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
 
 
-def listener_on(family: int, address: Any) -> socket.socket:
-    """A socket that is bound to an address, as asyncio makes them. OSError if it is in use."""
+def listener_on(family: int, address: Any, shared: bool) -> socket.socket:
+    """A socket that is bound to an address, as asyncio makes them. OSError if it is in use.
+
+    ``shared``: other processes of this gateway listen on the same address.
+    """
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if shared:
+            share(listener)
         listener.setblocking(False)
         listener.bind(address)
     except OSError as error:

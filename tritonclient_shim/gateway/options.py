@@ -23,6 +23,14 @@ class ListenAddress:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """The addresses on which a gateway listens."""
+
+    http: ListenAddress
+    grpc: ListenAddress
+
+
+@dataclass(frozen=True)
 class GatewayOptions:
     """The settings of one gateway.
 
@@ -36,7 +44,8 @@ class GatewayOptions:
     for which a client may keep the gateway waiting. ``upstream_timeout``, ``load_timeout`` and
     ``health_timeout`` are the numbers of seconds that Triton has to answer. ``drain`` is the number
     of seconds for which a stop only tells that the gateway is not ready; ``grace`` the number of
-    seconds for which it then waits for requests in progress.
+    seconds for which it then waits for requests in progress. ``workers`` is the number of
+    processes; each of them has these limits for itself.
     """
 
     http: ListenAddress
@@ -55,3 +64,4 @@ class GatewayOptions:
     health_timeout: float = 2.0
     drain: float = 1.0
     grace: float = 10.0
+    workers: int = 1

@@ -6,15 +6,15 @@ import asyncio
 import resource
 import signal
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
-from typing import Any, Callable
+from dataclasses import replace
+from typing import Any, Callable, Sequence
 
 from tritonclient_shim.gateway.access_log import AccessLog
 from tritonclient_shim.gateway.grpc_service import GatewayService, open_server
 from tritonclient_shim.gateway.http_service import HttpFront, HttpService
 from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.memory import keep_buffers
-from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
+from tritonclient_shim.gateway.options import Bound, GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.startup import check_upstreams
 from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc, stop_http
 from tritonclient_shim.gateway.upstream import Upstream
@@ -22,21 +22,12 @@ from tritonclient_shim.gateway.upstream import Upstream
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """The addresses on which a gateway listens."""
-
-    http: ListenAddress
-    grpc: ListenAddress
-
-
 def run(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
     """Serve until SIGTERM or SIGINT; ``ready`` is called once, when both servers listen.
 
     Raises OSError or RuntimeError when it cannot listen on an address.
     """
-    keep_buffers()
-    asyncio.run(_serve(_within_descriptors(options), ready))
+    asyncio.run(_until_signal(options, ready))
 
 
 def _within_descriptors(options: GatewayOptions) -> GatewayOptions:
@@ -53,24 +44,40 @@ def _within_descriptors(options: GatewayOptions) -> GatewayOptions:
     return replace(options, max_connections=min(options.max_connections, max(soft // 2, 1)))
 
 
-async def _serve(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
+async def _until_signal(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
     stop = asyncio.Event()
     for number in _SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with AsyncExitStack() as stack:
-        bound = await _open(options, stack)
-        ready(bound)
-        await stop.wait()
-        _until_second_signal()
+        asyncio.get_running_loop().add_signal_handler(number, _stop_at_signal, stop)
+    await serve(options, ready, stop)
 
 
-def _until_second_signal() -> None:
+def _stop_at_signal(stop: asyncio.Event) -> None:
     """From now on a further signal ends the process at once."""
+    stop.set()
     for number in _SIGNALS:
         asyncio.get_running_loop().remove_signal_handler(number)
 
 
-async def _open(options: GatewayOptions, stack: AsyncExitStack) -> Bound:
+async def serve(
+    options: GatewayOptions,
+    ready: Callable[[Bound], None],
+    stop: asyncio.Event,
+    check: bool = True,
+) -> None:
+    """Serve until ``stop`` is set, and then until the requests in progress have ended.
+
+    With ``check``, the log warns of a Triton that does not answer.
+    """
+    keep_buffers()
+    async with AsyncExitStack() as stack:
+        bound, upstreams = await _open(_within_descriptors(options), stack)
+        ready(bound)
+        if check:
+            check_upstreams(upstreams)
+        await stop.wait()
+
+
+async def _open(options: GatewayOptions, stack: AsyncExitStack) -> tuple[Bound, Sequence[Upstream]]:
     """Open both servers. ``stack`` closes them first, and then the connections to Triton."""
     access_log, stopping = AccessLog(options.access_log), Stopping()
     over_grpc = Upstream(options.triton_grpc, options, stopping)
@@ -90,11 +97,10 @@ async def _open(options: GatewayOptions, stack: AsyncExitStack) -> Bound:
     stack.push_async_callback(_stop, front, server, stopping, options)
     await server.start()
     upstreams = [over_grpc] if over_http is over_grpc else [over_grpc, over_http]
-    # The event loop runs this after ``ready``, so that a warning follows the announced start.
-    asyncio.get_running_loop().call_soon(check_upstreams, upstreams)
-    return Bound(
+    bound = Bound(
         ListenAddress(options.http.host, http_port), ListenAddress(options.grpc.host, grpc_port)
     )
+    return bound, upstreams
 
 
 async def _stop(front: HttpFront, server: Any, stopping: Stopping, options: GatewayOptions) -> None:

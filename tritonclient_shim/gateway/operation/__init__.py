@@ -1,0 +1,1 @@
+"""The gateway as a service that an operator keeps running: its processes and what they report."""
