@@ -8,7 +8,6 @@ OPEN = {
     "scenario_classes-grpc": _DECIMALS,
     "scenario_classes-http": _DECIMALS,
     "both_protocols-grpc": "an address that belongs to HTTP gets a client of gRPC",
-    "health_probe-nobody-http": "where nobody is, tritonclient raises an OSError over HTTP",
 }
 #: With the safe rewrites alone.
 OPEN_SAFE = {"both_protocols-grpc": OPEN["both_protocols-grpc"]}

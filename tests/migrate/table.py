@@ -84,6 +84,8 @@ OWN = (
     _own("executor", *PLACES),
     _own("factory", *PLACES),
     _own("headers", "{url}", protocols=HTTP),
+    _own("headers_everywhere", *FLAGS, "-H", "X-Team: vision", "-H", "Empty:"),
+    _own("status_loop", *PLACES, alone=True),
     _own("health_probe", variables={"SERVER": "{url}", "PROTOCOL": "{protocol}"}),
     _own(
         "health_probe-nobody",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import stat
 import subprocess
@@ -13,6 +14,11 @@ import pytest
 
 from tests.migrate.sources_migrated import CONTEXT, STAR
 from tritonclient_shim.cli import main
+from tritonclient_shim.rewrite import groups, rules
+from tritonclient_shim.rewrite.draft import Draft
+from tritonclient_shim.rewrite.rules import infer
+from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.plan import Plan
 
 SOURCE = f"{STAR}{CONTEXT}# a comment\nr = ctx.run(i,  o)\n"
 LEFT = f"{SOURCE}print(ctx.get_last_request_id())\n"
@@ -68,6 +74,29 @@ def test_unreadable_file_does_not_stop_the_others(
     err = capsys.readouterr().err
     assert "tritonclient-shim migrate: b.py: line 1: " in err
     assert "missing.py: No such file or directory" in err
+    assert "run_model" in (folder / "a.py").read_text("utf-8")
+
+
+def test_bug_of_a_rule_does_not_stop_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file at which a rule fails is named, as a bug that can be reported; the rest is done."""
+    real = infer.run
+
+    def fails(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+        if draft.source.path == "b.py":
+            raise KeyError("no such key")
+        return real(call, draft, carried)
+
+    monkeypatch.setattr(rules, "METHODS", {**rules.METHODS, "TS051": fails})
+    monkeypatch.setattr(groups, "METHODS", rules.METHODS)
+    (folder / "b.py").write_text(SOURCE, "utf-8")
+    assert main(["migrate", "--write", "b.py", "a.py"]) == 3
+    err = capsys.readouterr().err
+    assert "migrate: b.py: a bug of migrate" in err
+    assert "KeyError: 'no such key' (test_command.py, line " in err
+    assert "report" in err
+    assert (folder / "b.py").read_text("utf-8") == SOURCE
     assert "run_model" in (folder / "a.py").read_text("utf-8")
 
 

@@ -12,7 +12,9 @@ parsed or written, which are named; what became of the others is printed all the
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 from typing import TYPE_CHECKING
 
 from tritonclient_shim.cli._migrate import MigrateRefused
@@ -93,12 +95,25 @@ def _migrated(arguments: argparse.Namespace) -> tuple[list[Migrated], list[str]]
             found = migrate(path, read(path), options)
             if arguments.write and found.changed:
                 replace(path, found.after)
+            done.append(found)
         except Unreadable as error:
             failed.append(str(error))
-            _tell(str(error))
-            continue
-        done.append(found)
+        except Exception as error:  # one file must not keep the others from being migrated
+            failed.append(f"{path}: {_bug(error)}")
+    for reason in failed:
+        _tell(reason)
     return done, failed
+
+
+def _bug(error: Exception) -> str:
+    """What is said of an error that no file should lead to."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(last.filename)}, line {last.lineno}"
+    return (
+        f"a bug of migrate, which left the file as it was: {type(error).__name__}: {error} "
+        f"({place}); expected no file to lead to it; please report it with the lines that do, as "
+        "docs/support.md says, and leave the file out with --exclude"
+    )
 
 
 def _printed(arguments: argparse.Namespace, done: list[Migrated], failed: list[str]) -> str:

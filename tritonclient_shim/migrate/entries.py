@@ -40,6 +40,8 @@ _REMOVED_FROM_NUMPY = frozenset({*NUMPY_NAMES, "typeDict"})
 _RUN = f"{API}.InferContext.run"
 _FORMATS = f"{API}.InferContext.ResultFormat."
 _EXCEPTION = f"{API}.InferenceServerException"
+#: Methods of v1's exception that no other one has.
+_OF_ERRORS = frozenset({"message", "server_id", "request_id"})
 
 
 def entry_of(symbol: str) -> RegistryEntry | None:
@@ -75,6 +77,8 @@ def entries_of(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = Non
     values = evaluator.of(node)
     entries = [_entry(one, node, call is not None, evaluator) for one in values]
     if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
+        if node.attr in _OF_ERRORS and call is not None and evaluator.is_any_error(node.value):
+            return [entry.id for entry in [_method(_EXCEPTION, node.attr)] if entry]
         is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
         entries = [BY_SYMBOL.get(_RUN if is_run else _BY_METHOD.get(node.attr, ""))]
     return sorted({entry.id for entry in entries if entry})

@@ -34,6 +34,7 @@ from tritonclient_shim.migrate.values import (
     union,
 )
 
+_ANY_ERROR = {Symbol("builtins.Exception"), Symbol("builtins.BaseException")}
 _ROUNDS = 8
 _DEPTH = 150  # of expressions that are looked up for one another
 
@@ -90,6 +91,17 @@ class Evaluator:
         bindings = owner.bindings[node.id] if owner else ()
         imported = (one.definition.kind is Kind.IMPORTED for one in bindings)
         return owner is None or node.id in self.imports.star or any(imported)
+
+    def is_any_error(self, node: ast.AST) -> bool:
+        """Whether a name is what ``except Exception as name`` has caught."""
+        place = self.scopes.places.get(node)
+        owner = place.scope.owner(node.id) if place and isinstance(node, ast.Name) else None
+        if place is None or owner is None or not isinstance(node, ast.Name):
+            return False
+        caught = [one.definition for one in reaching(owner.bindings[node.id], place)]
+        return bool(caught) and all(
+            one.kind is Kind.RAISED and _ANY_ERROR & self.of(one.node) for one in caught
+        )
 
     # --- names and attributes
 

@@ -47,8 +47,9 @@ class Draft:
 
     @cached_property
     def errors_stay(self) -> bool:
-        """Whether the file asks errors for what only v1's tell: ids of server and request."""
-        return any(site.id in ("TS016", "TS017") for site in self.sites)
+        """Whether the file goes on asking errors for what only v1's tell, server and request."""
+        asked = [site for site in self.sites if site.id in ("TS016", "TS017")]
+        return any(site.call is None or not self.options.unsafe for site in asked)
 
     @cached_property
     def keeps_forms(self) -> bool:

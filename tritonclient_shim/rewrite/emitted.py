@@ -43,7 +43,7 @@ HELPERS: dict[str, Emitted] = {
     "CLIENTS": Emitted(texts.CLIENTS),
     "CLIENTS_BY_NUMBER": Emitted(texts.CLIENTS_BY_NUMBER),
     "sequence_flags": Emitted(texts.SEQUENCE_FLAGS),
-    "headers_of": Emitted(texts.HEADERS),
+    "with_headers": Emitted(texts.HEADERS),
     "Region": Emitted(
         memory.REGION,
         ("import typing", "from tritonclient.utils import shared_memory"),
@@ -65,7 +65,6 @@ HELPERS: dict[str, Emitted] = {
         texts.INPUT,
         (
             _NUMPY,
-            _CONFIG_PB2,
             _EXCEPTION,
             "from tritonclient.utils import triton_to_np_dtype",
         ),
@@ -100,6 +99,17 @@ HELPERS: dict[str, Emitted] = {
     "repository_index": Emitted(
         small.INDEX, ("import types",), either=small.INDEX_EITHER, http=small.INDEX_HTTP
     ),
+    "ServerReadyState": Emitted(small.SERVER_STATES, ("import enum",)),
+    "ModelReadyState": Emitted(small.MODEL_STATES, ("import enum",)),
+    "index_rows": Emitted(small.ROWS, either=small.ROWS_EITHER, http=small.ROWS_HTTP),
+    "server_status": Emitted(
+        small.STATUS,
+        ("import collections", "import types", _EXCEPTION),
+        ("server_metadata", "index_rows", "ModelReadyState"),
+    ),
+    "message_of": Emitted(small.MESSAGE, (_EXCEPTION,)),
+    "server_id_of": Emitted(small.SERVER_ID, (_EXCEPTION,)),
+    "request_id_of": Emitted(small.REQUEST_ID),
     "iteritems": Emitted(small.ITER.format(name="items", what="items")),
     "itervalues": Emitted(small.ITER.format(name="values", what="values")),
     "iterkeys": Emitted(small.ITER.format(name="keys", what="keys")),
@@ -142,7 +152,7 @@ def written(
         if name == "start_run" and "send_on_stream" in wanted:
             text = requests.STREAMED_REQUESTS
         if "json_format" in text:
-            imports.update((_CONFIG_PB2, _JSON))
+            imports.add(_JSON)
         if "ThreadPoolExecutor" in text:
             imports.update(_THREADS)
         module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
@@ -150,6 +160,8 @@ def written(
         text = last.remembering(text) if "last_request" in wanted else text
         for old, new in called.items():
             text = re.sub(rf"\b{old}\b", new, text)
+        if "model_config_pb2." in text:
+            imports.add(_CONFIG_PB2)
         found.append(text)
         imports.update(one.imports)
     return "\n".join(found), imports
@@ -168,4 +180,4 @@ def _chosen(text: str, wanted: set[str]) -> str:
 
 
 #: What stands at the ends of lines → the function with which the file has them.
-_MARKS = {"region": "Region"}
+_MARKS = {"region": "Region", "headers": "with_headers", "config": "config_of"}

@@ -58,6 +58,7 @@ def send(client, done, model_name, tensors, **options):
 '''
 SEND_HTTP = '''
 _pool = ThreadPoolExecutor(4)
+_sequences = ThreadPoolExecutor(1)  # the requests of a sequence stay in their order
 _made_by = {}  # client -> what makes another one like it
 _own = threading.local()
 
@@ -71,13 +72,16 @@ def connect(module, url, **options):
 
 def send(client, done, model_name, tensors, **options):
     """Send a request; `done` gets its result and its error, one of which is None."""
-    _pool.submit(_infer, client, done, model_name, tensors, options)
+    pool = _sequences if options.get("sequence_id") else _pool
+    pool.submit(_infer, client, done, model_name, tensors, options)
 
 
 def _infer(client, done, model_name, tensors, options):
     clients = vars(_own)
     if id(client) not in clients:
         clients[id(client)] = _made_by[client]()
+        if client.plugin():  #+headers
+            clients[id(client)].register_plugin(client.plugin())  #+headers
     try:
         result, error = clients[id(client)].infer(model_name, tensors, **options), None
     except Exception as raised:
@@ -85,11 +89,11 @@ def _infer(client, done, model_name, tensors, options):
     done(result, error)
 '''
 SEND_EITHER = SEND_HTTP.replace(
-    "    _pool.submit(_infer",
+    "    pool = ",
     """    if isinstance(client, grpcclient.InferenceServerClient):
         client.async_infer(model_name, tensors, done, **options)
         return
-    _pool.submit(_infer""",
+    pool = """,
 )
 STREAM = '''
 _streams = {}  # client -> number of a request on its stream -> what gets the answer

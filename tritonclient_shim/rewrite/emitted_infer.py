@@ -161,17 +161,20 @@ def sequence_flags(flags):
     return {"sequence_start": bool(flags & 1), "sequence_end": bool(flags & 2)}
 '''
 HEADERS = '''
-def headers_of(texts):
-    """Headers, such as "Name: value", as text or bytes -> a dict of them."""
+def with_headers(client, texts):
+    """The client, which sends headers, such as "Name: value", with each request from now on."""
     texts = [text.decode() if isinstance(text, bytes) else text for text in texts or ()]
     pairs = [text.partition(":") for text in texts]
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs if value.strip()}
+    client.register_plugin(lambda request: request.headers.update(headers))
+    return client
 '''
 CHECK = '''
 def check_model(client, model_name):
     """Raise an error where the server does not have the model."""
     if not client.is_model_ready(model_name):
-        raise InferenceServerException("no status available for unknown model '%s'" % model_name)
+        text = "no status available for unknown model '%s'" % model_name
+        raise InferenceServerException(text, "StatusCode.NOT_FOUND")
 '''
 METADATA = '''
 def server_metadata(client):

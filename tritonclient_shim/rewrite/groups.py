@@ -115,7 +115,9 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
     found = {kind: node for kind, node in draft.flows.unknown if kind in CONTEXTS}
     known = {id(call) for group in draft.flows.groups for call in group.calls}
     for site in draft.sites:
-        if site.id in ("TS016", "TS017"):  # the errors have to stay v1's, and so what raises them
+        if (
+            site.id in ("TS016", "TS017") and draft.errors_stay
+        ):  # the errors have to stay v1's, and so what raises them
             draft.todo(site.whole, "errors of tritonclient do not tell it")
             found.update(dict.fromkeys(CONTEXTS, site.whole))
         symbol = ENTRIES[site.id].symbol

@@ -52,15 +52,19 @@ def _loose(draft: Draft) -> None:
 
 def _comment(found: dict[Site, SiteOutcome], draft: Draft) -> None:
     """Write above each place that stays old what is to be done."""
+    ids: dict[tuple[cst.CSTNode, str], list[str]] = {}
     for site, outcome in found.items():
         if outcome.state is not State.TODO or not outcome.comment:
             continue
-        entry = ENTRIES[site.id]
-        text = f"# TODO({site.id}): {outcome.what} ({entry.guide})"
         try:
-            draft.edits.comments[draft.statement(site.whole)].append(text)
+            statement = draft.statement(site.whole)
         except KeyError:
             continue  # inside an f-string before Python 3.12, whose places are inexact
+        of_same = ids.setdefault((statement, outcome.what), [])
+        of_same += [site.id] if site.id not in of_same else []
+    for (statement, what), told in ids.items():
+        text = f"# TODO({', '.join(told)}): {what} ({ENTRIES[told[0]].guide})"
+        draft.edits.comments[statement].append(text)
 
 
 def with_imports(found: dict[Site, SiteOutcome], left: set[str]) -> dict[Site, SiteOutcome]:

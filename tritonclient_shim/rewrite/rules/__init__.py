@@ -16,12 +16,14 @@ from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules import (
     asynchronous,
+    errors,
     index,
     infer,
     last_requests,
     leftovers,
     memory,
     status,
+    status_parts,
     values,
 )
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
@@ -76,9 +78,10 @@ MEMORY: Mapping[str, _NodeRule] = {
     "TS085": memory.exception,
 }
 LOOSE: Mapping[str, _NodeRule] = {
-    "TS015": values.exception,
-    "TS016": values.exception,
-    "TS017": values.exception,
+    "TS004": status_parts.state,
+    "TS015": errors.exception,
+    "TS016": errors.server_id,
+    "TS017": errors.request_id,
     "TS065": memory.strings,
     "TS084": memory.strings,
     "TS203": leftovers.future,

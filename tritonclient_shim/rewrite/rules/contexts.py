@@ -16,6 +16,7 @@ from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
 
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
+_NO_HEADERS: tuple[object, ...] = (None, "", [], ())
 
 
 def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None) -> Plan:
@@ -25,7 +26,6 @@ def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None
     if "url" not in made or "protocol" not in made:
         raise Refused("expected a url and a protocol")
     protocol = protocol_of(made["protocol"], draft)
-    _record_headers(id, made, draft)
 
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
@@ -33,12 +33,6 @@ def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None
         _check_model(call, made, draft, carried)
 
     return Plan(carry_out, f"{protocol or 'grpc or http'} client")
-
-
-def _record_headers(id: str, made: Mapping[str, ast.expr], draft: Draft) -> None:
-    headers = made.get("http_headers")
-    if id != "TS050" and headers is not None and draft.constant(headers) not in (None, "", [], ()):
-        raise Refused("headers belong to each call: client.is_server_live(headers={name: value})")
 
 
 def _changed(
@@ -69,9 +63,19 @@ def _changed(
         )
     if carried and carried.starts and protocol != "grpc":
         result = _connected(result, draft)
+    headers = made.get("http_headers")
+    if headers is not None and draft.constant(headers) not in _NO_HEADERS:
+        result = _with_headers(result, arguments["http_headers"], draft)
     if carried and carried.record:
         return _record(result, arguments["model_name"], made, draft)
     return result
+
+
+def _with_headers(client: cst.Call, headers: cst.Arg, draft: Draft) -> cst.Call:
+    """The client, sending headers with each request."""
+    draft.need("with_headers")
+    arguments = [cst.Arg(client, comma=COMMA), cst.Arg(headers.value)]
+    return cst.Call(cst.Name(draft.called("with_headers")), arguments)
 
 
 def _class(protocol: str, chosen: cst.Arg, draft: Draft) -> cst.BaseExpression:

@@ -34,6 +34,7 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         raise Refused("an input or output is in shared memory, which stays")
 
     check_forms(made["outputs"], draft)
+    _check_batch(made, draft)
     if not draft.keeps_forms:
         known = literal.plan(call, made, _module(carried, draft), draft, carried)
         if known is not None:
@@ -52,6 +53,20 @@ def check_forms(outputs: ast.expr, draft: Draft) -> None:
     forms = outputs.values if isinstance(outputs, ast.Dict) else [outputs]
     if classes and not draft.options.unsafe and not all(map(_is_form, forms)):
         raise Refused("an output may be asked for as CLASS, which stays", by_option=True)
+
+
+def _check_batch(made: Mapping[str, ast.expr], draft: Draft) -> None:
+    """Refuse a batch size that v1 refused: a request has the batch size of its inputs now."""
+    inputs, size = made["inputs"], draft.constant(made.get("batch_size", ast.Constant(1)))
+    rows = inputs.values if isinstance(inputs, ast.Dict) else []
+    lengths = {
+        len(one.elts)
+        for one in rows
+        if isinstance(one, (ast.List, ast.Tuple))
+        and not any(isinstance(row, ast.Starred) for row in one.elts)
+    }
+    if isinstance(size, int) and lengths - {size}:
+        raise Refused(f"v1 refused it: batch_size is {size}, and an input has other arrays")
 
 
 def _is_form(node: ast.expr) -> bool:

@@ -18,7 +18,6 @@ from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
 
 _Made = Mapping[str, ast.expr]
-_NO_HEADERS: tuple[object, ...] = (None, "", [], ())
 
 
 @dataclass(frozen=True)
@@ -113,24 +112,7 @@ def options_of(made: _Made, draft: Draft) -> dict[str, str]:
     correlation = made.get("correlation_id")
     if correlation is not None and draft.constant(correlation) not in (0, None, False):
         found["sequence_id"] = draft.text(correlation)
-    headers = made.get("http_headers")
-    if headers is not None and draft.constant(headers) not in _NO_HEADERS:
-        found["headers"] = _headers(headers, draft)
     return found
-
-
-def _headers(node: ast.expr, draft: Draft) -> str:
-    known = draft.constant(node)
-    texts = (
-        [one.decode() if isinstance(one, bytes) else str(one) for one in known]
-        if isinstance(known, (list, tuple))
-        else []
-    )
-    if not texts or not all(":" in text for text in texts):
-        draft.need("headers_of")
-        return f"{draft.called('headers_of')}({draft.text(node)})"
-    pairs = (text.split(":", 1) for text in texts)
-    return repr({name.strip().lower(): value.strip() for name, value in pairs})
 
 
 def _text(draft: Draft, node: ast.expr) -> str:
@@ -140,7 +122,7 @@ def _text(draft: Draft, node: ast.expr) -> str:
 
 
 def _needs_record(group: Group, draft: Draft, made: list[_Made]) -> bool:
-    parameters = ("model_name", "model_version", "correlation_id", "http_headers", "streaming")
+    parameters = ("model_name", "model_version", "correlation_id", "streaming")
     return not all(_repeatable(name, group, draft, made) for name in parameters)
 
 

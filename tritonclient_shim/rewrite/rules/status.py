@@ -13,8 +13,10 @@ from tritonclient_shim.migrate import hints
 from tritonclient_shim.migrate.values import STATUS
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.methods import with_method
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
+from tritonclient_shim.rewrite.rules.status_parts import parts
 
 _METADATA = {"id": "name", "version": "version"}
 _READY = ("SERVER_READY", "MODEL_READY")
@@ -23,16 +25,29 @@ _READY = ("SERVER_READY", "MODEL_READY")
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_server_status()``, with everything that is read of its result."""
     group = draft.flows.group(STATUS, call)
-    reads: list[_Read] = []
-    if group is not None:
-        for node, reason in group.escapes:
-            line = getattr(node, "lineno", 0)
-            raise Refused(f"the whole status is used in line {line}, where {reason}")
-        reads = [_read(node, draft) for node in group.taken]
-        if any(draft.tried(one.node) is not draft.tried(call) for one in reads):
-            raise Refused("its error is waited for, and what is read may raise others")
-        if group.calls:
-            raise Refused("a method of the status is called")
+    if group is None:
+        return Plan(lambda: draft.change(call, _metadata), "get_server_metadata")
+    for node, reason in group.escapes:
+        line = getattr(node, "lineno", 0)
+        raise Refused(f"the whole status is used in line {line}, where {reason}")
+    if group.calls:
+        raise Refused("a method of the status is called")
+    try:
+        return _questions(call, [_read(node, draft) for node in group.taken], draft)
+    except Refused:
+        return parts(call, group, draft)
+
+
+def _metadata(old: cst.Call) -> cst.Call:
+    return with_method(old, "get_server_metadata")
+
+
+def _questions(call: ast.Call, reads: list[_Read], draft: Draft) -> Plan:
+    """A question for each thing that is read, at the place where it is."""
+    if any(draft.tried(one.node) is not draft.tried(call) for one in reads):
+        raise Refused("its error is waited for, and what is read may raise others")
+    if not reads and isinstance(draft.flows.parents[call], ast.Expr):
+        return Plan(lambda: draft.change(call, _metadata), "get_server_metadata")
     unsafe = next((one.unsafe for one in reads if one.unsafe), "")
 
     def carry_out() -> None:

@@ -1,4 +1,4 @@
-"""TS010, TS011, TS015, TS062, TS063, TS066: v1's constants and exceptions."""
+"""TS010, TS011, TS062, TS063, TS066: v1's constants."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.infer import FLAGS
 from tritonclient_shim.rewrite.rules.plan import Plan
-
-EXCEPTION = "from tritonclient.utils import InferenceServerException"
 
 
 def protocol(node: ast.AST, draft: Draft) -> Plan:
@@ -36,25 +34,6 @@ def _lowered(old: cst.Call) -> cst.Call:
     if isinstance(value, (cst.BinaryOperation, cst.BooleanOperation, cst.IfExp)) and not value.lpar:
         value = value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
     return cst.Call(cst.Attribute(value, cst.Name("lower")))
-
-
-def exception(node: ast.AST, draft: Draft) -> Plan:
-    """tritonclient's exception has the same name and the same ``message()``."""
-    node = node.func if isinstance(node, ast.Call) else node
-    if draft.errors_stay:
-        raise Refused("it stays, for the ids that the file asks errors for", by_option=True)
-    if isinstance(node, ast.Attribute) and node.attr == "InferenceServerException":
-
-        def carry_out() -> None:
-            draft.imports.add(EXCEPTION)
-            draft.replace(node, "InferenceServerException")
-
-        return Plan(carry_out, "tritonclient's exception")
-    if isinstance(node, ast.Attribute):
-        if node.attr == "message":
-            return Plan(lambda: None, "stays")
-        raise Refused("errors do not tell it any more")
-    return Plan(lambda: draft.imports.add(EXCEPTION), "tritonclient's exception")
 
 
 def raw(node: ast.AST, draft: Draft) -> Plan:

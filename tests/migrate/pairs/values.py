@@ -1,0 +1,48 @@
+"""Contexts that are handed on, and their classes in annotations."""
+
+from __future__ import annotations
+
+CLIENT = 'grpcclient.InferenceServerClient("u")'
+
+PAIRS = {
+    "annotations": (
+        "def f(p: ProtocolType) -> ServerHealthContext:\n"
+        '    return ServerHealthContext("u", ProtocolType.GRPC)\n'
+        "h: Optional[ServerHealthContext] = f(p)\nh.is_live()\n",
+        "def f(p: str) -> grpcclient.InferenceServerClient:\n"
+        f"    return {CLIENT}\n"
+        "h: Optional[grpcclient.InferenceServerClient] = f(p)\nh.is_server_live()\n",
+    ),
+    "annotations of records": (
+        'def f(n) -> InferContext:\n    return InferContext("u", 1, n)\n'
+        "def g(c: InferContext):\n    return c.run(i, o)\ng(f(n))\n",
+        f"def f(n) -> Model:\n    return Model({CLIENT}, n, {{}})\n"
+        "def g(c: Model):\n    return run_model(c.client, c.name, i, o, **c.options)\ng(f(n))\n",
+    ),
+    "annotations of both protocols": (
+        "def f(p) -> List[ServerHealthContext]:\n    return [ServerHealthContext('u', p)]\n"
+        "f(ProtocolType.from_str(t))[0].is_live()\n",
+        "def f(p) -> List[typing.Any]:\n    return [CLIENTS[p].InferenceServerClient('u')]\n"
+        "f(t.lower())[0].is_server_live()\n",
+    ),
+    "property": (
+        "class A:\n    @property\n    def ctx(self):\n"
+        '        return InferContext("u", 1, "m")\n'
+        "    def ask(self):\n        return self.ctx.run(i, o)\n",
+        "class A:\n    @property\n    def ctx(self):\n"
+        f"        return {CLIENT}\n"
+        '    def ask(self):\n        return run_model(self.ctx, "m", i, o)\n',
+    ),
+    "element of an object": (
+        "class A:\n    def __init__(self):\n"
+        '        self.of = {k: InferContext("u", 1, k) for k in names}\n'
+        "        setattr(self, name, self.of)\n"
+        "    def __getitem__(self, k):\n        return self.of[k]\n"
+        "a = A()\na['x'].run(i, o)\n",
+        "class A:\n    def __init__(self):\n"
+        f"        self.of = {{k: Model({CLIENT}, k, {{}}) for k in names}}\n"
+        "        setattr(self, name, self.of)\n"
+        "    def __getitem__(self, k):\n        return self.of[k]\n"
+        "a = A()\nrun_model(a['x'].client, a['x'].name, i, o, **a['x'].options)\n",
+    ),
+}
