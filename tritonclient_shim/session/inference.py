@@ -35,7 +35,6 @@ from tritonclient_shim.session.statistics import ContextStat
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.translate import arguments, request, undeclared
-from tritonclient_shim.translate.capabilities import check_context
 from tritonclient_shim.translate.headers import Headers
 
 _NO_STATUS = "status request did not return status"
@@ -77,9 +76,10 @@ class InferSession(ServerSession):
                 backend = cast(StreamingBackend, self.backend)
                 self._stream = ContextStream(backend, partial(self._model.check_stream, backend))
             self._find_model(request_id)
-            profile = self._model.profile
-            if profile is not None:
-                check_context(profile, self.model_version, self.correlation_id, streaming)
+            self._model.check_context(
+                self.backend, self.model_version, self.correlation_id, streaming
+            )
+        profile = self._model.profile
         if streaming and profile and profile.decoupled:
             raise self.client_error(
                 f"model '{profile.name}' is decoupled: it answers a request with any number "
