@@ -219,6 +219,7 @@ def test_sequences_are_refused_later(open_url: str, protocol: int, scalars: dict
         context.run(inputs, outputs)
     with pytest.raises(InferenceServerException, match="extension sequence"):
         context.run(inputs, outputs, **scalars)
+    context.run(inputs, outputs)  # as it advises
     request = context.async_run(inputs, outputs, **scalars)
     with pytest.raises(InferenceServerException, match="extension sequence"):
         context.get_async_run_results(request)
@@ -286,3 +287,5 @@ def test_unload_names_the_model_to_kserve(kserve: KServeServer, protocol: int) -
     control = ModelControlContext(kserve.url(protocol), ProtocolType(protocol))
     with pytest.raises(InferenceServerException, match="Model with name nope does not exist"):
         control.unload("nope")
+    with pytest.raises(InferenceServerException, match="Model with name nope is not ready"):
+        control.load("nope")

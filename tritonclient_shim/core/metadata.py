@@ -60,6 +60,11 @@ class Capabilities:
     versions: bool = True  # does it obey the version of a request?
 
     @property
+    def sequences(self) -> bool:
+        """Does it keep the requests of a sequence together?"""
+        return SEQUENCE in self.extensions
+
+    @property
     def regions(self) -> bool:
         """Has it shared memory of any kind?"""
         return bool({SYSTEM_REGIONS, CUDA_REGIONS} & self.extensions)

@@ -14,6 +14,7 @@ them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Dict
@@ -90,13 +91,11 @@ class KnownModel:
         """The profile, asked for in the way of which the server is known."""
         server = backend.known_server()
         capabilities = server.capabilities(BELIEVED)
-        if capabilities is None:
-            return self._asked_anew(backend)
-        try:
-            profile = profile_instead(backend, self.name, capabilities, self._declared)
-        except (ServerFault, ForeignFault):
-            return self._asked_anew(backend)
-        return self._keep(profile, server)
+        if capabilities is not None:
+            with suppress(ServerFault, ForeignFault):  # perhaps of another server
+                profile = profile_instead(backend, self.name, capabilities, self._declared)
+                return self._keep(profile, server)
+        return self._asked_anew(backend)
 
     def _asked_anew(self, backend: Backend) -> ModelProfile:
         """The profile, asked for as if nothing were known of the server."""

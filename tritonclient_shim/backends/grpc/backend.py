@@ -134,7 +134,12 @@ class GrpcBackend:
                 raise
             request = getattr(service_pb2, f"{rpc}Request")(repository_name=name, model_name=name)
             response = getattr(service_pb2, f"{rpc}Response")
-            self._call(lambda used: used.method(rpc, type(request), response)(request))
+            try:
+                self._call(lambda used: used.method(rpc, type(request), response)(request))
+            except ServerFault as again:
+                if "ModelNotReady" not in again.message:  # which it fails to put into words
+                    raise
+                raise ServerFault(f"Model with name {name} is not ready.", "UNAVAILABLE") from again
 
     # ------------------------------------------------------------------------- inference
 
