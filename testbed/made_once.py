@@ -102,6 +102,6 @@ def _locked(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another process prepares the server environment; waiting for it")
+            say("another process makes this environment; waiting for it")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield

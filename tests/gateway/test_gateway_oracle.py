@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from testbed.interpreters import Interpreter
+from testbed.prerequisites import Facts, gather
 from tests.gateway import oracle as genuine
 from tests.gateway.oracle import NoOracle, OracleEnvironment
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 
-def interpreters(*versions: str) -> list[Interpreter]:
-    """Usable interpreters of these versions."""
-    return [Interpreter(f"/usr/bin/python{one}", one, None) for one in versions]
+def machine(*versions: str) -> Facts:
+    """A machine that has usable interpreters of these versions."""
+    found = tuple(Interpreter(f"/usr/bin/python{one}", one, None) for one in versions)
+    return replace(gather(), system="Linux", machine="x86_64", interpreters=found)
 
 
 @pytest.mark.parametrize(
@@ -22,13 +26,13 @@ def interpreters(*versions: str) -> list[Interpreter]:
 )
 def test_choice(present: tuple[str, ...], chosen: str) -> None:
     """The interpreter of the client's time, or Debian 12's."""
-    assert genuine.choose(interpreters(*present)).version == chosen
+    assert genuine.choose(machine(*present)).version == chosen
 
 
 def test_no_interpreter() -> None:
     """Without one, the reason names what is needed and what was found."""
     with pytest.raises(NoOracle, match=r"needs Python 3\.8, 3\.7, 3\.11.*found: 3\.12, 3\.13"):
-        genuine.choose(interpreters("3.12", "3.13"))
+        genuine.choose(machine("3.12", "3.13"))
 
 
 def test_ours_is_not_in_it(oracle: OracleEnvironment, tmp_path: object) -> None:

@@ -210,6 +210,22 @@ def test_sequences_are_refused(open_url: str, protocol: int) -> None:
     run(open_url, protocol, "classify", inputs, outputs, flags=0, corr_id=0)  # as it advises
 
 
+@pytest.mark.parametrize("scalars", [{"flags": 1}, {"corr_id": 5}])
+def test_sequences_are_refused_later(open_url: str, protocol: int, scalars: dict[str, int]) -> None:
+    """A context that has served requests refuses one of a sequence like the first."""
+    context = InferContext(open_url, ProtocolType(protocol), "classify")
+    inputs, outputs = {"INPUT": [np.zeros(10, np.float32)]}, {"OUTPUT": RAW}
+    for _ in range(2):
+        context.run(inputs, outputs)
+    with pytest.raises(InferenceServerException, match="extension sequence"):
+        context.run(inputs, outputs, **scalars)
+    context.run(inputs, outputs)  # as it advises
+    request = context.async_run(inputs, outputs, **scalars)
+    with pytest.raises(InferenceServerException, match="extension sequence"):
+        context.get_async_run_results(request)
+    context.close()
+
+
 def test_streams_are_refused(open_server: RunningServer) -> None:
     """A streaming context is refused when it is made: no answer would come."""
     with pytest.raises(InferenceServerException, match="streaming=True .*: leave streaming out"):
@@ -271,3 +287,5 @@ def test_unload_names_the_model_to_kserve(kserve: KServeServer, protocol: int) -
     control = ModelControlContext(kserve.url(protocol), ProtocolType(protocol))
     with pytest.raises(InferenceServerException, match="Model with name nope does not exist"):
         control.unload("nope")
+    with pytest.raises(InferenceServerException, match="Model with name nope is not ready"):
+        control.load("nope")

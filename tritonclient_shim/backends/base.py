@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Protocol, Sequence, Union
 
 from tritonclient_shim.core.errors import Fault
-from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata
+from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     Endpoint,
     IndexRow,
@@ -41,6 +41,12 @@ class Backend(Protocol):
 
     def server_metadata(self) -> ServerMetadata:
         """Name (``--id``), version and extensions of the server."""
+
+    def known_server(self) -> KnownServer:
+        """What this process knows of the server behind the connection; asks nothing.
+
+        Another object once the connection has been lost: then another server may listen there.
+        """
 
     def model_metadata(self, name: str) -> ModelMetadata:
         """Names, data types and shapes of a model's tensors, as far as it declares them."""

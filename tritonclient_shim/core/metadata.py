@@ -8,6 +8,7 @@ follows from the extensions that it lists.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import monotonic
 
 MODEL_CONFIGURATION = "model_configuration"
 BINARY = "binary_tensor_data"
@@ -59,6 +60,11 @@ class Capabilities:
     versions: bool = True  # does it obey the version of a request?
 
     @property
+    def sequences(self) -> bool:
+        """Does it keep the requests of a sequence together?"""
+        return SEQUENCE in self.extensions
+
+    @property
     def regions(self) -> bool:
         """Has it shared memory of any kind?"""
         return bool({SYSTEM_REGIONS, CUDA_REGIONS} & self.extensions)
@@ -72,3 +78,29 @@ def capabilities_of(metadata: ServerMetadata) -> Capabilities:
         listed | _UNLISTED.get(metadata.name, frozenset()),
         metadata.name not in _WITHOUT_VERSIONS,
     )
+
+
+class KnownServer:
+    """What has been learnt of the server behind one connection; a new connection has a new one.
+
+    All contexts of the process that share the connection share it, too, from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._learnt: tuple[Capabilities, float] | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Has it turned out to be a server without model configurations?"""
+        return self._learnt is not None
+
+    def learn(self, capabilities: Capabilities | None) -> None:
+        """Keep what the server has just told; None for one that has model configurations."""
+        self._learnt = None if capabilities is None else (capabilities, monotonic())
+
+    def capabilities(self, seconds: float) -> Capabilities | None:
+        """What was learnt within so many seconds; None where the server has to be asked."""
+        learnt = self._learnt
+        if learnt is None or monotonic() - learnt[1] >= seconds:
+            return None
+        return learnt[0]

@@ -12,6 +12,7 @@ from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import Fault, ForeignFault, Refusal, ServerFault
 from tritonclient_shim.core.metadata import (
     MODEL_CONFIGURATION,
+    Capabilities,
     ServerMetadata,
     capabilities_of,
 )
@@ -27,10 +28,8 @@ _REFUSED = frozenset(("NOT_FOUND", "UNIMPLEMENTED", "INVALID_ARGUMENT"))
 _OF_TRITON = (Meaning.UNKNOWN_MODEL, Meaning.NOT_LOADED)
 
 
-def profile_instead(
-    backend: Backend, name: str, fault: Fault, declared: DeclaredModel | None
-) -> ModelProfile:
-    """The profile by a model's metadata, after its configuration was refused with ``fault``.
+def capabilities_instead(backend: Backend, fault: Fault) -> Capabilities:
+    """What the server can do, after the configuration of a model was refused with ``fault``.
 
     Raises Fault: the same where the server has configurations, or is none of this protocol.
     """
@@ -42,6 +41,13 @@ def profile_instead(
         raise fault from None
     if MODEL_CONFIGURATION in metadata.extensions:
         raise fault
+    return capabilities_of(metadata)
+
+
+def profile_instead(
+    backend: Backend, name: str, server: Capabilities, declared: DeclaredModel | None
+) -> ModelProfile:
+    """The profile by a model's metadata, on a server without configurations. Raises Fault."""
     try:
         found = backend.model_metadata(name)
     except ForeignFault as unknown:
@@ -49,7 +55,7 @@ def profile_instead(
             raise
         # the HTTP framework refuses a path that no model's name makes, as with a slash in it
         raise ServerFault(f"model '{name}' is not found", "NOT_FOUND") from unknown
-    return read(from_metadata.profile_of, name, found, capabilities_of(metadata), declared)
+    return read(from_metadata.profile_of, name, found, server, declared)
 
 
 def _may_lack_configurations(fault: Fault) -> bool:

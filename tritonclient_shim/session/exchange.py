@@ -87,11 +87,13 @@ class Exchange:
         backend = self._session.backend
         profile = self._profile = self.model.read(backend)
         bound, self._bound = self._bound, None
-        if bound is not None and bound.prepared.profile is profile:
-            self._prepared, self._request = bound.prepared, bound.request
-            return bound.call
         self._prepared = None
         try:
+            if bound is not None and bound.prepared.profile is profile:
+                if profile.server is not None:
+                    check_capabilities(profile, bound.request)
+                self._prepared, self._request = bound.prepared, bound.request
+                return bound.call
             return self._call_for(profile, backend.endpoint.protocol)
         except Refusal:
             if profile.server is None:
@@ -102,7 +104,9 @@ class Exchange:
 
     def prompt_call(self) -> InferCall | None:
         """The same without asking the server anything; None if it may have to be asked."""
-        profile = self._profile = self.model.profile
+        if self.model.profile is None:
+            return None
+        profile = self._profile = self.model.present(self._session.backend)
         if profile is None:
             return None
         try:

@@ -35,7 +35,6 @@ from tritonclient_shim.session.statistics import ContextStat
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.translate import arguments, request, undeclared
-from tritonclient_shim.translate.capabilities import check_context
 from tritonclient_shim.translate.headers import Headers
 
 _NO_STATUS = "status request did not return status"
@@ -77,9 +76,10 @@ class InferSession(ServerSession):
                 backend = cast(StreamingBackend, self.backend)
                 self._stream = ContextStream(backend, partial(self._model.check_stream, backend))
             self._find_model(request_id)
-            profile = self._model.profile
-            if profile is not None:
-                check_context(profile, self.model_version, self.correlation_id, streaming)
+            self._model.check_context(
+                self.backend, self.model_version, self.correlation_id, streaming
+            )
+        profile = self._model.profile
         if streaming and profile and profile.decoupled:
             raise self.client_error(
                 f"model '{profile.name}' is decoupled: it answers a request with any number "
@@ -226,10 +226,10 @@ class InferSession(ServerSession):
             return None
         prepared, data = found
         numbers = arguments.numbers(*scalars[1:])
-        self._keep_correlation_id(numbers[1])
+        correlation_id = self._correlation_id(profile, numbers[1])
         self._shapes.update(prepared.shapes)
         client_id = self._requests.next_id() if numbered else 0
-        return prepared.bind(data, numbers, self.correlation_id, client_id)
+        return prepared.bind(data, numbers, correlation_id, client_id)
 
     def _made(
         self,
@@ -242,22 +242,24 @@ class InferSession(ServerSession):
         """The request, made the long way, and prepared for the next one."""
         whole = undeclared.completed(profile, inputs, outputs)
         options = request.parse_options(whole, inputs, outputs, scalars, look_up)
-        self._keep_correlation_id(options.correlation_id)
+        correlation_id = self._correlation_id(profile, options.correlation_id)
         try:
             tensors = request.bind_inputs(whole, options, inputs, self._shapes, look_up)
         except RegionError as error:
             raise client_error_of(error) from error
         client_id = self._requests.next_id() if numbered else 0
-        made = request.build(options, tensors, self.model_version, self.correlation_id, client_id)
+        made = request.build(options, tensors, self.model_version, correlation_id, client_id)
         if whole is not profile:
             return options, undeclared.with_types(whole, made)
         protocol = self.endpoint.protocol
         self._preparation.consider(profile, options, inputs, outputs, made, protocol)
         return options, made
 
-    def _keep_correlation_id(self, given: int) -> None:
-        if given:
+    def _correlation_id(self, profile: ModelProfile, given: int) -> int:
+        """The id of a request, which those after it have, too, where the server has sequences."""
+        if given and (profile.server is None or profile.server.sequences):
             self.correlation_id = given
+        return given or self.correlation_id
 
     def _send(self, call: InferCall, done: Done) -> None:
         if self._stream is not None:

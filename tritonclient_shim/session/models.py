@@ -2,22 +2,26 @@
 stub and the gateway alike.
 
 A model's configuration is read once; where the server has none, the model's metadata are read in
-its place. Both are read again when the v2 server refuses a request, or answers with another data
+its place. That a server has none is remembered as long as its connection lasts, for all models and
+contexts. Both are read again when the v2 server refuses a request, or answers with another data
 type than configured: then the model may have been reloaded with another configuration, and the
 request is repeated if it has. Other labels show in no answer. So before outputs are classified,
 configuration and labels are asked for again when this process has loaded or unloaded a model since,
-and after :data:`BELIEVED` seconds. Metadata are asked for again after that time before any request,
-since another server may have taken the place of the one that told them.
+and after :data:`BELIEVED` seconds. Metadata are asked for again after that time, or on another
+connection, before any request, since another server may have taken the place of the one that told
+them.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Dict
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.core.errors import Fault, ForeignFault, Refusal, ServerFault
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (
     InferReply,
     ModelConfigDocument,
@@ -26,13 +30,13 @@ from tritonclient_shim.core.model import (
     V1Request,
 )
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.session.descriptions import profile_instead
+from tritonclient_shim.session.descriptions import capabilities_instead, profile_instead
 from tritonclient_shim.session.labels import LabelBook
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import config, to_v1, to_v2
 from tritonclient_shim.translate.capabilities import check_context
 
-#: Seconds for which labels are believed.
+#: Seconds for which labels are believed, and what a server without configurations has told.
 BELIEVED = 10.0
 
 #: How many times this process has loaded or unloaded a model, on whatever server.
@@ -65,6 +69,7 @@ class KnownModel:
         self._declared = declared
         #: As last read; None before, and while the model is not loaded.
         self.profile: ModelProfile | None = None
+        self._server: KnownServer | None = None  # the one that has told the profile
         self._index = index
         self._labels = LabelBook()
         self._read_at, self._loads = 0.0, 0
@@ -72,16 +77,37 @@ class KnownModel:
 
     def read(self, backend: Backend) -> ModelProfile:
         """The profile, asked for if it is not known. Raises Fault."""
+        return self.present(backend) or self._asked(backend)
+
+    def present(self, backend: Backend) -> ModelProfile | None:
+        """The profile if it need not be asked for."""
         profile = self.profile
-        if profile is None or (profile.server is not None and not self._believed()):
-            return self._asked(backend)
-        return profile
+        if profile is None or profile.server is None:
+            return profile
+        same = self._believed() and self._server is backend.known_server()
+        return profile if same else None
 
     def _asked(self, backend: Backend) -> ModelProfile:
+        """The profile, asked for in the way of which the server is known."""
+        server = backend.known_server()
+        capabilities = server.capabilities(BELIEVED)
+        if capabilities is not None:
+            with suppress(ServerFault, ForeignFault):  # perhaps of another server
+                profile = profile_instead(backend, self.name, capabilities, self._declared)
+                return self._keep(profile, server)
+        return self._asked_anew(backend)
+
+    def _asked_anew(self, backend: Backend) -> ModelProfile:
+        """The profile, asked for as if nothing were known of the server."""
         try:
             document = backend.model_config(self.name)
         except Fault as fault:
-            return self._keep(profile_instead(backend, self.name, fault, self._declared))
+            capabilities = capabilities_instead(backend, fault)
+            server = backend.known_server()
+            server.learn(capabilities)
+            profile = profile_instead(backend, self.name, capabilities, self._declared)
+            return self._keep(profile, server)
+        backend.known_server().learn(None)
         return self.learn(document)
 
     def learn(self, document: ModelConfigDocument) -> ModelProfile:
@@ -90,7 +116,8 @@ class KnownModel:
         labels = self._declared.labels() if self._declared else {}
         return self._keep(replace(profile, labels=labels) if labels else profile)
 
-    def _keep(self, profile: ModelProfile) -> ModelProfile:
+    def _keep(self, profile: ModelProfile, server: KnownServer | None = None) -> ModelProfile:
+        self._server = server
         self._read_at, self._loads = monotonic(), _loads
         if profile != self.profile:
             self._labels = LabelBook()
@@ -106,9 +133,22 @@ class KnownModel:
         contexts kept theirs, and the server refuses each request.
         """
         try:
-            return self._asked(backend) != known
+            return self._asked_anew(backend) != known
         except Fault:
             return False
+
+    def check_context(
+        self, backend: Backend, version: int, correlation_id: int, streaming: bool
+    ) -> None:
+        """Refusal for a context that the server would misunderstand, which is asked once more."""
+        if self.profile is None:
+            return
+        try:
+            check_context(self.profile, version, correlation_id, streaming)
+        except Refusal:
+            if not self.reloaded(backend, self.profile):
+                raise
+            check_context(self.profile, version, correlation_id, streaming)
 
     def check_stream(self, backend: Backend) -> None:
         """After a stream has broken: Refusal if the server that listens now has no streams."""

@@ -32,7 +32,6 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.translate import arguments, to_v1, to_v2
 from tritonclient_shim.translate.arguments import Numbers
-from tritonclient_shim.translate.capabilities import check_capabilities
 from tritonclient_shim.translate.request import RAW, Options
 
 #: The switch; the benchmarks turn it off beside the small run.
@@ -139,8 +138,6 @@ class PreparedRequest:
             bool(flags & FLAG_SEQUENCE_START), bool(flags & FLAG_SEQUENCE_END),
             priority, timeout_us, self._call.binary,
         )  # fmt: skip
-        if self.profile.server is not None:
-            check_capabilities(self.profile, request)
         return BoundRequest(self, request, call)
 
     def v1_reply(self, answer: InferReply, client_id: int) -> V1Reply | None:

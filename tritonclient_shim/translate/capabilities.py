@@ -19,7 +19,7 @@ def check_capabilities(profile: ModelProfile, request: V1Request) -> None:
     if server is None:
         return
     check_context(profile, request.model_version, request.correlation_id)
-    if request.flags and SEQUENCE not in server.extensions:
+    if request.flags and not server.sequences:
         raise _missing(server, f"flags={request.flags}", SEQUENCE, "pass flags=0, or")
     slices = [*(one.shm for one in request.inputs), *(one.shm for one in request.outputs)]
     if not server.regions and any(slices):
@@ -35,7 +35,7 @@ def check_context(
         return
     if streaming:
         raise _no_streams(server)
-    if correlation_id and SEQUENCE not in server.extensions:
+    if correlation_id and not server.sequences:
         wanted = f"correlation_id={correlation_id}"
         raise _missing(server, wanted, SEQUENCE, "leave the correlation id out, or")
     if version != -1 and not server.versions:

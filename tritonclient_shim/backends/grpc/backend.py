@@ -24,7 +24,7 @@ from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply, encode
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, UnreadableFault
-from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata
+from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     IndexRow,
     InferCall,
@@ -70,6 +70,10 @@ class GrpcBackend:
     def server_metadata(self) -> ServerMetadata:
         """ServerMetadata: name (``--id``), version and extensions."""
         return self._query(messages.server_metadata, lambda client: client.get_server_metadata())
+
+    def known_server(self) -> KnownServer:
+        """What is known of the server behind the channel."""
+        return self._connection().server.present()
 
     def model_metadata(self, name: str) -> ModelMetadata:
         """ModelMetadata."""
@@ -130,7 +134,12 @@ class GrpcBackend:
                 raise
             request = getattr(service_pb2, f"{rpc}Request")(repository_name=name, model_name=name)
             response = getattr(service_pb2, f"{rpc}Response")
-            self._call(lambda used: used.method(rpc, type(request), response)(request))
+            try:
+                self._call(lambda used: used.method(rpc, type(request), response)(request))
+            except ServerFault as again:
+                if "ModelNotReady" not in again.message:  # which it fails to put into words
+                    raise
+                raise ServerFault(f"Model with name {name} is not ready.", "UNAVAILABLE") from again
 
     # ------------------------------------------------------------------------- inference
 
@@ -263,6 +272,8 @@ class GrpcBackend:
             raise fault from error
 
     def _discard_if_broken(self, connection: GrpcConnection, fault: Fault) -> None:
+        if isinstance(fault, TransportFault):
+            connection.server.lose()
         if breaks_channel(fault):
             self._connector.discard(connection)
 

@@ -23,6 +23,7 @@ from tritonclient_shim.backends.grpc import credentials
 from tritonclient_shim.backends.grpc.errors import NO_SUCH_NAME, StatusCode, transport_fault
 from tritonclient_shim.backends.grpc.interceptors import interceptor_of
 from tritonclient_shim.backends.grpc.options import options_of
+from tritonclient_shim.backends.grpc.server_of_channel import ServerOfChannel
 from tritonclient_shim.backends.plugins import Plugin, plugin_of
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportFault
@@ -124,6 +125,7 @@ class GrpcConnection:
         plain = getattr(self.client, "_channel", None)
         self._channel_is_hidden = plain is None
         self.channel = _own_channel(target, made, options) if plain is None else plain
+        self.server = ServerOfChannel(self.channel)
         with_all = _intercepted(self.channel, connector.interceptor)
         if with_all is not self.channel:
             self.client._channel = with_all

@@ -19,7 +19,9 @@ from tritonclient_shim.backends.grpc.backend import GrpcBackend
 from tritonclient_shim.backends.grpc.connection import GrpcConnection, connector_for
 from tritonclient_shim.backends.grpc.errors import StatusCode, caused, fault_of, in_users_words
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
-from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.backends.grpc.server_of_channel import ServerOfChannel
+from tritonclient_shim.core.errors import Fault, TransportFault
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import GRPC, Endpoint, ModelConfigDocument
 from tritonclient_shim.core.reading import outcome_of
 
@@ -62,6 +64,7 @@ class ChannelConnection:
     def __init__(self, channel: Any) -> None:
         self._channel = channel
         self._methods: dict[str, Any] = {}
+        self.server = ServerOfChannel(channel)
         self.infer = channel.unary_unary(_SERVICE + "ModelInfer")
         self.stream = channel.stream_stream(_SERVICE + "ModelStreamInfer")
 
@@ -118,6 +121,7 @@ class BoundConnection:
         self._connection = connection
         self.options = options
         self.last: Any = None
+        self.server = connection.server
         self.client = ChannelClient(self)
 
     @property
@@ -243,6 +247,10 @@ class ChannelBackend(GrpcBackend):
 
         self._call(begin).add_done_callback(finish)
 
+    def known_server(self) -> KnownServer:
+        """What is known of the server behind this channel."""
+        return self.bound.server.present()
+
     def client(self) -> Any:
         """The control calls on this channel."""
         return self.bound.client
@@ -258,6 +266,8 @@ class ChannelBackend(GrpcBackend):
 
     def _discard_if_broken(self, connection: Any, fault: Fault) -> None:
         """The channel is the user's: it stays, whatever happened."""
+        if isinstance(fault, TransportFault):
+            connection.server.lose()
 
 
 def _outcome_of(future: Any, decode: Callable[[Any], T]) -> T | Fault:

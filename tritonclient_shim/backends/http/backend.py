@@ -14,7 +14,7 @@ from tritonclient_shim.backends.http.errors import CONTENT, PREFIX, refusal
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.names import path_part, user_message
 from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault, TransportFault
-from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata
+from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     Buffer,
     Endpoint,
@@ -62,6 +62,10 @@ class HttpBackend:
         answer = self._ask(lambda client: client.get_server_metadata())
         return read(control.server_metadata, answer)
 
+    def known_server(self) -> KnownServer:
+        """What is known of the server behind the pooled connections."""
+        return self._http.known_server()
+
     def model_metadata(self, name: str) -> ModelMetadata:
         """GET /v2/models/<name>."""
         wire = path_part(name)
@@ -91,7 +95,12 @@ class HttpBackend:
         return read(control.statistics, answer)
 
     def repository_index(self) -> tuple[IndexRow, ...]:
-        """POST /v2/repository/index; GET /v2/models, KServe's own, where there is none."""
+        """POST /v2/repository/index; GET /v2/models, KServe's own, where there is none.
+
+        Triton 2.33 never answers this, and this alone, when it has failed to start.
+        """
+        if not self.live():
+            raise ServerFault("Server not ready", "UNAVAILABLE")
         try:
             answer = self._ask(lambda client: client.get_model_repository_index(control.JSON))
         except ForeignFault as fault:

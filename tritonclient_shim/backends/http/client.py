@@ -14,6 +14,7 @@ from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.plugins import headers_after, plugin_of
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Buffer, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
 
@@ -75,6 +76,10 @@ class HttpClient:
         if method == "POST":
             start += f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n"
         return partial(_run, self._pool, (start.encode() + first + end, *body), method == "GET")
+
+    def known_server(self) -> KnownServer:
+        """What is known of the server, shared with all that share its connections."""
+        return self._pool.known_server()
 
     @property
     def executor(self) -> DaemonExecutor:

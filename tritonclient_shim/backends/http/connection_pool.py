@@ -19,6 +19,7 @@ from tritonclient_shim.backends.http import address, errors
 from tritonclient_shim.backends.http.connector import HttpConnector, open_tunnel
 from tritonclient_shim.backends.http.response import Reply, read_reply
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Buffer
 
 MAX_IDLE = 64  # connections kept open per endpoint
@@ -90,6 +91,7 @@ class HttpPool:
         self._idle: deque[HttpConnection] = deque()
         self.executor = _executor()
         self.users = 0
+        self._server = KnownServer()
 
     @property
     def location(self) -> address.Location:
@@ -100,6 +102,14 @@ class HttpPool:
             with errors.ADDRESS:
                 self._location = address.parse(self._endpoint.address, self._endpoint.secure)
         return self._location
+
+    def known_server(self) -> KnownServer:
+        """What is known of the server, as long as its connections last."""
+        if self._server.is_known:
+            idle = self._take()
+            if idle is not None:
+                self._keep(idle)
+        return self._server
 
     def request(self, pieces: Sequence[Buffer], repeatable: bool = False) -> Reply:
         """Send a complete request, in pieces; return the answer, whatever its status.
@@ -125,7 +135,7 @@ class HttpPool:
         try:
             reply, keep = connection.exchange(pieces)
         except BaseException:  # whatever it is, half an exchange may be on the connection
-            connection.close()
+            self._lose(connection)
             raise
         if keep:
             self._keep(connection)
@@ -147,7 +157,11 @@ class HttpPool:
                 return None
             if connection.usable():
                 return connection
-            connection.close()
+            self._lose(connection)
+
+    def _lose(self, connection: HttpConnection) -> None:
+        connection.close()
+        self._server = KnownServer()  # another server may listen by now
 
     def _keep(self, connection: HttpConnection) -> None:
         self._idle.append(connection)
@@ -171,6 +185,7 @@ class HttpPool:
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connections and threads alone."""
         self.close_idle()  # closes the child's copies only
+        self._server = KnownServer()
         self.executor = _executor()
 
 
