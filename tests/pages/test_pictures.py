@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+from demo.programs import PROGRAMS
 from tests.pages.blocks import ROOT, text
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -42,3 +44,12 @@ def test_the_hourglass_names_the_waist() -> None:
     assert [row.partition(":")[0] for row in shown[1:6]] == [
         *("front", "translate", "session", "waist", "backends")
     ]
+
+
+def test_the_recorded_demo_is_of_these_scripts() -> None:
+    """Each feature of the demo is in the recording, in order; the picture has its beginning."""
+    recording = (PICTURES / "demo.txt").read_text("utf-8")
+    headings = re.findall(r"^--- (.*)$", recording, re.MULTILINE)
+    assert headings == [one.says for one in PROGRAMS]
+    shown = [line for line in words("demo.svg") if line.startswith("--- ")]
+    assert shown == [f"--- {heading}" for heading in headings[: len(shown)]] != []
