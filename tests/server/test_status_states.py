@@ -19,6 +19,7 @@ from tensorrtserver.api import (
 from testbed import PyTritonServer, TritonServer, repository
 from tests.backends.answering_servers import METADATA, model_config
 from tests.backends.scripted_server import ScriptedServer, http
+from tests.generation_marks import not_on
 from tests.server.odd_servers import start_failed_server
 from tests.server.status_asked import counted_status, run, status_of, wait_until_unloaded
 
@@ -203,6 +204,7 @@ def test_functions_of_pytriton(pytriton: PyTritonServer, protocol: int) -> None:
     assert every.model_status["simple"].version_status[1].ready_state == READY
 
 
+@not_on("2.33", "has no --http-restricted-api")
 def test_restricted_server(start_triton: Callable[..., Any]) -> None:
     """A server that hides index and statistics still tells a model's configuration and state."""
     secret = "--http-restricted-api=model-repository,statistics:secret=yes"

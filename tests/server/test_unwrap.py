@@ -164,6 +164,7 @@ def test_errors_of_the_context(context: v1.InferContext, caught_as: Any) -> None
         context.run({}, {"NO_SUCH_OUTPUT": (1,)})
 
 
+@not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
 def test_errors_of_requests_under_way(triton: Any) -> None:
     """Errors that come later, by get_result or to a callback, are of both kinds, too."""
     with v1.ServerHealthContext(triton.http, 0) as context:
@@ -187,7 +188,6 @@ def test_errors_of_requests_under_way(triton: Any) -> None:
         client.stop_stream()
 
 
-@not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
 def test_streams_are_their_own(triton: Any) -> None:
     """Two contexts of one server: each client may have a stream, and an end, of its own."""
     answers: Queue[Any] = Queue()

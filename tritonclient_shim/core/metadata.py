@@ -88,11 +88,13 @@ class KnownServer:
 
     def __init__(self) -> None:
         self._learnt: tuple[Capabilities, float] | None = None
+        #: Does it end when a stream asks for a model that it does not have? None: not asked yet.
+        self.fragile_streams: bool | None = None
 
     @property
     def is_known(self) -> bool:
-        """Has it turned out to be a server without model configurations?"""
-        return self._learnt is not None
+        """Has anything been learnt that does not hold for another server?"""
+        return self._learnt is not None or self.fragile_streams is not None
 
     def learn(self, capabilities: Capabilities | None) -> None:
         """Keep what the server has just told; None for one that has model configurations."""

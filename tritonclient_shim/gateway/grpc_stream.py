@@ -29,12 +29,14 @@ from tritonclient_shim.core.errors import (
     StreamEnded,
     TransportFault,
 )
+from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.gateway.grpc_messages import read_request
 from tritonclient_shim.gateway.grpc_responses import Responses
 from tritonclient_shim.gateway.inference import LARGE, Inferences
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.service import status
 from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.fragile_streams import CheckedModels, is_fragile
 from tritonclient_shim.session.request_stream import RequestStream
 from tritonclient_shim.session.sequences import SequenceLost, Sequences
 
@@ -166,6 +168,7 @@ class _Behind:
         self._loop = asyncio.get_running_loop()
         self._sequences = Sequences()
         self._stream: RequestStream | None = None
+        self._checked: CheckedModels | None = None  # of a server that needs it
         self._number: int | None = None  # of streams that have followed each other without a break
         self._sent: dict[_Asked, RequestStream] = {}  # unanswered requests
         self._next_id = count(1).__next__
@@ -222,6 +225,8 @@ class _Behind:
         if stream is None or stream.ended:
             stream = self._stream = await self._inference.on_thread(self._open)
             self._number = stream.number
+        if self._checked is not None and not self._checked.has(call):
+            await self._inference.on_thread(self._check, self._checked, call)
         self._sent[entry] = stream
         try:
             if entry.size > LARGE:
@@ -234,7 +239,16 @@ class _Behind:
 
     def _open(self) -> RequestStream:
         backend = cast(StreamingBackend, self._upstream.backend)
+        self._checked = CheckedModels(backend) if is_fragile(backend) else None
         return RequestStream(backend, self._sequences, self._ended, self._number)
+
+    @staticmethod
+    def _check(checked: CheckedModels, call: InferCall) -> None:
+        """Refuse a request at which the server would end; as a stream would."""
+        try:
+            checked.ask(call)
+        except ServerFault as fault:
+            raise status.of_stream(fault) from fault
 
     # ------------------------------------------------------------- on the v2 stream's thread
 
