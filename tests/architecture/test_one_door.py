@@ -151,7 +151,11 @@ EFFECTS = (
             SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
             SHIM + "session/in_flight.py",
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
-            SHIM + "gateway/http_service.py",  # a client waits for v1's answer, whatever happens
+            # a client waits for v1's answer, whatever happens
+            SHIM + "gateway/http_service.py",
+            SHIM + "gateway/grpc_stream.py",
+            SHIM + "gateway/inference.py",
+            SHIM + "gateway/upstream.py",
         ),
         "try: f()\nexcept Exception: g()",
     ),
