@@ -152,7 +152,11 @@ EFFECTS = (
             SHIM + "session/in_flight.py",
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
             SHIM + "cli/migrate.py",  # a file at which a rule fails is named, the others are done
-            SHIM + "gateway/http_service.py",  # a client waits for v1's answer, whatever happens
+            # a client waits for v1's answer, whatever happens
+            SHIM + "gateway/http_service.py",
+            SHIM + "gateway/grpc_stream.py",
+            SHIM + "gateway/inference.py",
+            SHIM + "gateway/upstream.py",
         ),
         "try: f()\nexcept Exception: g()",
     ),

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.core.model import GRPC, HTTP
+from tritonclient_shim.settings import SettingsError
 
 if TYPE_CHECKING:
     from tritonclient_shim.gateway.options import Bound, ListenAddress
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     log_to_stderr()
     try:
         program.run(options, _announce)
-    except (OSError, RuntimeError) as error:  # the address is taken, or is not ours
+    except (OSError, RuntimeError, SettingsError) as error:
         return _fail(f"cannot start: {error}")
     return 0
 

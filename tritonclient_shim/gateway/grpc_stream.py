@@ -16,7 +16,7 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import Any, AsyncIterator, Union, cast
+from typing import Any, AsyncIterator, cast
 
 import grpc
 
@@ -32,7 +32,7 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.gateway.grpc_messages import read_request
 from tritonclient_shim.gateway.grpc_responses import Responses
-from tritonclient_shim.gateway.inference import LARGE, Inferences
+from tritonclient_shim.gateway.inference import LARGE, Came, Inferences
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.service import status
 from tritonclient_shim.session.exchange import Exchange
@@ -48,9 +48,6 @@ _OVERHEAD = 4096
 _IDLE = 1.0
 _CLOSED = TransportFault("its stream was closed")
 
-#: What came of a request; the error of a stream that broke before anything came.
-_Came = Union[Outcome, InferenceServerException]
-
 
 class _Asked:
     """One request and, later, what came of it. It is used in the event loop."""
@@ -60,9 +57,9 @@ class _Asked:
     def __init__(self, exchange: Exchange, size: int) -> None:
         self.exchange = exchange
         self.size = _OVERHEAD + size
-        self.arrived: asyncio.Future[_Came] = asyncio.get_running_loop().create_future()
+        self.arrived: asyncio.Future[Came] = asyncio.get_running_loop().create_future()
 
-    def settle(self, came: _Came) -> None:
+    def settle(self, came: Came) -> None:
         """Note what came of the request; the first note counts."""
         if not self.arrived.done():
             self.arrived.set_result(came)
@@ -113,7 +110,7 @@ class V1Stream:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def _outcome(self, entry: _Asked) -> _Came:
+    async def _outcome(self, entry: _Asked) -> Came:
         if not entry.arrived.done():
             limit = self._loop.call_later(self._upstream.timeout, self._late)
             try:
@@ -125,7 +122,7 @@ class V1Stream:
     def _late(self) -> None:
         self._behind.give_up(self._upstream.timed_out())
 
-    async def _response(self, entry: _Asked, came: _Came) -> tuple[Any, bytes]:
+    async def _response(self, entry: _Asked, came: Came) -> tuple[Any, bytes]:
         if isinstance(came, InferenceServerException):
             return self._responses.of_failure(came, entry.exchange.client_id)
         return await self._inference.read(entry.exchange, came, self._responses.of)
@@ -219,11 +216,13 @@ class _Behind:
             entry.settle(Refusal(lost.message, "INVALID_ARGUMENT"))
         except Fault as fault:
             entry.settle(fault)
+        except Exception as error:  # the request waits for an answer, whatever has failed
+            entry.settle(self._upstream.defect(error))
 
     async def _send(self, entry: _Asked, call: Any) -> None:
         stream = self._stream
         if stream is None or stream.ended:
-            stream = self._stream = await self._inference.on_thread(self._open)
+            stream = await self._inference.on_thread(self._open)
             self._number = stream.number
         if self._checked is not None and not self._checked.has(call):
             await self._inference.on_thread(self._check, self._checked, call)
@@ -238,9 +237,14 @@ class _Behind:
             raise
 
     def _open(self) -> RequestStream:
+        """Open a stream, on a thread; nobody may wait for it any more when it is open."""
         backend = cast(StreamingBackend, self._upstream.backend)
         self._checked = CheckedModels(backend) if is_fragile(backend) else None
-        return RequestStream(backend, self._sequences, self._ended, self._number)
+        stream = RequestStream(backend, self._sequences, self._ended, self._number)
+        self._stream = stream
+        if self._closed:
+            stream.cancel()
+        return stream
 
     @staticmethod
     def _check(checked: CheckedModels, call: InferCall) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import Callable, TypeVar
+from typing import Any, Callable, TypeVar, Union
 
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
@@ -16,6 +16,9 @@ from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.session.exchange import Exchange
 
 T = TypeVar("T")
+
+#: What came of a request; the error of one that failed inside the gateway, or whose stream broke.
+Came = Union[Outcome, InferenceServerException]
 
 #: Threads for what the event loop must not do: ask the v2 server something, copy large tensors.
 _THREADS = 64
@@ -62,10 +65,18 @@ class Inferences:
     async def read(
         self, exchange: Exchange, outcome: Outcome, read: Callable[[Exchange, Outcome], T]
     ) -> T:
-        """What ``read`` makes of an outcome, on a thread if it may have to ask the v2 server."""
-        if self._upstream.id_is_known and exchange.is_prompt(outcome) and _is_small(outcome):
-            return read(exchange, outcome)
-        return await self.on_thread(read, exchange, outcome)
+        """What ``read`` makes of an outcome, on a thread if it may have to ask the v2 server.
+
+        Raises InferenceServerException.
+        """
+        try:
+            if self._upstream.id_is_known and exchange.is_prompt(outcome) and _is_small(outcome):
+                return read(exchange, outcome)
+            return await self.on_thread(read, exchange, outcome)
+        except InferenceServerException:
+            raise
+        except Exception as error:  # its client waits for an answer, whatever has failed
+            raise self._upstream.defect(error) from error
 
     async def on_thread(self, function: Callable[..., T], *arguments: object) -> T:
         """What the function returns or raises, on a thread that may wait."""
@@ -83,7 +94,10 @@ class Inferences:
             raise InferenceServerException(fault.message) from fault
 
     async def _outcome(self, exchange: Exchange, size: int) -> Outcome:
-        """What came of the request. It keeps its slot until then, even if its client leaves."""
+        """What came of the request. It keeps its slot until then, even if its client leaves.
+
+        Raises InferenceServerException if it failed inside the gateway.
+        """
         loop = asyncio.get_running_loop()
         arrived: asyncio.Future[Outcome] = loop.create_future()
         limit = loop.call_later(self._timeout, self._late, arrived)
@@ -92,39 +106,45 @@ class Inferences:
             limit.cancel()
             self._free.release()
 
-        def done(outcome: Outcome) -> None:
+        def done(came: Came) -> None:
             with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
-                loop.call_soon_threadsafe(_settle, arrived, outcome)
+                loop.call_soon_threadsafe(_settle, arrived, came)
 
         arrived.add_done_callback(free)
         if size > LARGE or not self._sent_at_once(exchange, done):
-            self._threads.execute(partial(self._send, exchange, done))
+            self._threads.execute(partial(self._send, exchange.call, done))
         return await asyncio.shield(arrived)
 
     def _late(self, arrived: asyncio.Future[Outcome]) -> None:
         _settle(arrived, self._upstream.timed_out())
 
-    def _sent_at_once(self, exchange: Exchange, done: Callable[[Outcome], None]) -> bool:
+    def _sent_at_once(self, exchange: Exchange, done: Callable[[Came], None]) -> bool:
         """Send the request, unless the server must be asked something before."""
+        return self._send(exchange.prompt_call, done)
+
+    def _send(self, make: Callable[[], Any], done: Callable[[Came], None]) -> bool:
+        """Send the call that is made, if there is one; whatever fails is the outcome."""
         try:
-            call = exchange.prompt_call()
-            if call is None:
-                return False
-            self._upstream.backend.infer_async(call, done)
+            call = make()
+            if call is not None:
+                self._upstream.backend.infer_async(call, done)
         except Fault as fault:
             done(fault)
+        except Exception as error:  # the request waits for an outcome, whatever has failed
+            done(self._upstream.defect(error))
+        else:
+            return call is not None
         return True
 
-    def _send(self, exchange: Exchange, done: Callable[[Outcome], None]) -> None:
-        try:
-            self._upstream.backend.infer_async(exchange.call(), done)
-        except Fault as fault:
-            done(fault)
 
-
-def _settle(arrived: asyncio.Future[Outcome], outcome: Outcome) -> None:
-    if not arrived.done():
-        arrived.set_result(outcome)
+def _settle(arrived: asyncio.Future[Outcome], came: Came) -> None:
+    if arrived.done():
+        return
+    if isinstance(came, InferenceServerException):
+        arrived.set_exception(came)
+        arrived.exception()  # its client may have left: nobody is told of it then
+    else:
+        arrived.set_result(came)
 
 
 def _is_small(outcome: Outcome) -> bool:

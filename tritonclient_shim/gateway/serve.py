@@ -25,7 +25,8 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 def run(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
     """Serve until SIGTERM or SIGINT; ``ready`` is called once, when both servers listen.
 
-    Raises OSError or RuntimeError when it cannot listen on an address.
+    Raises OSError or RuntimeError when it cannot listen on an address, SettingsError when a setting
+    cannot be used.
     """
     asyncio.run(_until_signal(options, ready))
 
@@ -86,6 +87,9 @@ async def _open(options: GatewayOptions, stack: AsyncExitStack) -> tuple[Bound, 
     if options.triton_http is not None:
         over_http = Upstream(options.triton_http, options, stopping)
         stack.callback(over_http.close)
+    upstreams = list(dict.fromkeys((over_grpc, over_http)))
+    for upstream in upstreams:
+        upstream.open()
     http_inference, grpc_inference = Inferences(over_http, options), Inferences(over_grpc, options)
     http_service = HttpService(options, over_http, http_inference, access_log, stopping)
     grpc_service = GatewayService(options, over_grpc, grpc_inference, access_log, stopping)
@@ -96,7 +100,6 @@ async def _open(options: GatewayOptions, stack: AsyncExitStack) -> tuple[Bound, 
     http_port = await front.open()
     stack.push_async_callback(_stop, front, server, stopping, options)
     await server.start()
-    upstreams = [over_grpc] if over_http is over_grpc else [over_grpc, over_http]
     bound = Bound(
         ListenAddress(options.http.host, http_port), ListenAddress(options.grpc.host, grpc_port)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Callable, ContextManager, TypeVar
 
@@ -120,6 +121,15 @@ class Upstream:
         """The fault of an inference that the server has not answered in time."""
         return self._session.timed_out()
 
+    def open(self) -> None:
+        """Make everything ready for the first request; sends nothing.
+
+        Raises SettingsError when a setting cannot be used.
+        """
+        for session in self._sessions:
+            with suppress(Fault):  # which is told to the clients
+                session.backend  # noqa: B018 (opens it)
+
     def close(self) -> None:
         """Close the connections."""
         for session in self._sessions:
@@ -147,10 +157,10 @@ class Upstream:
         return response
 
     def answered(self, response_class: Callable[..., R], ask: Callable[[], R]) -> R:
-        """The response that ``ask`` returns, or one that says that the v2 server did not answer."""
+        """The response that ``ask`` returns, or one that says why there is none."""
         try:
             return ask()
-        except InferenceServerException as error:
+        except Exception as error:  # a client waits for it, whatever has failed
             return response_class(request_status=self.failure(error))
 
     def reading(self, request_id: int) -> ContextManager[None]:
@@ -193,11 +203,18 @@ class Upstream:
         error.__cause__ = fault
         return error
 
+    def defect(self, error: BaseException) -> InferenceServerException:
+        """What failed inside the gateway, or in a plugin of the settings → the request's error."""
+        log.error("a request failed inside the gateway", exc_info=error)
+        text = f"the gateway failed: {type(error).__name__}: {error}"
+        refusal = InferenceServerException(text, self._session.known_id, next_request_id())
+        refusal.__cause__ = ServerFault(text, "INTERNAL")
+        return refusal
+
     def _failure_of(self, error: BaseException) -> tuple[int, str, int]:
         if not isinstance(error, InferenceServerException):
-            log.error("a request failed inside the gateway", exc_info=error)
-            text = f"the gateway failed: {type(error).__name__}: {error}"
-            return request_status_pb2.INTERNAL, text, 0
+            defect = self.defect(error)
+            return request_status_pb2.INTERNAL, defect.message() or "", defect.request_id()
         if isinstance(error.__cause__, ServerFault):  # with a code that v1 did not have
             return request_status_pb2.UNKNOWN, error.message() or "", error.request_id()
         if isinstance(error.__cause__, Unsendable):

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from tritonclient_shim.gateway import serve
 from tritonclient_shim.gateway.operation.logs import log_to_stderr
 from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.settings import SettingsError
 
 _STDIN, _STDOUT = 0, 1
 
@@ -36,7 +37,7 @@ def main() -> int:
     log_to_stderr()
     try:
         asyncio.run(_work(task))
-    except (OSError, RuntimeError) as error:  # the address is taken, or is not ours
+    except (OSError, RuntimeError, SettingsError) as error:
         _report(str(error))
         return 1
     return 0
