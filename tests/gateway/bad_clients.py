@@ -109,6 +109,18 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+def reachable(address: str) -> bool:
+    """Does somebody answer HTTP at an address, and take health for good?"""
+    connection = HTTPConnection(address, timeout=PATIENCE)
+    try:
+        connection.request("GET", "/api/health/live")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
 class SilentCalls:
     """Calls of one rpc on one channel that have been opened and send nothing."""
 

@@ -1,14 +1,13 @@
-"""Two gateways behind an nginx, restarted in turns while clients keep asking."""
+"""Two gateways that are restarted in turns while clients keep asking."""
 
 from __future__ import annotations
 
 import itertools
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
-from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 import grpc
 
@@ -16,22 +15,7 @@ from testbed.process import free_ports
 from tests.gateway.bad_clients import BODY, SIMPLE
 from tests.gateway.gateway_process import Gateway
 from tests.gateway.grpc_requests import simple
-from tests.server.nginx import nginx
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
-
-#: A gateway that is being restarted is not avoided for seconds (max_fails), since the other one
-#: may be the next.
-UPSTREAM = """
-upstream gateways {{
-  server 127.0.0.1:{0} max_fails=0; server 127.0.0.1:{1} max_fails=0; keepalive 16;
-}}
-"""
-HTTP = """
-location / {
-  proxy_pass http://gateways; proxy_http_version 1.1; proxy_set_header Connection "";
-}
-"""
-GRPC = "location / { grpc_pass grpc://gateways; }"
 
 #: Asks once; raises when there is no answer, or another one than success.
 Ask = Callable[[], None]
@@ -136,14 +120,3 @@ class Pair:
         """Stop both."""
         for gateway in self._running:
             gateway.stop()
-
-
-@contextmanager
-def behind_nginx(folder: Path, pair: Pair) -> Iterator[tuple[str, str]]:
-    """The addresses of an nginx in front of a pair, for HTTP and for gRPC."""
-    (folder / "http").mkdir()
-    (folder / "grpc").mkdir()
-    with nginx(folder / "http", HTTP, http=UPSTREAM.format(*pair.http)) as http, nginx(
-        folder / "grpc", GRPC, " http2", http=UPSTREAM.format(*pair.grpc)
-    ) as grpc_address:
-        yield http, grpc_address

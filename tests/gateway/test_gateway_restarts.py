@@ -13,9 +13,10 @@ import pytest
 
 from testbed import TritonServer
 from tests.gateway.bad_clients import BODY, SIMPLE, until
+from tests.gateway.front_proxies import behind_envoy, behind_nginx
 from tests.gateway.gateway_process import StartGateway, code_of
 from tests.gateway.grpc_requests import seconds, simple, slow
-from tests.gateway.rolling_restarts import Clients, Pair, behind_nginx, over_grpc, over_http
+from tests.gateway.rolling_restarts import Clients, Pair, over_grpc, over_http
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -36,9 +37,12 @@ def pair(behind: TritonServer, request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
-def test_a_rolling_restart_loses_nothing(pair: Pair, tmp_path: Path, protocol: str) -> None:
-    """Both gateways are restarted in turns behind an nginx: every request has its answer."""
-    with behind_nginx(tmp_path, pair) as (http, grpc_address):
+@pytest.mark.parametrize("behind_proxy", [behind_nginx, behind_envoy])
+def test_a_rolling_restart_loses_nothing(
+    pair: Pair, tmp_path: Path, behind_proxy: Any, protocol: str
+) -> None:
+    """Both gateways are restarted in turns behind a proxy: every request has its answer."""
+    with behind_proxy(tmp_path, pair) as (http, grpc_address):
         make = partial(over_http, http) if protocol == "http" else partial(over_grpc, grpc_address)
         clients = Clients([make] * 8, REQUESTS)
         for _ in range(RESTARTS):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
 
+from testbed import TritonServer
 from tests.gateway.gateway_process import Gateway, code_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
@@ -106,3 +109,41 @@ def test_odd_requests(gateway: Gateway) -> None:
     assert refused.msg == (
         "failed to register shared memory region: 'r', improperly formed request."
     )
+
+
+def register_at(gateway: Gateway, protocol: str, key: str, offset: int, size: int) -> Any:
+    """Register ``paged``, a part of an object → v1's status."""
+    if protocol == "http":
+        return gateway.post(f"{CONTROL}/register/paged/{key}/{offset}/{size}").status
+    request = pb.SharedMemoryControlRequest()
+    request.register.name, request.register.byte_size = "paged", size
+    region = request.register.system_shared_memory
+    region.shared_memory_key, region.offset = key, offset
+    return gateway.call("SharedMemoryControl", request).request_status
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_offset_of_a_region(
+    behind: TritonServer, gateway: Gateway, key: str, protocol: str
+) -> None:
+    """Triton before 2.61 would read at twice the offset: refused, with what does the same."""
+    # docs/v2-mapping.md §8
+    pages = [np.full(1024, float(page), np.float32) for page in range(3)]
+    Path(f"/dev/shm{key}").write_bytes(b"".join(page.tobytes() for page in pages))
+    with urlopen(f"http://{behind.http}/v2", timeout=30) as answer:
+        version = json.load(answer)["version"]
+    refused = register_at(gateway, protocol, key, 4096, 4096)
+    assert code_of(refused) == "UNSUPPORTED"
+    assert refused.msg == (
+        "cannot register shared memory region 'paged' at offset 4096: this server, "
+        f"Triton {version}, would read and write at twice that offset. "
+        "Register the object from its beginning, with offset 0 and byte size 8192, and add 4096 "
+        "to the offset of each input and output in it; or use Triton 2.61 or later"
+    )
+    assert code_of(register_at(gateway, protocol, key, 0, 8192)) == "SUCCESS"
+    header = (
+        'batch_size: 1 input { name: "INPUT0" dims: 16 '
+        'shared_memory { name: "paged" offset: 4096 byte_size: 64 } } output { name: "OUTPUT0" }'
+    )
+    body = gateway.infer("identity_fp32", header, b"").body
+    assert np.frombuffer(body[:64], np.float32).tolist() == [1.0] * 16

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -17,6 +19,7 @@ from testbed.process import free_ports
 PATIENCE = 20.0
 
 CONFIG = """
+user {user};
 daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
 events {{ worker_connections 1024; }}
 http {{
@@ -40,7 +43,16 @@ def nginx(folder: Path, server: str, listen: str = "", http: str = "") -> Iterat
         pytest.skip("nginx is not installed (apt-get install nginx-light)")
     port = free_ports()[0]
     config = folder / "nginx.conf"
-    fields = {"folder": folder, "port": port, "listen": listen, "server": server, "http": http}
+    # root's nginx would become another user, who cannot write into this folder
+    user = pwd.getpwuid(os.getuid()).pw_name
+    fields = {
+        "user": user,
+        "folder": folder,
+        "port": port,
+        "listen": listen,
+        "server": server,
+        "http": http,
+    }
     config.write_text(CONFIG.format(**fields))
     process = subprocess.Popen([program, "-p", str(folder), "-c", str(config)])
     try:

@@ -5,13 +5,14 @@ Each call takes the id of the legacy call and raises InferenceServerException, n
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from contextlib import contextmanager
 from typing import Callable, Iterator
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
 from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning, says
@@ -23,6 +24,9 @@ from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
 from tritonclient_shim.translate.regions import free_spelling, to_status
 
 NO_STATUS = "sharedmemorycontrol request did not return status"
+
+#: The first Triton that adds the offset of a region once.
+_OFFSETS_ONCE = (2, 61)
 
 #: Seconds that unregistering waits for requests that use the region.
 PATIENCE = 10.0
@@ -50,9 +54,29 @@ def register(session: ServerSession, handle: object, request_id: int) -> None:
 
 def register_system(backend: Backend, name: str, key: str, byte_size: int, offset: int = 0) -> None:
     """Register a shared-memory object, also one that has other names already; raises Fault."""
+    if offset:
+        _check_offset(backend, name, byte_size, offset)
     with _registering.setdefault(backend.endpoint, threading.Lock()):
         taken = [region.key for region in backend.shm_status()]
         backend.register_system(name, free_spelling(key, taken), byte_size, offset)
+
+
+def _check_offset(backend: Backend, name: str, byte_size: int, offset: int) -> None:
+    """Refuse an offset that the server would add twice: inference would read other bytes, or
+    memory behind the region, without an error (docs/v2-mapping.md §8).
+    """
+    version = backend.server_metadata().version
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or tuple(map(int, numbers.groups())) >= _OFFSETS_ONCE:
+        return
+    message = (
+        f"cannot register shared memory region '{name}' at offset {offset}: this server, Triton "
+        f"{version}, would read and write at twice that offset. Register the object from its "
+        f"beginning, with offset 0 and byte size {offset + byte_size}, and add {offset} to the "
+        f"offset of each input and output in it; or use Triton {_OFFSETS_ONCE[0]}."
+        f"{_OFFSETS_ONCE[1]} or later"
+    )
+    raise Refusal(message, "UNIMPLEMENTED")
 
 
 def cuda_register(session: ServerSession, handle: object, request_id: int) -> None:

@@ -1,0 +1,73 @@
+"""The proxies of ``deploy/`` in front of two gateways, at ports of this run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Iterator, Mapping, NamedTuple
+
+import pytest
+
+from testbed.foreign_programs import envoy
+from testbed.missing import MissingPrerequisite
+from testbed.process import free_ports
+from tests.gateway.bad_clients import reachable, until
+from tests.gateway.gateway_process import ROOT
+from tests.server.nginx import nginx
+
+DEPLOY = ROOT / "deploy"
+
+
+class Front(NamedTuple):
+    """The addresses of a proxy."""
+
+    http: str
+    grpc: str
+
+
+def configuration(name: str, pair: Any) -> tuple[str, Front]:
+    """A file of ``deploy/`` with the ports of this run, and where the proxy will listen."""
+    front = free_ports()[0], free_ports()[0]
+    ports = dict(zip(("8000", "8001"), front))
+    ports.update(zip(("9000", "9100", "9001", "9101"), (*pair.http, *pair.grpc)))
+    text = _with_ports((DEPLOY / name).read_text("utf-8"), ports)
+    return text, Front(*(f"127.0.0.1:{port}" for port in front))
+
+
+def _with_ports(text: str, ports: Mapping[str, int]) -> str:
+    pattern = re.compile(rf"(listen |_value: |127\.0\.0\.1:)({'|'.join(ports)})\b")
+    with_ports, count = pattern.subn(lambda found: f"{found[1]}{ports[found[2]]}", text)
+    assert count >= len(ports)
+    return with_ports
+
+
+@contextmanager
+def behind_nginx(folder: Path, pair: Any) -> Iterator[Front]:
+    """An nginx with ``deploy/nginx.conf``."""
+    text, front = configuration("nginx.conf", pair)
+    with nginx(folder, "return 404;", http=text):
+        yield front
+
+
+@contextmanager
+def behind_envoy(folder: Path, pair: Any) -> Iterator[Front]:
+    """An Envoy with ``deploy/envoy.yaml``."""
+    try:
+        program = envoy().program
+    except MissingPrerequisite as reason:
+        pytest.skip(str(reason))
+    text, front = configuration("envoy.yaml", pair)
+    (folder / "envoy.yaml").write_text(text)
+    options = ["--concurrency", "1", "--use-dynamic-base-id", "--log-level", "warn"]
+    command = [program, "-c", str(folder / "envoy.yaml"), *options]
+    with open(folder / "envoy.log", "w", encoding="utf-8") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        until(lambda: reachable(front.http) or process.poll() is not None)
+        assert process.poll() is None, (folder / "envoy.log").read_text("utf-8")
+        yield front
+    finally:
+        process.terminate()
+        process.wait()

@@ -1,0 +1,141 @@
+"""The files of ``deploy/`` name options that the gateway has, and fit together."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.gateway.front_proxies import DEPLOY
+from tests.gateway.gateway_process import ROOT, Gateway, StartGateway
+from tritonclient_shim.cli import _parser
+
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
+
+UNIT = "tritonclient-shim-gateway.service"
+
+
+class Deployment(NamedTuple):
+    """How one file starts a gateway, and the seconds that it gives it to stop."""
+
+    arguments: list[str]
+    stop: float
+
+
+def yaml(name: str) -> list[Any]:
+    """The documents of a file."""
+    reader = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    return [*reader.safe_load_all((DEPLOY / name).read_text("utf-8"))]
+
+
+def compose() -> Deployment:
+    """compose.yaml."""
+    (document,) = yaml("compose.yaml")
+    service = document["services"]["gateway"]
+    return Deployment(service["command"], float(service["stop_grace_period"].rstrip("s")))
+
+
+def kubernetes() -> Deployment:
+    """kubernetes.yaml. The gateway has as much time as Triton outlives it by."""
+    gateway, triton = pod()["containers"]
+    (_, wait) = triton["lifecycle"]["preStop"]["exec"]["command"]
+    return Deployment(gateway["args"], float(wait))
+
+
+def pod() -> Any:
+    """The specification of a pod."""
+    return yaml("kubernetes.yaml")[0]["spec"]["template"]["spec"]
+
+
+def unit() -> Deployment:
+    """The unit of systemd, with the variables that it sets."""
+    text = (DEPLOY / UNIT).read_text("utf-8").replace("\\\n", " ")
+    for name, value in re.findall(r"^Environment=(\w+)=(.*)$", text, re.M):
+        text = text.replace(f"${{{name}}}", value)
+    (command,) = re.findall(r"^ExecStart=\S+ gateway (.*)$", text, re.M)
+    (stop,) = re.findall(r"^TimeoutStopSec=(\d+)$", text, re.M)
+    return Deployment(shlex.split(command), float(stop))
+
+
+def container() -> Deployment:
+    """The command in Containerfile's head."""
+    text = (DEPLOY / "Containerfile").read_text("utf-8").replace("\\\n#", " ")
+    pattern = r"docker run --stop-timeout (\d+) .* tritonclient-shim-gateway (.*)$"
+    ((stop, command),) = re.findall(pattern, text, re.M)
+    return Deployment(shlex.split(command), float(stop))
+
+
+def parsed(arguments: list[str]) -> Any:
+    """The arguments as the command's own parser reads them, which ends for unknown ones."""
+    return _parser().parse_args(["gateway", *arguments])
+
+
+@pytest.mark.parametrize("read", [compose, kubernetes, unit, container])
+def test_options(read: Any) -> None:
+    """Each file starts the gateway on v1's ports, and gives it the time that a stop takes."""
+    found = read()
+    options = parsed(found.arguments)
+    assert (options.http.port, options.grpc.port) == (8000, 8001)
+    assert found.stop >= options.drain + options.grace
+
+
+def test_image() -> None:
+    """The image is built of files that are there, and starts the gateway as its first process."""
+    text = (DEPLOY / "Containerfile").read_text("utf-8")
+    assert 'ENTRYPOINT ["tritonclient-shim", "gateway"]' in text
+    ignored = (DEPLOY / "Containerfile.dockerignore").read_text("utf-8").splitlines()
+    taken = [line[1:] for line in ignored if line.startswith("!")]
+    assert [name for name in taken if not (ROOT / name).exists()] == []
+    assert {"README.md", "LICENSE", "pyproject.toml", "setup.cfg"} <= set(taken)
+    links = [path.resolve().name for path in ROOT.glob("tritonclient_shim/*") if path.is_symlink()]
+    assert set(links) <= set(taken)
+    (build,) = [one["services"]["gateway"]["build"] for one in yaml("compose.yaml")]
+    assert (DEPLOY / build["context"] / build["dockerfile"]).exists()
+
+
+def test_kubernetes_ports_and_times() -> None:
+    """Probes, the service and Triton's own ports are those of the containers."""
+    gateway, triton = pod()["containers"]
+    named = {one["name"]: one["containerPort"] for one in (*gateway["ports"], *triton["ports"])}
+    ready = gateway["readinessProbe"]["httpGet"]
+    assert (ready["path"], named[ready["port"]]) == ("/api/health/ready", 8000)
+    assert {f"--grpc-port={named['v2-grpc']}", f"--http-port={named['v2-http']}"} <= {
+        *triton["args"]
+    }
+    assert parsed(gateway["args"]).triton_grpc == f"127.0.0.1:{named['v2-grpc']}"
+    service = yaml("kubernetes.yaml")[1]["spec"]
+    assert {one["targetPort"]: one["port"] for one in service["ports"]} == named
+    assert pod()["terminationGracePeriodSeconds"] > kubernetes().stop
+
+
+def test_systemd_reads_it(tmp_path: Path) -> None:
+    """systemd finds nothing wrong with the unit, but for a program that is not at its place."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not installed")
+    text = (DEPLOY / UNIT).read_text("utf-8")
+    (tmp_path / UNIT).write_text(text.replace("=/opt/tritonclient-shim/bin/", "=/usr/bin/env "))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", str(tmp_path / UNIT)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_healthcheck(gateway: Gateway, start_gateway: StartGateway) -> None:
+    """The compose file's question for health succeeds when Triton is ready, and fails otherwise."""
+    (document,) = yaml("compose.yaml")
+    kind, _, option, code = document["services"]["gateway"]["healthcheck"]["test"]
+    assert (kind, option) == ("CMD", "-c")
+    lost = start_gateway("--triton-grpc", "127.0.0.1:9", "--health-timeout", "0.5")
+    for one, healthy in ((gateway, True), (lost, False)):
+        asked = [sys.executable, "-c", code.replace("127.0.0.1:8000", one.http)]
+        done = subprocess.run(asked, capture_output=True, check=False)
+        assert (done.returncode == 0) is healthy
