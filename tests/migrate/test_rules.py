@@ -110,6 +110,22 @@ def test_one_comment_for_a_line() -> None:
     assert "# TODO(TS050, TS103, TS102): " in text
 
 
+def test_batch_size_of_other_inputs() -> None:
+    """A request that v1 refused, since its batch size was not that of its inputs, is left."""
+    for size in (1, 3):
+        source = f"{STAR}{CONTEXT}ctx.run({{'A': [a, b]}}, {{}}, batch_size={size})\n"
+        assert "3:TS051" in todo(migrated(source))
+    source = f"{STAR}{CONTEXT}ctx.run({{'A': [a, b]}}, {{}}, 2)\nctx.run({{'A': [*a]}}, {{}}, 2)\n"
+    assert todo(migrated(source)) == []
+
+
+def test_builtins_that_the_file_binds() -> None:
+    """The functions that a file gets use Python's own ``next``, whatever the file calls so."""
+    text = migrated(f"{STAR}{CONTEXT}next = ctx.run(i, o)\n").after.decode()
+    assert "    known = builtins.next((one for" in text
+    assert "import builtins\n" in text
+
+
 def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
     """A request whose outputs may be asked for as CLASS is left where that CLASS is left."""
     source = (

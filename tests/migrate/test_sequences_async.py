@@ -42,7 +42,7 @@ for n, request_id in sorted(finished):
 
 
 def test_requests_of_a_sequence_keep_their_order(triton: TritonServer, tmp_path: Path) -> None:
-    """Over HTTP, requests of a sequence reach the server in the order in which they are made."""
+    """Requests with a sequence id reach the server in the order they are made."""
     script = tmp_path / "script.py"
     script.write_bytes(migrated(PROGRAM).after)
     ended = run(script, triton.http, "http")

@@ -180,4 +180,9 @@ def _chosen(text: str, wanted: set[str]) -> str:
 
 
 #: What stands at the ends of lines → the function with which the file has them.
-_MARKS = {"region": "Region", "headers": "with_headers", "config": "config_of"}
+_MARKS = {
+    "region": "Region",
+    "headers": "with_headers",
+    "config": "config_of",
+    "stream": "send_on_stream",
+}

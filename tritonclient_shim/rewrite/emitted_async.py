@@ -78,12 +78,12 @@ def send(client, done, model_name, tensors, **options):
 
 def _infer(client, done, model_name, tensors, options):
     clients = vars(_own)
-    if id(client) not in clients:
-        clients[id(client)] = _made_by[client]()
+    if client not in clients:
+        clients[client] = _made_by[client]()
         if client.plugin():  #+headers
-            clients[id(client)].register_plugin(client.plugin())  #+headers
+            clients[client].register_plugin(client.plugin())  #+headers
     try:
-        result, error = clients[id(client)].infer(model_name, tensors, **options), None
+        result, error = clients[client].infer(model_name, tensors, **options), None
     except Exception as raised:
         result, error = None, raised
     done(result, error)

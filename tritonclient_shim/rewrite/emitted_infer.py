@@ -130,6 +130,7 @@ class Model(typing.NamedTuple):
     client: typing.Any
     name: str
     options: dict
+    stream: bool = False  # whether its asynchronous requests go over a stream  #+stream
 
     def close(self):
         """Close the client."""

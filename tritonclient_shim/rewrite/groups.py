@@ -123,12 +123,24 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
         symbol = ENTRIES[site.id].symbol
         owner = symbol.rpartition(".")[0]
         if owner in CONTEXTS and site.id in METHODS and id(site.call) not in known:
+            if _is_of_the_only(owner, site, draft):
+                continue
             draft.todo(site.whole, "where this context was made is not known")
             found[owner] = site.whole
         if symbol in CONTEXTS and site.call is None and not _handled(site, draft):
             draft.todo(site.node, "the class is used as a value; a client is of another class")
             found[symbol] = site.node
     return found
+
+
+def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
+    """Count a method with the contexts of its class, where the file makes them in one place."""
+    groups = [group for group in draft.flows.groups if group.kind == owner]
+    called = site.call is not None and isinstance(site.call.func, ast.Attribute)
+    is_only = len(groups) == 1 and len(groups[0].made) == 1
+    if draft.options.unsafe and called and is_only and site.call is not None:
+        groups[0].calls.append(site.call)
+    return draft.options.unsafe and called and is_only
 
 
 def _handled(site: Site, draft: Draft) -> bool:

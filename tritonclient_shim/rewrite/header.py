@@ -6,6 +6,8 @@ Works on the rewritten text: a legacy import goes when nothing uses what it bind
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 
 import libcst as cst
 
@@ -44,6 +46,8 @@ class FileHeader:
         self._draft, modules = draft, first.modules
         helpers = {*first.helpers, *self._functions_of_star()}
         text, more = written(helpers, modules, first.renamed, first.there)
+        text, more = _with_builtins(text, draft), {*more}
+        more.update(["import builtins"] if "builtins." in text else [])
         self._functions = text
         clients = {f"import tritonclient.{one} as {one}client" for one in modules}
         self._needed = {*first.imports, *more, *(clients if modules else ())}
@@ -203,6 +207,16 @@ class FileHeader:
         if self._functions and last is not None:
             edits.after[last].append(f"\n\n{self._functions.strip()}\n")
             edits.spaced.add(last)
+
+
+def _with_builtins(text: str, draft: Draft) -> str:
+    """The functions, such that they mean Python's own where the file has another ``id``."""
+    bound = draft.evaluator.scopes.module.bindings.items()
+    for name, bindings in bound:
+        kinds = {one.definition.kind for one in bindings}
+        if hasattr(builtins, name) and kinds != {Kind.IMPORTED}:
+            text = re.sub(rf"(?<![\w.]){name}\(", f"builtins.{name}(", text)
+    return text
 
 
 def _leading(body: list[ast.stmt]) -> list[ast.stmt]:

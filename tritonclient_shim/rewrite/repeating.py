@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tritonclient_shim.migrate import hints
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.flow import reaching
 from tritonclient_shim.migrate.scopes import Binding, Place
@@ -17,7 +18,7 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
     """Whether an expression can be repeated at a use of the context that it is an argument of."""
     parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
     known = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
-    if not all(isinstance(one, known) for one in parts):
+    if not all(isinstance(one, known) or _is_element(one) for one in parts):
         return False
     owners = {id(one.value) for one in parts if isinstance(one, ast.Attribute)}
     names = [one for one in parts if isinstance(one, ast.Name) and id(one) not in owners]
@@ -25,6 +26,12 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
     return all(_same_name(one, use, draft) for one in names) and all(
         _same_attribute(one, use, draft) for one in attributes
     )
+
+
+def _is_element(node: ast.expr) -> bool:
+    """Whether an expression is an element by its number, as of a tuple."""
+    index = hints.index(node) if isinstance(node, ast.Subscript) else None
+    return isinstance(index, ast.Constant) and isinstance(index.value, int)
 
 
 def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:

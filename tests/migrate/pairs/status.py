@@ -16,6 +16,10 @@ PAIRS = {
         'for v, state in s.model_status["m"].version_status.items():\n'
         "    print(v, state.ready_state)\n"
     ),
+    "iteritems": _pair(
+        'self.assertIn("m", s.model_status)\n'
+        'for k, v in iteritems(s.model_status["m"].version_status):\n    print(v.ready_state)\n'
+    ),
     "variables": _pair(
         "model = s.model_status[name]\nprint(model.config.max_batch_size)\n"
         "states = [v.ready_state for v in model.version_status.values()]\n",

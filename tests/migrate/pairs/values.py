@@ -45,4 +45,21 @@ PAIRS = {
         "    def __getitem__(self, k):\n        return self.of[k]\n"
         "a = A()\nrun_model(a['x'].client, a['x'].name, i, o, **a['x'].options)\n",
     ),
+    "streams of records": (
+        "every = [InferContext('u', 1, n, streaming=s) for n, s in pairs]\n"
+        "for c in every:\n    c.async_run(cb, i, o, 1)\n",
+        f"every = [Model({CLIENT}, n, {{}}, s) for n, s in pairs]\n"
+        "for c in every:\n"
+        "    start_run(c.client, c.name, cb, i, o, owner=c, stream=c.stream, **c.options)\n",
+    ),
+    "elements of tuples": (
+        "for t in pairs:\n    InferContext(t[0], 1, t[1], streaming=t[2]).run(i, o)\n",
+        "for t in pairs:\n    run_model(grpcclient.InferenceServerClient(t[0]), t[1], i, o)\n",
+    ),
+    "an object out of a container": (
+        'q = queue.Queue()\nctx = InferContext("u", 1, "m")\n'
+        "def take():\n    c, id = unknown()\n    return c.get_async_run_results(id)\n",
+        f"q = queue.Queue()\nctx = {CLIENT}\n"
+        "def take():\n    c, id = unknown()\n    return run_results(c, id)\n",
+    ),
 }

@@ -33,7 +33,7 @@ def start(id: str) -> Rule:
 
 def _start(names: tuple[str, ...], call: ast.Call, draft: Draft, carried: Carried) -> None:
     draft.need("start_run")
-    if carried.stream:
+    if carried.streams:
         draft.need("send_on_stream")
     made = given(names, call)
     new = request(draft.called("start_run"), names, made, call, draft, carried)
@@ -41,7 +41,8 @@ def _start(names: tuple[str, ...], call: ast.Call, draft: Draft, carried: Carrie
         new.before.append("None")
     if carried.record:
         assert isinstance(call.func, ast.Attribute)
-        new.after.insert(0, f"owner={draft.text(call.func.value)}")
+        text = draft.text(call.func.value)
+        new.after[:0] = [f"owner={text}", *([f"stream={text}.stream"] if carried.streams else [])]
     elif carried.stream:
         new.after.insert(0, f"stream={carried.stream}")
     draft.change(call, new)

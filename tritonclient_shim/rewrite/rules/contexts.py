@@ -11,7 +11,7 @@ from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import COMMA, NewCall, given, named
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.models import Carried, options_of
+from tritonclient_shim.rewrite.rules.models import Carried, options_of, stream_of
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
 
@@ -67,7 +67,7 @@ def _changed(
     if headers is not None and draft.constant(headers) not in _NO_HEADERS:
         result = _with_headers(result, arguments["http_headers"], draft)
     if carried and carried.record:
-        return _record(result, arguments["model_name"], made, draft)
+        return _record(result, arguments["model_name"], made, draft, carried)
     return result
 
 
@@ -89,12 +89,20 @@ def _class(protocol: str, chosen: cst.Arg, draft: Draft) -> cst.BaseExpression:
 
 
 def _record(
-    client: cst.Call, name: cst.Arg, made: Mapping[str, ast.expr], draft: Draft
+    client: cst.Call,
+    name: cst.Arg,
+    made: Mapping[str, ast.expr],
+    draft: Draft,
+    carried: Carried,
 ) -> cst.BaseExpression:
     draft.need("Model")
     pairs = ", ".join(f'"{key}": {value}' for key, value in options_of(made, draft).items())
     options = draft.edits.expression(f"{{{pairs}}}")
-    arguments = [cst.Arg(client, comma=COMMA), cst.Arg(name.value, comma=COMMA), cst.Arg(options)]
+    parts = [client, name.value, options]
+    stream = stream_of(made, draft) if carried.starts else ""
+    parts += [draft.edits.expression(stream)] if stream else []
+    arguments = [cst.Arg(one, comma=COMMA) for one in parts]
+    arguments[-1] = cst.Arg(parts[-1])
     return cst.Call(cst.Name(draft.called("Model")), arguments)
 
 

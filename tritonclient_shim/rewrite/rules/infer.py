@@ -34,7 +34,8 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         raise Refused("an input or output is in shared memory, which stays")
 
     check_forms(made["outputs"], draft)
-    _check_batch(made, draft)
+    if not patterns & {"TS114", "TS115"}:
+        _check_batch(made, draft)
     if not draft.keeps_forms:
         known = literal.plan(call, made, _module(carried, draft), draft, carried)
         if known is not None:

@@ -44,10 +44,12 @@ class Carried:
     @property
     def stream(self) -> str:
         """The expression for whether the requests go over a stream; '' where none does."""
-        streaming = self._first.get("streaming")
-        if streaming is None or self.draft.constant(streaming) in (None, False, 0):
-            return ""
-        return self.draft.text(streaming)
+        return stream_of(self._first, self.draft)
+
+    @property
+    def streams(self) -> bool:
+        """Whether any context of the group may have a stream."""
+        return any(stream_of(one, self.draft) for one in _arguments(self.group))
 
     @property
     def starts(self) -> bool:
@@ -60,9 +62,21 @@ class Carried:
         return given(PARAMETERS["TS050"], call)
 
 
+def stream_of(made: _Made, draft: Draft) -> str:
+    """The expression for whether a context has a stream; '' where it has none."""
+    streaming = made.get("streaming")
+    if streaming is None or draft.constant(streaming) in (None, False, 0):
+        return ""
+    return draft.text(streaming)
+
+
+def _arguments(group: Group) -> list[_Made]:
+    return [given(PARAMETERS["TS050"], call) for call in group.made]
+
+
 def carried(group: Group, draft: Draft) -> Carried:
     """Find how the requests of a group can know their model."""
-    made = [given(PARAMETERS["TS050"], call) for call in group.made]
+    made = _arguments(group)
     for one in made:
         if "model_name" not in one:
             raise Refused("the model's name is not among the arguments")
@@ -74,8 +88,6 @@ def carried(group: Group, draft: Draft) -> Carried:
             owner = call.func.value if isinstance(call.func, ast.Attribute) else call
             if not _is_simple(owner):
                 raise Refused("the context's model is only known where the context is made")
-        if carrying.stream:
-            raise Refused("the context's stream is only known where the context is made")
     return carrying
 
 
@@ -122,7 +134,8 @@ def _text(draft: Draft, node: ast.expr) -> str:
 
 
 def _needs_record(group: Group, draft: Draft, made: list[_Made]) -> bool:
-    parameters = ("model_name", "model_version", "correlation_id", "streaming")
+    parameters = ["model_name", "model_version", "correlation_id"]
+    parameters += ["streaming"] if Carried(group, draft, False).starts else []
     return not all(_repeatable(name, group, draft, made) for name in parameters)
 
 

@@ -24,8 +24,9 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
     "version": {"ready_state": _VALUE},
 }
 _VIEWS = {"values": "[]", "items": "[,]", "keys": ""}
+_PAIRS_OF, _ROWS_OF = frozenset({"iteritems"}), frozenset({"itervalues"})  # of future.utils
 _SAME_ROWS = frozenset({"sorted", "list", "tuple", "reversed", "iter"})
-_HARMLESS = frozenset({"len", "bool", "set", *_SAME_ROWS})
+_HARMLESS = frozenset({"len", "bool", "set", "iterkeys", "assertIn", "assertNotIn", *_SAME_ROWS})
 _TESTS = (ast.Compare, ast.If, ast.While, ast.UnaryOp, ast.BoolOp, ast.Assert, ast.Expr)
 _LOOPS = (ast.For, ast.comprehension)
 
@@ -109,6 +110,10 @@ class _StatusReader:
                 raise Refused(f"{parent.attr}() of a part of a status has no successor")
         elif isinstance(parent, ast.Subscript) and parent.value is node:
             self._follow(parent, kind)
+        elif _is_call_of(parent, _PAIRS_OF):
+            self._follow(parent, f"[,]{kind}")
+        elif _is_call_of(parent, _ROWS_OF):
+            self._follow(parent, f"[]{kind}")
         elif not isinstance(parent, (*_TESTS, *_LOOPS)) and not _is_call_of(parent, _HARMLESS):
             raise Refused("more is done with a part of a status than to read it")
 
@@ -141,7 +146,8 @@ class _StatusReader:
 
 
 def _is_call_of(node: ast.AST, names: frozenset[str]) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "id", "") in names
+    function = node.func if isinstance(node, ast.Call) else None
+    return getattr(function, "id", getattr(function, "attr", "")) in names
 
 
 def state(node: ast.AST, draft: Draft) -> Plan:
