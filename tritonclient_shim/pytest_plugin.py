@@ -3,18 +3,31 @@
 ``--tritonshim-report=usage.md`` writes what the suite uses of the old API;
 ``--tritonshim-fail-on=TS050,TS051`` (or ``all``) fails each test that uses one of these.
 Without either it does nothing.
+
+The fixture ``tritonshim_server`` serves models inside the process (``tritonclient_shim.testing``).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
 import pytest
 
 if TYPE_CHECKING:
+    from tritonclient_shim.testing import Server
     from tritonclient_shim.usage.recorder import Recorder, Use
 
 _NAME = "tritonclient-shim-accounting"
+
+
+@pytest.fixture
+def tritonshim_server() -> Iterator[Callable[..., Server]]:
+    """``tritonclient_shim.testing.server``, until the end of the test: call it with the models."""
+    from tritonclient_shim import testing
+
+    with ExitStack() as stack:
+        yield lambda *models, **named: stack.enter_context(testing.server(*models, **named))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -149,6 +149,7 @@ EFFECTS = (
         (
             SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is a fault
             SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
+            SHIM + "backends/in_process/models.py",  # a refusal, whatever a test's function raises
             SHIM + "session/in_flight.py",
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
             SHIM + "cli/migrate.py",  # a file at which a rule fails is named, the others are done

@@ -1,4 +1,5 @@
-"""What every backend has to do, over a real server; ``test_contract.py`` runs it for each.
+"""What every backend has to do: ``test_contract.py`` runs it over a real server for each
+protocol, ``test_in_process_contract.py`` for the server inside the process.
 
 Fixtures: ``backend`` is an open backend on a server with the standard models, ``dead_backend``
 one on a port where nobody listens, ``open_backend`` opens further ones on an Endpoint.
@@ -8,9 +9,10 @@ from __future__ import annotations
 
 from tests.backends.contract_async import AsyncContract
 from tests.backends.contract_inference import InferenceContract
+from tests.backends.contract_refusals import RefusalContract
 from tests.backends.contract_regions import RegionContract
 from tests.backends.contract_server import ServerContract
 
 
-class Contract(ServerContract, InferenceContract, AsyncContract, RegionContract):
+class Contract(ServerContract, InferenceContract, RefusalContract, AsyncContract, RegionContract):
     """The whole suite."""

@@ -9,6 +9,7 @@ import tensorrtserver.api as api
 import tritonclient_shim
 from tensorrtserver import cuda_shared_memory, shared_memory
 from tests.pages.blocks import text
+from tritonclient_shim import testing
 
 PAGE = text("docs/api.md")
 
@@ -43,4 +44,7 @@ def test_the_rest_is_complete() -> None:
     """What this package offers by itself is described."""
     offered = set(tritonclient_shim.__all__) - {"__version__"}
     assert offered == set(re.findall(r"autofunction:: tritonclient_shim\.(\w+)", PAGE))
+    listed = r"^\.\. auto(?:class|exception|function):: (\w+)$"
+    of_testing = PAGE.partition("currentmodule:: tritonclient_shim.testing")[2]
+    assert set(testing.__all__) == set(re.findall(listed, of_testing, re.M))
     assert "InferenceServerException" in PAGE and "tritonclient_shim.pytest_plugin" in PAGE

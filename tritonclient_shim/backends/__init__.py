@@ -1,9 +1,12 @@
-"""The two protocols: everything that imports tritonclient to talk to a server."""
+"""The two protocols: everything that imports tritonclient to talk to a server.
+
+``in_process`` stands in for both where a test serves its models inside the process.
+"""
 
 from __future__ import annotations
 
 import importlib
-from typing import cast
+from typing import Callable, cast
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
@@ -14,6 +17,26 @@ _MODULES = {
     HTTP: "tritonclient_shim.backends.http",
     GRPC: "tritonclient_shim.backends.grpc",
 }
+
+#: What is served inside this process: protocol and address → what opens a backend on it.
+_in_process: dict[tuple[str, str], Callable[[Endpoint], Backend]] = {}
+
+
+def serve(endpoint: Endpoint, opened: Callable[[Endpoint], Backend]) -> None:
+    """Have ``open_backend`` call ``opened`` for this endpoint, with or without TLS.
+
+    ValueError where something else is served there.
+    """
+    if _in_process.setdefault((endpoint.protocol, endpoint.address), opened) is not opened:
+        raise ValueError(
+            f"there is a server at {endpoint.address!r} over {endpoint.protocol} already; end it "
+            "first, or choose another address"
+        )
+
+
+def end(endpoint: Endpoint) -> None:
+    """Serve this endpoint no longer."""
+    _in_process.pop((endpoint.protocol, endpoint.address), None)
 
 
 def open_backend(
@@ -28,8 +51,12 @@ def open_backend(
     setting cannot be used.
     """
     chosen = current() if settings is None else settings
+    effective = effective_endpoint(endpoint, chosen)
+    served = _in_process.get((effective.protocol, effective.address)) if _in_process else None
+    if served is not None:
+        return served(effective)
     module = importlib.import_module(_MODULES[endpoint.protocol])
-    return cast(Backend, module.open_backend(effective_endpoint(endpoint, chosen), headers, chosen))
+    return cast(Backend, module.open_backend(effective, headers, chosen))
 
 
 def effective_endpoint(endpoint: Endpoint, settings: Settings) -> Endpoint:

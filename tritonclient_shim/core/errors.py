@@ -19,7 +19,6 @@
 
 from __future__ import annotations
 
-import sys
 from ctypes import ArgumentError
 from typing import Any
 
@@ -81,16 +80,6 @@ class InferenceServerException(_TritonException):
         if self._server_id is None:
             return str(self._msg)
         return f"[{self._server_id} {self._request_id}] {self._msg}"
-
-    def advise(self, advice: str) -> InferenceServerException:
-        """Add where to look, which tracebacks show from Python 3.11 on → this exception.
-
-        ``str()`` and ``message()`` stay as they are; ``debug_details()`` gives the advice.
-        """
-        self._debug_details = advice
-        if sys.version_info >= (3, 11):
-            self.add_note(advice)
-        return self
 
     def server_id(self) -> str | None:
         """The id of the server that refused the request, '' for an error of the client."""

@@ -6,6 +6,7 @@ request id) or of the *client family* (server id '', request id 0), see docs/v1-
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from typing import Any, Iterator
 
@@ -114,12 +115,24 @@ class ServerSession:
             details = None if message == fault.message else fault.message
             return self.server_error(message, request_id, fault.status, details)
         if isinstance(fault, TransportFault):
-            error = self.client_error(fault.message, fault.status or None)
-            # neither cause nor status: this side refused, or has ended the connection itself
-            failed = fault.__cause__ or fault.status
-            return error.advise(self._where_to_look()) if failed else error
+            if fault.__cause__ or fault.status:
+                return self._connection_error(fault.message, fault.status or None)
+            return self.client_error(fault.message)  # refused, or ended, by this side
         message = fault.message if isinstance(fault, UnreadableFault) else no_status_text
-        return self.client_error(message).advise(self._where_to_look())
+        return self._connection_error(message)
+
+    def _connection_error(
+        self, message: str, status: str | None = None
+    ) -> InferenceServerException:
+        """An error of the client family, with where to look beside v1's text.
+
+        ``debug_details()`` has that, and from Python 3.11 on tracebacks show it as a note.
+        """
+        advice = self._where_to_look()
+        error = InferenceServerException(message, "", 0, status, advice)
+        if sys.version_info >= (3, 11):
+            error.add_note(advice)
+        return error
 
     def _where_to_look(self) -> str:
         """The address that was asked, and the command that tells what is wrong with it."""

@@ -1,0 +1,63 @@
+"""Declarations of models that cannot be: each is refused where it stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tritonclient_shim import testing
+
+GOOD: dict[str, Any] = {"inputs": [("I", "FP32", [1])], "outputs": [("O", "FP32", [1])]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"inputs": []}, r"inputs are \[\]; expected at least one"),
+        ({"outputs": GOOD["outputs"] * 2}, "expected at least one, each under its name"),
+        ({"inputs": [("", "FP32", [1])]}, "expected a text that is not empty"),
+        ({"inputs": [("I", "FP33", [1])]}, "the datatype of 'I' is 'FP33'; expected one of: BOOL"),
+        ({"inputs": [("I", "complex64", [1])]}, "the datatype of 'I' is 'complex64'"),
+        ({"inputs": [("I", "FP32", [])]}, "the dims of 'I' are .*; expected a list of sizes"),
+        ({"inputs": [("I", "FP32", [0])]}, "the dims of 'I' are"),
+        ({"inputs": [("I", "FP32", 4)]}, "the dims of 'I' are 4"),
+        ({"inputs": [("I", "FP32", [1], ["a"])]}, "an input has labels"),
+        ({"outputs": [("O", "FP32", [1], "abc")]}, "the labels of 'O' are one text"),
+        ({"max_batch_size": -1}, "max_batch_size is -1; expected a whole number from 0 on"),
+        ({"instances": 0}, "instances is 0; expected a whole number from 1 on"),
+        ({"versions": {-5: bool}}, "expected whole numbers from 1 on"),
+    ],
+)
+def test_wrong_declaration(wrong: dict[str, Any], says: str) -> None:
+    """A declaration that cannot be is named with what was expected."""
+    with pytest.raises(ValueError, match=says):
+        testing.model(**{**GOOD, **wrong})(dict)
+
+
+def test_what_is_no_tensor() -> None:
+    """A tensor that is no tuple of name, data type and dims is refused."""
+    with pytest.raises(TypeError, match=r"'I' is no tensor; expected \(name, data type, dims\)"):
+        testing.model(inputs=["I"], outputs=[])
+
+
+def test_what_is_no_function() -> None:
+    """A version that cannot be called is refused."""
+    versions: Any = {1: "f"}
+    with pytest.raises(TypeError, match="'f' is no function"):
+        testing.model(**GOOD, versions=versions)(dict)
+
+
+def test_a_function_without_declaration() -> None:
+    """A server serves declared functions; the error says how to declare one."""
+    model: Any = dict
+    with pytest.raises(TypeError, match=r"@testing.model\(inputs=…, outputs=…\)"), testing.server(
+        m=model
+    ):
+        pass
+
+
+def test_an_unknown_status() -> None:
+    """ServerError knows the statuses of a server."""
+    with pytest.raises(ValueError, match="code is 'BUSY'; expected one of: INVALID_ARGUMENT"):
+        testing.ServerError("no", "BUSY")

@@ -1,0 +1,190 @@
+"""Tensors of a call → arrays, checked as Triton checks them and in its words; and back.
+
+The sentences are Triton's (docs/v2-mapping.md §3, §4, §6).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Callable, Iterator
+
+import numpy as np
+
+from tritonclient_shim.backends.in_process.declared import Arrays, Model, Tensor, array_type
+from tritonclient_shim.core import dtypes
+from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.model import Buffer, InferCall, ShmSlice, TensorIn, TensorOut
+
+#: The bytes of a slice of a registered region. Raises ServerFault.
+ReadRegion = Callable[[ShmSlice], Buffer]
+
+_BATCH_NOTE = (
+    "NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be "
+    "prepended to each input shape."
+)
+
+
+def inputs_of(name: str, model: Model, call: InferCall, region: ReadRegion) -> Arrays:
+    """The inputs of a call as arrays, or the refusal that Triton would answer with."""
+    given: dict[str, TensorIn] = {}
+    for one in call.inputs:
+        if one.name in given:
+            raise _refusal(f"input '{one.name}' already exists in request")
+        given[one.name] = one
+    declared = {one.name: one for one in model.inputs}
+    _check_names(name, declared, given)
+    outputs = {one.name for one in model.outputs}
+    for output in call.outputs:
+        if output.name not in outputs:
+            raise _refusal(f"unexpected inference output '{output.name}' for model '{name}'")
+    _check_batch(name, model, [given[one.name] for one in model.inputs])
+    return {
+        tensor.name: _array(name, model, tensor, given[tensor.name], region)
+        for tensor in model.inputs
+    }
+
+
+def _check_names(name: str, declared: dict[str, Tensor], given: dict[str, TensorIn]) -> None:
+    if len(given) != len(declared):
+        missing = [one for one in declared if one not in given]
+        raise _refusal(
+            f"expected {len(declared)} inputs but got {len(given)} inputs for model '{name}'. "
+            f"Got input(s) [{_quoted(given)}], but missing required input(s) [{_quoted(missing)}]. "
+            "Please provide all required input(s)."
+        )
+    for one in given:
+        if one not in declared:
+            raise _refusal(f"unexpected inference input '{one}' for model '{name}'")
+
+
+def _check_batch(name: str, model: Model, given: list[TensorIn]) -> None:
+    """All inputs have the same number of rows, and no more than the model takes."""
+    if not model.max_batch_size:
+        return
+    rows = [one.shape[0] if one.shape else 0 for one in given]
+    for one, count in zip(given, rows):
+        if count != rows[0]:
+            raise _refusal(
+                f"input '{one.name}' batch size does not match other inputs for '{name}'"
+            )
+    if model.stateful and rows[0] != 1:
+        raise _refusal(
+            f"inference request to model '{name}' must specify batch-size 1 due to requirements of "
+            "sequence batcher"
+        )
+    if rows[0] > model.max_batch_size:
+        raise _refusal(
+            f"inference request batch-size must be <= {model.max_batch_size} for '{name}'"
+        )
+
+
+def _array(
+    name: str, model: Model, tensor: Tensor, given: TensorIn, region: ReadRegion
+) -> np.ndarray:
+    if given.datatype != tensor.datatype:
+        raise _refusal(
+            f"inference input '{tensor.name}' data-type is '{given.datatype}', but model '{name}' "
+            f"expects '{tensor.datatype}'"
+        )
+    batching = model.max_batch_size > 0
+    wanted = (-1, *tensor.dims) if batching else tensor.dims
+    fits = len(wanted) == len(given.shape) and all(
+        size in (-1, found) for size, found in zip(wanted, given.shape)
+    )
+    if not fits:
+        raise _refusal(
+            f"unexpected shape for input '{tensor.name}' for model '{name}'. Expected "
+            f"{_shape(wanted)}, got {_shape(given.shape)}. {_BATCH_NOTE if batching else ''}"
+        )
+    data = b"".join(given.chunks) if given.shm is None else bytes(region(given.shm))
+    if tensor.datatype == dtypes.STRING.v2:
+        return _strings(name, given, data)
+    size = dtypes.itemsize(tensor.datatype) * math.prod(given.shape)
+    if len(data) != size or (batching and given.shape[0] == 0):
+        raise _refusal(
+            f"input byte size mismatch for input '{tensor.name}' for model '{name}'. Expected "
+            f"{size}, got {len(data)}"
+        )
+    array: np.ndarray = np.frombuffer(data, array_type(tensor.datatype)).reshape(given.shape)
+    return np.array(array)
+
+
+def _strings(name: str, given: TensorIn, data: bytes) -> np.ndarray:
+    values = [*_parts(given.name, name, data)]
+    count = math.prod(given.shape)
+    # a region is as long as it is registered, and what follows the elements is not looked at
+    if len(values) < count or (len(values) > count and given.shm is None):
+        raise _refusal(
+            f"expected {count} string elements for inference input '{given.name}' for model "
+            f"'{name}', got {len(values)}"
+        )
+    array = np.empty(count, object)
+    array[:] = values[:count]
+    return array.reshape(given.shape)
+
+
+def _parts(tensor: str, name: str, data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + 4], "little")
+        if at + 4 + length > len(data):
+            raise _refusal(
+                f"incomplete string data for inference input '{tensor}' for model '{name}', "
+                f"expecting string of length {length} but only {len(data) - at - 4} bytes available"
+            )
+        yield data[at + 4 : at + 4 + length]
+        at += 4 + length
+
+
+def output_of(name: str, tensor: Tensor, value: object, class_count: int) -> TensorOut:
+    """What a function returned for an output → the tensor that is answered."""
+    array = np.asarray(value)
+    wanted = array_type(tensor.datatype)
+    is_text = tensor.datatype == dtypes.STRING.v2
+    if array.dtype != wanted and not (is_text and array.dtype.kind in "SU"):
+        raise ServerFault(
+            f"the function of model '{name}' returned {array.dtype} for output '{tensor.name}', "
+            f"which is declared {tensor.datatype}; expected an array of {wanted}",
+            "INTERNAL",
+        )
+    if class_count:
+        return _classes(tensor, array, class_count)
+    data = _joined(array.flat) if is_text else array.tobytes()
+    return TensorOut(tensor.name, tensor.datatype, array.shape, data)
+
+
+def _classes(tensor: Tensor, array: np.ndarray, count: int) -> TensorOut:
+    """The classes with the largest values of each row, as Triton's classification words them."""
+    rows = array.reshape(len(array) if array.ndim > 1 else 1, -1)
+    texts = [[*_row_classes(tensor, row, count)] for row in rows]
+    shape = (len(texts), len(texts[0])) if array.ndim > 1 else (len(texts[0]),)
+    data = _joined(text for row in texts for text in row)
+    return TensorOut(tensor.name, dtypes.STRING.v2, shape, data)
+
+
+def _row_classes(tensor: Tensor, row: np.ndarray, count: int) -> Iterator[str]:
+    for index in np.argsort(-row.astype(np.float64), kind="stable")[:count]:
+        label = tensor.labels[index] if index < len(tensor.labels) else ""
+        value = f"{row[index]:f}" if row.dtype.kind == "f" else str(row[index])
+        yield f"{value}:{index}:{label}" if label else f"{value}:{index}"
+
+
+def _joined(values: object) -> bytes:
+    """Texts as they travel: each behind its length."""
+    found = []
+    for value in values:  # type: ignore[attr-defined]
+        encoded = bytes(value) if isinstance(value, bytes) else str(value).encode("utf-8")
+        found += [len(encoded).to_bytes(4, "little"), encoded]
+    return b"".join(found)
+
+
+def _quoted(names: object) -> str:
+    return ",".join(f"'{one}'" for one in names)  # type: ignore[attr-defined]
+
+
+def _shape(dims: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, dims))}]"
+
+
+def _refusal(text: str) -> ServerFault:
+    return ServerFault(text, "INVALID_ARGUMENT")

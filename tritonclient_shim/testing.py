@@ -1,0 +1,165 @@
+"""A server for unit tests, inside the process: its models are Python functions.
+
+There is no Triton and no port. Programs of the old API reach it by its addresses, over both
+protocols, with the checks, errors and statuses of a real server::
+
+    from tritonclient_shim import testing
+
+    @testing.model(
+        inputs=[("INPUT0", "INT32", [16]), ("INPUT1", "INT32", [16])],
+        outputs=[("OUTPUT0", "INT32", [16])],
+        max_batch_size=8,
+    )
+    def simple(inputs):
+        return {"OUTPUT0": inputs["INPUT0"] + inputs["INPUT1"]}
+
+    with testing.server(simple=simple) as triton:
+        context = InferContext(triton.grpc, ProtocolType.GRPC, "simple")
+
+docs/testing.md says more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import contextmanager
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
+
+from tritonclient_shim import backends
+from tritonclient_shim.backends.in_process import (
+    InProcessBackend,
+    InProcessServer,
+    Model,
+    Sequence,
+    ServerError,
+    Tensor,
+)
+from tritonclient_shim.core.addresses import without_scheme
+from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
+
+__all__ = ["Model", "Sequence", "Server", "ServerError", "Tensor", "model", "server"]
+
+_numbers = itertools.count(1)
+
+
+class Server(NamedTuple):
+    """A server that runs: the addresses to give to programs."""
+
+    http: str
+    grpc: str
+
+    def url(self, protocol: Any) -> str:
+        """The address for a protocol: ``ProtocolType``, ``"http"`` or ``"grpc"``."""
+        return self.grpc if protocol in (1, GRPC) else self.http
+
+
+def model(
+    *,
+    inputs: Iterable[Any],
+    outputs: Iterable[Any],
+    max_batch_size: int = 0,
+    stateful: bool = False,
+    instances: int = 1,
+    loaded: bool = True,
+    versions: Mapping[int, Callable[..., dict[str, Any]]] | None = None,
+) -> Callable[[Callable[..., dict[str, Any]]], Model]:
+    """Declare a function as a model; it can still be called as the function that it is.
+
+    The function gets a dict of arrays by the names of the inputs, and returns one by those of the
+    outputs. An exception that it raises is the server's refusal; :class:`ServerError` has a message
+    and a status of its own.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Tensor, or of tuples (name, data type, dims)
+        Fourth in the tuple of an output can be its labels.
+    max_batch_size : int
+        With 1 or more, the arrays begin with the batch dimension; 0 for a model without batching.
+    stateful : bool
+        Requests belong to sequences: the function's second argument is a :class:`Sequence`.
+    instances : int
+        How many requests the function may be called with at the same time.
+    loaded : bool
+        False for a model that has to be loaded first, as with ``ModelControlContext``.
+    versions : dict of int to function
+        Functions of other versions; the decorated function is the one after the last of them.
+    """
+    taken, given = (tuple(_tensor(one) for one in tensors) for tensors in (inputs, outputs))
+
+    def declared(function: Callable[..., dict[str, Any]]) -> Model:
+        known = dict(versions or {})
+        known[max(known, default=0) + 1] = function
+        return Model(known, taken, given, max_batch_size, stateful, instances, loaded)
+
+    return declared
+
+
+def _tensor(given: Any) -> Tensor:
+    if isinstance(given, Tensor):
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) not in (3, 4):
+        raise TypeError(
+            f"{given!r} is no tensor; expected (name, data type, dims), such as "
+            '("INPUT0", "INT32", [16]), with labels as a fourth for the classes of an output'
+        )
+    return Tensor(*given)
+
+
+@contextmanager
+def server(
+    models: Mapping[str, Model] | None = None,
+    /,
+    *,
+    at: tuple[str, str] | None = None,
+    id: str = "triton",
+    **named: Model,
+) -> Iterator[Server]:
+    """Serve models inside this process as long as the ``with`` block lasts → :class:`Server`.
+
+    Parameters
+    ----------
+    models : dict of str to Model
+        For names that are no Python names; all others can be keyword arguments.
+    at : tuple of str
+        The addresses for HTTP and gRPC. Without it they are new ones that no real server has; give
+        it for programs that have theirs written into them, such as
+        ``("localhost:8000", "localhost:8001")``.
+    id : str
+        The server's id, which its errors begin with.
+
+    Raises
+    ------
+    TypeError
+        A function has not been declared with :func:`model`.
+    ValueError
+        Another such server has one of the addresses.
+    """
+    served = {**(models or {}), **named}
+    for name, one in served.items():
+        if not isinstance(one, Model):
+            raise TypeError(
+                f"model {name!r} is {one!r}; expected a function that is declared with "
+                "@testing.model(inputs=…, outputs=…)"
+            )
+    host = f"in-process-{next(_numbers)}.test"
+    running = Server(*(at or (f"{host}:8000", f"{host}:8001")))
+    process_server = InProcessServer(id, served)
+
+    def opened(endpoint: Endpoint) -> InProcessBackend:
+        return InProcessBackend(endpoint, process_server)
+
+    endpoints = (_endpoint(HTTP, running.http), _endpoint(GRPC, running.grpc))
+    begun = []
+    try:
+        for endpoint in endpoints:
+            backends.serve(endpoint, opened)
+            begun.append(endpoint)
+        yield running
+    finally:
+        process_server.running = False
+        for endpoint in begun:
+            backends.end(endpoint)
+
+
+def _endpoint(protocol: str, url: str) -> Endpoint:
+    return Endpoint(protocol, without_scheme(url.strip())[0].rstrip("/"))
