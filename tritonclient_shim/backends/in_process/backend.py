@@ -18,7 +18,7 @@ from tritonclient_shim.core.errors import (
     TransportFault,
     Unsendable,
 )
-from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata
+from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     HTTP,
     Endpoint,
@@ -59,6 +59,10 @@ class InProcessBackend:
     def server_metadata(self) -> ServerMetadata:
         """See :class:`InProcessServer`."""
         return self._ask(lambda server: server.metadata())
+
+    def known_server(self) -> KnownServer:
+        """It has model configurations, and needs not be asked for more."""
+        return KnownServer()
 
     def model_metadata(self, name: str) -> ModelMetadata:
         """See :class:`InProcessServer`."""
