@@ -17,7 +17,8 @@ _DATA, _HEADERS, _RESET, _SETTINGS, _PING = 0, 1, 3, 4, 6
 _END_OR_ACK, _END_HEADERS = 1, 4
 
 
-def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    """A frame of HTTP/2."""
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + _four(stream) + payload
 
 
@@ -28,7 +29,7 @@ def _four(number: int) -> bytes:
 def headers(stream: int, pairs: Iterable[Header], end: bool = False) -> bytes:
     """A HEADERS frame; with ``end`` the last of its stream."""
     block = b"".join(b"\0" + _text(name) + _text(value) for name, value in pairs)
-    return _frame(_HEADERS, _END_HEADERS | (_END_OR_ACK if end else 0), stream, block)
+    return frame(_HEADERS, _END_HEADERS | (_END_OR_ACK if end else 0), stream, block)
 
 
 def _text(text: str) -> bytes:
@@ -39,12 +40,12 @@ def _text(text: str) -> bytes:
 def message(stream: int, content: bytes, compressed: bool = False, end: bool = False) -> bytes:
     """A DATA frame with one gRPC message."""
     framed = bytes([compressed]) + _four(len(content)) + content
-    return _frame(_DATA, _END_OR_ACK if end else 0, stream, framed)
+    return frame(_DATA, _END_OR_ACK if end else 0, stream, framed)
 
 
 def reset(stream: int, code: int) -> bytes:
     """A RST_STREAM frame."""
-    return _frame(_RESET, 0, stream, _four(code))
+    return frame(_RESET, 0, stream, _four(code))
 
 
 class Http2Server:
@@ -76,7 +77,7 @@ class Http2Server:
     def _serve(self, client: socket.socket) -> None:
         with suppress(OSError), client.makefile("rb") as frames:
             frames.read(_PREFACE)
-            client.sendall(_frame(_SETTINGS, 0, 0))
+            client.sendall(frame(_SETTINGS, 0, 0))
             while self._exchange(client, frames):
                 pass
 
@@ -87,7 +88,7 @@ class Http2Server:
         kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], "big")
         payload = frames.read(int.from_bytes(head[:3], "big"))
         if kind in (_SETTINGS, _PING) and not flags & _END_OR_ACK:
-            client.sendall(_frame(kind, _END_OR_ACK, 0, payload if kind == _PING else b""))
+            client.sendall(frame(kind, _END_OR_ACK, 0, payload if kind == _PING else b""))
         elif kind == _DATA and payload:  # all requests of tests fit into one frame
             client.sendall(self._answer(stream))
         return True

@@ -122,10 +122,11 @@ def test_details_may_be_missing() -> None:
 
 
 def test_faults_that_spend_a_channel() -> None:
-    """A channel that never connected, or fell silent, is given up; else it reconnects by itself."""
+    """A channel that never connected, or may be silent, is given up; else it reconnects itself."""
     assert breaks_channel(fault_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
     assert breaks_channel(fault_of(CODE.UNAVAILABLE, "errors resolving h:1"))
     assert breaks_channel(fault_of(CODE.UNAVAILABLE, "ping timeout"))
+    assert breaks_channel(fault_of(CODE.DEADLINE_EXCEEDED, "Deadline Exceeded"))
     assert not breaks_channel(fault_of(CODE.UNAVAILABLE, "Socket closed"))
     assert not breaks_channel(fault_of(CODE.NOT_FOUND, "Connect Failed"))
 

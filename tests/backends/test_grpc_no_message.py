@@ -58,11 +58,13 @@ def test_contexts(ask: Callable[[str], Any], url: str) -> None:
 def test_inference(url: str) -> None:
     """So are requests, those that are waited for and the others."""
     backend, call = open_backend(Endpoint("grpc", url)), InferCall("m", "", (), ())
-    with pytest.raises(UnreadableFault):
+    with pytest.raises(UnreadableFault, match="it has no message; expected one"):
         backend.infer(call)
     outcomes: queue.Queue[Outcome] = queue.Queue()
     backend.infer_async(call, outcomes.put)
-    assert type(outcomes.get(timeout=20)) is UnreadableFault
+    outcome = outcomes.get(timeout=20)
+    assert type(outcome) is UnreadableFault
+    assert "it has no message; expected one" in str(outcome)
 
 
 def test_configurations(url: str) -> None:

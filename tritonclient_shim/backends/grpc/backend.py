@@ -148,7 +148,7 @@ class GrpcBackend:
         request, use = [encode_request(call)], shm_use(call)
         data = self._call(lambda connection: connection.exchange(request), use.regions)
         request.clear()  # perhaps as large as the reply
-        return decode_reply(data, use.outputs)
+        return decode_reply(_present(data), use.outputs)
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """ModelInfer in the background; ``done`` runs on a thread of gRPC's as a rule."""
@@ -174,7 +174,7 @@ class GrpcBackend:
             fault = fault_of(future.code(), future.details())
             self._discard_if_broken(connection, fault)
             return caused(in_users_words(fault, use.regions), future)
-        return decode_reply(future.result(), use.outputs)
+        return decode_reply(_present(future.result()), use.outputs)
 
     def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> GrpcStream:
         """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""
@@ -279,9 +279,14 @@ class GrpcBackend:
 
 
 def _converted(convert: Callable[[Any], T], answer: Any) -> T:
-    if answer is None:  # of a call that ended with status OK, and without a message
+    return read(convert, _present(answer))
+
+
+def _present(answer: Any) -> Any:
+    """The message of an answer; UnreadableFault for a call that ended with status OK and none."""
+    if answer is None:
         raise UnreadableFault("it has no message", "one, as every answer has")
-    return read(convert, answer)
+    return answer
 
 
 def _result(future: Any) -> Callable[[GrpcConnection], Any]:

@@ -18,6 +18,7 @@ STREAM_CLOSED = "Stream has been closed."  # docs/v1-behaviour.md §A
 CONNECT_FAILED = "Connect Failed"
 NO_SUCH_NAME = "Name resolution failure"
 PROBE_UNANSWERED = "keepalive watchdog timeout"
+LIMIT_REACHED = "Deadline Exceeded"
 
 #: Statuses under which a server refuses, unless the words are gRPC's own.
 _APPLICATION = frozenset(
@@ -89,17 +90,20 @@ _RULES = (
     _rule(StatusCode.UNAVAILABLE, "ping timeout", StatusCode.UNAVAILABLE, PROBE_UNANSWERED),
     _rule(
         StatusCode.DEADLINE_EXCEEDED,
-        "Deadline Exceeded",
+        LIMIT_REACHED,
         StatusCode.DEADLINE_EXCEEDED,
-        "Deadline Exceeded",
+        LIMIT_REACHED,
     ),
     _rule(StatusCode.UNKNOWN, "^Stream removed", StatusCode.UNKNOWN, "Stream removed"),
 )
 
 #: Texts of faults after which a channel is of no use. Either no connection came about, and gRPC
 #: waits before it tries again; or a connection was given up as silent, and gRPC may still hand
-#: the next call to it.
-_BREAKING = frozenset({CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNANSWERED})
+#: the next call to it; or a time limit was reached, and nothing tells whether the server is slow or
+#: the connection leads nowhere any more.
+_BREAKING = frozenset(
+    {CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNANSWERED, LIMIT_REACHED}
+)
 
 
 def transport_fault(code: Any, details: str) -> TransportFault:

@@ -1,0 +1,1 @@
+"""What the package promises when servers, networks and processes fail, tried in amounts."""

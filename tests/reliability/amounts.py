@@ -1,0 +1,39 @@
+"""How much each promise is tried: one table of amounts, and the profile that is chosen.
+
+The variable ``RELIABILITY`` chooses: ``short`` (the default, within every run of the suite),
+``long`` (``scripts/test --long``), or a number: so many times the long one.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Sequence, TypeVar
+
+VARIABLE = "RELIABILITY"
+
+#: What is counted → how often in the short profile and in the long one.
+AMOUNTS = {
+    "styles of each cell of the fault table": (1, 3),
+    "repetitions of each cell of the fault table": (1, 1),
+}
+
+T = TypeVar("T")
+
+
+def profile() -> str:
+    """What the variable says."""
+    return os.environ.get(VARIABLE) or "short"
+
+
+def amount(counted: str) -> int:
+    """How often in this run."""
+    short, long = AMOUNTS[counted]
+    if profile() == "short":
+        return short
+    return long if profile() == "long" else round(long * float(profile()))
+
+
+def some(rows: Sequence[T], counted: str, number: int) -> list[T]:
+    """As many of the rows as the amount says, others for each number, so that all have a turn."""
+    count = min(amount(counted), len(rows))
+    return [rows[(number + step) % len(rows)] for step in range(count)]

@@ -1,0 +1,116 @@
+"""Calls whose payloads identify themselves, in each style, with what became of each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+from itertools import count
+from typing import Any, Callable, TypeVar
+
+import numpy as np
+
+from tensorrtserver.api import InferContext, InferenceServerException
+
+SIZE = 12_000  # elements, four bytes each
+MARK = 0x5A17C0DE
+PATIENCE = 60.0
+OUTPUTS = {"OUTPUT0": InferContext.ResultFormat.RAW}
+
+#: Each payload has a number of its own, in the whole run.
+numbers = count(1)
+
+#: The ways to ask for a result.
+STYLES = ("sync", "callback", "id")
+
+
+def payload(number: int, size: int = SIZE) -> Any:
+    """An array that is no other call's; its last two elements stand for its end."""
+    made = np.full(size, number, np.int32)
+    made[-2:] = MARK, number
+    return made
+
+
+def marker(number: int) -> bytes:
+    """The last bytes of a request with this payload."""
+    return bytes(payload(number, 2).tobytes())
+
+
+T = TypeVar("T")
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """What the work returns or raises, on a thread of its own; fails when it does not end."""
+    ends: list[Callable[[], T]] = []
+
+    def body() -> None:
+        try:
+            made = work()
+            ends.append(lambda: made)
+        except BaseException as error:  # the test's thread raises it
+            ends.append(partial(_raise, error))
+
+    thread = threading.Thread(target=body, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert ends, "a call hangs"
+    return ends[0]()
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
+class Outcome:
+    """What became of a call: ``result`` or ``error``, after ``seconds``; ``callbacks`` came."""
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self.error: InferenceServerException | None = None
+        self.seconds = 0.0
+        self.callbacks: list[int] = []
+        self.expected_callbacks = 0
+
+    @property
+    def message(self) -> str:
+        """The error's text; empty for a result."""
+        return "" if self.error is None else str(self.error.message())
+
+
+def ask(context: InferContext, style: str, number: int, size: int = SIZE) -> Outcome:
+    """Make one call of ``identity_int32`` and wait for its end."""
+    outcome, begun = Outcome(), time.monotonic()
+    inputs = {"INPUT0": [payload(number, size)]}
+    try:
+        outcome.result = _STYLES[style](context, inputs, outcome)["OUTPUT0"][0]
+    except InferenceServerException as error:
+        outcome.error = error
+    outcome.seconds = time.monotonic() - begun
+    if outcome.error is None:
+        np.testing.assert_array_equal(outcome.result, inputs["INPUT0"][0], "another's answer")
+    return outcome
+
+
+def _sync(context: InferContext, inputs: Any, outcome: Outcome) -> Any:
+    return context.run(inputs, OUTPUTS)
+
+
+def _callback(context: InferContext, inputs: Any, outcome: Outcome) -> Any:
+    came = threading.Event()
+
+    def done(_context: InferContext, request_id: int) -> None:
+        outcome.callbacks.append(request_id)
+        came.set()
+
+    context.async_run(done, inputs, OUTPUTS)
+    outcome.expected_callbacks = 1  # from here on: what async_run refuses has none
+    assert came.wait(PATIENCE), "no callback"
+    return context.get_async_run_results(outcome.callbacks[0])
+
+
+def _id(context: InferContext, inputs: Any, outcome: Outcome) -> Any:
+    request_id = context.async_run(inputs, OUTPUTS)
+    return context.get_async_run_results(request_id, True)
+
+
+_STYLES = {"sync": _sync, "callback": _callback, "id": _id}

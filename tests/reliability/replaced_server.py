@@ -1,0 +1,46 @@
+"""A server that may die of what a test does to it, and is replaced then."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Callable, Sequence
+
+from testbed import TritonServer
+
+_ATTEMPTS = 3
+
+
+class ReplacedServer:
+    """Runs work on a Triton. Triton 2.51 ends now and then when connections break under it."""
+
+    def __init__(self, models: Sequence[str]) -> None:
+        self._models = models
+        self._server = TritonServer.start(models=models)
+
+    def __enter__(self) -> ReplacedServer:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._server.kill()
+
+    def try_on(self, work: Callable[[TritonServer], None]) -> None:
+        """Do the work; once more on another server when it fails and the server is dead."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                work(self._server)
+                return
+            except Exception:
+                if attempt == _ATTEMPTS - 1 or self._is_alive():
+                    raise
+                self._server.kill()
+                self._server = TritonServer.start(models=self._models)
+
+    def _is_alive(self) -> bool:
+        time.sleep(1.0)  # for a process that has just been hit to be gone
+        host, _, port = self._server.grpc.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), 10).close()
+        except OSError:
+            return False
+        return True

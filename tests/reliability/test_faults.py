@@ -1,0 +1,138 @@
+"""Faults of connections: every fault at every moment, over every protocol, in every style."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any, Iterator
+
+import pytest
+
+import tritonclient_shim
+from tensorrtserver.api import InferContext
+from testbed import TritonServer
+from tests.reliability.amounts import amount, some
+from tests.reliability.fault_proxy import FaultProxy
+from tests.reliability.fault_table import Cell, cells
+from tests.reliability.faults import FAULTS
+from tests.reliability.figures import Tried
+from tests.reliability.identified_calls import STYLES, Outcome, ask, marker, numbers, within
+from tests.reliability.replaced_server import ReplacedServer
+
+PROMISE = (
+    "A connection that fails at any moment of a call ends it with a documented error within its "
+    "limit, or not at all; each callback comes once, no answer is another request's, and the same "
+    "context works afterwards"
+)
+LIMIT = 1.0  # seconds for calls, and for connections of streams
+PROBES = 0.5  # seconds between probes of streams, and for their answers
+BOUND = 30.0  # seconds that no call may take on a busy machine
+
+LOST = ("HTTP client failed: ", "GRPC client failed: ")
+#: Messages of what makes no sense on a connection that stands.
+SENSELESS = ("the server's answer could not be read: ", "infer request did not return status")
+LIMITS = {
+    "http": ("HTTP client failed: Timeout was reached",),
+    "grpc": ("GRPC client failed: 4: Deadline Exceeded",),
+    "stream": (
+        "GRPC client failed: 14: keepalive watchdog timeout",
+        "GRPC client failed: 14: Connect Failed",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def replaced() -> Iterator[ReplacedServer]:
+    """A server of this module's own, which some of the faults end."""
+    with ReplacedServer(["identity_int32"]) as server:
+        yield server
+
+
+@pytest.fixture
+def limits() -> Iterator[Any]:
+    """Sets the time limits of a protocol; takes them back at the end."""
+    streams = {
+        "connect_timeout": LIMIT, "keepalive_time": PROBES, "keepalive_timeout": PROBES
+    }  # fmt: skip
+    calls = {"network_timeout": LIMIT}
+
+    def set_limits(protocol: str) -> None:
+        tritonclient_shim.configure(**(streams if protocol == "stream" else calls))
+
+    yield set_limits
+    tritonclient_shim.configure(**dict.fromkeys([*streams, *calls]))
+
+
+def check(cell: Cell, outcome: Outcome) -> None:
+    """The outcome is the one that the table says."""
+    assert outcome.seconds < BOUND
+    if outcome.error is None:
+        assert cell.expected in ("works", "either")
+        return
+    assert cell.expected not in ("works",), outcome.message
+    beginnings = {
+        "limit": LIMITS[cell.protocol],
+        "refused": ("GRPC client failed: 8: too busy",),
+    }.get(cell.expected, (*LOST, *SENSELESS))
+    assert outcome.message.startswith(beginnings)
+    assert (outcome.error.server_id(), outcome.error.request_id()) == ("", 0)
+
+
+def afterwards(context: InferContext, style: str, cell: Cell) -> None:
+    """The next call works; over gRPC, the one after it if the old connection is just ending.
+
+    On a busy machine a call can reach the short limits of these tests though all is well.
+    """
+    passing = LIMITS[cell.protocol] if cell.expected == "limit" else ()
+    if cell.protocol != "http":
+        passing += ("GRPC client failed: 14: Socket closed",)
+    for _ in range(5):
+        outcome = ask(context, style, next(numbers))
+        if not passing or not outcome.message.startswith(passing):
+            break
+    assert outcome.message == ""
+
+
+def strike(proxy: FaultProxy, context: InferContext, style: str, cell: Cell) -> list[Outcome]:
+    """A call before the fault, the one that it strikes, and another one."""
+    before, number = ask(context, style, next(numbers)), next(numbers)
+    assert before.message == ""
+    proxy.arm(FAULTS[cell.fault], cell.moment, marker(number))
+    if cell.moment in ("connect", "idle"):
+        time.sleep(0.05)  # for the client to see what happened to its connection
+    struck = ask(context, style, number)
+    if cell.moment == "connect" and not proxy.struck:  # it still had the connection of before
+        struck = ask(context, style, number)
+    assert proxy.struck > 0, "the fault did not come about"
+    check(cell, struck)
+    proxy.lift()
+    afterwards(context, style, cell)
+    return [before, struck]
+
+
+def one_fault(style: str, cell: Cell, server: TritonServer) -> None:
+    """Let the fault strike once, before and after calls that work."""
+    protocol, streaming = 0 if cell.protocol == "http" else 1, cell.protocol == "stream"
+    with FaultProxy(server.url(protocol)) as proxy:
+        context = InferContext(proxy.url, protocol, "identity_int32", streaming=streaming)
+        outcomes = within(2 * BOUND, partial(strike, proxy, context, style, cell))
+        came = [len(outcome.callbacks) for outcome in outcomes]
+        assert came == [outcome.expected_callbacks for outcome in outcomes]
+        within(BOUND, context.close)
+
+
+@pytest.mark.parametrize(
+    ("number", "cell"),
+    enumerate(cells()),
+    ids=[f"{cell.protocol}-{cell.fault}-{cell.moment}" for cell in cells()],
+)
+def test_fault(
+    number: int, cell: Cell, replaced: ReplacedServer, limits: Any, tried: Tried
+) -> None:
+    """The call comes to what the table says, and the next one works."""
+    if cell.expected == "limit" or cell.fault == "no window":
+        limits(cell.protocol)
+    styles = some(STYLES, "styles of each cell of the fault table", number)
+    for style in styles * amount("repetitions of each cell of the fault table"):
+        replaced.try_on(partial(one_fault, style, cell))
+        tried(PROMISE, 1, "faults")
