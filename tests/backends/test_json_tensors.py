@@ -77,6 +77,13 @@ def test_what_json_cannot_carry(datatype: str, data: bytes, wrong: str) -> None:
         sent(datatype, data)
 
 
+@pytest.mark.parametrize("data", [b"\1\0\0", b"\2\0\0\0a"])
+def test_broken_strings(data: bytes) -> None:
+    """Strings that end before their length are refused, and nothing is sent in their place."""
+    with pytest.raises(Unsendable, match="input 'x' is a malformed string tensor: .*; expected"):
+        sent("BYTES", data)
+
+
 @pytest.mark.parametrize(
     ("datatype", "values"),
     [

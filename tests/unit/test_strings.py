@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tritonclient.utils import serialize_byte_tensor
 
 from tensorrtserver.api import InferenceServerException, serialize_string_tensor
+from tritonclient_shim.core import byte_strings
 from tritonclient_shim.translate import strings
 
 
@@ -80,8 +81,8 @@ def test_there_and_back(elements: list[bytes]) -> None:
     array[:] = elements
     data = strings.serialize(array)
     assert data == wire(*elements)
-    assert strings.deserialize(data) == elements
-    assert strings.wire_length(data + b"rest", len(elements)) == len(data)
+    assert byte_strings.deserialize(data) == elements
+    assert byte_strings.wire_length(data + b"rest", len(elements)) == len(data)
     if elements:
         assert data == serialize_byte_tensor(array).item()
 
@@ -102,9 +103,9 @@ def test_malformed(data: bytes) -> None:
     """Result: lengths that do not add up are a ValueError, never a read beyond."""
     # docs/v1-behaviour.md §4.1
     with pytest.raises(ValueError, match="malformed string tensor"):
-        strings.deserialize(data)
+        byte_strings.deserialize(data)
     with pytest.raises(ValueError, match="malformed string tensor"):
-        strings.wire_length(data, 2)
+        byte_strings.wire_length(data, 2)
 
 
 def test_runs_of_equal_lengths_are_exact() -> None:
@@ -112,7 +113,7 @@ def test_runs_of_equal_lengths_are_exact() -> None:
     mixture = [b""] * 20 + [b"ab"] * 9 + [b"a\0b"] * 2000 + [b"\xff"] + [b"cd"] * 8 + [b""]
     for values in (mixture, mixture[::-1], [b"same"] * 3000, [b"x" * (i % 5) for i in range(500)]):
         array = np.array(values, dtype=object)
-        assert strings.deserialize(strings.serialize(array)) == values
+        assert byte_strings.deserialize(strings.serialize(array)) == values
 
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 5, 7])
@@ -120,6 +121,6 @@ def test_a_run_that_is_cut_short_is_refused(cut: int) -> None:
     """A string tensor that ends within an element is malformed, in a run as well."""
     whole = strings.serialize(np.array([b"same"] * 100, dtype=object))
     with pytest.raises(ValueError, match="malformed string tensor"):
-        strings.deserialize(whole[:-cut])
+        byte_strings.deserialize(whole[:-cut])
     with pytest.raises(ValueError, match="malformed string tensor"):
-        strings.wire_length(whole[:-cut], 100)
+        byte_strings.wire_length(whole[:-cut], 100)

@@ -9,11 +9,11 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from tritonclient_shim.core.byte_strings import deserialize
 from tritonclient_shim.core.errors import UnreadableFault
 from tritonclient_shim.core.model import Buffer, V1Class
 from tritonclient_shim.core.reading import shown
 from tritonclient_shim.translate import introsort
-from tritonclient_shim.translate.strings import deserialize
 
 Scores = Any  # ndarray of a numeric dtype
 Indices = Any  # ndarray of integers

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, Mapping, MutableMapping, NamedTuple
 
-from tritonclient_shim.core import dtypes
+from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import (
     Buffer,
@@ -22,7 +22,7 @@ from tritonclient_shim.core.model import (
     V1Request,
 )
 from tritonclient_shim.shm.handles import LookUp, ReadableRegion, is_handle
-from tritonclient_shim.translate import arguments, strings
+from tritonclient_shim.translate import arguments
 from tritonclient_shim.translate.tensors import (
     array_chunk,
     byte_size_of_one,
@@ -259,7 +259,7 @@ def _string_size(region: ReadableRegion, count: int) -> int:
     """
     content = region.read(0, region.byte_size)
     try:
-        return strings.wire_length(content, count)
+        return byte_strings.wire_length(content, count)
     except ValueError:  # the server says what is wrong with it
         return region.byte_size
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tritonclient_shim.core import dtypes
+from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import Buffer, V1Reply, V1Result
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.translate import strings
 from tritonclient_shim.translate.request import Options, RequestedOutput
 
 Array = Any  # np.ndarray of any dtype
@@ -89,7 +88,7 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
             "TYPE_BOOL … TYPE_STRING; ask for an output of such a type"
         )
     if row is dtypes.STRING:
-        return _string_arrays(strings.deserialize(data), dims, rows)
+        return _string_arrays(byte_strings.deserialize(data), dims, rows)
     batch = private(data, row.numpy)
     if not dims:
         return [batch[i : i + 1].reshape(()) for i in range(rows)]
@@ -130,7 +129,7 @@ def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
     string = result.datatype == dtypes.STRING.v2
     data = region.read(0, region.byte_size if string else result.byte_size)
     if string:
-        data = memoryview(data)[: read(strings.wire_length, data, total)]
+        data = memoryview(data)[: read(byte_strings.wire_length, data, total)]
     return read(arrays, result.datatype, result.dims, data, rows)
 
 

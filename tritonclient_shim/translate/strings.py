@@ -1,28 +1,13 @@
-"""String tensors ↔ their wire form: per element a little-endian uint32 length, then bytes.
-
-The wire form is the same in v1 (docs/v1-behaviour.md §3.6) and in KServe v2 (binary tensor data
-extension).
-"""
+"""Arrays of strings → the wire form of string tensors (``core/byte_strings.py``)."""
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
 
+from tritonclient_shim.core import byte_strings
 from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.core.model import Buffer
-
-_LENGTH = struct.Struct("<I")
-
-
-class _Prefixes(dict):  # type: ignore[type-arg]
-    """Length → its four bytes; most tensors hold few different lengths."""
-
-    def __missing__(self, length: int) -> bytes:
-        prefix = self[length] = _LENGTH.pack(length)
-        return prefix
 
 
 def _element(value: Any) -> bytes:
@@ -50,79 +35,7 @@ def elements(array: np.ndarray[Any, Any]) -> list[bytes]:
 
 def serialize(array: np.ndarray[Any, Any]) -> bytes:
     """Array of dtype object, S or U → wire form of all its elements in C order."""
-    values = elements(array)
-    parts: list[bytes] = [b""] * (2 * len(values))
-    parts[0::2] = map(_Prefixes().__getitem__, map(len, values))
-    parts[1::2] = values
-    return b"".join(parts)
-
-
-def deserialize(data: Buffer) -> list[bytes]:
-    """Wire form → the elements; ValueError when the lengths do not add up."""
-    buffer = bytes(data)
-    end = len(buffer)
-    values: list[bytes] = []
-    unpack = _LENGTH.unpack_from
-    offset, last, repeated = 0, -1, 0
-    while offset < end:
-        if offset + 4 > end:
-            raise ValueError(_broken(offset, end))
-        length = unpack(buffer, offset)[0]
-        repeated = repeated + 1 if length == last else 0
-        if repeated == _RUN:
-            run = _run(buffer, offset, length)
-            values += run
-            offset += len(run) * (4 + length)
-            repeated = 0
-            continue
-        last, start = length, offset + 4
-        offset = start + length
-        values.append(buffer[start:offset])
-    if offset != end:
-        raise ValueError(_broken(offset, end))
-    return values
-
-
-def _run(buffer: bytes, offset: int, length: int) -> list[bytes]:
-    """The next elements that all have this length: at least one, at most _WINDOW."""
-    step = 4 + length
-    most = min(_WINDOW, max(1, (len(buffer) - offset) // step))
-    if not length or most == 1:
-        return [buffer[offset + 4 : offset + step]]
-    lengths = np.ndarray((most,), "<u4", buffer, offset, (step,))
-    other = np.flatnonzero(lengths != length)
-    count = int(other[0]) if other.size else most
-    elements: list[bytes] = np.ndarray((count,), f"V{length}", buffer, offset + 4, (step,)).tolist()
-    return elements
-
-
-#: So many elements of one length in a row make it worth to look for more of them at once.
-_RUN = 16
-#: The most that are looked at together, so that a short run costs little.
-_WINDOW = 1024
-
-
-def _broken(offset: int, end: int) -> str:
-    return (
-        f"malformed string tensor: an element reaches to byte {offset} of {end}; expected "
-        "elements of 4 length bytes and that many bytes each"
-    )
-
-
-def wire_length(data: Buffer, count: int) -> int:
-    """Wire form with anything after it → bytes that its first ``count`` elements take.
-
-    ValueError when the buffer ends before them.
-    """
-    view = memoryview(data).cast("B")
-    offset = 0
-    for _ in range(count):
-        if offset + 4 > len(view):
-            raise ValueError(_broken(offset, len(view)))
-        offset += 4 + _LENGTH.unpack_from(view, offset)[0]
-    if offset > len(view):
-        raise ValueError(_broken(offset, len(view)))
-    return offset
+    return byte_strings.serialize(elements(array))
 
 
 def serialize_string_tensor(input_tensor: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tritonclient_shim.core import dtypes
+from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import UnreadableFault
 from tritonclient_shim.core.reading import shown
 
@@ -34,7 +34,7 @@ def typed_data(tensor: Any) -> bytes | None:
         return None
     values = getattr(tensor.contents, _OWN.get(row.v2) or _FIELDS.get(row.numpy.kind, ""), ())
     if row is dtypes.STRING:
-        return b"".join(len(one).to_bytes(4, "little") + one for one in values)
+        return byte_strings.serialize(values)
     exact = np.array(values, _WIDEST[row.numpy.kind])
     found = exact.astype(row.numpy)
     if row.numpy.kind != "f" and (found != exact).any():

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 from itertools import chain
-from typing import Any, Iterable
+from typing import Any
 
 import numpy as np
 
-from tritonclient_shim.core import dtypes
+from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import UnreadableFault, Unsendable
 from tritonclient_shim.core.model import InferCall, TensorIn
 from tritonclient_shim.core.reading import shown
@@ -47,7 +47,11 @@ def _values(tensor: TensorIn) -> list[Any]:
     data = b"".join(tensor.chunks)
     row = dtypes.BY_V2.get(tensor.datatype)
     if row is dtypes.STRING:
-        return [_text(tensor.name, one) for one in _elements(data)]
+        try:
+            elements = byte_strings.deserialize(data)
+        except ValueError as error:
+            raise Unsendable(f"HTTP client failed: input '{tensor.name}' is a {error}") from error
+        return [_text(tensor.name, one) for one in elements]
     if row is None or row.numpy is None:
         raise _unsendable(tensor.name, f"data of type {tensor.datatype}", "of another type")
     values = np.frombuffer(data, row.numpy)
@@ -74,14 +78,6 @@ def _unsendable(name: str, has: str, wanted: str) -> Unsendable:
     )
 
 
-def _elements(data: bytes) -> Iterable[bytes]:
-    position = 0
-    while position < len(data):
-        start = position + 4
-        position = start + int.from_bytes(data[position:start], "little")
-        yield data[start:position]
-
-
 # --------------------------------------------------------------------------------- answers
 
 
@@ -94,7 +90,7 @@ def tensor_data(name: str, datatype: str, values: list[Any]) -> bytes:
     flat = _flat(values)
     if row is dtypes.STRING:
         _check(name, datatype, flat, (str,))
-        return b"".join(_with_length(one.encode()) for one in flat)
+        return byte_strings.serialize([one.encode() for one in flat])
     if row is None or row.numpy is None:
         raise UnreadableFault(f"{shown(datatype)} has data in JSON", "binary data of this type")
     _check(name, datatype, flat, _TYPES[row.numpy.kind])
@@ -150,7 +146,3 @@ def _integer(name: str, wanted: np.dtype[Any], value: float) -> int:
     if number is None or number != value or not limits.min <= number <= limits.max:
         raise UnreadableFault(f"output {shown(name)} has the value {value!r}", f"{wanted} numbers")
     return number
-
-
-def _with_length(content: bytes) -> bytes:
-    return len(content).to_bytes(4, "little") + content
