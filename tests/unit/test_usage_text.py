@@ -11,9 +11,9 @@ from tritonclient_shim.usage import markdown, text
 from tritonclient_shim.usage.rows import UsageRow, summary
 
 ROWS = [
-    UsageRow(ENTRIES["TS051"], "b.py", 7, 2),
+    UsageRow(ENTRIES["TS051"], "b.py", 7, 2, rewritable=False),
     UsageRow(ENTRIES["TS050"], "a.py", 3, 1),
-    UsageRow(ENTRIES["TS051"], "a.py", 4, 1000),
+    UsageRow(ENTRIES["TS051"], "a.py", 4, 1000, rewritable=False),
 ]
 
 

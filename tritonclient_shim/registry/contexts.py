@@ -16,7 +16,7 @@ def context(id: str, name: str, heading: str, pytriton: str = "") -> RegistryEnt
     """The entry of a context class; the successor of each of them is the client."""
     symbol = f"tensorrtserver.api.{name}"
     return RegistryEntry(
-        id, symbol, _CLIENT_GRPC, _CLIENT_HTTP, pytriton, True, heading, "1.15", counted=True
+        id, symbol, _CLIENT_GRPC, _CLIENT_HTTP, pytriton, heading, "1.15", counted=True
     )
 
 
@@ -27,7 +27,6 @@ ENTRIES = (
         "import tritonclient.grpc",
         "import tritonclient.http",
         "the url's scheme: grpc:// or http://",
-        True,
         "Connections",
     ),
     RegistryEntry(
@@ -36,7 +35,6 @@ ENTRIES = (
         "import tritonclient.grpc",
         "import tritonclient.http",
         "the url's scheme: grpc:// or http://",
-        True,
         "Connections",
         counted=True,
     ),
@@ -53,14 +51,12 @@ ENTRIES = (
         "client.get_server_metadata().name: errors do not tell it",
         'client.get_server_metadata()["name"]: errors do not tell it',
         "",
-        False,
         "Errors",
     ),
     both(
         "TS017",
         "tensorrtserver.api.InferenceServerException.request_id",
         "infer(..., request_id=...): an id of your own",
-        automatic=False,
         heading="Errors",
     ),
     context("TS020", "ServerHealthContext", "Health", _MODEL),
@@ -85,7 +81,6 @@ ENTRIES = (
         "client.get_server_metadata(), get_model_repository_index(), get_model_config(name) "
         "and get_inference_statistics()",
         "model.model_config for the configuration",
-        automatic=False,
         heading="Server status",
     ),
     context("TS030", "ModelRepositoryContext", "Repository index"),
@@ -93,7 +88,6 @@ ENTRIES = (
         "TS031",
         "tensorrtserver.api.ModelRepositoryContext.get_model_repository_index",
         "client.get_model_repository_index()",
-        automatic=False,
         heading="Repository index",
     ),
     context("TS035", "ModelControlContext", "Loading and unloading"),
@@ -116,21 +110,18 @@ ENTRIES = (
         "TS041",
         "tensorrtserver.api.SharedMemoryControlContext.register",
         "client.register_system_shared_memory(name, key, byte_size)",
-        automatic=False,
         heading="System shared memory",
     ),
     _called(
         "TS042",
         "tensorrtserver.api.SharedMemoryControlContext.cuda_register",
         "client.register_cuda_shared_memory(name, raw_handle, device_id, byte_size)",
-        automatic=False,
         heading="CUDA shared memory",
     ),
     _called(
         "TS043",
         "tensorrtserver.api.SharedMemoryControlContext.unregister",
         "client.unregister_system_shared_memory(name), unregister_cuda_shared_memory(name)",
-        automatic=False,
         heading="System shared memory",
     ),
     _called(
@@ -143,14 +134,12 @@ ENTRIES = (
         "TS045",
         "tensorrtserver.api.SharedMemoryControlContext.get_shared_memory_status",
         "client.get_system_shared_memory_status(), get_cuda_shared_memory_status()",
-        automatic=False,
         heading="System shared memory",
     ),
     both(
         "TS046",
         "tensorrtserver.api.ServerStatusContext.get_last_request_id",
         "client calls take request ids for inference alone; your log can number the others",
-        automatic=False,
         heading="What the last request was",
         counted=True,
     ),

@@ -16,6 +16,17 @@ def anchor_of(heading: str) -> str:
     return kept.replace(" ", "-")
 
 
+#: The ids that ``rewrite/rules`` has a rule for, or that go with the call that has one.
+AUTOMATIC = frozenset(
+    f"TS{number:03}"
+    for number in (
+        *(1, 2, 3, 4, 9, 10, 11, 15, 16, 17, 20, 21, 22, 25, 26, 30, 31, 35, 36, 37),
+        *(40, 41, 43, 44, 45, *range(50, 64), 65, 66, *range(81, 86)),
+        *(*range(101, 107), *range(109, 117), 201, 203),
+    )
+)
+
+
 @dataclass(frozen=True)
 class RegistryEntry:
     """What a legacy use is and what replaces it.
@@ -29,12 +40,16 @@ class RegistryEntry:
     grpc: str
     http: str
     pytriton: str
-    automatic: bool  # a program could rewrite it without knowing the data that it handles
     heading: str  # of the section of migration_guide.md that explains it
     since: str = "1.15"  # the release of v1 that it is deprecated with; 1.15 is the last one
     kind: str = SYMBOL
     counted: bool = False  # each call is noticed; other entries are found by arguments or `scan`
     shows: str = ""  # what the guide's code about it contains, where that is not its own name
+
+    @property
+    def automatic(self) -> bool:
+        """Whether ``migrate`` rewrites such uses, where it knows enough of the file."""
+        return self.id in AUTOMATIC
 
     @property
     def anchor(self) -> str:
@@ -65,7 +80,6 @@ def both(
     successor: str,
     pytriton: str = "",
     *,
-    automatic: bool = True,
     heading: str,
     since: str = "1.15",
     kind: str = SYMBOL,
@@ -74,7 +88,7 @@ def both(
 ) -> RegistryEntry:
     """An entry whose successor reads the same on gRPC and HTTP."""
     return RegistryEntry(
-        id, symbol, successor, successor, pytriton, automatic, heading, since, kind, counted, shows
+        id, symbol, successor, successor, pytriton, heading, since, kind, counted, shows
     )
 
 

@@ -32,7 +32,6 @@ def _module(
             ids[3],
             f"{legacy}.serialize_string_tensor",
             SERIALISED,
-            automatic=False,
             since="1.11",
         ),
         both(ids[4], f"{legacy}.{error}", f"{modern}.{error}", heading=heading),

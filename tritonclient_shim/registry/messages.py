@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from tritonclient_shim.registry.entry import IMPORT, RegistryEntry, both
 
 _STUB = "Raw gRPC stub"
-_manual = partial(both, automatic=False)
 _MODULES = "tritonclient.grpc.service_pb2"
 
 
 def _rpc(id: str, name: str, successor: str, http: str) -> RegistryEntry:
     symbol = f"tensorrtserver.api.grpc_service_pb2_grpc.GRPCServiceStub.{name}"
     grpc = f"GRPCInferenceServiceStub(channel).{successor}"
-    return RegistryEntry(id, symbol, grpc, http, "", False, _STUB, counted=True)
+    return RegistryEntry(id, symbol, grpc, http, "", _STUB, counted=True)
 
 
 def _module(id: str, name: str, successor: str, heading: str) -> RegistryEntry:
     symbol = f"tensorrtserver.api.{name}"
     http = "plain dicts and lists"
-    return RegistryEntry(id, symbol, successor, http, "", False, heading, kind=IMPORT)
+    return RegistryEntry(id, symbol, successor, http, "", heading, kind=IMPORT)
 
 
 ENTRIES = (
@@ -32,7 +29,7 @@ ENTRIES = (
     _module("TS006", "request_status_pb2", "grpc.StatusCode", "Errors"),
     _module("TS007", "grpc_service_pb2", _MODULES, _STUB),
     _module("TS008", "grpc_service_pb2_grpc", "tritonclient.grpc.service_pb2_grpc", _STUB),
-    _manual(
+    both(
         "TS066",
         "tensorrtserver.api.InferRequestHeader",
         "infer(..., sequence_start=..., sequence_end=...) for its flags",
@@ -44,28 +41,27 @@ ENTRIES = (
         "result.get_response()",
         "result.get_response(): a dict",
         "",
-        False,
         "What the last request was",
     ),
-    _manual(
+    both(
         "TS068",
         "tensorrtserver.api.InferSharedMemory",
         "infer_input.set_shared_memory(region, byte_size, offset)",
         heading="System shared memory",
     ),
-    _manual(
+    both(
         "TS069",
         "tensorrtserver.api.ServerStatus",
         "what get_server_metadata(), get_model_config() and get_inference_statistics() return",
         heading="Server status",
     ),
-    _manual(
+    both(
         "TS070",
         "tensorrtserver.api.SharedMemoryStatus",
         "what get_system_shared_memory_status() returns",
         heading="System shared memory",
     ),
-    _manual(
+    both(
         "TS071",
         "tensorrtserver.api.ModelRepositoryIndex",
         "what get_model_repository_index() returns",
@@ -77,7 +73,6 @@ ENTRIES = (
         "tritonclient.grpc.service_pb2_grpc.GRPCInferenceServiceStub(channel)",
         "tritonclient.http.InferenceServerClient(url)",
         "",
-        False,
         _STUB,
         counted=True,
     ),
@@ -110,7 +105,7 @@ ENTRIES = (
         "client.register_system_shared_memory(name, key, byte_size) and its neighbours",
     ),
     _rpc("TS079", "Repository", "RepositoryIndex", "client.get_model_repository_index()"),
-    _manual(
+    both(
         "TS080",
         "tensorrtserver.api.grpc_service_pb2_grpc.GRPCServiceStub.Profile",
         "nothing: release 1.7 of the server removed the call",

@@ -116,6 +116,7 @@ HELPERS: dict[str, Emitted] = {
     "last_request": Emitted(last.LAST, last.IMPORTS),
     "request_stat": Emitted(last.STAT, (), ("last_request",)),
     "run_model": Emitted(texts.RUN, (), ("infer_input", "results_of", "config_of")),
+    "run_of": Emitted(texts.RUN_OF, (), ("run_model",)),
 }
 
 

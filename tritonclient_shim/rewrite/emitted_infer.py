@@ -93,6 +93,12 @@ def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+
     answer = client.infer(model_name, tensors, outputs=wanted, **options)
     return results_of(answer, outputs, config_of(client, model_name))
 '''
+RUN_OF = '''
+def run_of(model, inputs, outputs, **options):
+    """`run_model` of a Model, which knows its client and its name."""
+    options = {**model.options, **options}
+    return run_model(model.client, model.name, inputs, outputs, **options)
+'''
 RESULTS = '''
 def results_of(answer, outputs, config):
     """What an answer has: for each output a list of what each entry of the batch has."""

@@ -62,4 +62,8 @@ PAIRS = {
         f"q = queue.Queue()\nctx = {CLIENT}\n"
         "def take():\n    c, id = unknown()\n    return run_results(c, id)\n",
     ),
+    "records from calls": (
+        "def f(n):\n    return InferContext('u', 1, n)\nf('m').run(i, o, timeout_us=3)\n",
+        f"def f(n):\n    return Model({CLIENT}, n, {{}})\nrun_of(f('m'), i, o, timeout=3)\n",
+    ),
 }

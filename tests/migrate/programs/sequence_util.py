@@ -49,23 +49,27 @@ class SequenceBatcherTestUtil(unittest.TestCase):
                 result = results["OUTPUT"][0][0]
             self.assertEqual(result, expected_result)
     def test_simple(self):
+        """Simple."""
         try:
             self.check_sequence("sequence_sum", np.int32, 1001, (("start", 1, None), (None, 2, None), ("end", 3, None)), 6, PROTO)
             self.check_deferred_exception()
         except InferenceServerException as ex:
             self.assertTrue(False, "unexpected error {}".format(ex))
     def test_no_start(self):
+        """No start."""
         try:
             self.check_sequence("sequence_sum", np.int32, 1002, ((None, 1, None), ("end", 3, None)), 6, PROTO)
             self.assertTrue(False)
         except InferenceServerException as ex:
             self.assertTrue("START" in ex.message())
     def test_threads(self):
+        """Threads."""
         ts = []
         for k in range(3):
             ts.append(threading.Thread(target=self.check_sequence, args=("sequence_sum", np.int32, 1010 + k, (("start", k, None), ("end", 3, None)), 3 + k, PROTO)))
         for t in ts: t.start()
         for t in ts: t.join()
+        self.assertEqual(len(ts), 3)
         self.check_deferred_exception()
 if __name__ == '__main__':
     res = unittest.TestResult(); unittest.defaultTestLoader.loadTestsFromTestCase(SequenceBatcherTestUtil).run(res)

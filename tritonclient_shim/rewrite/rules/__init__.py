@@ -87,3 +87,9 @@ LOOSE: Mapping[str, _NodeRule] = {
     "TS203": leftovers.future,
     "TS201": leftovers.numpy_name,
 }
+_IMPORTS = frozenset({"TS001", "TS002", "TS003", "TS004", "TS009"})
+_ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))
+#: Every id of which uses are rewritten; imports go with what they import, arguments with calls.
+REWRITTEN = frozenset(
+    (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE, *_IMPORTS, *_ARGUMENTS)
+)

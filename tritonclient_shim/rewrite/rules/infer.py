@@ -14,7 +14,7 @@ from tritonclient_shim.rewrite.calls import TIGHT, NewArgument, NewCall, given, 
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import literal
-from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.models import Carried, is_simple
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import one_protocol
 
@@ -97,6 +97,9 @@ def request(
         kept["batch_size"] = "batch_size"
     kept.update({"callback": ""} if "callback" in names else {})
     before, after = _model(call, draft, carried)
+    if carried.record and len(before) == 1:
+        draft.need("run_of")
+        function = draft.called("run_of")
     if draft.keeps_forms:
         del kept["outputs"]
         draft.need("class_counts")
@@ -120,6 +123,8 @@ def _model(
 ) -> tuple[list[NewArgument], list[NewArgument]]:
     if carried.record:
         assert isinstance(call.func, ast.Attribute)
+        if not is_simple(call.func.value):
+            return [owner], []  # for run_of
         text = draft.text(call.func.value)
         return [f"{text}.client", f"{text}.name"], [f"**{text}.options"]
     options: list[NewArgument] = [f"{key}={value}" for key, value in carried.options().items()]

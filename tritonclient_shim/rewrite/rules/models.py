@@ -85,8 +85,8 @@ def carried(group: Group, draft: Draft) -> Carried:
     carrying = Carried(group, draft, _needs_record(group, draft, made))
     if carrying.record:
         for call in group.calls:
-            owner = call.func.value if isinstance(call.func, ast.Attribute) else call
-            if not _is_simple(owner):
+            assert isinstance(call.func, ast.Attribute)
+            if call.func.attr != "run" and not is_simple(call.func.value):
                 raise Refused("the context's model is only known where the context is made")
     return carrying
 
@@ -181,7 +181,8 @@ _WITHOUT_MODEL = frozenset(
 )
 
 
-def _is_simple(node: ast.AST) -> bool:
+def is_simple(node: ast.AST) -> bool:
+    """Whether an expression can be written down more than once."""
     if isinstance(node, ast.Subscript):
-        return _is_simple(node.value)
-    return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and _is_simple(node.value)
+        return is_simple(node.value)
+    return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and is_simple(node.value)
