@@ -28,6 +28,7 @@ from tritonclient_shim.gateway.http_answers import (
     send,
 )
 from tritonclient_shim.gateway.http_body import read_body
+from tritonclient_shim.gateway.http_calls import INT64, number
 from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
@@ -136,7 +137,7 @@ _known = lru_cache(maxsize=256)(_parsed)
 
 
 def _version(digits: str) -> int:
-    return int(digits) if digits else -1
+    return number(digits, INT64) if digits else -1
 
 
 class Success(NamedTuple):
