@@ -59,7 +59,7 @@ def status(upstream: Upstream, call: HttpCall) -> Any:
     wants_json = call.format == JSON or (not call.format and call.accept == "application/json")
     kind = JSON if wants_json else call.kind
     return response.request_status, answer_message(
-        response.request_status, response.server_status, kind
+        response.request_status, response.server_status, kind, upstream.release.camel_case
     )
 
 
