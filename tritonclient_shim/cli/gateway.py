@@ -27,6 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_addresses(add: Any) -> None:
+    from tritonclient_shim.gateway.releases import RELEASES
+
     add("--http", type=_address, default="127.0.0.1:8000", metavar="HOST:PORT",
         help="where to serve v1's HTTP; port 0 lets the system choose")  # fmt: skip
     add("--grpc", type=_address, default="127.0.0.1:8001", metavar="HOST:PORT",
@@ -39,6 +41,9 @@ def _add_addresses(add: Any) -> None:
     add("--server-id", metavar="ID", default=argparse.SUPPRESS,
         help="the server id that clients are told, such as v1's default inference:0 "
         "(otherwise Triton's own --id)")  # fmt: skip
+    add("--emulate", choices=RELEASES, metavar="RELEASE", default=argparse.SUPPRESS,
+        help=f"a release of v1's server, {', '.join(RELEASES)}, whose texts and fields "
+        "clients get (otherwise those that clients of all releases can read)")  # fmt: skip
 
 
 def _add_limits(add: Any) -> None:

@@ -45,6 +45,7 @@ class ClientConnection(web.RequestHandler):
         self.is_new = True  # no request has come yet
         self.head_bytes = 0  # received of a head that is not complete yet
         self.content: Any = None  # aiohttp's stream of the latest request's body
+        self._sends_no_more = False  # its client has closed its side of the connection
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -60,13 +61,30 @@ class ClientConnection(web.RequestHandler):
         """Is the body of the latest request still arriving, whether anybody reads it or not?"""
         return self.content is not None and not self.content.is_eof()
 
+    def eof_received(self) -> bool:
+        """The client sends no more; true keeps the connection for answers that it waits for."""
+        super().eof_received()
+        waits = self._waiting() or getattr(self, "_current_request", None) is not None
+        complete = not self.receiving() and all(body.is_eof() for _, body in self._waiting())
+        encrypted = self.transport is None or self.transport.get_extra_info("sslcontext")
+        self._sends_no_more = bool(waits and complete and not encrypted)
+        return self._sends_no_more
+
+    def _waiting(self) -> Any:
+        """The requests behind the one that is being answered, and their bodies."""
+        return getattr(self, "_messages", ())
+
+    def is_last(self) -> bool:
+        """Is the request that is being answered the last one that can come?"""
+        return self._sends_no_more and not self._waiting()
+
     def _look_for_error(self) -> None:
         """Malformed chunks fail the body to which they belong.
 
         aiohttp reports them as a further request, which nobody would look at before the end of
         that body.
         """
-        for message, _ in getattr(self, "_messages", ()):
+        for message, _ in self._waiting():
             error = getattr(message, "exc", None)
             if error is not None:
                 self.content.set_exception(web.RequestPayloadError(reason(error)))

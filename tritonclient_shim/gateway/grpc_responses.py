@@ -29,7 +29,7 @@ class Responses:
             reply = self._upstream.infer.reply(exchange, outcome)
             success = self._upstream.success(exchange.request_id)
             with self._upstream.reading(exchange.request_id):
-                return success, read(_serialised, success, reply)
+                return success, read(self._serialised, success, reply)
         except InferenceServerException as error:
             return self.of_failure(error, exchange.client_id)
 
@@ -41,7 +41,8 @@ class Responses:
         response = pb.InferResponse(request_status=refusal, meta_data={"id": client_id})
         return refusal, response.SerializeToString()
 
-
-def _serialised(success: Any, reply: Any) -> bytes:
-    tensors = [result.data for result in reply.outputs]
-    return b"".join(response_parts(success, v1_messages.response_header(reply), tensors))
+    def _serialised(self, success: Any, reply: Any) -> bytes:
+        header = v1_messages.response_header(reply)
+        self._upstream.release.trim_header(header)
+        tensors = [result.data for result in reply.outputs]
+        return b"".join(response_parts(success, header, tensors))

@@ -69,22 +69,23 @@ def answer(
     )
 
 
-def body_of(message: Any, kind: str) -> bytes:
-    """A message as a body; text has one line for each field."""
+def body_of(message: Any, kind: str, camel_case: bool = False) -> bytes:
+    """A message as a body; text has one line for each field.
+
+    In JSON, fields have their names as in the .proto file, or in lowerCamelCase.
+    """
     if kind == BINARY:
         return bytes(message.SerializeToString())
     if kind == JSON:
-        # Names of fields as in the .proto file, which is 1.13's form; it was lowerCamelCase before
-        # (docs/v1-behaviour.md §9.1).
-        text = json_format.MessageToJson(message, preserving_proto_field_name=True)
+        text = json_format.MessageToJson(message, preserving_proto_field_name=not camel_case)
     else:
         text = text_format.MessageToString(message, as_utf8=False)
     return bytes(text, "utf-8")
 
 
-def answer_message(status: Any, message: Any, kind: str) -> web.Response:
+def answer_message(status: Any, message: Any, kind: str, camel_case: bool = False) -> web.Response:
     """An answer whose body is a message."""
-    return answer(status, body_of(message, kind), kind)
+    return answer(status, body_of(message, kind, camel_case), kind)
 
 
 def closing(status: Any, code: int = BAD_REQUEST) -> web.Response:

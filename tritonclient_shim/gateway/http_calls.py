@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Match
 
+from tritonclient_shim.core.errors import InferenceServerException, Unsendable
 from tritonclient_shim.gateway.http_answers import (
     BINARY,
     JSON,
@@ -20,6 +21,8 @@ from tritonclient_shim.gateway.http_answers import (
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
+
+INT64, UINT64 = 2**63 - 1, 2**64 - 1  # the largest numbers of v1's messages
 
 
 class HttpCall:
@@ -37,6 +40,18 @@ class HttpCall:
         return BINARY if self.format == BINARY else TEXT
 
 
+def number(digits: str, largest: int) -> int:
+    """A number of a path; InferenceServerException for one that v1's messages cannot hold."""
+    short = digits.lstrip("0")[:30]  # Python refuses to read thousands of digits
+    if int(short or "0") <= largest:
+        return int(short or "0")
+    fault = Unsendable(
+        f"the number {digits[:30]}{'…' * (len(digits) > 30)} in the path is too large: expected a "
+        f"number of at most {largest}"
+    )
+    raise InferenceServerException(fault.message) from fault
+
+
 def status(upstream: Upstream, call: HttpCall) -> Any:
     """GET /api/status, /api/status/<model>."""
     request = pb.StatusRequest(model_name=call.match[1] or "")
@@ -44,7 +59,7 @@ def status(upstream: Upstream, call: HttpCall) -> Any:
     wants_json = call.format == JSON or (not call.format and call.accept == "application/json")
     kind = JSON if wants_json else call.kind
     return response.request_status, answer_message(
-        response.request_status, response.server_status, kind
+        response.request_status, response.server_status, kind, upstream.release.camel_case
     )
 
 
@@ -78,9 +93,9 @@ def register(upstream: Upstream, call: HttpCall) -> Any:
     """POST /api/sharedmemorycontrol/register/<name>/<key with its slash>/<offset>/<size>."""
     request = pb.SharedMemoryControlRequest()
     request.register.name = call.match[1]
-    request.register.byte_size = int(call.match[4])
+    request.register.byte_size = number(call.match[4], UINT64)
     system = request.register.system_shared_memory
-    system.shared_memory_key, system.offset = call.match[2], int(call.match[3])
+    system.shared_memory_key, system.offset = call.match[2], number(call.match[3], UINT64)
     return _shared_memory(upstream, request)
 
 
@@ -88,9 +103,9 @@ def cuda_register(upstream: Upstream, call: HttpCall) -> Any:
     """POST /api/sharedmemorycontrol/cudaregister/<name>/<size>/<device>; the body is the handle."""
     request = pb.SharedMemoryControlRequest()
     request.register.name = call.match[1]
-    request.register.byte_size = int(call.match[2])
+    request.register.byte_size = number(call.match[2], UINT64)
     cuda = request.register.cuda_shared_memory
-    cuda.raw_handle, cuda.device_id = call.body, int(call.match[3])
+    cuda.raw_handle, cuda.device_id = call.body, number(call.match[3], INT64)
     return _shared_memory(upstream, request)
 
 

@@ -28,8 +28,10 @@ from tritonclient_shim.gateway.http_answers import (
     send,
 )
 from tritonclient_shim.gateway.http_body import read_body
+from tritonclient_shim.gateway.http_calls import INT64, number
 from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.releases import Release, without_data_types
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import api_pb2
@@ -112,7 +114,7 @@ class HttpInference:
         number = exchange.request_id
         v1_status = self._upstream.success(number)
         with self._upstream.reading(number):
-            return read(success_of, v1_status, reply, binary)
+            return read(success_of, v1_status, reply, binary, self._upstream.release)
 
 
 def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
@@ -136,7 +138,7 @@ _known = lru_cache(maxsize=256)(_parsed)
 
 
 def _version(digits: str) -> int:
-    return int(digits) if digits else -1
+    return number(digits, INT64) if digits else -1
 
 
 class Success(NamedTuple):
@@ -147,10 +149,11 @@ class Success(NamedTuple):
     body: list[Any]
 
 
-def success_of(v1_status: Any, reply: V1Reply, binary: bool) -> Success:
+def success_of(v1_status: Any, reply: V1Reply, binary: bool, release: Release) -> Success:
     """A reply → the answer. Its body is the raw outputs, and the response header once more."""
     header = v1_messages.response_header(reply)
-    in_text = for_text(header)
+    release.trim_header(header)
+    in_text = header if release.data_type_in_text else for_text(header)
     headers = {
         "NV-Status": one_line(v1_status),
         "NV-InferResponse": _within_limit(in_text),
@@ -162,15 +165,10 @@ def success_of(v1_status: Any, reply: V1Reply, binary: bool) -> Success:
 
 
 def for_text(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader:
-    """The response header for text format, without the field ``data_type``.
-
-    The field was new in 1.12. In text, older clients refuse a field that they do not know, and
-    newer ones accept that it is missing.
-    """
+    """The response header for text format, without the field ``data_type`` (see Release)."""
     copy = api_pb2.InferResponseHeader()
     copy.CopyFrom(header)
-    for output in copy.output:
-        output.ClearField("data_type")
+    without_data_types(copy)
     return copy
 
 

@@ -50,11 +50,19 @@ ROUTES = (
     _route(GET, f"{_SHM}/status", CONTROL, calls.regions),
 )
 
+_AUTHORITY = re.compile("https?://[^/?]*", re.IGNORECASE)
+
 #: Where all calls below a path have one method, v1 checked the method before the rest of the path.
 _METHODS = (
     (re.compile("/api/(infer|modelcontrol)(/.*)?"), POST),
     (re.compile("/api/(status|health|repository)(/.*)?"), GET),
 )
+
+
+def origin_form(target: str) -> str:
+    """The target of a request without scheme and host, which clients send to what is a proxy."""
+    found = None if target.startswith("/") else _AUTHORITY.match(target)
+    return target[found.end() :] if found else target
 
 
 def wrong_method(method: str, path: str) -> bool:

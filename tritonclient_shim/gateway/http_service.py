@@ -109,12 +109,12 @@ class HttpService:
         """Answer one request, even if the gateway itself fails."""
         with self.connections.request(request.protocol, request.content), self._stopping.request():
             response = await self._logged(request)
-        if self._stopping.begun:
+        if self._stopping.begun or request.protocol.is_last():
             response.force_close()
         return response
 
     async def _logged(self, request: web.BaseRequest) -> web.StreamResponse:
-        path, _, query = request.raw_path.partition("?")
+        path, _, query = routes.origin_form(request.raw_path).partition("?")
         with self._access_log.request("http", f"{request.method} {path}") as record:
             try:
                 return await self._answer(request, path, query, record)

@@ -35,7 +35,8 @@ class GatewayOptions:
     """The settings of one gateway.
 
     Without ``triton_http``, HTTP requests too go to Triton over gRPC. Without ``server_id``,
-    clients are told the id with which Triton was started.
+    clients are told the id with which Triton was started. ``emulate`` is the release of v1 whose
+    texts and fields clients get (see releases.py).
 
     ``max_body_bytes`` is the limit of one HTTP body, of all HTTP bodies in memory, and of one gRPC
     message. ``max_in_flight`` is the limit, for each protocol, of the requests that are processed
@@ -53,6 +54,7 @@ class GatewayOptions:
     triton_grpc: Endpoint
     triton_http: Endpoint | None = None
     server_id: str = ""
+    emulate: str = ""
     access_log: bool = False
     max_body_bytes: int = LARGEST_MESSAGE
     max_in_flight: int = 512

@@ -19,6 +19,7 @@ from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.gateway.health import Health
 from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.releases import Release
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
@@ -84,6 +85,7 @@ class Upstream:
     def __init__(self, endpoint: Endpoint, options: GatewayOptions, stopping: Stopping) -> None:
         self._given_id = options.server_id
         self._stopping = stopping
+        self.release = Release(options.emulate)
 
         def session(timeout: float, option: str) -> _GatewaySession:
             return _GatewaySession(endpoint, options.server_id, timeout, option)
@@ -154,14 +156,18 @@ class Upstream:
         response = self.control.status(request)
         if self._given_id and response.HasField("server_status"):
             response.server_status.id = self._given_id
+        if response.HasField("server_status"):
+            self.release.trim_server_status(response.server_status)
         return response
 
     def answered(self, response_class: Callable[..., R], ask: Callable[[], R]) -> R:
         """The response that ``ask`` returns, or one that says why there is none."""
         try:
-            return ask()
+            response = ask()
         except Exception as error:  # a client waits for it, whatever has failed
             return response_class(request_status=self.failure(error))
+        self.release.reword(response.request_status)  # type: ignore[attr-defined]
+        return response
 
     def reading(self, request_id: int) -> ContextManager[None]:
         """For a ``with`` block that reads the answer to an inference: its Fault is raised as
@@ -193,9 +199,11 @@ class Upstream:
     def refused(self, error: InferenceServerException) -> Any:
         """v1's status of an inference that the server refused, or did not answer."""
         try:
-            return status.refused(error)
+            refusal = status.refused(error)
         except InferenceServerException:
             return self.failure(error)
+        self.release.reword(refusal)
+        return refusal
 
     def error_of(self, fault: Fault) -> InferenceServerException:
         """What broke a stream → the error for the requests that were not answered."""

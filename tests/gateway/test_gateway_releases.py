@@ -1,0 +1,184 @@
+"""``--emulate``: what one release of v1's server says (docs/v1-behaviour.md §3.4, §6.5)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any, Iterator, NamedTuple
+
+import pytest
+
+from testbed import TritonServer
+from tests.gateway.bad_clients import BODY, SIMPLE
+from tests.gateway.gateway_process import COMMAND, SURROUNDINGS, Answer, Gateway, code_of
+from tests.gateway.grpc_requests import simple
+from tests.gateway.oracle import OracleEnvironment
+from tritonclient_shim.protos import api_pb2, server_status_pb2
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
+
+CONTROL = "/api/sharedmemorycontrol"
+OLD, NEW = (
+    "Inference request for unknown model 'nope'",
+    "Request for unknown model: 'nope' is not found",
+)
+BLOCK, REGION = (f"shared memory {word} 'twice' already in manager" for word in ("block", "region"))
+
+
+class Expected(NamedTuple):
+    """What is different between releases; None for a gateway without the option."""
+
+    release: str | None
+    unknown: str
+    twice: str
+    version: str | None  # of the server; None for Triton's own
+    camel: bool  # names of fields in JSON
+    data_type: tuple[bool, bool]  # is it in messages, and in text?
+    policies: bool  # of queues, in the configuration of a model
+    parts: bool  # of the time of computing, in statistics
+
+
+RELEASES = [
+    Expected(None, NEW, REGION, None, False, (True, False), True, True),
+    Expected("1.11", OLD, BLOCK, "1.11.0", True, (False, False), False, False),
+    Expected("1.12", OLD, REGION, "1.12.0", True, (True, True), True, False),
+    Expected("1.13", NEW, REGION, "1.13.0", False, (True, True), True, True),
+    Expected("1.14", NEW, REGION, "1.14.0", False, (True, True), True, True),
+    Expected("1.15", NEW, REGION, "1.15.0", False, (True, True), True, True),
+]
+
+
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda one: one.release or "default")
+def pair(request: Any, behind: TritonServer) -> Iterator[tuple[Gateway, Expected]]:
+    """A gateway, and what is expected of it."""
+    expected: Expected = request.param
+    option = ("--emulate", expected.release) if expected.release else ()
+    running = Gateway("--triton-grpc", behind.grpc, "--server-id", "inference:0", *option)
+    yield running, expected
+    running.stop()
+
+
+def infer(gateway: Gateway, model: str, query: str = "") -> Answer:
+    """An inference over HTTP."""
+    header = SIMPLE + ' output { name: "OUTPUT0" }'
+    return gateway.infer(f"{model}{query}", header, BODY)
+
+
+def test_unknown_models(pair: tuple[Gateway, Expected]) -> None:
+    """The sentence for an unknown model, over HTTP, gRPC and on a stream; its code is the same."""
+    gateway, expected = pair
+    request = simple(1)
+    request.model_name = "nope"
+    statuses = [
+        infer(gateway, "nope").status,
+        gateway.call("Infer", request).request_status,
+        next(iter(gateway.stream([request]))).request_status,
+    ]
+    assert [one.msg for one in statuses] == [expected.unknown] * 3
+    assert {code_of(one) for one in statuses} == {"UNAVAILABLE"}
+    request = simple(1)
+    request.model_version = 9
+    missing = gateway.call("Infer", request).request_status.msg
+    of_version = "Request for unknown model: 'simple' version 9 is not found"
+    assert missing == (
+        of_version if expected.unknown == NEW else "Inference request for unknown model 'simple'"
+    )
+
+
+def test_names_that_are_taken(pair: tuple[Gateway, Expected]) -> None:
+    """The sentence for a region that is registered twice, over HTTP and gRPC."""
+    gateway, expected = pair
+    place = Path(f"/dev/shm/gateway-release-{os.getpid()}")
+    place.write_bytes(bytes(64))
+    path = f"{CONTROL}/register/twice//{place.name}/0/64"
+    request = pb.SharedMemoryControlRequest()
+    request.register.name, request.register.byte_size = "twice", 64
+    request.register.system_shared_memory.shared_memory_key = f"/{place.name}"
+    try:
+        assert gateway.post(path).code == 200
+        again = gateway.call("SharedMemoryControl", request).request_status
+        assert gateway.post(path).status.msg == again.msg == expected.twice
+    finally:
+        gateway.post(f"{CONTROL}/unregister/twice")
+        place.unlink()
+
+
+def test_server_status(pair: tuple[Gateway, Expected], behind: TritonServer) -> None:
+    """The version, and the fields and names that a status has over HTTP and gRPC."""
+    gateway, expected = pair
+    infer(gateway, "simple")
+    found = json.loads(gateway.get("/api/status/simple?format=json").body)
+    assert ("modelStatus" in found, "model_status" in found) == (expected.camel, not expected.camel)
+    binary = gateway.get("/api/status/simple?format=binary").body
+    over_grpc = gateway.call("Status", pb.StatusRequest(model_name="simple")).server_status
+    for status in (server_status_pb2.ServerStatus.FromString(binary), over_grpc):
+        assert status.id == "inference:0"
+        assert (status.version == expected.version) or not expected.version
+        statistics = status.model_status["simple"].version_status[1].infer_stats[1]
+        assert statistics.HasField("compute") and statistics.compute.count
+        assert statistics.HasField("compute_infer") is expected.parts
+    if expected.version is None:
+        assert over_grpc.version.startswith("2.")
+
+
+def test_data_types(pair: tuple[Gateway, Expected]) -> None:
+    """``data_type`` of an output: new in 1.12; by default only in messages, which all can read."""
+    gateway, (*_, in_messages_and_text, _, _) = pair
+    in_messages, in_text = in_messages_and_text
+    message = gateway.call("Infer", simple()).meta_data.output[0]
+    assert (message.data_type != 0) is in_messages
+    binary = infer(gateway, "simple", "?format=binary")
+    (output,) = api_pb2.InferResponseHeader.FromString(binary.body[64:]).output
+    assert (output.data_type != 0) is in_messages
+    assert ("data_type: TYPE_INT32" in binary.headers["NV-InferResponse"]) is in_text
+    assert (b"data_type: TYPE_INT32" in infer(gateway, "simple").body[64:]) is in_text
+
+
+def test_queue_policies(pair: tuple[Gateway, Expected]) -> None:
+    """Fields of a model's configuration that were new in 1.12."""
+    gateway, expected = pair
+    assert gateway.post("/api/modelcontrol/load/queue_policy").code == 200
+    status = gateway.call("Status", pb.StatusRequest(model_name="queue_policy")).server_status
+    batching = status.model_status["queue_policy"].config.dynamic_batching
+    assert batching.HasField("default_queue_policy") is expected.policies
+    gateway.post("/api/modelcontrol/unload/queue_policy")
+
+
+def test_the_genuine_client(
+    pair: tuple[Gateway, Expected], oracle: OracleEnvironment, tmp_path: Path
+) -> None:
+    """NVIDIA's client of release 1.11 meets the sentence of the release, over gRPC."""
+    gateway, expected = pair
+    script = tmp_path / "ask.py"
+    script.write_text(_ASK)
+    done = oracle.run(script, gateway.grpc)
+    assert done.stdout.splitlines()[-1:] == [expected.twice], done.stderr
+
+
+_ASK = """
+import sys
+import tensorrtserver.api as v1
+import tensorrtserver.shared_memory as shm
+handle = shm.create_shared_memory_region("twice", "/gateway-genuine-release", 64)
+context = v1.SharedMemoryControlContext(sys.argv[1], v1.ProtocolType.GRPC)
+context.register(handle)
+try:
+    context.register(handle)
+except v1.InferenceServerException as error:
+    print(error.message())
+finally:
+    context.unregister(handle)
+    shm.destroy_shared_memory_region(handle)
+"""
+
+
+def test_unknown_releases() -> None:
+    """Another release is refused at the start, with those that there are."""
+    arguments = [*COMMAND, "gateway", "--triton-grpc", "127.0.0.1:9", "--emulate", "1.10"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, **SURROUNDINGS)
+    assert done.returncode == 2
+    for release in ("1.11", "1.12", "1.13", "1.14", "1.15"):
+        assert release in done.stderr
