@@ -57,6 +57,7 @@ class Gateway:
         bound = json.loads(line)
         self.http: str = bound["http"]
         self.grpc: str = bound["grpc"]
+        self.metrics: str = bound.get("metrics", "")
         self._channel = grpc.insecure_channel(self.grpc)
 
     def said(self) -> str:

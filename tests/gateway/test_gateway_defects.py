@@ -17,6 +17,7 @@ from tests.gateway.grpc_requests import simple
 from tests.gateway.test_gateway_process import run_command
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.gateway import grpc_stream
+from tritonclient_shim.gateway.access_log import NoMeter
 from tritonclient_shim.gateway.grpc_messages import read_request
 from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
@@ -112,7 +113,7 @@ def test_a_stream_that_opens_too_late_is_dropped() -> None:
         options = GatewayOptions(nowhere, nowhere, Endpoint("grpc", "127.0.0.1:9", False))
         upstream, backend = Upstream(options.triton_grpc, options, Stopping()), SlowToOpen()
         upstream._session._opened["backend"] = backend  # type: ignore[assignment]
-        inference = Inferences(upstream, options)
+        inference = Inferences(upstream, options, "grpc", NoMeter())
         behind = grpc_stream._Behind(upstream, inference)
         request = read_request(simple(1).SerializeToString())
         assert request is not None

@@ -14,11 +14,11 @@ from google.protobuf.message import DecodeError
 
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.gateway.access_log import AccessLog
+from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.grpc_admission import AwaitedRequests
 from tritonclient_shim.gateway.grpc_messages import WireRequest, read_request
 from tritonclient_shim.gateway.grpc_responses import Responses
-from tritonclient_shim.gateway.grpc_stream import V1Stream
+from tritonclient_shim.gateway.grpc_stream import V1Stream, peer_of
 from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
@@ -120,11 +120,13 @@ class GatewayService:
 
         async def call(data: bytes, context: Any) -> bytes:
             request = await _parsed(rpc.request, data, context)
-            with self._access_log.request("grpc", name) as record:
+            with self._access_log.request(self._record(name, "", data, context)) as record:
                 loop = asyncio.get_running_loop()
                 response = await loop.run_in_executor(pool, answer, request)
                 record.status = response.request_status
-            return bytes(response.SerializeToString())
+                serialised = bytes(response.SerializeToString())
+                record.sent = len(serialised)
+            return serialised
 
         return call
 
@@ -138,10 +140,19 @@ class GatewayService:
         if request is None:
             await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
             raise AssertionError  # abort has raised
-        with self._access_log.request("grpc", f"Infer {request.model_name}") as record:
+        told = self._record("Infer", request.model_name, data, context)
+        with self._access_log.request(told) as record:
             exchange = self._upstream.infer.exchange(request)
             record.status, response = await self._response(request, exchange)
+            record.sent = len(response)
         return response
+
+    def _record(self, rpc: str, model: str, data: bytes, context: Any) -> AccessRecord:
+        record = AccessRecord("grpc", rpc, f"{rpc} {model}" if model else rpc, model)
+        record.received = len(data)
+        if self._access_log.wants_peers:
+            record.peer = peer_of(context)
+        return record
 
     async def _response(self, request: WireRequest, exchange: Exchange) -> tuple[Any, bytes]:
         try:
@@ -157,15 +168,18 @@ class GatewayService:
                 "close some, or start the gateway with a larger --max-streams",
             )
         self._streams += 1
-        stream = V1Stream(self._upstream, self._inference, self._responses, context)
+        self._access_log.meter.streams(1)
+        stream = V1Stream(
+            self._upstream, self._inference, self._responses, context, self._access_log
+        )
         try:
-            async for status, response in stream.responses():
-                self._access_log.write("grpc", "StreamInfer", status)
+            async for response in stream.responses():
                 await context.write(response)
             if stream.unreadable:
                 await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
         finally:
             self._streams -= 1
+            self._access_log.meter.streams(-1)
             stream.close()
 
 

@@ -30,6 +30,7 @@ from tritonclient_shim.core.errors import (
     TransportFault,
 )
 from tritonclient_shim.core.model import InferCall
+from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.grpc_messages import read_request
 from tritonclient_shim.gateway.grpc_responses import Responses
 from tritonclient_shim.gateway.inference import LARGE, Came, Inferences
@@ -52,10 +53,13 @@ _CLOSED = TransportFault("its stream was closed")
 class _Asked:
     """One request and, later, what came of it. It is used in the event loop."""
 
-    __slots__ = ("arrived", "exchange", "size")
+    __slots__ = ("arrived", "exchange", "record", "size")
 
     def __init__(self, exchange: Exchange, size: int) -> None:
         self.exchange = exchange
+        name = exchange.model.name
+        self.record = AccessRecord("grpc", "StreamInfer", f"StreamInfer {name}", name)
+        self.record.received = size
         self.size = _OVERHEAD + size
         self.arrived: asyncio.Future[Came] = asyncio.get_running_loop().create_future()
 
@@ -65,6 +69,11 @@ class _Asked:
             self.arrived.set_result(came)
 
 
+def peer_of(context: Any) -> str:
+    """The address of the client of a call, as gRPC writes it (``ipv4:127.0.0.1:4711``)."""
+    return str(context.peer())
+
+
 class V1Stream:
     """The responses of one v1 stream, in the order of its requests. It is used in one event loop.
 
@@ -72,8 +81,15 @@ class V1Stream:
     """
 
     def __init__(
-        self, upstream: Upstream, inference: Inferences, responses: Responses, context: Any
+        self,
+        upstream: Upstream,
+        inference: Inferences,
+        responses: Responses,
+        context: Any,
+        access_log: AccessLog,
     ) -> None:
+        self._access_log = access_log
+        self._peer = peer_of(context) if access_log.wants_peers else ""
         self._upstream = upstream
         self._inference = inference
         self._responses = responses
@@ -91,13 +107,15 @@ class V1Stream:
         self._reading.cancel()
         self._behind.cancel()
 
-    async def responses(self) -> AsyncIterator[tuple[Any, bytes]]:
-        """The status and the serialised response of each request."""
+    async def responses(self) -> AsyncIterator[bytes]:
+        """The serialised response of each request."""
         while True:
             if self._entries:
                 entry = self._entries[0]
-                came = await self._outcome(entry)
-                response = await self._response(entry, came)
+                with self._access_log.request(entry.record) as record:
+                    came = await self._outcome(entry)
+                    record.status, response = await self._response(entry, came)
+                    record.sent, record.peer = len(response), self._peer
                 self._entries.popleft()
                 self._unread -= entry.size
                 self._changed.set()  # there is room for requests

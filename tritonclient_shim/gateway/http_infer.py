@@ -77,7 +77,7 @@ class HttpInference:
             return refusal(BAD_REQUEST)
         number = next_request_id()
         try:
-            success = await self._answer(request, model, version, header, number, binary)
+            success = await self._answer(request, model, version, header, number, binary, record)
         except BodyRefused as error:
             record.status = error.status(self._upstream.known_id, number)
             return _with_id(closing(record.status, error.code), header)
@@ -97,9 +97,11 @@ class HttpInference:
         header: api_pb2.InferRequestHeader,
         number: int,
         binary: bool,
+        record: AccessRecord,
     ) -> Success:
         with self._bodies.receive(request.content) as arriving:
             body = await read_body(request, self._bodies, arriving, self._max_body_bytes)
+            record.received = arriving.arrived
             service = self._upstream.infer
             exchange = service.exchange_of_body(model, _version(version), header, body, number)
             read = partial(self._read, binary)

@@ -23,10 +23,22 @@ class Route(NamedTuple):
     pool: str
     handler: Callable[[Any, Any], Any] | None = None
     body: int = 0  # the most bytes that its body may have
+    rpc: str = ""  # the name of the same call over gRPC
 
 
 def _route(method: str, pattern: str, pool: str, handler: Any = None, body: int = 0) -> Route:
-    return Route(method, re.compile(pattern, re.ASCII), pool, handler, body)
+    rpc = next(name for start, name in _RPCS.items() if pattern.startswith(f"/api/{start}"))
+    return Route(method, re.compile(pattern, re.ASCII), pool, handler, body, rpc)
+
+
+_RPCS = {
+    "infer": "Infer",
+    "status": "Status",
+    "health": "Health",
+    "modelcontrol": "ModelControl",
+    "repository": "Repository",
+    "sharedmemorycontrol": "SharedMemoryControl",
+}
 
 
 _SHM = "/api/sharedmemorycontrol"

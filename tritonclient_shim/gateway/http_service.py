@@ -12,6 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.gateway import http_routes as routes
@@ -45,8 +46,6 @@ from tritonclient_shim.gateway.upstream import Upstream
 #: Pool → its number of threads. Inference has its own, see inference.py.
 _THREADS = {routes.HEALTH: 64, routes.CONTROL: 64, routes.LOAD: 64}
 
-#: Seconds for which an idle connection is kept. v1's contexts keep theirs as long as they live.
-_KEEP_ALIVE = 3600.0
 _READ_SIZE = 256 * 1024
 _LONGEST_LINE = 64 * 1024
 #: Seconds between two checks of the clients' time limits.
@@ -102,7 +101,9 @@ class HttpService:
         """The answer to a request whose head is malformed, or has not become complete in time."""
         error = TooSlow(text) if code == REQUEST_TIMEOUT else BodyRefused(text)
         status = error.status(self._upstream.known_id, next_request_id())
-        self._access_log.write("http", "-", status)
+        record = AccessRecord("http", "-", "-")
+        record.status = status
+        self._access_log.refused(record)
         return closing(status, code)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -115,14 +116,24 @@ class HttpService:
 
     async def _logged(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = routes.origin_form(request.raw_path).partition("?")
-        with self._access_log.request("http", f"{request.method} {path}") as record:
-            try:
-                return await self._answer(request, path, query, record)
-            except ClientLeft:
-                return refusal(BAD_REQUEST)  # which nobody receives
-            except Exception as error:  # whatever failed, the client waits for an answer of v1's
-                record.status = self._upstream.failure(error)
-                return answer(record.status)
+        record = AccessRecord("http", "-", f"{request.method} {path}")
+        if self._access_log.wants_peers:
+            record.peer = _peer(request)
+        with self._access_log.request(record):
+            response = await self._answered(request, path, query, record)
+            record.sent = response.content_length or 0
+        return response
+
+    async def _answered(
+        self, request: web.BaseRequest, path: str, query: str, record: AccessRecord
+    ) -> web.StreamResponse:
+        try:
+            return await self._answer(request, path, query, record)
+        except ClientLeft:
+            return refusal(BAD_REQUEST)  # which nobody receives
+        except Exception as error:  # whatever failed, the client waits for an answer of v1's
+            record.status = self._upstream.failure(error)
+            return answer(record.status)
 
     async def _answer(
         self, request: web.BaseRequest, path: str, query: str, record: AccessRecord
@@ -131,7 +142,9 @@ class HttpService:
             match = route.pattern.fullmatch(path)
             if match is None or route.method != request.method:
                 continue
+            record.call = route.rpc
             if route.handler is None:
+                record.model = match[1]
                 binary = query_format(query) == BINARY
                 return await self._inference.infer(
                     request, match[1], match[2] or "", binary, record
@@ -164,6 +177,13 @@ class HttpService:
         return response
 
 
+def _peer(request: web.BaseRequest) -> str:
+    """The address of the client."""
+    transport = request.transport
+    found = None if transport is None else transport.get_extra_info("peername")
+    return join_port(found[0], found[1]) if found else ""
+
+
 class HttpFront:
     """The HTTP server of a gateway. It is made and used in one event loop."""
 
@@ -176,7 +196,7 @@ class HttpFront:
             service.connections,
             access_log=None,
             auto_decompress=False,  # http_body.py decompresses, and counts the bytes
-            keepalive_timeout=_KEEP_ALIVE,
+            keepalive_timeout=options.keep_alive,
             read_bufsize=_READ_SIZE,
             max_line_size=_LONGEST_LINE,
             max_field_size=LONGEST_FIELD,

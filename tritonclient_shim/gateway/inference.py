@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from functools import partial
 from typing import Any, Callable, TypeVar, Union
@@ -11,6 +12,7 @@ from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
 from tritonclient_shim.core.model import InferReply
+from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.session.exchange import Exchange
@@ -40,8 +42,12 @@ class Inferences:
     it, or receives the answer, however slowly.
     """
 
-    def __init__(self, upstream: Upstream, options: GatewayOptions) -> None:
+    def __init__(
+        self, upstream: Upstream, options: GatewayOptions, protocol: str, meter: Meter
+    ) -> None:
         self._upstream = upstream
+        self._protocol = protocol  # of the clients
+        self._meter = meter
         self._limit = options.max_in_flight
         self._free = asyncio.Semaphore(options.max_in_flight)
         self._timeout = upstream.timeout
@@ -113,7 +119,11 @@ class Inferences:
         arrived.add_done_callback(free)
         if size > LARGE or not self._sent_at_once(exchange, done):
             self._threads.execute(partial(self._send, exchange.call, done))
-        return await asyncio.shield(arrived)
+        sent = time.perf_counter()
+        try:
+            return await asyncio.shield(arrived)
+        finally:
+            self._meter.upstream(self._protocol, time.perf_counter() - sent)
 
     def _late(self, arrived: asyncio.Future[Outcome]) -> None:
         _settle(arrived, self._upstream.timed_out())

@@ -1,69 +1,163 @@
-"""The settings that a gateway is started with."""
+"""The options of a gateway: one table, of which the command line, the environment and the
+configuration file are made (``operation/configuration.py``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields
+from typing import Any
 
-from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.gateway import readers
+from tritonclient_shim.gateway.readers import ListenAddress
+from tritonclient_shim.gateway.releases import RELEASES
+from tritonclient_shim.settings.values import Reader
+
+__all__ = ["LARGEST_MESSAGE", "OPTIONS", "Bound", "GatewayOptions", "ListenAddress"]
 
 #: v1's limit of a gRPC message, on both sides (docs/v1-behaviour.md §9.2).
 LARGEST_MESSAGE = 2**31 - 1
 
-
-@dataclass(frozen=True)
-class ListenAddress:
-    """An address to listen on; the system chooses the port if it is 0."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return join_port(self.host, self.port)
+_ADDRESS, _NUMBER, _SECONDS, _FILE = "HOST:PORT", "N", "SECONDS", "FILE"
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The addresses on which a gateway listens."""
+    """The addresses on which a gateway listens; ``metrics`` is None without that server."""
 
     http: ListenAddress
     grpc: ListenAddress
+    metrics: ListenAddress | None = None
+
+
+def _option(reader: Reader, shown: str, text: str, default: Any = None) -> Any:
+    """A field; ``shown`` stands for its value in the help, ``text`` says what it is."""
+    return field(default=default, metadata={"reader": reader, "shown": shown, "help": text})
 
 
 @dataclass(frozen=True)
 class GatewayOptions:
-    """The settings of one gateway.
+    """The options of one gateway; docs/gateway.md describes each.
 
-    Without ``triton_http``, HTTP requests too go to Triton over gRPC. Without ``server_id``,
-    clients are told the id with which Triton was started. ``emulate`` is the release of v1 whose
-    texts and fields clients get (see releases.py).
-
-    ``max_body_bytes`` is the limit of one HTTP body, of all HTTP bodies in memory, and of one gRPC
-    message. ``max_in_flight`` is the limit, for each protocol, of the requests that are processed
-    at one time; further requests wait. ``max_connections`` is the limit of HTTP connections,
-    ``max_streams`` that of open ``StreamInfer`` calls. ``client_timeout`` is the number of seconds
-    for which a client may keep the gateway waiting. ``upstream_timeout``, ``load_timeout`` and
-    ``health_timeout`` are the numbers of seconds that Triton has to answer. ``drain`` is the number
-    of seconds for which a stop only tells that the gateway is not ready; ``grace`` the number of
-    seconds for which it then waits for requests in progress. ``workers`` is the number of
-    processes; each of them has these limits for itself.
+    Limits and times hold in each of the ``workers`` for itself.
     """
 
-    http: ListenAddress
-    grpc: ListenAddress
-    triton_grpc: Endpoint
-    triton_http: Endpoint | None = None
-    server_id: str = ""
-    emulate: str = ""
-    access_log: bool = False
-    max_body_bytes: int = LARGEST_MESSAGE
-    max_in_flight: int = 512
-    max_connections: int = 8192
-    max_streams: int = 512
-    client_timeout: float = 30.0
-    upstream_timeout: float = 60.0
-    load_timeout: float = 600.0
-    health_timeout: float = 2.0
-    drain: float = 1.0
-    grace: float = 10.0
-    workers: int = 1
+    http: ListenAddress = _option(
+        readers.address,
+        _ADDRESS,
+        "where to serve v1's HTTP; port 0 lets the system choose",
+        ListenAddress("127.0.0.1", 8000),
+    )
+    grpc: ListenAddress = _option(
+        readers.address,
+        _ADDRESS,
+        "where to serve v1's gRPC; port 0 lets the system choose",
+        ListenAddress("127.0.0.1", 8001),
+    )
+    triton_grpc: Endpoint = _option(
+        readers.grpc_url,
+        _ADDRESS,
+        "gRPC address of the Triton server, required; grpcs://HOST:PORT for TLS",
+    )
+    triton_http: Endpoint | None = _option(
+        readers.http_url,
+        _ADDRESS,
+        "its HTTP address, for requests that come over HTTP (otherwise those, too, go to Triton "
+        "over gRPC); https://HOST:PORT for TLS",
+    )
+    server_id: str = _option(
+        readers.text,
+        "ID",
+        "the server id that clients are told, such as v1's default inference:0 (otherwise "
+        "Triton's own --id)",
+        "",
+    )
+    emulate: str = _option(
+        readers.release,
+        "RELEASE",
+        f"a release of v1's server, {', '.join(RELEASES)}, whose texts and fields "
+        "clients get (otherwise those that clients of all releases can read)",
+        "",
+    )
+    workers: int = _option(
+        readers.positive,
+        _NUMBER,
+        "processes that share the addresses; each has the limits for itself",
+        1,
+    )
+    max_body_bytes: int = _option(
+        readers.positive,
+        _NUMBER,
+        "largest request; also the sum of the HTTP bodies held at one time",
+        LARGEST_MESSAGE,
+    )
+    max_in_flight: int = _option(
+        readers.positive,
+        _NUMBER,
+        "requests per protocol that are answered at one time; more wait",
+        512,
+    )
+    max_connections: int = _option(
+        readers.positive,
+        _NUMBER,
+        "HTTP connections at one time; then the one idle longest is closed",
+        8192,
+    )
+    max_streams: int = _option(
+        readers.positive,
+        _NUMBER,
+        "StreamInfer calls that are open at one time; more are refused",
+        512,
+    )
+    client_timeout: float = _option(
+        readers.seconds,
+        _SECONDS,
+        "how long a client may keep the gateway waiting, for a part of its request or for taking "
+        "a part of its answer",
+        30.0,
+    )
+    upstream_timeout: float = _option(
+        readers.seconds,
+        _SECONDS,
+        "how long Triton may take to answer an inference or to tell its status; then the answer "
+        "is UNAVAILABLE",
+        60.0,
+    )
+    load_timeout: float = _option(
+        readers.seconds, _SECONDS, "the same for loading and unloading a model", 600.0
+    )
+    health_timeout: float = _option(readers.seconds, _SECONDS, "the same for health", 2.0)
+    keep_alive: float = _option(
+        readers.seconds,
+        _SECONDS,
+        "how long an idle HTTP connection is kept; v1's clients keep theirs as long as they live",
+        3600.0,
+    )
+    drain: float = _option(
+        readers.seconds_or_none,
+        _SECONDS,
+        "how long a stop only tells that the gateway is not ready, and still accepts connections, "
+        "so that load balancers look elsewhere",
+        1.0,
+    )
+    grace: float = _option(
+        readers.seconds_or_none,
+        _SECONDS,
+        "how long a stop waits for requests that are being answered",
+        10.0,
+    )
+    access_log: str = _option(
+        readers.log_format,
+        "text|json",
+        "a line on stderr for each request, as text (also without a value) or JSON",
+        "off",
+    )
+    metrics_address: ListenAddress | None = _option(
+        readers.address,
+        _ADDRESS,
+        "where to serve /metrics for Prometheus, and the gateway's own /livez and /readyz",
+    )
+
+
+#: Name → dataclass field, in the order of the table.
+OPTIONS: dict[str, Field[Any]] = {one.name: one for one in fields(GatewayOptions)}

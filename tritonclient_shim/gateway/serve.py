@@ -9,12 +9,12 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Any, Callable, Sequence
 
-from tritonclient_shim.gateway.access_log import AccessLog
+from tritonclient_shim.gateway.access_log import AccessLog, NoMeter
 from tritonclient_shim.gateway.grpc_service import GatewayService, open_server
 from tritonclient_shim.gateway.http_service import HttpFront, HttpService
 from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.memory import keep_buffers
-from tritonclient_shim.gateway.options import Bound, GatewayOptions, ListenAddress
+from tritonclient_shim.gateway.options import Bound, GatewayOptions
 from tritonclient_shim.gateway.startup import check_upstreams
 from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc, stop_http
 from tritonclient_shim.gateway.upstream import Upstream
@@ -63,24 +63,41 @@ async def serve(
     options: GatewayOptions,
     ready: Callable[[Bound], None],
     stop: asyncio.Event,
+    worker: bool = False,
     check: bool = True,
 ) -> None:
     """Serve until ``stop`` is set, and then until the requests in progress have ended.
 
-    With ``check``, the log warns of a Triton that does not answer.
+    With ``check``, the log warns of a Triton that does not answer. For a ``worker``, the supervisor
+    serves the figures.
     """
     keep_buffers()
+    meter: Any = NoMeter()
+    if options.metrics_address is not None:
+        from tritonclient_shim.gateway.operation.metrics import PrometheusMeter
+        from tritonclient_shim.gateway.operation.status_server import StatusServer
+
+        meter = PrometheusMeter()
+    stopping = Stopping()
     async with AsyncExitStack() as stack:
-        bound, upstreams = await _open(_within_descriptors(options), stack)
+        status, address = None, options.metrics_address
+        if address is not None and not worker:
+            status = StatusServer(meter.registry, lambda: not stopping.begun)
+            stack.push_async_callback(status.close)
+        bound, upstreams = await _open(_within_descriptors(options), stopping, meter, stack)
+        if status is not None and address is not None:
+            bound = replace(bound, metrics=await status.open(address))
         ready(bound)
         if check:
             check_upstreams(upstreams)
         await stop.wait()
 
 
-async def _open(options: GatewayOptions, stack: AsyncExitStack) -> tuple[Bound, Sequence[Upstream]]:
+async def _open(
+    options: GatewayOptions, stopping: Stopping, meter: Any, stack: AsyncExitStack
+) -> tuple[Bound, Sequence[Upstream]]:
     """Open both servers. ``stack`` closes them first, and then the connections to Triton."""
-    access_log, stopping = AccessLog(options.access_log), Stopping()
+    access_log = AccessLog(options.access_log, meter)
     over_grpc = Upstream(options.triton_grpc, options, stopping)
     stack.callback(over_grpc.close)
     over_http = over_grpc
@@ -90,7 +107,8 @@ async def _open(options: GatewayOptions, stack: AsyncExitStack) -> tuple[Bound, 
     upstreams = list(dict.fromkeys((over_grpc, over_http)))
     for upstream in upstreams:
         upstream.open()
-    http_inference, grpc_inference = Inferences(over_http, options), Inferences(over_grpc, options)
+    http_inference = Inferences(over_http, options, "http", meter)
+    grpc_inference = Inferences(over_grpc, options, "grpc", meter)
     http_service = HttpService(options, over_http, http_inference, access_log, stopping)
     grpc_service = GatewayService(options, over_grpc, grpc_inference, access_log, stopping)
     for one in (http_inference, grpc_inference, http_service, grpc_service):
@@ -100,10 +118,8 @@ async def _open(options: GatewayOptions, stack: AsyncExitStack) -> tuple[Bound, 
     http_port = await front.open()
     stack.push_async_callback(_stop, front, server, stopping, options)
     await server.start()
-    bound = Bound(
-        ListenAddress(options.http.host, http_port), ListenAddress(options.grpc.host, grpc_port)
-    )
-    return bound, upstreams
+    http, grpc = options.http._replace(port=http_port), options.grpc._replace(port=grpc_port)
+    return Bound(http, grpc), upstreams
 
 
 async def _stop(front: HttpFront, server: Any, stopping: Stopping, options: GatewayOptions) -> None:

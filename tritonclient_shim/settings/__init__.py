@@ -13,6 +13,8 @@ from tritonclient_shim.settings.sources import (
     configure,
     current,
     described,
+    environment_with,
+    gateway_variables,
     unknown_variables,
 )
 
@@ -26,6 +28,8 @@ __all__ = [
     "configure",
     "current",
     "described",
+    "environment_with",
+    "gateway_variables",
     "of_connections",
     "proxy_for",
     "report_path",

@@ -20,6 +20,9 @@ _VARIABLES = {name: variable(name) for name in FIELDS}
 #: Variables of ours that are not fields of Settings.
 _OTHERS = frozenset({"TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"})
 
+#: How the variables of the gateway's options begin, which are none of these settings.
+_GATEWAY = "TRITON_SHIM_GATEWAY_"
+
 _lock = threading.Lock()
 _configured: Mapping[str, Any] = {}
 
@@ -144,9 +147,22 @@ def unknown_variables() -> tuple[tuple[str, str], ...]:
     """``TRITON_SHIM_`` variables that are no setting: (name, the most similar name or '')."""
     known = {*_VARIABLES.values(), *_OTHERS}
     strange = sorted(
-        name for name in os.environ if name.startswith("TRITON_SHIM_") and name not in known
+        name
+        for name in os.environ
+        if name.startswith("TRITON_SHIM_") and name not in known and not name.startswith(_GATEWAY)
     )
     return tuple((name, _nearest(name, known)) for name in strange)
+
+
+def gateway_variables() -> dict[str, str]:
+    """The variables of the gateway's options, by what follows their common beginning."""
+    size = len(_GATEWAY)
+    return {name[size:]: text for name, text in os.environ.items() if name.startswith(_GATEWAY)}
+
+
+def environment_with(**more: str) -> dict[str, str]:
+    """The environment of this process and further variables, for a process that it starts."""
+    return {**os.environ, **more}
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

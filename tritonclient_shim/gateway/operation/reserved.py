@@ -11,13 +11,13 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from typing import Any
 
 from tritonclient_shim.gateway.options import ListenAddress
 
 
-def reserve(address: ListenAddress, held: ExitStack) -> ListenAddress:
+def reserve(address: ListenAddress, held: AsyncExitStack) -> ListenAddress:
     """Hold an address until ``held`` is closed → the same with the port that the system chose.
 
     Raises OSError when somebody listens there, or the address is not one of this machine.

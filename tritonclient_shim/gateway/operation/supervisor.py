@@ -16,10 +16,11 @@ import pickle
 import signal
 import sys
 import time
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Any, Callable
 
+from tritonclient_shim.gateway.operation.figures import Figures
 from tritonclient_shim.gateway.operation.reserved import reserve
 from tritonclient_shim.gateway.options import Bound, GatewayOptions
 
@@ -46,20 +47,27 @@ def run(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
 async def _supervise(options: GatewayOptions, ready: Callable[[Bound], None]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    with ExitStack() as held:
+    async with AsyncExitStack() as held:
         http, grpc = reserve(options.http, held), reserve(options.grpc, held)
         options = replace(options, http=http, grpc=grpc)
-        workers = [Worker(number, options) for number in range(options.workers)]
+        figures = Figures(options.metrics_address, held)
+        workers = [Worker(number, options, figures) for number in range(options.workers)]
+        bound = Bound(http, grpc, await figures.serve(lambda: _serves(workers, stop)))
         for number in _SIGNALS:
             loop.add_signal_handler(number, _on_signal, number, stop, workers)
         try:
             await asyncio.gather(*(one.start() for one in workers))
-            ready(Bound(http, grpc))
+            ready(bound)
             kept = [asyncio.ensure_future(one.keep(stop)) for one in workers]
             await stop.wait()
             await asyncio.gather(*kept)
         finally:
             await asyncio.gather(*(one.end() for one in workers))
+
+
+def _serves(workers: list[Worker], stop: asyncio.Event) -> bool:
+    """Are requests taken?"""
+    return not stop.is_set() and any(one.serves for one in workers)
 
 
 def _on_signal(number: int, stop: asyncio.Event, workers: list[Worker]) -> None:
@@ -76,7 +84,9 @@ def _on_signal(number: int, stop: asyncio.Event, workers: list[Worker]) -> None:
 class Worker:
     """The worker of one number: a process, and the next one when that has ended."""
 
-    def __init__(self, number: int, options: GatewayOptions) -> None:
+    def __init__(self, number: int, options: GatewayOptions, figures: Figures) -> None:
+        self.serves = False
+        self._figures = figures
         self._check = not number  # of Triton; one of the workers, once, is enough
         self._name = f"worker {number + 1} of {options.workers}"
         self._options = options
@@ -93,6 +103,7 @@ class Worker:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,
+            env=self._figures.environment,
         )
         self._process = process
         process.stdin.write(pickle.dumps((self._options, self._check)))
@@ -103,6 +114,7 @@ class Worker:
         reason = json.loads(line)["error"] if line else "it ended before it listened"
         if reason is not None:
             raise RuntimeError(reason)
+        self.serves = True
 
     async def keep(self, stop: asyncio.Event) -> None:
         """Replace the process whenever it ends; when the gateway stops, stop it."""
@@ -116,6 +128,8 @@ class Worker:
         await self.end()
 
     async def _replace(self, stopped: asyncio.Future[Any]) -> None:
+        self.serves = False
+        self._figures.forget(self._process.pid)
         if time.monotonic() - self._started > _LONG:
             self._pause = 0.0
         log.warning(

@@ -34,7 +34,7 @@ class Task(NamedTuple):
 def main() -> int:
     """Serve until the supervisor tells otherwise → the exit status."""
     task: Task = Task(*pickle.load(sys.stdin.buffer))
-    log_to_stderr()
+    log_to_stderr(task.options.access_log)
     try:
         asyncio.run(_work(task))
     except (OSError, RuntimeError, SettingsError) as error:
@@ -51,7 +51,7 @@ async def _work(task: Task) -> None:
         # one changes nothing; the supervisor knows how to end a worker at once.
         loop.add_signal_handler(number, stop.set)
     loop.add_reader(_STDIN, partial(_heard, stop))
-    await serve.serve(task.options, lambda _: _report(None), stop, task.check)
+    await serve.serve(task.options, lambda _: _report(None), stop, True, task.check)
 
 
 def _heard(stop: asyncio.Event) -> None:
