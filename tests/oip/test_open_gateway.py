@@ -10,7 +10,9 @@ import pytest
 
 from testbed import KServeServer, MLServer
 from tests.gateway.gateway_process import SURROUNDINGS, Gateway, StartGateway
+from tests.gateway.grpc_requests import simple
 from tests.gateway.oracle import OracleEnvironment
+from tritonclient_shim.protos import request_status_pb2
 
 pytest_plugins = ["tests.oip.open_fixtures", "tests.gateway.gateway_fixtures"]
 
@@ -63,3 +65,13 @@ def test_genuine_client_adds(
     """The same client on KServe's server."""
     gateway = start_gateway("--triton-grpc", kserve.grpc, "--triton-http", kserve.http)
     assert seen(oracle, gateway, protocol, "simple")["total"] == [*range(0, 32, 2)]
+
+
+def test_streams_are_refused(mlserver: MLServer, start_gateway: StartGateway) -> None:
+    """A request on a stream is refused before it is sent, also to a model that is known."""
+    gateway = start_gateway("--triton-grpc", mlserver.grpc)
+    found = list(gateway.stream([simple(1), simple(2)]))
+    assert [one.meta_data.id for one in found] == [1, 2]
+    for one in found:
+        assert "leave streaming out" in one.request_status.msg
+        assert one.request_status.code == request_status_pb2.UNSUPPORTED

@@ -224,6 +224,7 @@ class _Behind:
             call = entry.exchange.prompt_call()
             if call is None:
                 call = await self._inference.on_thread(entry.exchange.call)
+            entry.exchange.check_stream()
             call = call._replace(request_id=str(self._next_id()))
             try:
                 await self._send(entry, call)

@@ -126,9 +126,13 @@ class Exchange:
     def stream_call(self) -> InferCall:
         """The same, to be sent on a stream; a refusal also where the server has none."""
         call = self.call()
+        self.check_stream()
+        return call
+
+    def check_stream(self) -> None:
+        """After the call was made: Refusal where the server has no streams."""
         if self._profile is not None:
             check_context(self._profile, -1, 0, streaming=True)
-        return call
 
     def _check_version(self) -> None:
         """v1's server looked for the version first; Fault when there is none of this number."""

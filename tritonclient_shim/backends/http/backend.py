@@ -97,9 +97,10 @@ class HttpBackend:
     def repository_index(self) -> tuple[IndexRow, ...]:
         """POST /v2/repository/index; GET /v2/models, KServe's own, where there is none.
 
-        Triton 2.33 never answers this, and this alone, when it has failed to start.
+        Triton 2.33 never answers this, and this alone, when it has failed to start; it says 400
+        when it is asked whether it is live.
         """
-        if not self.live():
+        if self._http.send("GET", f"{self._http.prefix}/v2/health/live").status == 400:
             raise ServerFault("Server not ready", "UNAVAILABLE")
         try:
             answer = self._ask(lambda client: client.get_model_repository_index(control.JSON))
