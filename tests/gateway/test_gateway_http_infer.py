@@ -95,6 +95,15 @@ def test_long_header_leaves_classes_out(gateway: Gateway) -> None:
     assert [len(entry.cls) for entry in output.batch_classes] == [1000] * 8
 
 
+def test_header_lines_that_python_reads(gateway: Gateway) -> None:
+    """Python's ``http.client`` refuses a line of more than 64 KB, the field's name included."""
+    header = f'id: {10**18} batch_size: 2 input {{ name: "INPUT" dims: 1000 }} '
+    header += 'output { name: "OUTPUT" cls { count: 743 } }'
+    scores = np.tile(np.arange(1000, dtype=np.float32), 2).tobytes()
+    answer = gateway.infer("classify_1000?format=binary", header, scores)
+    assert (answer.code, header_of(answer).id) == (200, 10**18)
+
+
 def test_strings(through: Gateway) -> None:
     """A string input has the size that batch_byte_size tells (docs/v1-behaviour.md §D)."""
     data = b"".join(struct.pack("<I", len(text)) + text for text in (b"a", b"bc", b""))

@@ -45,6 +45,7 @@ class ClientConnection(web.RequestHandler):
         self.is_new = True  # no request has come yet
         self.head_bytes = 0  # received of a head that is not complete yet
         self.content: Any = None  # aiohttp's stream of the latest request's body
+        self._newest_body: Any = None  # the same of the latest request that has begun to arrive
         self._sends_no_more = False  # its client has closed its side of the connection
 
     def connection_made(self, transport: Any) -> None:
@@ -54,6 +55,8 @@ class ClientConnection(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         self._all.heard(self, len(data))
         super().data_received(data)
+        if self._waiting():
+            self._newest_body = self._waiting()[-1][1]
         if self.receiving():
             self._look_for_error()
 
@@ -64,8 +67,9 @@ class ClientConnection(web.RequestHandler):
     def eof_received(self) -> bool:
         """The client sends no more; true keeps the connection for answers that it waits for."""
         super().eof_received()
-        waits = self._waiting() or getattr(self, "_current_request", None) is not None
-        complete = not self.receiving() and all(body.is_eof() for _, body in self._waiting())
+        # aiohttp has a "waiter" while it waits for a request
+        waits = self._waiting() or getattr(self, "_waiter", None) is None
+        complete = self._newest_body is not None and self._newest_body.is_eof()
         encrypted = self.transport is None or self.transport.get_extra_info("sslcontext")
         self._sends_no_more = bool(waits and complete and not encrypted)
         return self._sends_no_more

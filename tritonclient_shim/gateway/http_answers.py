@@ -23,8 +23,9 @@ _CONTENT_TYPES = {
     JSON: "application/json",
 }
 
-#: libcurl, which v1's clients use, gives up on header lines of 100 KB.
-LONGEST_HEADER = 64 * 1024
+#: libcurl, which v1's clients use, gives up on header lines of 100 KB, and Python's http.client on
+#: those of more than 64 KB, name included.
+LONGEST_HEADER = 60 * 1024
 _LONGEST_MESSAGE = 16 * 1024
 #: The size in bytes from which the parts of a body are sent one by one, without being joined.
 _SENT_IN_PARTS_FROM = 256 * 1024
