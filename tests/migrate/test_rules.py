@@ -126,6 +126,16 @@ def test_builtins_that_the_file_binds() -> None:
     assert "import builtins\n" in text
 
 
+@pytest.mark.parametrize(
+    "use", ["print(p)", "str(p).lower()", "'%s' % p", "f'{p}'", "'{}'.format(p)", "log.info('', p)"]
+)
+def test_text_of_a_protocol(use: str) -> None:
+    """Where a protocol is printed it stays v1's, and the client is chosen by its number."""
+    source = f'p = ProtocolType.from_str(t)\nServerHealthContext("u", p).is_live()\n{use}\n'
+    assert todo(migrated(STAR + source)) == ["1:TS001", "2:TS011"]
+    assert "{0: httpclient, 1: grpcclient}" in migrated(STAR + source).after.decode()
+
+
 def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:
     """A request whose outputs may be asked for as CLASS is left where that CLASS is left."""
     source = (

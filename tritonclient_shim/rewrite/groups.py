@@ -28,6 +28,7 @@ from tritonclient_shim.rewrite.rules.annotations import (
 from tritonclient_shim.rewrite.rules.contexts import client
 from tritonclient_shim.rewrite.rules.models import Carried, carried
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
+from tritonclient_shim.rewrite.rules.protocols import told
 
 INFER = f"{API}.InferContext"
 _NEUTRAL = frozenset({"close", "__enter__", "__exit__"})
@@ -58,7 +59,7 @@ def rewrite(draft: Draft) -> None:
         planned, memory, lost = _planned(draft, groups)
     constants = _constants(draft, planned)
     whole = len(planned) == len(groups) and not lost
-    draft.numbered = not whole
+    draft.numbered = not whole or told(draft) is not None
     if whole:
         memory += constants
     else:

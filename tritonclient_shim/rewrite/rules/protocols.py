@@ -14,6 +14,35 @@ PROTOCOLS = ("http", "grpc")  # by v1's numbers
 _MEMBERS = {Symbol(f"{API}.ProtocolType.{name.upper()}"): name for name in PROTOCOLS}
 
 
+def told(draft: Draft) -> ast.AST | None:
+    """Where the file makes text of a protocol, ``ProtocolType.GRPC``; None for nowhere."""
+    for node in draft.evaluator.scopes.places:
+        if isinstance(node, ast.expr) and _makes_text(node, draft.flows.parents[node]):
+            names = (
+                getattr(one, "name", getattr(one, "of", "")) for one in draft.evaluator.of(node)
+            )
+            if any(name.startswith(f"{API}.ProtocolType") for name in names):
+                return node
+    return None
+
+
+def _makes_text(node: ast.expr, parent: ast.AST) -> bool:
+    if isinstance(parent, ast.Call) and node in parent.args:
+        function = getattr(parent.func, "id", getattr(parent.func, "attr", ""))
+        return function in _MAKING_TEXT
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in ("name", "value")
+    return isinstance(parent, ast.FormattedValue) or (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod)
+    )
+
+
+_MAKING_TEXT = frozenset(
+    ("str", "repr", "int", "print", "format")
+    + ("debug", "info", "warning", "warn", "error", "exception", "critical", "log")
+)
+
+
 def one_protocol(made: Iterable[Mapping[str, ast.expr]], draft: Draft) -> str:
     """The protocol of all contexts with such arguments; '' where there are more, or none."""
     found = {protocol_of(one["protocol"], draft) for one in made if "protocol" in one}

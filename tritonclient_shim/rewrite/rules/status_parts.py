@@ -70,7 +70,8 @@ class _StatusReader:
     """Follows what is read of a status; refused where it is more than the object has."""
 
     def __init__(self, draft: Draft) -> None:
-        self._draft, self._seen = draft, set[ast.AST]()
+        self._draft = draft
+        self._seen: set[ast.AST] = set()
         self.config = False  # a configuration is read
 
     def attribute(self, node: ast.Attribute, kind: str) -> None:
