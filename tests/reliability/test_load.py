@@ -1,0 +1,162 @@
+"""Many calls, threads and contexts: no answer is another call's, and nothing accumulates."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+
+from tensorrtserver.api import InferContext
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+from tests.reliability.identified_calls import (
+    OUTPUTS,
+    STYLES,
+    ask,
+    numbers,
+    payload,
+    within,
+)
+
+THREADS = 16
+HOUR = 3600.0
+#: Growth that is no leak: caches, allocators and pools come to their sizes in the warm-up.
+DESCRIPTORS, MEGABYTES = 4, 12
+
+SAME_CONTEXT = "Threads share a context in any mixture of styles, and each gets its own answers"
+CONTEXTS = "Contexts that are closed, or dropped, leave no connection, thread or memory behind"
+SOAK = "Calls leave no descriptor, thread or memory behind"
+UNFETCHED = "A result that nobody fetches costs at most 24 KB besides its data until the close"
+
+KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest, triton: Any) -> tuple[str, int, bool]:
+    """Url, protocol and streaming of one way to call."""
+    protocol, streaming = KINDS[request.param]
+    return triton.url(protocol), protocol, streaming
+
+
+@pytest.fixture
+def context(kind: tuple[str, int, bool]) -> Iterator[InferContext]:
+    """An open context, closed at the end."""
+    with opened(kind) as made:
+        yield made
+
+
+def opened(kind: tuple[str, int, bool]) -> InferContext:
+    """A context of a model that answers what it is asked."""
+    return InferContext(kind[0], kind[1], "identity_int32", streaming=kind[2])
+
+
+def descriptors() -> int:
+    """How many this process has open."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def megabytes() -> float:
+    """Memory of this process."""
+    with open("/proc/self/statm", encoding="ascii") as told:
+        return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def settled(measure: Callable[[], float], limit: float) -> float:
+    """The measure as soon as it is within the limit, or after some seconds: ends take a moment."""
+    for _ in range(100):
+        gc.collect()
+        if measure() <= limit:
+            break
+        time.sleep(0.1)
+    return measure()
+
+
+def test_threads_on_one_context(context: InferContext, tried: Tried) -> None:
+    """16 threads call in every style; each answer is that of its own request."""
+    each = max(amount("calls of 16 threads on one context") // THREADS, 1)
+    right: list[int] = []
+
+    def work(thread: int) -> int:
+        count = 0
+        for step in range(each):
+            outcome = ask(context, STYLES[(thread + step) % 3], next(numbers), 3 + step % 50)
+            assert outcome.message == ""
+            assert len(outcome.callbacks) == outcome.expected_callbacks
+            count += 1
+        return count
+
+    def body(thread: int) -> None:
+        right.append(within(HOUR, lambda: work(thread)))
+
+    threads = [threading.Thread(target=body, args=(one,)) for one in range(THREADS)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert right == [each] * THREADS
+    tried(SAME_CONTEXT, each * THREADS, "calls")
+
+
+def test_contexts_opened_and_dropped(kind: tuple[str, int, bool], tried: Tried) -> None:
+    """Contexts come and go, every second one without a close, some with a request under way."""
+    number = amount("contexts opened and dropped")
+
+    def use(count: int) -> None:
+        for step in range(count):
+            context = opened(kind)
+            if step % 3 == 0:
+                assert ask(context, STYLES[step % 9 // 3], next(numbers), 10).message == ""
+            if step % 5 == 0:
+                context.async_run(lambda *_: None, {"INPUT0": [payload(step, 10)]}, OUTPUTS)
+            if step % 2:
+                context.close()
+
+    use(60)
+    before = descriptors(), threading.active_count(), megabytes()
+    use(number)
+    assert settled(descriptors, before[0] + DESCRIPTORS) <= before[0] + DESCRIPTORS
+    assert settled(threading.active_count, before[1]) <= before[1] + 1
+    assert settled(megabytes, before[2] + MEGABYTES) <= before[2] + MEGABYTES + number * 0.001
+    tried(CONTEXTS, number, "contexts")
+
+
+def test_soak(context: InferContext, tried: Tried) -> None:
+    """Descriptors, threads and memory stay what they were after the first calls."""
+    number = amount("calls of a soak")
+
+    def use(count: int) -> None:
+        for step in range(count):
+            assert ask(context, STYLES[step % 3], next(numbers), 500).message == ""
+
+    use(600)
+    before = descriptors(), threading.active_count(), megabytes()
+    use(number)
+    assert settled(descriptors, before[0] + DESCRIPTORS) <= before[0] + DESCRIPTORS
+    assert settled(threading.active_count, before[1]) <= before[1] + 1
+    assert settled(megabytes, before[2] + MEGABYTES) <= before[2] + MEGABYTES
+    tried(SOAK, number, "calls")
+
+
+def test_unfetched_results(kind: tuple[str, int, bool], tried: Tried) -> None:
+    """Results wait for whoever fetches them; closing the context forgets them."""
+    number, came = amount("results that nobody fetches"), threading.Semaphore(0)
+    context = opened(kind)
+    before = megabytes()
+    for step in range(number):
+        inputs = {"INPUT0": [np.full(16, step, np.int32)]}
+        context.async_run(lambda *_: came.release(), inputs, OUTPUTS)
+    for _ in range(number):
+        assert came.acquire(timeout=60)
+    cost = megabytes() - before
+    last = context.get_async_run_results(number)
+    assert last["OUTPUT0"][0].tolist() == [number - 1] * 16
+    context.close()
+    assert cost <= MEGABYTES + number * 0.024, f"{cost * 1e3 / number:.1f} KB each"
+    sys.stdout.write(f"{cost * 1e3 / number:.1f} KB each\n")
+    tried(UNFETCHED, number, "results")
