@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Callable, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tensorrtserver.api._lazy_imports import arguments
 from tritonclient_shim import notice
@@ -13,6 +13,7 @@ from tritonclient_shim import notice
 if TYPE_CHECKING:
     from typing import Literal
 
+    from tensorrtserver.api import _types as types
     from tritonclient_shim.session.inference import InferSession
     from tritonclient_shim.session.requests import CompletedRequest
 
@@ -31,6 +32,31 @@ class AsyncCalls:
     def _read(self, answer: CompletedRequest) -> dict[Any, list[Any]]:
         """Answer → its results; keeps the last request's id, model name and version."""
         raise NotImplementedError
+
+    @overload
+    def async_run(
+        self,
+        callback: types.RequestCallback,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> None: ...
+
+    @overload
+    def async_run(
+        self,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> int: ...
 
     def async_run(self, *args: Any, **kwargs: Any) -> int | None:
         """Send one inference without waiting for it.
@@ -91,42 +117,44 @@ class AsyncCalls:
 
     def _async_with_callback(
         self,
-        callback: Callable[[Any, int], Any],
-        inputs: Any,
-        outputs: Any,
-        batch_size: Any = 1,
-        flags: Any = 0,
-        corr_id: Any = 0,
-        priority: Any = 0,
-        timeout_us: Any = 0,
+        callback: types.RequestCallback,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
     ) -> None:
         scalars = (batch_size, flags, corr_id, priority, timeout_us)
         self._session().start(lambda id: callback(self, id), inputs, outputs, scalars)
 
     def _async_with_id(
         self,
-        inputs: Any,
-        outputs: Any,
-        batch_size: Any = 1,
-        flags: Any = 0,
-        corr_id: Any = 0,
-        priority: Any = 0,
-        timeout_us: Any = 0,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
     ) -> int:
         scalars = (batch_size, flags, corr_id, priority, timeout_us)
         return self._session().start(None, inputs, outputs, scalars)
 
     @overload
     def get_async_run_results(
-        self, request_id: Any, wait: Literal[True] = ...
-    ) -> dict[Any, list[Any]]: ...
+        self, request_id: types.Integer, wait: Literal[True] = ...
+    ) -> types.Results[Any]: ...
 
     @overload
-    def get_async_run_results(self, request_id: Any, wait: Any) -> dict[Any, list[Any]] | None: ...
+    def get_async_run_results(
+        self, request_id: types.Integer, wait: object
+    ) -> types.Results[Any] | None: ...
 
     def get_async_run_results(
-        self, request_id: Any, wait: Any = _UNSET
-    ) -> dict[Any, list[Any]] | None:
+        self, request_id: types.Integer, wait: object = _UNSET
+    ) -> types.Results[Any] | None:
         """Return the results of an asynchronous request; this can be done once per request.
 
         Deprecated [TS055], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
@@ -164,7 +192,7 @@ class AsyncCalls:
             return None
         return self._read(answer)
 
-    def get_ready_async_request(self, wait: Any) -> int | None:
+    def get_ready_async_request(self, wait: object) -> int | None:
         """The id of a request without a callback whose results can be fetched
         (docs/v1-behaviour.md §2.2, releases 1.0 to 1.7).
 

@@ -5,19 +5,24 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tensorrtserver.api._async import AsyncCalls
 from tensorrtserver.api._infer_session import open_session
+from tensorrtserver.api._last_request import LastRequest
 from tensorrtserver.api._lazy_imports import errors
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
+    from tensorrtserver.api import _types as types
+    from tensorrtserver.api._server_context import HttpHeaders
     from tritonclient_shim.session.inference import InferSession
     from tritonclient_shim.session.requests import CompletedRequest
 
+_Context = TypeVar("_Context", bound="InferContext")
 
-class InferContext(AsyncCalls):
+
+class InferContext(AsyncCalls, LastRequest):
     """Runs inference on one model of one server (docs/v1-behaviour.md §3).
 
     Deprecated [TS050], see migration_guide.md#inference. Instead:
@@ -73,14 +78,14 @@ class InferContext(AsyncCalls):
 
     def __init__(
         self,
-        url: Any,
-        protocol: Any,
-        model_name: Any,
-        model_version: Any = None,
-        verbose: Any = False,
-        correlation_id: Any = 0,
-        streaming: Any = False,
-        http_headers: Any = [],  # noqa: B006 - v1's signature; never changed
+        url: types.Text,
+        protocol: types.ProtocolLike,
+        model_name: types.Text,
+        model_version: types.Integer | None = None,
+        verbose: object = False,
+        correlation_id: types.Integer = 0,
+        streaming: object = False,
+        http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
         self._forget_last()
         self._correlation_id = correlation_id
@@ -90,7 +95,7 @@ class InferContext(AsyncCalls):
             url, protocol, model_name, model_version, verbose, correlation_id, streaming,
             http_headers)  # fmt: skip
 
-    def __enter__(self) -> InferContext:
+    def __enter__(self: _Context) -> _Context:
         return self
 
     def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
@@ -124,21 +129,52 @@ class InferContext(AsyncCalls):
             raise errors.InferenceServerException("InferContext is closed")
         return self._ctx
 
-    def _forget_last(self) -> None:
-        self._last_request_id: int | None = None
-        self._last_request_model_name: str | None = None
-        self._last_request_model_version: int | None = None
+    @overload
+    def run(
+        self,
+        inputs: types.Inputs,
+        outputs: types.RawOutputs[types.Name],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> types.RawResults[types.Name]: ...
+
+    @overload
+    def run(
+        self,
+        inputs: types.Inputs,
+        outputs: types.ClassOutputs[types.Name],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> types.ClassResults[types.Name]: ...
+
+    @overload
+    def run(
+        self,
+        inputs: types.Inputs,
+        outputs: types.Outputs[types.Name],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> types.Results[types.Name]: ...
 
     def run(
         self,
-        inputs: Any,
-        outputs: Any,
-        batch_size: Any = 1,
-        flags: Any = 0,
-        corr_id: Any = 0,
-        priority: Any = 0,
-        timeout_us: Any = 0,
-    ) -> dict[Any, list[Any]]:
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> Any:
         """Run one inference and wait for its results.
 
         Deprecated [TS051], see migration_guide.md#inference. Instead: client.infer(model_name,
@@ -223,54 +259,6 @@ class InferContext(AsyncCalls):
         if self._ctx is None:
             return self._last_correlation_id
         return self._ctx.correlation_id
-
-    def get_last_request_id(self) -> int | None:
-        """The id of the last request that was answered (docs/v1-behaviour.md §4.4).
-
-        Deprecated [TS059], see migration_guide.md#what-the-last-request-was. Instead:
-        infer(..., request_id=...): an id of your own; result.get_response() has it.
-
-        Returns
-        -------
-        int or None
-            A positive number, unique in this process and higher for later requests: v1's server
-            numbered its requests, a v2 server does not (docs/v1-behaviour.md §4.5). None before
-            the first answer and after a :meth:`run` that failed without one; 0 after a fetch that
-            found its request not ready.
-        """
-        notice.used("TS059")
-        return self._last_request_id
-
-    def get_last_request_model_name(self) -> str | None:
-        """The name of the model that answered the last request (docs/v1-behaviour.md §4.4).
-
-        Deprecated [TS060], see migration_guide.md#what-the-last-request-was. Instead:
-        result.get_response().model_name on gRPC, result.get_response()["model_name"] over
-        HTTP.
-
-        Returns
-        -------
-        str or None
-            The name; None where no result has been read.
-        """
-        notice.used("TS060")
-        return self._last_request_model_name
-
-    def get_last_request_model_version(self) -> int | None:
-        """The version of the model that answered the last request (docs/v1-behaviour.md §4.4).
-
-        Deprecated [TS061], see migration_guide.md#what-the-last-request-was. Instead:
-        result.get_response().model_version on gRPC,
-        result.get_response()["model_version"] over HTTP.
-
-        Returns
-        -------
-        int or None
-            The version; -1 where the server's version is no number, such as ``v2.0``; None where
-            no result has been read.
-        """
-        notice.used("TS061")
-        return self._last_request_model_version
 
     def get_stat(self) -> dict[str, int]:
         """The number of this context's completed requests, and the time that they took

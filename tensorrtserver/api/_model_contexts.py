@@ -11,6 +11,7 @@ from tensorrtserver.api._server_context import HttpHeaders, ServerContext
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
+    from tensorrtserver.api import _types as types
     from tritonclient_shim.protos.server_status_pb2 import ModelRepositoryIndex
     from tritonclient_shim.session.server import ServerSession
 
@@ -55,8 +56,8 @@ class ModelRepositoryContext(ServerContext):
     def __init__(
         self,
         url: str | bytes,
-        protocol: int,
-        verbose: bool = False,
+        protocol: types.ProtocolLike,
+        verbose: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
         self._open(url, protocol, verbose, http_headers)
@@ -121,8 +122,8 @@ class ModelControlContext(ServerContext):
     def __init__(
         self,
         url: str | bytes,
-        protocol: int,
-        verbose: bool = False,
+        protocol: types.ProtocolLike,
+        verbose: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
         self._open(url, protocol, verbose, http_headers)

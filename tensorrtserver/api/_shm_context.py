@@ -12,6 +12,7 @@ from tritonclient_shim import notice
 from tritonclient_shim.shm.handles import Handle
 
 if TYPE_CHECKING:
+    from tensorrtserver.api import _types as types
     from tritonclient_shim.protos.server_status_pb2 import SharedMemoryStatus
     from tritonclient_shim.session.server import ServerSession
 
@@ -57,8 +58,8 @@ class SharedMemoryControlContext(ServerContext):
     def __init__(
         self,
         url: str | bytes,
-        protocol: int,
-        verbose: bool = False,
+        protocol: types.ProtocolLike,
+        verbose: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
         self._open(url, protocol, verbose, http_headers)

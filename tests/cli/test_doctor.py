@@ -210,6 +210,33 @@ def test_import_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+@pytest.mark.parametrize(
+    ("system", "machine", "level", "says"),
+    [
+        ("Linux", "x86_64", "ok", "Linux on x86_64"),
+        ("Linux", "aarch64", "note", "nothing here is compiled; the suite has run on x86_64 only"),
+        ("Darwin", "arm64", "note", "Darwin on arm64: not tested"),
+        ("", "", "note", "an unknown system on an unknown processor: not tested"),
+    ],
+)
+def test_machine(
+    monkeypatch: pytest.MonkeyPatch, system: str, machine: str, level: str, says: str
+) -> None:
+    """The doctor says what is known of the system and the processor; that is no failure."""
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    finding = [*_installed.ownership()][-1]
+    assert finding.level == level
+    assert says in finding.text
+
+
+@pytest.mark.parametrize(("version", "level"), [("3.14.2", "ok"), ("3.15.0", "note")])
+def test_newest_pythons(monkeypatch: pytest.MonkeyPatch, version: str, level: str) -> None:
+    """Python 3.14 is among what is supported, and a later one is newer than that."""
+    monkeypatch.setattr(platform, "python_version", lambda: version)
+    assert next(iter(_installed.versions())).level == level
+
+
 def test_python_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation that was forced into an old Python is told to move: pip cannot help."""
     monkeypatch.setattr(platform, "python_version", lambda: "3.7.9")
@@ -269,6 +296,8 @@ def test_ranges_are_those_of_the_readme() -> None:
     """The first and last rows of the README's table are within the ranges, as setup.cfg's are."""
     least, newest = _installed.SUPPORTED["tritonclient"]
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
-    rows = [line.split("|") for line in readme.splitlines() if line.startswith(("| A |", "| F |"))]
+    rows = [line.split("|") for line in readme.splitlines() if line.startswith(("| A |", "| G |"))]
     assert [row[3].strip() for row in rows] == ["2.40", "2.73"]
     assert (least, newest) == (">=2.40", "<2.74")
+    assert [row[2].strip() for row in rows] == ["3.8", "3.14"]
+    assert _installed.SUPPORTED["Python"] == (">=3.8", "<3.15")

@@ -25,9 +25,10 @@ pytest_plugins = ["tests.server.infer_fixtures"]
 
 CLOSED = "InferContext is closed"
 
+NOTHING: Any = None
 CALLS: dict[str, Callable[[InferContext], Any]] = {
     "run": lambda context: context.run(add_sub(), BOTH),
-    "run, wrong": lambda context: context.run(None, None),
+    "run, wrong": lambda context: context.run(NOTHING, NOTHING),
     "async_run": lambda context: context.async_run(print, add_sub(), BOTH),
     "async_run, old": lambda context: context.async_run(add_sub(), BOTH),
     "async_run_with_cb": lambda context: context.async_run_with_cb(print, add_sub(), BOTH),

@@ -61,10 +61,11 @@ def test_server_that_refuses() -> None:
 def test_no_names(url: str, protocol: int) -> None:
     """url or model_name None: v1 ended the process; the error says what was expected."""
     # docs/v1-behaviour.md §3.1
+    nothing: Any = None
     with client_error("model_name must be str or bytes, got None"):
-        InferContext(url, protocol, None)
+        InferContext(url, protocol, nothing)
     with pytest.raises(InferenceServerException, match="url must be str or bytes"):
-        InferContext(None, protocol, "simple")
+        InferContext(nothing, protocol, "simple")
 
 
 @pytest.mark.parametrize("name", [5, ["simple"], 1.5])

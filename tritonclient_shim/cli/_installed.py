@@ -16,7 +16,7 @@ from tritonclient_shim.core.installation import commands, examine, wording
 #: Distribution → the oldest version that works, and the first one that is not tested (README.md,
 #: "Supported versions").
 SUPPORTED: dict[str, tuple[str, str]] = {
-    "Python": (">=3.8", "<3.14"),
+    "Python": (">=3.8", "<3.15"),
     "tritonclient": (">=2.40", "<2.74"),
     "numpy": (">=1.20", "<3"),
     "protobuf": (">=3.20.2", "<7"),
@@ -58,6 +58,21 @@ def ownership() -> Iterator[Finding]:
         yield Finding(OK, f"tensorrtserver is tritonclient-shim's {__version__}, in {place}")
     for text in texts:
         yield Finding(WRONG, text)
+    yield _machine(platform.system(), platform.machine())
+
+
+def _machine(system: str, machine: str) -> Finding:
+    """What is known of this package on a system and its processor (docs/support.md)."""
+    name = f"{system or 'an unknown system'} on {machine or 'an unknown processor'}"
+    if system != "Linux":
+        return Finding(
+            NOTE,
+            f"{name}: not tested; nothing here is compiled, but shared memory and the gateway were "
+            "written for Linux",
+        )
+    if machine == "x86_64":
+        return Finding(OK, name)
+    return Finding(NOTE, f"{name}: nothing here is compiled; the suite has run on x86_64 only")
 
 
 def versions() -> Iterator[Finding]:

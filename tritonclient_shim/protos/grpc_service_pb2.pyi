@@ -4,8 +4,8 @@
 from tritonclient_shim.protos import api_pb2 as _api_pb2
 from tritonclient_shim.protos import request_status_pb2 as _request_status_pb2
 from tritonclient_shim.protos import server_status_pb2 as _server_status_pb2
-from google.protobuf.internal import containers as _containers
-from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from tritonclient_shim.protos import _fields as _containers
+from tritonclient_shim.protos import _fields as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union

@@ -2,8 +2,8 @@
 # ruff: noqa
 # mypy: allow-subclassing-any
 from tritonclient_shim.protos import model_config_pb2 as _model_config_pb2
-from google.protobuf.internal import containers as _containers
-from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from tritonclient_shim.protos import _fields as _containers
+from tritonclient_shim.protos import _fields as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union

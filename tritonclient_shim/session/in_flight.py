@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 Delivery = Callable[[], None]
 
 #: A user's callback, already bound to its context: called with the request id.
-Callback = Callable[[int], None]
+Callback = Callable[[int], object]
 
 _UNKNOWN_ID = "The request ID doesn't match any existing asynchronous requests"
 _NONE_SENT = "No asynchronous requests have been sent"

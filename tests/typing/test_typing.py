@@ -1,0 +1,82 @@
+"""What type checkers make of programs of the old API: no false alarm, and more than ``Any``.
+
+mypy and pyright are in the environment ``check`` of tox, which runs this file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+if find_spec("mypy") is None or find_spec("pyright") is None:
+    pytest.skip("only the environment check has mypy and pyright", allow_module_level=True)
+
+
+def mypy(program: Path) -> dict[int, str]:
+    """mypy with its defaults, bodies of functions without annotations included."""
+    options = ["--check-untyped-defs", "--follow-imports=silent", "--ignore-missing-imports"]
+    done = run("mypy", "--config-file=", *options, program.name, folder=program.parent)
+    found = re.findall(rf"^{program.name}:(\d+): error: (.*)$", done.stdout, re.M)
+    assert "Found" in done.stdout or "Success" in done.stdout, done.stdout + done.stderr
+    return {int(line): text for line, text in found}
+
+
+def pyright(program: Path) -> dict[int, str]:
+    """pyright with its defaults, as in an editor."""
+    config = {"include": [program.name], "extraPaths": [str(ROOT)]}
+    (program.parent / "pyrightconfig.json").write_text(json.dumps(config), "utf-8")
+    done = run("pyright", "--outputjson", "--pythonpath", sys.executable, folder=program.parent)
+    found = json.loads(done.stdout)
+    assert found["summary"]["filesAnalyzed"] == 1
+    return {
+        one["range"]["start"]["line"] + 1: one["message"]
+        for one in found["generalDiagnostics"]
+        if one["severity"] == "error"
+    }
+
+
+def run(module: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """``python -m module`` in a folder, where the packages of the checkout are found."""
+    return subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=str(folder),
+        env={**os.environ, "MYPYPATH": str(ROOT), "MYPY_CACHE_DIR": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def program(name: str, folder: Path) -> Path:
+    """A copy of a program under the name of a Python file."""
+    copy = folder / f"{name}.py"
+    copy.write_text((HERE / f"{name}.txt").read_text("utf-8"), "utf-8")
+    return copy
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda one: one.__name__)
+def test_no_false_alarm(checker: Callable[[Path], dict[int, str]], tmp_path: Path) -> None:
+    """No form that v1 took is complained of."""
+    assert checker(program("legacy_forms", tmp_path)) == {}
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright], ids=lambda one: one.__name__)
+def test_what_is_known(checker: Callable[[Path], dict[int, str]], tmp_path: Path) -> None:
+    """Results, ids and message fields have their types; arguments of other types are named."""
+    source = program("known_types", tmp_path)
+    lines = source.read_text("utf-8").splitlines()
+    wrong = {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
+    found = checker(source)
+    assert set(found) == wrong, found
+    assert len(wrong) > 5
