@@ -15,6 +15,7 @@ from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.gateway.access_log import AccessRecord
 from tritonclient_shim.gateway.bodies import Bodies, BodyRefused
+from tritonclient_shim.gateway.forwarding import of_http
 from tritonclient_shim.gateway.http_answers import (
     BAD_REQUEST,
     BINARY,
@@ -58,6 +59,7 @@ class HttpInference:
         self._bodies = bodies
         self._max_body_bytes = options.max_body_bytes
         self._client_timeout = options.client_timeout
+        self._forwarded = options.forward_header
 
     async def infer(
         self, request: web.BaseRequest, model: str, version: str, binary: bool, record: AccessRecord
@@ -102,6 +104,7 @@ class HttpInference:
             record.received = arriving.arrived
             service = self._upstream.infer
             exchange = service.exchange_of_body(model, _version(version), header, body, number)
+            exchange.headers = of_http(request.headers, self._forwarded)
             read = partial(self._read, binary)
             return await self._inference.answer(exchange, len(body), read)
 
