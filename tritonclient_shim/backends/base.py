@@ -19,7 +19,7 @@ from tritonclient_shim.core.model import (
 Outcome = Union[InferReply, Fault]
 
 #: Names and values of headers, or of metadata.
-Headers = Tuple[Tuple[str, str], ...]
+CallHeaders = Tuple[Tuple[str, str], ...]
 
 #: Receives the outcome of one asynchronous call, once, on a thread of the backend, or on the
 #: caller's before ``infer_async`` returns; must return quickly and never raise.
@@ -120,6 +120,6 @@ class StreamingBackend(Backend, Protocol):
     """A backend whose protocol has streams (gRPC)."""
 
     def open_stream(
-        self, on_reply: StreamReply, on_end: StreamEnd, headers: Headers = ()
+        self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
     ) -> InferStream:
         """Open one stream of ModelStreamInfer, with metadata of its own."""

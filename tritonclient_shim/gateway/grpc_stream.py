@@ -20,7 +20,7 @@ from typing import Any, AsyncIterator, cast
 
 import grpc
 
-from tritonclient_shim.backends.base import Headers, Outcome, StreamingBackend
+from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
 from tritonclient_shim.core.errors import (
     Fault,
     InferenceServerException,
@@ -85,7 +85,7 @@ class V1Stream:
         responses: Responses,
         context: Any,
         access_log: AccessLog,
-        headers: Headers,
+        headers: CallHeaders,
     ) -> None:
         self._access_log = access_log
         self._peer = peer_of(context) if access_log.wants_peers else ""
@@ -176,7 +176,7 @@ class V1Stream:
 class _Behind:
     """The v2 stream behind a v1 stream, opened when a request comes."""
 
-    def __init__(self, upstream: Upstream, inference: Inferences, headers: Headers) -> None:
+    def __init__(self, upstream: Upstream, inference: Inferences, headers: CallHeaders) -> None:
         self._upstream = upstream
         self._headers = headers
         self._inference = inference

@@ -19,8 +19,6 @@ from tritonclient_shim.gateway.forwarding import of_http
 from tritonclient_shim.gateway.http_answers import (
     BAD_REQUEST,
     BINARY,
-    LONGEST_HEADER,
-    TEXT,
     answer,
     body_of,
     closing,
@@ -29,6 +27,7 @@ from tritonclient_shim.gateway.http_answers import (
     send,
 )
 from tritonclient_shim.gateway.http_body import read_body
+from tritonclient_shim.gateway.http_texts import response_texts, success_text
 from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
@@ -155,43 +154,15 @@ class Success(NamedTuple):
 def success_of(v1_status: Any, reply: V1Reply, binary: bool) -> Success:
     """A reply → the answer. Its body is the raw outputs, and the response header once more."""
     header = v1_messages.response_header(reply)
-    in_text = for_text(header)
+    line, text = response_texts(header)
     headers = {
-        "NV-Status": one_line(v1_status),
-        "NV-InferResponse": _within_limit(in_text),
+        "NV-Status": success_text(v1_status),
+        "NV-InferResponse": line,
         "Content-Type": "application/octet-stream",
     }
-    tail = body_of(header, BINARY) if binary else body_of(in_text, TEXT)
+    tail = body_of(header, BINARY) if binary else text
     parts = [result.data for result in reply.outputs if result.data is not None]
     return Success(v1_status, headers, [*parts, tail])
-
-
-def for_text(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader:
-    """The response header for text format, without the field ``data_type``.
-
-    The field was new in 1.12. In text, older clients refuse a field that they do not know, and
-    newer ones accept that it is missing.
-    """
-    copy = api_pb2.InferResponseHeader()
-    copy.CopyFrom(header)
-    for output in copy.output:
-        output.ClearField("data_type")
-    return copy
-
-
-def _within_limit(header: api_pb2.InferResponseHeader) -> str:
-    """The value of NV-InferResponse; without its classes if it would be too long.
-
-    Clients read the classes from the body.
-    """
-    text = one_line(header)
-    if len(text) <= LONGEST_HEADER:
-        return text
-    short = api_pb2.InferResponseHeader()
-    short.CopyFrom(header)
-    for output in short.output:
-        output.ClearField("batch_classes")
-    return one_line(short)
 
 
 def _with_id(response: web.Response, header: api_pb2.InferRequestHeader) -> web.Response:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from tritonclient_shim.backends.base import Headers, Outcome
+from tritonclient_shim.backends.base import CallHeaders, Outcome
 from tritonclient_shim.core.errors import (
     Fault,
     ForeignFault,
@@ -71,7 +71,7 @@ class Exchange:
         self.request_id = request_id
         self.client_id = client_id
         #: What goes with the call beside the request: headers, or metadata.
-        self.headers: Headers = ()
+        self.headers: CallHeaders = ()
         self._session = session
         self._version = version
         self._make: MakeRequest | None = make

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Callable, Dict
 
-from tritonclient_shim.backends.base import Done, Headers, Outcome, StreamingBackend
+from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamingBackend
 from tritonclient_shim.core.errors import Fault, TransportFault
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.session.sequences import Sequences
@@ -62,7 +62,7 @@ class RequestStream:
         sequences: Sequences,
         on_end: Callable[[RequestStream, Fault | None], None],
         number: int | None = None,
-        headers: Headers = (),
+        headers: CallHeaders = (),
     ) -> None:
         self.ended = False
         self._sequences = sequences

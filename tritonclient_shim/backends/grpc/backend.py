@@ -8,7 +8,7 @@ from typing import Any, Callable, Collection, Iterator, Mapping, Sequence, TypeV
 
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends.base import Done, Headers, Outcome, StreamEnd, StreamReply
+from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc import messages
 from tritonclient_shim.backends.grpc.connection import GrpcConnection, GrpcConnector, is_closed
 from tritonclient_shim.backends.grpc.errors import (
@@ -170,7 +170,7 @@ class GrpcBackend:
         return decode_reply(future.result(), use.outputs)
 
     def open_stream(
-        self, on_reply: StreamReply, on_end: StreamEnd, headers: Headers = ()
+        self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
     ) -> GrpcStream:
         """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""
 

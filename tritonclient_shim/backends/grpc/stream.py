@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import grpc
 
-from tritonclient_shim.backends.base import Headers, StreamEnd, StreamReply
+from tritonclient_shim.backends.base import CallHeaders, StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc.connection import GrpcConnection
 from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, caused, fault_of, status_of
 from tritonclient_shim.backends.grpc.framing import (
@@ -128,7 +128,7 @@ class GrpcStream:
         on_reply: StreamReply,
         on_end: StreamEnd,
         on_fault: Callable[[Fault], None],
-        headers: Headers = (),
+        headers: CallHeaders = (),
     ) -> None:
         self._connection = connection  # kept from being closed while the stream lives
         self._on_reply, self._on_end, self._on_fault = on_reply, on_end, on_fault
