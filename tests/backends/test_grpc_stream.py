@@ -124,9 +124,8 @@ def test_sequences_run_over_a_stream(triton: TritonServer) -> None:
     for number in range(1, 5):
         data = np.array([number], dtype=np.int32)
         tensors = (TensorIn("INPUT", "INT32", (1, 1), (data,), 4),)
-        flags = {"sequence_start": number == 1, "sequence_end": number == 4}
-        outputs = (OutputSpec("OUTPUT"),)
-        stream.send(InferCall("sequence_sum", "", tensors, outputs, "", 2**64 - 9, **flags))
+        outputs, flags = (OutputSpec("OUTPUT"),), (number == 1, number == 4)
+        stream.send(InferCall("sequence_sum", "", tensors, outputs, "", 2**64 - 9, *flags))
     stream.close()
     replies = [log.replies.get(timeout=20)[1] for _ in range(4)]
     assert [int(np.frombuffer(r.outputs[0].data, np.int32)[0]) for r in replies] == [1, 3, 6, 10]

@@ -26,11 +26,23 @@ TEXTS = {
     "metrics_address": "127.0.0.1:9002",
 }
 TRITON = "127.0.0.1:9"
+#: A file of credentials.
+HEADERS = str(Path(__file__).with_name("headers.txt"))
+#: What some options are of no use without.
+WITH = {
+    "tls_certificate": {"tls_key": __file__},
+    "tls_key": {"tls_certificate": __file__},
+    "tls_client_roots": {"tls_certificate": __file__, "tls_key": __file__},
+    "triton_certificate": {"triton_key": __file__},
+    "triton_key": {"triton_certificate": __file__},
+}
 
 
 def text_of(name: str) -> str:
     """A usable text; numbers differ from every default."""
     one = OPTIONS[name].metadata["shown"]
+    if name == "triton_headers":
+        return HEADERS
     return TEXTS.get(name, __file__ if one == "FILE" else "7" if one in ("N", "SECONDS") else "a")
 
 
@@ -46,14 +58,22 @@ def test_each_option_has_three_forms(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A text means the same on the command line, in the environment and in a file."""
-    text, base = text_of(name), {"triton_grpc": TRITON}
+    text, base = text_of(name), {"triton_grpc": TRITON, **WITH.get(name, {})}
     given = options_from({**base, name: text})
-    assert getattr(given, name) != getattr(options_from(base), name)
+    assert getattr(given, name) != OPTIONS[name].default
     file = tmp_path / "gateway.toml"
     file.write_text(f'{name.replace("_", "-")} = "{text}"\n')
     assert options_from({**base, "config": str(file)}) == given
     monkeypatch.setenv(f"TRITON_SHIM_GATEWAY_{name.upper()}", text)
     assert options_from(base) == given
+
+
+def test_lists_in_a_file(tmp_path: Path) -> None:
+    """Several headers are a list there; ``none`` forwards nothing."""
+    file = tmp_path / "gateway.toml"
+    file.write_text(f'triton-grpc = "{TRITON}"\nforward-header = ["X-Request-Id", "b3"]\n')
+    assert options_from({"config": str(file)}).forward_header == ("x-request-id", "b3")
+    assert options_from({"triton_grpc": TRITON, "forward_header": "none"}).forward_header == ()
 
 
 def test_precedence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -101,6 +121,25 @@ def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_SHIM_GATEWAY_SERVICE_HOST", "10.0.0.1")  # Kubernetes'
     (line,) = unknown_variables()
     assert line.endswith("MAX_STREAM is no option; did you mean TRITON_SHIM_GATEWAY_MAX_STREAMS?")
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"tls_key": __file__}, "--tls-key is of no use without --tls-certificate: give both"),
+        ({"triton_certificate": __file__}, "is of no use without --triton-key: give both"),
+        ({"tls_client_roots": __file__}, "without --tls-certificate and --tls-key"),
+        ({"tls_key": "/nowhere"}, "--tls-key: expected the path of a file that exists"),
+        ({"triton_headers": __file__}, "a file with a line NAME: VALUE for each header"),
+        ({"forward_header": "host"}, "cannot be handed on, and 'host' is one, got 'host'"),
+        ({"forward_header": "a b"}, "expected names of headers such as x-request-id"),
+    ],
+)
+def test_what_cannot_be_used_together(given: dict[str, str], text: str) -> None:
+    """Halves of a pair, and unusable files and names, are named; secrets are not repeated."""
+    with pytest.raises(OptionError) as caught:
+        options_from({"triton_grpc": TRITON, **given})
+    assert text in str(caught.value)
 
 
 def test_the_command_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

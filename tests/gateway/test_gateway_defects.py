@@ -114,7 +114,7 @@ def test_a_stream_that_opens_too_late_is_dropped() -> None:
         upstream, backend = Upstream(options.triton_grpc, options, Stopping()), SlowToOpen()
         upstream._session._opened["backend"] = backend  # type: ignore[assignment]
         inference = Inferences(upstream, options, "grpc", NoMeter())
-        behind = grpc_stream._Behind(upstream, inference)
+        behind = grpc_stream._Behind(upstream, inference, ())
         request = read_request(simple(1).SerializeToString())
         assert request is not None
         entry = grpc_stream._Asked(upstream.infer.exchange(request), request.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Protocol, Sequence, Union
+from typing import Any, Callable, Mapping, Protocol, Sequence, Tuple, Union
 
 from tritonclient_shim.core.errors import Fault
 from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
@@ -17,6 +17,9 @@ from tritonclient_shim.core.model import (
 )
 
 Outcome = Union[InferReply, Fault]
+
+#: Names and values of headers, or of metadata.
+CallHeaders = Tuple[Tuple[str, str], ...]
 
 #: Receives the outcome of one asynchronous call, once, on a thread of the backend, or on the
 #: caller's before ``infer_async`` returns; must return quickly and never raise.
@@ -122,5 +125,7 @@ StreamEnd = Callable[[Union[Fault, None]], None]
 class StreamingBackend(Backend, Protocol):
     """A backend whose protocol has streams (gRPC)."""
 
-    def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> InferStream:
-        """Open one stream of ModelStreamInfer."""
+    def open_stream(
+        self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
+    ) -> InferStream:
+        """Open one stream of ModelStreamInfer, with metadata of its own."""

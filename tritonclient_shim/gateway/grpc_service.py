@@ -15,6 +15,8 @@ from google.protobuf.message import DecodeError
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
+from tritonclient_shim.gateway.forwarding import of_grpc
+from tritonclient_shim.gateway.front_tls import credentials_of_server
 from tritonclient_shim.gateway.grpc_admission import AwaitedRequests
 from tritonclient_shim.gateway.grpc_messages import WireRequest, read_request
 from tritonclient_shim.gateway.grpc_responses import Responses
@@ -143,6 +145,7 @@ class GatewayService:
         told = self._record("Infer", request.model_name, data, context)
         with self._access_log.request(told) as record:
             exchange = self._upstream.infer.exchange(request)
+            exchange.headers = of_grpc(context, self._options.forward_header)
             record.status, response = await self._response(request, exchange)
             record.sent = len(response)
         return response
@@ -170,7 +173,12 @@ class GatewayService:
         self._streams += 1
         self._access_log.meter.streams(1)
         stream = V1Stream(
-            self._upstream, self._inference, self._responses, context, self._access_log
+            self._upstream,
+            self._inference,
+            self._responses,
+            context,
+            self._access_log,
+            of_grpc(context, self._options.forward_header),
         )
         try:
             async for response in stream.responses():
@@ -204,10 +212,15 @@ def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, 
             ("grpc.max_send_message_length", LARGEST_MESSAGE),
             # for one worker alone: a second gateway could listen and get half the calls
             ("grpc.so_reuseport", int(options.workers > 1)),
+            ("grpc.max_connection_idle_ms", min(int(1000 * options.keep_alive), 2**31 - 1)),
             ("grpc.server_handshake_timeout_ms", int(1000 * options.client_timeout)),
         ),
     )
-    port = server.add_insecure_port(str(options.grpc))
+    secure = credentials_of_server(options)
+    if secure is None:
+        port = server.add_insecure_port(str(options.grpc))
+    else:
+        port = server.add_secure_port(str(options.grpc), secure)
     if not port:  # older versions of gRPC do not raise
         raise RuntimeError(f"cannot listen on {options.grpc}")
     return server, port

@@ -20,7 +20,7 @@ from typing import Any, AsyncIterator, cast
 
 import grpc
 
-from tritonclient_shim.backends.base import Outcome, StreamingBackend
+from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
 from tritonclient_shim.core.errors import (
     Fault,
     InferenceServerException,
@@ -87,6 +87,7 @@ class V1Stream:
         responses: Responses,
         context: Any,
         access_log: AccessLog,
+        headers: CallHeaders,
     ) -> None:
         self._access_log = access_log
         self._peer = peer_of(context) if access_log.wants_peers else ""
@@ -98,7 +99,7 @@ class V1Stream:
         self._entries: deque[_Asked] = deque()  # unanswered, in the order of the requests
         self._unread = 0
         self._changed = asyncio.Event()
-        self._behind = _Behind(upstream, inference)
+        self._behind = _Behind(upstream, inference, headers)
         self.unreadable = False
         self._reading = asyncio.ensure_future(self._read())
 
@@ -177,8 +178,9 @@ class V1Stream:
 class _Behind:
     """The v2 stream behind a v1 stream, opened when a request comes."""
 
-    def __init__(self, upstream: Upstream, inference: Inferences) -> None:
+    def __init__(self, upstream: Upstream, inference: Inferences, headers: CallHeaders) -> None:
         self._upstream = upstream
+        self._headers = headers
         self._inference = inference
         self._loop = asyncio.get_running_loop()
         self._sequences = Sequences()
@@ -259,7 +261,7 @@ class _Behind:
         """Open a stream, on a thread; nobody may wait for it any more when it is open."""
         backend = cast(StreamingBackend, self._upstream.backend)
         self._checked = CheckedModels(backend) if is_fragile(backend) else None
-        stream = RequestStream(backend, self._sequences, self._ended, self._number)
+        stream = RequestStream(backend, self._sequences, self._ended, self._number, self._headers)
         self._stream = stream
         if self._closed:
             stream.cancel()

@@ -15,11 +15,10 @@ from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.gateway.access_log import AccessRecord
 from tritonclient_shim.gateway.bodies import Bodies, BodyRefused
+from tritonclient_shim.gateway.forwarding import of_http
 from tritonclient_shim.gateway.http_answers import (
     BAD_REQUEST,
     BINARY,
-    LONGEST_HEADER,
-    TEXT,
     answer,
     body_of,
     closing,
@@ -29,9 +28,10 @@ from tritonclient_shim.gateway.http_answers import (
 )
 from tritonclient_shim.gateway.http_body import read_body
 from tritonclient_shim.gateway.http_calls import INT64, number
+from tritonclient_shim.gateway.http_texts import response_texts, success_text
 from tritonclient_shim.gateway.inference import Inferences
 from tritonclient_shim.gateway.options import GatewayOptions
-from tritonclient_shim.gateway.releases import Release, without_data_types
+from tritonclient_shim.gateway.releases import Release
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import Upstream
 from tritonclient_shim.protos import api_pb2
@@ -60,6 +60,7 @@ class HttpInference:
         self._bodies = bodies
         self._max_body_bytes = options.max_body_bytes
         self._client_timeout = options.client_timeout
+        self._forwarded = options.forward_header
 
     async def infer(
         self, request: web.BaseRequest, model: str, version: str, binary: bool, record: AccessRecord
@@ -104,6 +105,7 @@ class HttpInference:
             record.received = arriving.arrived
             service = self._upstream.infer
             exchange = service.exchange_of_body(model, _version(version), header, body, number)
+            exchange.headers = of_http(request.headers, self._forwarded)
             read = partial(self._read, binary)
             return await self._inference.answer(exchange, len(body), read)
 
@@ -155,38 +157,15 @@ def success_of(v1_status: Any, reply: V1Reply, binary: bool, release: Release) -
     """A reply → the answer. Its body is the raw outputs, and the response header once more."""
     header = v1_messages.response_header(reply)
     release.trim_header(header)
-    in_text = header if release.data_type_in_text else for_text(header)
+    line, text = response_texts(header, release.data_type_in_text)
     headers = {
-        "NV-Status": one_line(v1_status),
-        "NV-InferResponse": _within_limit(in_text),
+        "NV-Status": success_text(v1_status),
+        "NV-InferResponse": line,
         "Content-Type": "application/octet-stream",
     }
-    tail = body_of(header, BINARY) if binary else body_of(in_text, TEXT)
+    tail = body_of(header, BINARY) if binary else text
     parts = [result.data for result in reply.outputs if result.data is not None]
     return Success(v1_status, headers, [*parts, tail])
-
-
-def for_text(header: api_pb2.InferResponseHeader) -> api_pb2.InferResponseHeader:
-    """The response header for text format, without the field ``data_type`` (see Release)."""
-    copy = api_pb2.InferResponseHeader()
-    copy.CopyFrom(header)
-    without_data_types(copy)
-    return copy
-
-
-def _within_limit(header: api_pb2.InferResponseHeader) -> str:
-    """The value of NV-InferResponse; without its classes if it would be too long.
-
-    Clients read the classes from the body.
-    """
-    text = one_line(header)
-    if len(text) <= LONGEST_HEADER:
-        return text
-    short = api_pb2.InferResponseHeader()
-    short.CopyFrom(header)
-    for output in short.output:
-        output.ClearField("batch_classes")
-    return one_line(short)
 
 
 def _with_id(response: web.Response, header: api_pb2.InferRequestHeader) -> web.Response:

@@ -25,6 +25,7 @@ from tritonclient_shim.gateway.bodies import (
     TooSlow,
 )
 from tritonclient_shim.gateway.connections import LONGEST_FIELD, Connections, HttpServer
+from tritonclient_shim.gateway.front_tls import context_of
 from tritonclient_shim.gateway.http_answers import (
     BAD_REQUEST,
     BINARY,
@@ -190,6 +191,7 @@ class HttpFront:
     def __init__(self, options: GatewayOptions, service: HttpService) -> None:
         self._address = options.http
         self._shared = options.workers > 1
+        self._tls = context_of(options)
         self.connections = service.connections
         self._server = HttpServer(
             service.handle,
@@ -213,7 +215,7 @@ class HttpFront:
         )
         for family, _, _, _, address in dict.fromkeys(found):
             listener = listener_on(family, address, self._shared)
-            site = web.SockSite(self._runner, listener, backlog=_BACKLOG)
+            site = web.SockSite(self._runner, listener, backlog=_BACKLOG, ssl_context=self._tls)
             await site.start()
             self._sites.append((listener, site))
         return int(self._runner.addresses[0][1])
@@ -229,7 +231,7 @@ class HttpFront:
             accepted += waiting(listener)
             await site.stop()
         for connection in accepted:
-            await loop.connect_accepted_socket(self._server, connection)
+            await loop.connect_accepted_socket(self._server, connection, ssl=self._tls)
 
     async def close(self) -> None:
         """Close the connections; requests that are being answered are given up."""

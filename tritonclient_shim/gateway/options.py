@@ -65,6 +65,37 @@ class GatewayOptions:
         "its HTTP address, for requests that come over HTTP (otherwise those, too, go to Triton "
         "over gRPC); https://HOST:PORT for TLS",
     )
+    triton_root_certificates: str | None = _option(
+        readers.file,
+        _FILE,
+        "certificates, in PEM, of those who may have signed Triton's (otherwise the system's)",
+    )
+    triton_certificate: str | None = _option(
+        readers.file, _FILE, "the certificate, in PEM, that the gateway shows to Triton"
+    )
+    triton_key: str | None = _option(readers.file, _FILE, "its key, in PEM, not encrypted")
+    triton_headers: tuple[tuple[str, str], ...] = _option(
+        readers.headers_file,
+        _FILE,
+        "credentials: lines of NAME: VALUE that go with each request to Triton, as headers or as "
+        "metadata",
+        (),
+    )
+    forward_header: tuple[str, ...] = _option(
+        readers.header_names,
+        "NAMES",
+        "headers and metadata of a client's inference that go on to Triton, with commas between",
+        ("authorization", "traceparent", "tracestate"),
+    )
+    tls_certificate: str | None = _option(
+        readers.file, _FILE, "serve TLS, over HTTP and gRPC, with this certificate, in PEM"
+    )
+    tls_key: str | None = _option(readers.file, _FILE, "its key, in PEM, not encrypted")
+    tls_client_roots: str | None = _option(
+        readers.file,
+        _FILE,
+        "take only clients with a certificate that one of these, in PEM, has signed",
+    )
     server_id: str = _option(
         readers.text,
         "ID",
@@ -130,7 +161,7 @@ class GatewayOptions:
     keep_alive: float = _option(
         readers.seconds,
         _SECONDS,
-        "how long an idle HTTP connection is kept; v1's clients keep theirs as long as they live",
+        "how long an idle connection is kept; v1's clients keep theirs as long as they live",
         3600.0,
     )
     drain: float = _option(

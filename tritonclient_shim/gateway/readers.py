@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tritonclient_shim.core.addresses import join_port, split_port
 from tritonclient_shim.core.model import GRPC, HTTP
 from tritonclient_shim.gateway.releases import RELEASES
+from tritonclient_shim.settings.values import grpc_metadata
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NO_FORWARDING = ("content-", "transfer-", "grpc-", "nv-", "inference-header-")
@@ -114,6 +115,19 @@ def file(value: Any) -> str:
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
         raise ValueError("the path of a file that exists and may be read")
     return path
+
+
+def headers_file(value: Any) -> tuple[tuple[str, str], ...]:
+    """The path of a file of headers → the headers. They are secret, and in no message."""
+    try:
+        with open(file(value), encoding="ascii") as content:
+            lines = [line for line in content if not line.lstrip().startswith("#")]
+        return tuple((name.lower(), text) for name, text in grpc_metadata("".join(lines)))
+    except (OSError, ValueError):
+        raise ValueError(
+            "the path of a file with a line NAME: VALUE for each header, in ASCII, where the "
+            "name is one of a header, and of gRPC's metadata"
+        ) from None
 
 
 def header_names(value: Any) -> tuple[str, ...]:

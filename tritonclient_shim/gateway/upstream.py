@@ -27,6 +27,7 @@ from tritonclient_shim.service import status
 from tritonclient_shim.service.control import ControlService
 from tritonclient_shim.service.infer import InferService
 from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.settings import Settings
 
 R = TypeVar("R")
 
@@ -43,6 +44,21 @@ _LATE = (
 )
 
 
+def credentials_of(options: GatewayOptions, settings: Settings) -> dict[str, Any]:
+    """The settings in whose place options come: how the gateway proves to Triton who it is."""
+    found: dict[str, Any] = {}
+    if options.triton_root_certificates is not None:
+        found["root_certificates"] = options.triton_root_certificates
+    if options.triton_certificate is not None:
+        found.update(client_certificate=options.triton_certificate, client_key=options.triton_key)
+    if options.triton_headers:
+        ours = dict(options.triton_headers)
+        for name in ("http_headers", "grpc_metadata"):
+            others = [pair for pair in getattr(settings, name) if pair[0].lower() not in ours]
+            found[name] = (*others, *ours.items())
+    return found
+
+
 class _GatewaySession(ServerSession):
     """A server whose id may be given to the gateway; otherwise it is asked for when needed.
 
@@ -50,15 +66,16 @@ class _GatewaySession(ServerSession):
     gateway's option that changes it. A time limit of the settings goes before.
     """
 
-    def __init__(self, endpoint: Endpoint, server_id: str, timeout: float, option: str) -> None:
+    def __init__(self, endpoint: Endpoint, options: GatewayOptions, timeout: float, option: str):
         super().__init__(endpoint)
+        server_id, credentials = options.server_id, credentials_of(options, self.settings)
         self._server_id = server_id
         self.timeout = self.settings.network_timeout or timeout
         self._option = option
         limits: dict[str, Any] = {"network_timeout": self.timeout}
         if endpoint.protocol == HTTP:  # over gRPC the one includes the other
             limits["connect_timeout"] = self.settings.connect_timeout or self.timeout
-        self.settings = replace(self.settings, **limits)
+        self.settings = replace(self.settings, **limits, **credentials)
 
     @property
     def known_id(self) -> str:
@@ -88,7 +105,7 @@ class Upstream:
         self.release = Release(options.emulate)
 
         def session(timeout: float, option: str) -> _GatewaySession:
-            return _GatewaySession(endpoint, options.server_id, timeout, option)
+            return _GatewaySession(endpoint, options, timeout, option)
 
         self._session = session(options.upstream_timeout, "--upstream-timeout")
         loads = session(options.load_timeout, "--load-timeout")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.backends.base import CallHeaders, Outcome
 from tritonclient_shim.core.errors import (
     Fault,
     ForeignFault,
@@ -53,7 +53,7 @@ class Exchange:
     """
 
     __slots__ = (
-        *("model", "request_id", "client_id"),
+        *("model", "request_id", "client_id", "headers"),
         *("_session", "_version", "_make", "_profile", "_request", "_bound", "_prepared", "_known"),
     )
 
@@ -70,6 +70,8 @@ class Exchange:
         self.model = model
         self.request_id = request_id
         self.client_id = client_id
+        #: What goes with the call beside the request: headers, or metadata.
+        self.headers: CallHeaders = ()
         self._session = session
         self._version = version
         self._make: MakeRequest | None = make
@@ -121,7 +123,7 @@ class Exchange:
         request = self._make(profile)
         call = to_v2.infer_call(profile, request, protocol)
         self._request = request
-        return call
+        return call._replace(headers=self.headers) if self.headers else call
 
     def stream_call(self) -> InferCall:
         """The same, to be sent on a stream; a refusal also where the server has none."""

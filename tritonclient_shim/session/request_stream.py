@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Callable, Dict
 
-from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
+from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamingBackend
 from tritonclient_shim.core.errors import Fault, TransportFault
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.session.sequences import Sequences
@@ -52,7 +52,8 @@ class RequestStream:
     ``on_end(stream, fault)`` is called once, on the stream's thread, with what ended the stream,
     None for a regular end. What becomes of the requests without an answer is its to say, see
     :meth:`fail`. ``number`` is that of the stream which this one continues, if that one was closed
-    when everything on it had been answered: then sequences go on.
+    when everything on it had been answered: then sequences go on. ``headers`` are the stream's own
+    metadata.
     """
 
     def __init__(
@@ -61,13 +62,15 @@ class RequestStream:
         sequences: Sequences,
         on_end: Callable[[RequestStream, Fault | None], None],
         number: int | None = None,
+        headers: CallHeaders = (),
     ) -> None:
         self.ended = False
         self._sequences = sequences
         self.number = sequences.next_stream() if number is None else number
         self._outstanding = _OutstandingRequests()
         self._on_end = on_end
-        self._stream = backend.open_stream(self._outstanding.answer, self._end)
+        more = (headers,) if headers else ()
+        self._stream = backend.open_stream(self._outstanding.answer, self._end, *more)
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.

@@ -8,7 +8,7 @@ from typing import Any, Callable, Collection, Iterator, Mapping, Sequence, TypeV
 
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends.base import Done, Outcome, StreamEnd, StreamReply
+from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc import messages
 from tritonclient_shim.backends.grpc.connection import GrpcConnection, GrpcConnector, is_closed
 from tritonclient_shim.backends.grpc.errors import (
@@ -161,6 +161,8 @@ class GrpcBackend:
         body, use = encode_request(call), shm_use(call)
 
         def begin(connection: GrpcConnection) -> tuple[GrpcConnection, Any]:
+            if call.headers:
+                return connection, connection.infer.future(body, metadata=call.headers)
             return connection, connection.infer.future(body)
 
         def finish(future: Any) -> None:
@@ -176,12 +178,14 @@ class GrpcBackend:
             return caused(in_users_words(fault, use.regions), future)
         return decode_reply(_present(future.result()), use.outputs)
 
-    def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> GrpcStream:
+    def open_stream(
+        self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
+    ) -> GrpcStream:
         """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""
 
         def begin(connection: GrpcConnection) -> GrpcStream:
             on_fault = partial(self._discard_if_broken, connection)
-            return GrpcStream(connection, on_reply, on_end, on_fault)
+            return GrpcStream(connection, on_reply, on_end, on_fault, headers)
 
         return self._call(begin)
 

@@ -174,9 +174,9 @@ class _Limited:
     def __call__(self, request: Any) -> Any:
         return self._method(request, self._timeout)
 
-    def future(self, request: Any) -> Any:
+    def future(self, request: Any, metadata: Any = None) -> Any:
         """The call in the background."""
-        return self._method.future(request, self._timeout)
+        return self._method.future(request, self._timeout, metadata)
 
 
 def _limited(method: Any, timeout: float | None) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import grpc
 
-from tritonclient_shim.backends.base import StreamEnd, StreamReply
+from tritonclient_shim.backends.base import CallHeaders, StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc.connection import GrpcConnection
 from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, caused, fault_of, status_of
 from tritonclient_shim.backends.grpc.framing import (
@@ -128,13 +128,15 @@ class GrpcStream:
         on_reply: StreamReply,
         on_end: StreamEnd,
         on_fault: Callable[[Fault], None],
+        headers: CallHeaders = (),
     ) -> None:
         self._connection = connection  # kept from being closed while the stream lives
         self._on_reply, self._on_end, self._on_fault = on_reply, on_end, on_fault
         self._shm_uses: dict[str, ShmUse] = {}  # by wire id, until answered
         self._outbox = Outbox()
         self._closing = False
-        self._call: Any = connection.stream(self._outbox)
+        own = {"metadata": headers} if headers else {}
+        self._call: Any = connection.stream(self._outbox, **own)
         # daemon: an open stream must not keep the interpreter from exiting
         self._reader = threading.Thread(target=self._read, name="grpc-stream", daemon=True)
         self._reader.start()

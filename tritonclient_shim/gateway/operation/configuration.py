@@ -14,6 +14,8 @@ from tritonclient_shim.settings import gateway_variables
 FILE = "config"
 #: How the environment spells an option: this, and its name in capitals.
 PREFIX = "TRITON_SHIM_GATEWAY_"
+#: Options that are given together.
+_PAIRS = (("tls_certificate", "tls_key"), ("triton_certificate", "triton_key"))
 
 
 class OptionError(ValueError):
@@ -39,6 +41,14 @@ def options_from(given: Mapping[str, Any]) -> GatewayOptions:
             "the address of Triton is missing: give --triton-grpc HOST:PORT, the variable "
             f"{PREFIX}TRITON_GRPC, or triton-grpc in the file of --config"
         )
+    for one, other in _PAIRS:
+        if (one in values) is not (other in values):
+            given_one, missing = (one, other) if one in values else (other, one)
+            raise OptionError(
+                f"{option(given_one)} is of no use without {option(missing)}: give both"
+            )
+    if "tls_client_roots" in values and "tls_key" not in values:
+        raise OptionError("--tls-client-roots is of no use without --tls-certificate and --tls-key")
     return GatewayOptions(**values)
 
 

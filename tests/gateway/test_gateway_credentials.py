@@ -1,0 +1,165 @@
+"""Who the gateway and its clients are: TLS on both sides, credentials, headers that go on."""
+
+from __future__ import annotations
+
+import ssl
+from http.client import HTTPSConnection
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from testbed import TritonServer
+from tests.certificates import Authority
+from tests.gateway.bad_clients import BODY, SIMPLE
+from tests.gateway.gateway_process import Answer, StartGateway, code_of, read_answer
+from tests.gateway.grpc_requests import simple
+from tests.gateway.recording_proxy import RecordingProxy
+from tests.gateway.test_gateway_process import run_command
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
+
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
+
+HEADERS = str(Path(__file__).with_name("headers.txt"))
+SECRET = "of-the-gateway"
+
+
+def infer_with(address: str, metadata: dict[str, str], rpc: str = "Infer") -> Any:
+    """One inference over gRPC with metadata → its response."""
+    row = v1.RPCS[rpc]
+    with grpc.insecure_channel(address) as channel:
+        call = channel.stream_stream(
+            f"/{v1.SERVICE}/{rpc}", row.request.SerializeToString, row.response.FromString
+        )
+        (response,) = call(iter([simple()]), timeout=30, metadata=tuple(metadata.items()))
+    return response
+
+
+SENT = {"authorization": "Bearer mine", "traceparent": "00-a-b-01", "x-own": "1", "x-other": "2"}
+
+
+@pytest.mark.parametrize("rpc", ["Infer", "StreamInfer"])
+def test_metadata_goes_on(behind: TritonServer, start_gateway: StartGateway, rpc: str) -> None:
+    """Authorization, traceparent and chosen metadata reach Triton, with each call its own."""
+    with RecordingProxy(behind.grpc) as proxy:
+        option = ("--forward-header", "authorization,traceparent,x-own")
+        gateway = start_gateway("--triton-grpc", proxy.address, *option)
+        method = "ModelInfer" if rpc == "Infer" else "ModelStreamInfer"
+        assert code_of(infer_with(gateway.grpc, SENT, rpc).request_status) == "SUCCESS"
+        found = {name: proxy.seen[method].get(name) for name in SENT}
+        assert found == {**SENT, "x-other": None}
+        infer_with(gateway.grpc, {}, rpc)
+        assert not set(SENT) & set(proxy.seen[method])
+
+
+def test_headers_go_on(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """The same for a request over HTTP, to a Triton over gRPC; the defaults are the two known."""
+    with RecordingProxy(behind.grpc) as proxy:
+        gateway = start_gateway("--triton-grpc", proxy.address)
+        headers = {"NV-InferRequest": SIMPLE, **SENT}
+        assert gateway.ask("POST", "/api/infer/simple", BODY, headers).code == 200
+        found = {name for name in SENT if name in proxy.seen["ModelInfer"]}
+        assert found == {"authorization", "traceparent"}
+
+
+def test_credentials_of_the_gateway(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """Headers of a file go with each call to Triton, a client's own go before; none is logged."""
+    with RecordingProxy(behind.grpc) as proxy:
+        options = ("--triton-grpc", proxy.address, "--triton-headers", HEADERS)
+        gateway = start_gateway(*options, "--access-log", "json")
+        gateway.call("Infer", simple())
+        assert gateway.call("Health", pb.HealthRequest(mode="live")).health
+        for method in ("ModelInfer", "ServerLive", "ModelConfig"):
+            seen = proxy.seen[method]
+            assert (seen["authorization"], seen["x-tenant"]) == (f"Bearer {SECRET}", "one")
+        infer_with(gateway.grpc, SENT)
+        assert proxy.seen["ModelInfer"]["authorization"] == "Bearer mine"
+        said = gateway.said()
+    assert SECRET not in said and "mine" not in said and len(said.splitlines()) == 3
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Who has signed the certificates of the gateway, of Triton and of clients."""
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+def over_https(address: str, roots: str, identity: Any = None) -> Answer:
+    """One inference over HTTPS."""
+    context = ssl.create_default_context(cafile=roots)
+    if identity is not None:
+        context.load_cert_chain(identity.certificate, identity.key)
+    connection = HTTPSConnection(address, timeout=30, context=context)
+    try:
+        connection.request("POST", "/api/infer/simple", BODY, {"NV-InferRequest": SIMPLE})
+        return read_answer(connection)
+    finally:
+        connection.close()
+
+
+def over_grpcs(address: str, roots: str, identity: Any = None) -> str:
+    """The code of one inference over gRPC with TLS, or the status of gRPC."""
+    pair = (
+        [Path(one).read_bytes() for one in (identity.key, identity.certificate)] if identity else []
+    )
+    made = grpc.ssl_channel_credentials(Path(roots).read_bytes(), *pair)
+    row = v1.RPCS["Infer"]
+    with grpc.secure_channel(address, made) as channel:
+        call = channel.unary_unary(
+            f"/{v1.SERVICE}/Infer", row.request.SerializeToString, row.response.FromString
+        )
+        try:
+            return code_of(call(simple(), timeout=30).request_status)
+        except grpc.RpcError as error:
+            return str(error.code().name)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_tls_of_clients(
+    behind: TritonServer, start_gateway: StartGateway, authority: Authority, workers: str
+) -> None:
+    """TLS on both fronts; with --tls-client-roots only clients with a certificate are served."""
+    ours, client = authority.issue("127.0.0.1"), authority.issue("client.example")
+    options = ["--triton-grpc", behind.grpc, "--workers", workers]
+    options += ["--tls-certificate", ours.certificate, "--tls-key", ours.key]
+    open_to_all = start_gateway(*options)
+    assert over_https(open_to_all.http, authority.roots).code == 200
+    assert over_grpcs(open_to_all.grpc, authority.roots) == "SUCCESS"
+    guarded = start_gateway(*options, "--tls-client-roots", authority.roots)
+    assert over_https(guarded.http, authority.roots, client).code == 200
+    assert over_grpcs(guarded.grpc, authority.roots, client) == "SUCCESS"
+    refusals = (ssl.SSLError, ConnectionError)
+    with pytest.raises(refusals, match="(?i)certificate required|reset|EOF|closed"):
+        over_https(guarded.http, authority.roots)
+    assert over_grpcs(guarded.grpc, authority.roots) == "UNAVAILABLE"
+    assert "Traceback" not in guarded.said()
+
+
+def test_tls_to_triton(
+    behind: TritonServer, start_gateway: StartGateway, authority: Authority
+) -> None:
+    """Triton behind TLS that wants a client's certificate: three options give what it takes."""
+    theirs, ours = authority.issue("localhost", "127.0.0.1"), authority.issue("gateway.example")
+    chain = (Path(theirs.key).read_bytes(), Path(theirs.certificate).read_bytes())
+    secure = grpc.ssl_server_credentials([chain], Path(authority.roots).read_bytes(), True)
+    with RecordingProxy(behind.grpc, secure) as proxy:
+        options = ["--triton-grpc", f"grpcs://{proxy.address}"]
+        options += ["--triton-root-certificates", authority.roots]
+        without = start_gateway(*options)
+        assert code_of(without.call("Infer", simple()).request_status) == "UNAVAILABLE"
+        options += ["--triton-certificate", ours.certificate, "--triton-key", ours.key]
+        gateway = start_gateway(*options)
+        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_unusable_files(authority: Authority, workers: str) -> None:
+    """Files that are no certificates are named by a line at the start."""
+    options = ["--triton-grpc", "127.0.0.1:9", "--workers", workers]
+    options += ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
+    done = run_command("gateway", *options, "--tls-certificate", HEADERS, "--tls-key", HEADERS)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert f"--tls-certificate {HEADERS} with --tls-key {HEADERS} cannot be used: " in line
