@@ -155,7 +155,7 @@ EFFECTS = (
             SHIM + "cli/migrate.py",  # a file at which a rule fails is named, the others are done
             # a client waits for v1's answer, whatever happens
             SHIM + "gateway/http_service.py",
-            SHIM + "gateway/grpc_stream.py",
+            SHIM + "gateway/stream_behind.py",
             SHIM + "gateway/inference.py",
             SHIM + "gateway/upstream.py",
         ),

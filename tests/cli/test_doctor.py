@@ -85,14 +85,6 @@ def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture
     assert "Check that the server runs, its address and its port" in text
 
 
-def test_passwords_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """User and password of an address are in no line, though the server was asked with them."""
-    assert main(["doctor", "--url", "http://user:s3cret@127.0.0.1:1"]) == 1
-    printed = capsys.readouterr().out
-    assert "http://127.0.0.1:1" in printed
-    assert "s3cret" not in printed
-
-
 @pytest.mark.parametrize("asked", ["http", "grpc"])
 def test_swapped_ports(
     server: TritonServer, asked: str, capsys: pytest.CaptureFixture[str]

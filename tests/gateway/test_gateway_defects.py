@@ -16,7 +16,7 @@ from tests.gateway.gateway_process import StartGateway, code_of
 from tests.gateway.grpc_requests import simple
 from tests.gateway.test_gateway_process import run_command
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.gateway import grpc_stream
+from tritonclient_shim.gateway import stream_behind
 from tritonclient_shim.gateway.access_log import NoMeter
 from tritonclient_shim.gateway.grpc_messages import read_request
 from tritonclient_shim.gateway.inference import Inferences
@@ -114,10 +114,10 @@ def test_a_stream_that_opens_too_late_is_dropped() -> None:
         upstream, backend = Upstream(options.triton_grpc, options, Stopping()), SlowToOpen()
         upstream._session._opened["backend"] = backend  # type: ignore[assignment]
         inference = Inferences(upstream, options, "grpc", NoMeter())
-        behind = grpc_stream._Behind(upstream, inference, ())
+        behind = stream_behind.StreamBehind(upstream, inference, ())
         request = read_request(simple(1).SerializeToString())
         assert request is not None
-        entry = grpc_stream._Asked(upstream.infer.exchange(request), request.size)
+        entry = stream_behind.Asked(upstream.infer.exchange(request), request.size)
         sending = asyncio.ensure_future(behind._send(entry, None))
         while not backend.begun.is_set():
             await asyncio.sleep(0.01)
