@@ -133,7 +133,23 @@ def test_text_of_a_protocol(use: str) -> None:
     """Where a protocol is printed it stays v1's, and the client is chosen by its number."""
     source = f'p = ProtocolType.from_str(t)\nServerHealthContext("u", p).is_live()\n{use}\n'
     assert todo(migrated(STAR + source)) == ["1:TS001", "2:TS011"]
-    assert "{0: httpclient, 1: grpcclient}" in migrated(STAR + source).after.decode()
+    once = migrated(STAR + source).after.decode()
+    assert "{0: httpclient, 1: grpcclient}" in once
+    assert migrated(once).after.decode() == once
+
+
+def test_comment_where_there_is_no_rule() -> None:
+    """What no rule rewrites has a comment, too, which says why; a second run adds none."""
+    source = (
+        "from tensorrtserver.api import grpc_service_pb2_grpc\n"
+        "import tensorrtserver.cuda_shared_memory as cuda\n"
+        "s = grpc_service_pb2_grpc.GRPCServiceStub(channel)\n"
+        "h = cuda.create_shared_memory_region('a', 4, 0)\n"
+    )
+    found = migrated(source).after.decode()
+    assert "# TODO(TS072): v1's messages and its raw stub have no successor" in found
+    assert "# TODO(TS086): CUDA memory is registered by name" in found
+    assert migrated(found).after.decode() == found
 
 
 def test_forms_out_of_sight_stay_with_a_class_that_stays() -> None:

@@ -59,7 +59,7 @@ def rewrite(draft: Draft) -> None:
         planned, memory, lost = _planned(draft, groups)
     constants = _constants(draft, planned)
     whole = len(planned) == len(groups) and not lost
-    draft.numbered = not whole or told(draft) is not None
+    draft.numbered = not whole or told(draft)
     if whole:
         memory += constants
     else:

@@ -13,7 +13,14 @@ from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutco
 from tritonclient_shim.rewrite.rules import LOOSE
 from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 
-_NO_RULE = SiteOutcome(State.TODO, "no rule rewrites it")
+_NO_RULE = "no rule rewrites it"
+#: What the name of a use without a rule contains → why there is none.
+_REASONS = {
+    "_pb2": "v1's messages and its raw stub have no successor: make the request with a client",
+    "cuda_shared_memory": "CUDA memory is registered by name, handle, device and size now",
+    "cuda_register": "CUDA memory is registered by name, handle, device and size now",
+    "InferContext": "a class around a client takes the place of one derived from a context",
+}
 #: Ids of imports, which are decided once everything else is rewritten.
 IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 
@@ -34,7 +41,9 @@ def _outcome(site: Site, draft: Draft) -> SiteOutcome:
     known = draft.outcome(site)
     if known is None and site.id in IMPORTS:
         return SiteOutcome(State.SAFE, "import")
-    return known or _NO_RULE
+    symbol = ENTRIES[site.id].symbol
+    reason = next((why for part, why in _REASONS.items() if part in symbol), _NO_RULE)
+    return known or SiteOutcome(State.TODO, reason, comment=True)
 
 
 def _loose(draft: Draft) -> None:

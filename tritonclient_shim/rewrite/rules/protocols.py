@@ -14,16 +14,16 @@ PROTOCOLS = ("http", "grpc")  # by v1's numbers
 _MEMBERS = {Symbol(f"{API}.ProtocolType.{name.upper()}"): name for name in PROTOCOLS}
 
 
-def told(draft: Draft) -> ast.AST | None:
-    """Where the file makes text of a protocol, ``ProtocolType.GRPC``; None for nowhere."""
+def told(draft: Draft) -> bool:
+    """Whether the file makes text of a protocol, which was ``ProtocolType.GRPC``."""
     for node in draft.evaluator.scopes.places:
         if isinstance(node, ast.expr) and _makes_text(node, draft.flows.parents[node]):
             names = (
                 getattr(one, "name", getattr(one, "of", "")) for one in draft.evaluator.of(node)
             )
             if any(name.startswith(f"{API}.ProtocolType") for name in names):
-                return node
-    return None
+                return True
+    return False
 
 
 def _makes_text(node: ast.expr, parent: ast.AST) -> bool:
