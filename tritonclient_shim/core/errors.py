@@ -26,6 +26,7 @@ from tritonclient.utils import InferenceServerException as _TritonException
 
 __all__ = [
     "ArgumentError",
+    "INTERPRETER_ENDS",
     "Fault",
     "ForeignFault",
     "InferenceServerException",
@@ -36,6 +37,13 @@ __all__ = [
     "Unsendable",
     "UnreadableFault",
 ]
+
+#: A destructor that runs when the module it belongs to is taken apart can wait for nobody.
+INTERPRETER_ENDS = (
+    "the interpreter is ending, and no thread is left that could receive an answer; expected a "
+    "call before that: make it, and close the context, in the program or in a function that is "
+    "registered with atexit"
+)
 
 
 class InferenceServerException(_TritonException):

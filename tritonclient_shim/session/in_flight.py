@@ -12,10 +12,11 @@ import queue
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from functools import partial
 from typing import Any, Callable, Generic, TypeVar
 
-from tritonclient_shim.core.errors import InferenceServerException, TransportFault
+from tritonclient_shim.core.errors import INTERPRETER_ENDS, InferenceServerException, TransportFault
 from tritonclient_shim.session import forks
 
 _T = TypeVar("_T")
@@ -177,6 +178,8 @@ class InFlight(Generic[_T]):
                 self._changed.notify_all()
 
     def _wait_until(self, happened: Callable[[], bool]) -> None:
+        if sys.is_finalizing() and not happened():
+            raise InferenceServerException(INTERPRETER_ENDS)
         with self._changed:
             self._waiters += 1
             try:
@@ -236,7 +239,8 @@ class InFlight(Generic[_T]):
         """
         if wait_for_next and not self._callbacks.is_current():
             seen = self._delivered
-            self._wait_until(lambda: self._delivered > seen or not self._expected())
+            with suppress(InferenceServerException):  # when the interpreter ends
+                self._wait_until(lambda: self._delivered > seen or not self._expected())
         self._closed = True
         self._table.clear()
         self._tell()

@@ -7,11 +7,12 @@ the stream, and the next request opens another one: known difference ``stream-af
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Callable
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
-from tritonclient_shim.core.errors import Fault, StreamEnded, TransportFault
+from tritonclient_shim.core.errors import INTERPRETER_ENDS, Fault, StreamEnded, TransportFault
 from tritonclient_shim.core.model import InferCall, InferReply
 from tritonclient_shim.session import forks
 from tritonclient_shim.session.request_stream import RequestStream
@@ -76,6 +77,8 @@ class ContextStream:
 
     def infer(self, call: InferCall) -> InferReply:
         """Send one request and wait for its outcome, as v1's run() did on a stream."""
+        if sys.is_finalizing():  # the stream's thread has ended
+            raise TransportFault(INTERPRETER_ENDS)
         arrived = threading.Event()
         outcomes: list[Outcome] = []
 

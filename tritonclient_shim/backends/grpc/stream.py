@@ -6,6 +6,7 @@ exiting (docs/v2-mapping.md §4, §10), so this one works on the channel.
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -150,11 +151,11 @@ class GrpcStream:
         self._outbox.put(body, wait=not self._on_reader())
 
     def close(self, wait: bool = True) -> None:
-        """Half-close and wait for the remaining answers; without ``wait``, and on the reader's
-        thread, only the former. Idempotent."""
+        """Half-close and wait for the remaining answers; without ``wait``, on the reader's thread
+        and when the interpreter has ended that thread, only the former. Idempotent."""
         self._closing = True
         self._outbox.finish()
-        if wait and not self._on_reader():
+        if wait and not self._on_reader() and not sys.is_finalizing():
             self._reader.join()
 
     def cancel(self) -> None:

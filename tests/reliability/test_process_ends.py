@@ -1,0 +1,116 @@
+"""Processes that end in the midst of things: at once, silently, with their own exit code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+import tensorrtserver
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+
+ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
+PROMISE = (
+    "A process ends at once and with its own exit code, whatever it left under way, and whatever "
+    "its destructors and atexit functions still ask of its contexts"
+)
+CODE = 3
+HANGS = 60.0  # seconds; a busy machine takes some to start a process
+KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
+
+BEGIN = """
+import atexit, os, sys, threading, time
+import numpy as np
+from tensorrtserver.api import *
+RAW = {'OUTPUT0': InferContext.ResultFormat.RAW}
+def slow(seconds):
+    return {'INPUT0': [np.array([seconds], np.float32)]}
+def opened():
+    return InferContext(sys.argv[1], int(sys.argv[2]), 'slow', streaming=sys.argv[3] == 'True')
+def tell(text):
+    os.write(1, text.encode())
+context = opened()
+assert context.run(slow(0), RAW)['OUTPUT0'][0][0] == 0
+"""
+
+#: A destructor of the user's own that runs when the interpreter takes the main module apart.
+DESTRUCTOR = """
+class Wrapper:
+    def __init__(self):
+        self.context = context
+    def __del__(self):
+        assert sys.is_finalizing()
+        try:
+            {call}
+            tell('done')
+        except (InferenceServerException, ImportError) as error:
+            tell('refused')
+wrapper = Wrapper()
+"""
+
+#: What the destructor calls → what it may come to, for each kind of context.
+CALLS = {
+    "self.context.close()": {"done"},
+    "self.context.run(slow(0), RAW)": {"done", "refused"},
+    "self.context.get_async_run_results(request, True)": {"done", "refused"},
+    "self.context.get_ready_async_request(True)": {"done", "refused"},
+}
+
+#: What a program has left under way when it ends.
+LEFT = {
+    "everything": "for _ in range(3): context.async_run(print, slow(1), RAW)\n"
+    "for _ in range(3): context.async_run(slow(1), RAW)",
+    "daemon threads": "def loop():\n    while True: context.run(slow(0), RAW)\n"
+    "for _ in range(3): threading.Thread(target=loop, daemon=True).start()\n"
+    "time.sleep(0.2)",
+    "daemon threads that open contexts": "def loop():\n    while True: opened().run(slow(0), RAW)\n"
+    "for _ in range(2): threading.Thread(target=loop, daemon=True).start()\n"
+    "time.sleep(0.2)",
+    "atexit functions": "def last():\n"
+    "    number = opened().async_run(slow(0), RAW)\n"
+    "    context.run(slow(0), RAW); context.close()\n"
+    "atexit.register(last)",
+}
+
+
+def end(program: str, triton: Any, kind: str) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of a program on a context of this kind."""
+    protocol, streaming = KINDS[kind]
+    arguments = [triton.url(protocol), str(protocol), str(streaming)]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", BEGIN + program, *arguments],
+        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_destructors_at_the_end(kind: str, call: str, triton: Any, tried: Tried) -> None:
+    """A destructor that uses its context when the interpreter ends keeps it from nothing."""
+    before = "request = context.async_run(slow(0.3), RAW)\n" if "context.get" in call else ""
+    program = f"{before}{DESTRUCTOR.format(call=call)}sys.exit({CODE})"
+    for _ in range(amount("ends of processes")):
+        status, told, complaint = end(program, triton, kind)
+        assert (status, complaint) == (CODE, "")
+        assert told in CALLS[call]
+        tried(PROMISE, 1, "processes")
+
+
+@pytest.mark.parametrize("left", LEFT)
+@pytest.mark.parametrize("kind", KINDS)
+def test_left_under_way(kind: str, left: str, triton: Any, tried: Tried) -> None:
+    """The exit code is the program's, nothing is printed, and nothing is waited for."""
+    for _ in range(amount("ends of processes")):
+        begun = time.monotonic()
+        assert end(f"{LEFT[left]}\nsys.exit({CODE})", triton, kind) == (CODE, "", "")
+        assert time.monotonic() - begun < HANGS / 2
+        tried(PROMISE, 1, "processes")
