@@ -9,10 +9,15 @@ import pytest
 
 from tests.cli.cli_scripts import shim
 
-COMMAND = ("gateway", "--triton-grpc", "127.0.0.1:1", "--http", "127.0.0.1:0")
+COMMAND = (
+    *("gateway", "--triton-grpc", "127.0.0.1:1", "--http", "127.0.0.1:0"),
+    *("--metrics-address", "127.0.0.1:0"),
+)
+#: What the extra "gateway" has.
+EXTRA = {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"}
 
 
-@pytest.mark.parametrize("missing", ["aiohttp", "grpc"])
+@pytest.mark.parametrize("missing", ["aiohttp", "grpc", "prometheus_client"])
 def test_missing(tmp_path: Path, missing: str) -> None:
     """It is named with the command that installs it, or with who knows what to do."""
     error = f"No module named {missing!r}"
@@ -20,8 +25,8 @@ def test_missing(tmp_path: Path, missing: str) -> None:
     done = shim(tmp_path, *COMMAND)
     assert (done.returncode, done.stdout) == (1, "")
     said = f"tritonclient-shim gateway: the gateway needs {missing}, which is not installed"
-    if missing == "aiohttp":
-        said += f". Install it:\n    {sys.executable} -m pip install 'aiohttp>=3.10.11'"
+    if missing in EXTRA:
+        said += f". Install it:\n    {sys.executable} -m pip install '{EXTRA[missing]}'"
     else:
         said += ": tritonclient-shim doctor says what to do"
     assert done.stderr.strip() == said

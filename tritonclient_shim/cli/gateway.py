@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, one in OPTIONS.items():
         more: Any = {"nargs": "?", "const": "text"} if name == "access_log" else {}
-        shown = "" if one.default in (None, "") else f" (default {one.default})"
+        default: Any = one.default
+        if name == "forward_header":
+            default = ",".join(default)
+        shown = f" (default {default})" if default not in (None, "", ()) else ""
         parser.add_argument(
             option(name),
             metavar=one.metadata["shown"],
@@ -69,8 +73,8 @@ def _program(options: GatewayOptions) -> Any:
 
     A supervisor answers no requests, so it does without what takes long to import.
     """
-    if options.metrics_address is not None and find_spec("prometheus_client") is None:
-        raise ImportError(name="prometheus_client")
+    if options.metrics_address is not None:
+        import_module("prometheus_client")
     if options.workers == 1:
         from tritonclient_shim.gateway import serve
 
