@@ -15,6 +15,7 @@ from tests.gateway.bad_clients import BODY, SIMPLE
 from tests.gateway.gateway_process import StartGateway, code_of
 from tests.gateway.grpc_requests import simple
 from tests.gateway.test_gateway_process import run_command
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.gateway import stream_behind
 from tritonclient_shim.gateway.access_log import NoMeter
@@ -93,6 +94,11 @@ class SlowToOpen:
     def __init__(self) -> None:
         self.begun, self.may_open, self.cancelled = (threading.Event() for _ in range(3))
 
+    def known_server(self) -> KnownServer:
+        server = KnownServer()
+        server.fragile_streams = False
+        return server
+
     def open_stream(self, on_reply: Any, on_end: Any) -> Any:
         self.begun.set()
         assert self.may_open.wait(30)
@@ -120,6 +126,7 @@ def test_a_stream_that_opens_too_late_is_dropped() -> None:
         entry = stream_behind.Asked(upstream.infer.exchange(request), request.size)
         sending = asyncio.ensure_future(behind._send(entry, None))
         while not backend.begun.is_set():
+            assert not sending.done(), sending.result()
             await asyncio.sleep(0.01)
         sending.cancel()
         behind.cancel()
