@@ -12,7 +12,10 @@ _ATTEMPTS = 3
 
 
 class ReplacedServer:
-    """Runs work on a Triton. Triton 2.51 ends now and then when connections break under it."""
+    """Runs work on a Triton, which was found dead now and then after its connections broke.
+
+    What ended it is not known.
+    """
 
     def __init__(self, models: Sequence[str]) -> None:
         self._models = models
