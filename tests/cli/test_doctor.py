@@ -174,6 +174,7 @@ def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[st
             return http(400, b'{"error": "no such thing"}')
         known: dict[str, object] = {
             "/v2": {"name": "triton", "version": "2.0", "extensions": ["model_configuration"]},
+            "/v2/health/live": {},
             "/v2/health/ready": {},
             "/v2/repository/index": [
                 {"name": name, "version": "1", "state": "READY"} for name in ("odd", "plain")

@@ -22,6 +22,7 @@ TEXTS = {
     "triton_grpc": "grpcs://triton:8001",
     "triton_http": "https://triton:8000",
     "server_id": "inference:0",
+    "emulate": "1.12",
     "access_log": "json",
     "metrics_address": "127.0.0.1:9002",
 }

@@ -15,6 +15,7 @@ import pytest
 from tests.gateway.front_proxies import DEPLOY
 from tests.gateway.gateway_process import ROOT, Gateway, StartGateway
 from tritonclient_shim.cli import _parser
+from tritonclient_shim.gateway.operation.configuration import options_from
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
@@ -72,8 +73,10 @@ def container() -> Deployment:
 
 
 def parsed(arguments: list[str]) -> Any:
-    """The arguments as the command's own parser reads them, which ends for unknown ones."""
-    return _parser().parse_args(["gateway", *arguments])
+    """The options as the command reads them, which ends for unknown ones."""
+    given = vars(_parser().parse_args(["gateway", *arguments]))
+    del given["run"]
+    return options_from(given)
 
 
 @pytest.mark.parametrize("read", [compose, kubernetes, unit, container])
@@ -108,7 +111,7 @@ def test_kubernetes_ports_and_times() -> None:
     assert {f"--grpc-port={named['v2-grpc']}", f"--http-port={named['v2-http']}"} <= {
         *triton["args"]
     }
-    assert parsed(gateway["args"]).triton_grpc == f"127.0.0.1:{named['v2-grpc']}"
+    assert parsed(gateway["args"]).triton_grpc.address == f"127.0.0.1:{named['v2-grpc']}"
     service = yaml("kubernetes.yaml")[1]["spec"]
     assert {one["targetPort"]: one["port"] for one in service["ports"]} == named
     assert pod()["terminationGracePeriodSeconds"] > kubernetes().stop
