@@ -95,10 +95,11 @@ def test_swapped_ports(
     lines = capsys.readouterr().out.splitlines()
     there, wanted = ("gRPC", "HTTP") if asked == "http" else ("HTTP", "gRPC")
     assert lines[0] == "What is wrong"
-    assert lines[1].startswith(
+    (found,) = (line for line in lines[: lines.index("Installation")] if url in line)
+    assert found.startswith(
         f"  WRONG  {url} is a server's {there} port, and was to be asked over {wanted}: "
     )
-    assert f'or ProtocolType.from_str("{there.lower()}")' in lines[1]
+    assert f'or ProtocolType.from_str("{there.lower()}")' in found
     assert any("model 'classify': covered" in line for line in lines)
 
 

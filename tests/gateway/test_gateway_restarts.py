@@ -31,7 +31,8 @@ REQUESTS = 10_000 * RESTARTS if RESTARTS > 1 else 2_000
 def pair(behind: TritonServer, request: pytest.FixtureRequest) -> Any:
     """Two gateways in front of one Triton."""
     workers = str(request.param)
-    both = Pair("--triton-grpc", behind.grpc, "--drain", "0.5", "--workers", workers)
+    # longer than any client rests between two requests on a machine that is busy otherwise
+    both = Pair("--triton-grpc", behind.grpc, "--drain", "2", "--workers", workers)
     yield both
     both.stop()
 

@@ -143,6 +143,7 @@ def written(
     both = len(modules) > 1
     if both and any("CLIENT." in HELPERS[name].text for name in wanted):
         wanted.add("module_of")
+    over_grpc_alone = {"send"} if modules == {"grpc"} else set()  # needs no client per thread
     found: list[str] = []
     imports: set[str] = set()
     for name in (one for one in needed(wanted) if one not in there):
@@ -157,7 +158,7 @@ def written(
         if "ThreadPoolExecutor" in text:
             imports.update(_THREADS)
         module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
-        text = _chosen(text, wanted).replace("CLIENT.", module)
+        text = _chosen(text, wanted - over_grpc_alone).replace("CLIENT.", module)
         text = last.remembering(text) if "last_request" in wanted else text
         for old, new in called.items():
             text = re.sub(rf"\b{old}\b", new, text)
@@ -186,4 +187,5 @@ _MARKS = {
     "headers": "with_headers",
     "config": "config_of",
     "stream": "send_on_stream",
+    "threads": "send",
 }

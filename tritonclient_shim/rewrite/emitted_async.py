@@ -8,7 +8,7 @@ _numbers = collections.defaultdict(lambda: itertools.count(1))  # by client
 
 
 def start_run(client, model_name, callback, inputs, outputs, owner=None, stream=False, **options):
-    """Start a request and return its number.
+    """Start a request and return its number, which the callback gets instead if there is one.
 
     callback: what is called with the client, or its owner, and the number; None for nothing.
     stream: whether the request goes over the stream of the client.
@@ -33,7 +33,7 @@ def start_run(client, model_name, callback, inputs, outputs, owner=None, stream=
 
     send_it = send_on_stream if stream else send
     send_it(client, done, model_name, tensors, outputs=wanted, **options)
-    return number
+    return number if callback is None else None
 
 
 def run_results(client, number, wait=True):
@@ -66,6 +66,7 @@ _own = threading.local()
 def connect(module, url, **options):
     """A client, and what makes more like it: over HTTP each thread needs one of its own."""
     client = module.InferenceServerClient(url, **options)
+    vars(_own)[client] = client
     _made_by[client] = functools.partial(module.InferenceServerClient, url, **options)
     return client
 
@@ -76,14 +77,18 @@ def send(client, done, model_name, tensors, **options):
     pool.submit(_infer, client, done, model_name, tensors, options)
 
 
-def _infer(client, done, model_name, tensors, options):
+def _own_client(client):
     clients = vars(_own)
     if client not in clients:
         clients[client] = _made_by[client]()
         if client.plugin():  #+headers
             clients[client].register_plugin(client.plugin())  #+headers
+    return clients[client]
+
+
+def _infer(client, done, model_name, tensors, options):
     try:
-        result, error = clients[client].infer(model_name, tensors, **options), None
+        result, error = _own_client(client).infer(model_name, tensors, **options), None
     except Exception as raised:
         result, error = None, raised
     done(result, error)
@@ -94,6 +99,11 @@ SEND_EITHER = SEND_HTTP.replace(
         client.async_infer(model_name, tensors, done, **options)
         return
     pool = """,
+).replace(
+    "    clients = vars(_own)",
+    """    if isinstance(client, grpcclient.InferenceServerClient):
+        return client  # which all threads may use
+    clients = vars(_own)""",
 )
 STREAM = '''
 _streams = {}  # client -> number of a request on its stream -> what gets the answer

@@ -90,7 +90,10 @@ def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+
         region = outputs[tensor.name()]  #+region
         if isinstance(region, Region):  #+region
             tensor.set_shared_memory(region.name, region.byte_size)  #+region
-    answer = client.infer(model_name, tensors, outputs=wanted, **options)
+    answer = client.infer(model_name, tensors, outputs=wanted, **options)  #-threads
+    answer = _own_client(client).infer(  #+threads
+        model_name, tensors, outputs=wanted, **options  #+threads
+    )  #+threads
     return results_of(answer, outputs, config_of(client, model_name))
 '''
 RUN_OF = '''
