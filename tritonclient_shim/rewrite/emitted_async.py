@@ -79,11 +79,11 @@ def send(client, done, model_name, tensors, **options):
 
 def _own_client(client):
     clients = vars(_own)
-    if client not in clients:
+    if client in _made_by and client not in clients:
         clients[client] = _made_by[client]()
         if client.plugin():  #+headers
             clients[client].register_plugin(client.plugin())  #+headers
-    return clients[client]
+    return clients.get(client, client)
 
 
 def _infer(client, done, model_name, tensors, options):
