@@ -63,6 +63,11 @@ def limits() -> Iterator[Any]:
     tritonclient_shim.configure(**dict.fromkeys([*streams, *calls]))
 
 
+def has_limits(cell: Cell) -> bool:
+    """Whether the call may wait for something that never comes, and needs a limit."""
+    return cell.expected == "limit" or cell.fault == "no window"
+
+
 def check(cell: Cell, outcome: Outcome) -> None:
     """The outcome is the one that the table says."""
     assert outcome.seconds < BOUND
@@ -83,7 +88,7 @@ def afterwards(context: InferContext, style: str, cell: Cell) -> None:
 
     On a busy machine a call can reach the short limits of these tests though all is well.
     """
-    passing = LIMITS[cell.protocol] if cell.expected == "limit" else ()
+    passing = LIMITS[cell.protocol] if has_limits(cell) else ()
     if cell.protocol != "http":
         passing += ("GRPC client failed: 14: Socket closed",)
     for _ in range(5):
@@ -130,7 +135,7 @@ def test_fault(
     number: int, cell: Cell, replaced: ReplacedServer, limits: Any, tried: Tried
 ) -> None:
     """The call comes to what the table says, and the next one works."""
-    if cell.expected == "limit" or cell.fault == "no window":
+    if has_limits(cell):
         limits(cell.protocol)
     styles = some(STYLES, "styles of each cell of the fault table", number)
     for style in styles * amount("repetitions of each cell of the fault table"):
