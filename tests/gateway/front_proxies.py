@@ -60,7 +60,7 @@ def behind_envoy(folder: Path, pair: Any) -> Iterator[Front]:
         pytest.skip(str(reason))
     text, front = configuration("envoy.yaml", pair)
     (folder / "envoy.yaml").write_text(text)
-    options = ["--concurrency", "1", "--use-dynamic-base-id", "--log-level", "warn"]
+    options = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "warn"]
     command = [program, "-c", str(folder / "envoy.yaml"), *options]
     with open(folder / "envoy.log", "w", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
