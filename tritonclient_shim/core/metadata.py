@@ -7,6 +7,7 @@ follows from the extensions that it lists.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -30,6 +31,12 @@ class ServerMetadata:
     name: str
     version: str
     extensions: tuple[str, ...] = ()
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """The first numbers of the version, at most two; () for a version that has none."""
+        found = re.match(r"(\d+)\.(\d+)|(\d+)$", self.version)
+        return () if found is None else tuple(int(one) for one in found.groups() if one)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import struct
 from contextlib import suppress
 from typing import Any
 
-from tritonclient_shim.gateway.operation.reserved import share
+from tritonclient_shim.gateway.operation.reserved import bound_socket
 
 #: Linux's number of the option; Python has no name for it.
 _SO_ATTACH_FILTER = 26
@@ -18,23 +18,16 @@ _NO_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0
 
 
 def listener_on(family: int, address: Any, shared: bool) -> socket.socket:
-    """A socket that is bound to an address, as asyncio makes them. OSError if it is in use.
+    """A socket that is bound to an address and does not block. OSError if it is in use.
 
     ``shared``: other processes of this gateway listen on the same address.
     """
-    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        if shared:
-            share(listener)
-        listener.setblocking(False)
-        listener.bind(address)
+        listener = bound_socket(family, address, shared)
     except OSError as error:
-        listener.close()
         shown = f"{address[0]}:{address[1]}"
         raise OSError(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
+    listener.setblocking(False)
     return listener
 
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from typing import Any, NamedTuple
 
 from tritonclient_shim.core.addresses import join_port, split_port
 from tritonclient_shim.core.model import GRPC, HTTP
 from tritonclient_shim.gateway.releases import RELEASES
-from tritonclient_shim.settings.values import grpc_metadata
+from tritonclient_shim.settings.values import HEADER_NAME, grpc_metadata, number
 
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NO_FORWARDING = ("content-", "transfer-", "grpc-", "nv-", "inference-header-")
 _HOP_BY_HOP = frozenset(
     ("accept", "accept-encoding", "connection", "expect", "host", "keep-alive", "te", "trailer")
@@ -74,7 +72,7 @@ def positive(value: Any) -> int:
 
 def seconds(value: Any) -> float:
     """A time of more than 0 seconds."""
-    found = _number(value)
+    found = number(value)
     if not 0 < found < math.inf:
         raise ValueError("a positive number of seconds")
     return found
@@ -82,17 +80,10 @@ def seconds(value: Any) -> float:
 
 def seconds_or_none(value: Any) -> float:
     """A time that may be 0."""
-    found = _number(value)
+    found = number(value)
     if not 0 <= found < math.inf:
         raise ValueError("a number of seconds from 0 on")
     return found
-
-
-def _number(value: Any) -> float:
-    try:
-        return math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def release(value: Any) -> str:
@@ -138,7 +129,7 @@ def header_names(value: Any) -> tuple[str, ...]:
         return ()
     for name in names:
         taken = name in _HOP_BY_HOP or name.startswith(_NO_FORWARDING)
-        if taken or not _HEADER_NAME.fullmatch(name):
+        if taken or not HEADER_NAME.fullmatch(name):
             raise ValueError(
                 "names of headers such as x-request-id, or none; those that belong to one "
                 f"connection or to the form of a message cannot be handed on, and {name!r} is one"

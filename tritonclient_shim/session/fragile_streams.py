@@ -29,10 +29,7 @@ def is_fragile(backend: Backend) -> bool:
 
 
 def _is_fragile(server: ServerMetadata) -> bool:
-    numbers = server.version.split(".")[:2]
-    if MODEL_CONFIGURATION not in server.extensions or not all(map(str.isdecimal, numbers)):
-        return False
-    return (2,) <= tuple(map(int, numbers)) < _SAFE
+    return MODEL_CONFIGURATION in server.extensions and (2,) <= server.release < _SAFE
 
 
 class CheckedModels:

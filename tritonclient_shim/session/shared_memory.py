@@ -5,7 +5,6 @@ Each call takes the id of the legacy call and raises InferenceServerException, n
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from contextlib import contextmanager
@@ -65,14 +64,13 @@ def _check_offset(backend: Backend, name: str, byte_size: int, offset: int) -> N
     """Refuse an offset that the server would add twice: inference would read other bytes, or
     memory behind the region, without an error (docs/v2-mapping.md §8).
     """
-    version = backend.server_metadata().version
-    numbers = re.match(r"(\d+)\.(\d+)", version)
-    if numbers is None or tuple(map(int, numbers.groups())) >= _OFFSETS_ONCE:
+    server = backend.server_metadata()
+    if not server.release or server.release >= _OFFSETS_ONCE:
         return
     message = (
         f"cannot register shared memory region '{name}' at offset {offset}: this server, Triton "
-        f"{version}, would read and write at twice that offset. Register the object from its "
-        f"beginning, with offset 0 and byte size {offset + byte_size}, and add {offset} to the "
+        f"{server.version}, would read and write at twice that offset. Register the object from "
+        f"its beginning, with offset 0 and byte size {offset + byte_size}, and add {offset} to the "
         f"offset of each input and output in it; or use Triton {_OFFSETS_ONCE[0]}."
         f"{_OFFSETS_ONCE[1]} or later"
     )

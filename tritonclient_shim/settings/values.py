@@ -50,13 +50,18 @@ def seconds(value: Any) -> float | None:
     """A number, or its text → seconds; ``none`` → None, which is no limit."""
     if isinstance(value, str) and value.strip().lower() in _NONE:
         return None
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0.001 <= number <= 2_000_000:  # what a C int of milliseconds holds
+    found = number(value)
+    if not 0.001 <= found <= 2_000_000:  # what a C int of milliseconds holds
         raise ValueError("a number of seconds from 0.001 to 2000000, or none")
-    return number
+    return found
+
+
+def number(value: Any) -> float:
+    """A number, or its text → the number; NaN for anything else."""
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def existing_file(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Callable, Iterator
 import numpy as np
 
 from tritonclient_shim.backends.in_process.declared import Arrays, Model, Tensor, array_type
-from tritonclient_shim.core import dtypes
+from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import ServerFault
 from tritonclient_shim.core.model import Buffer, InferCall, ShmSlice, TensorIn, TensorOut
 
@@ -171,11 +171,12 @@ def _row_classes(tensor: Tensor, row: np.ndarray, count: int) -> Iterator[str]:
 
 def _joined(values: object) -> bytes:
     """Texts as they travel: each behind its length."""
-    found = []
-    for value in values:  # type: ignore[attr-defined]
-        encoded = bytes(value) if isinstance(value, bytes) else str(value).encode("utf-8")
-        found += [len(encoded).to_bytes(4, "little"), encoded]
-    return b"".join(found)
+    return byte_strings.serialize(
+        [
+            bytes(value) if isinstance(value, bytes) else str(value).encode("utf-8")
+            for value in values  # type: ignore[attr-defined]
+        ]
+    )
 
 
 def _quoted(names: object) -> str:

@@ -28,7 +28,7 @@ def reserve(address: ListenAddress, held: AsyncExitStack) -> ListenAddress:
         where = (place[0], port, *place[2:])
         try:
             _check_free(family, where)
-            holder = held.enter_context(_bound(family, where, shared=True))
+            holder = held.enter_context(bound_socket(family, where, shared=True))
         except OSError as error:
             shown = ListenAddress(address.host, port)
             raise OSError(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
@@ -38,15 +38,19 @@ def reserve(address: ListenAddress, held: AsyncExitStack) -> ListenAddress:
 
 def _check_free(family: int, place: Any) -> None:
     """OSError if somebody listens there: SO_REUSEPORT would let us share a gateway's address."""
-    _bound(family, place, shared=False).close()
+    bound_socket(family, place, shared=False).close()
 
 
-def _bound(family: int, place: Any, shared: bool) -> socket.socket:
+def bound_socket(family: int, place: Any, shared: bool) -> socket.socket:
+    """A socket on an address, as asyncio makes them. OSError if it is in use.
+
+    ``shared``: other sockets of this user may have the same address.
+    """
     one = socket.socket(family, socket.SOCK_STREAM)
     try:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
-            share(one)
+            _share(one)
         if family == socket.AF_INET6:
             one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         one.bind(place)
@@ -56,10 +60,10 @@ def _bound(family: int, place: Any, shared: bool) -> socket.socket:
     return one
 
 
-def share(listener: socket.socket) -> None:
-    """Let other sockets of this user have the same address. OSError where the system cannot."""
+def _share(one: socket.socket) -> None:
+    """Let other sockets have the same address. OSError where the system cannot."""
     option = getattr(socket, "SO_REUSEPORT", None)
     if option is None:
         code = errno.ENOPROTOOPT
         raise OSError(code, f"{os.strerror(code)}: several workers need SO_REUSEPORT")
-    listener.setsockopt(socket.SOL_SOCKET, option, 1)
+    one.setsockopt(socket.SOL_SOCKET, option, 1)
