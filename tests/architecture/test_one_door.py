@@ -119,7 +119,7 @@ EFFECTS = (
             SHIM + "shm/",
             SHIM + "core/errors.py",  # ArgumentError, which v1 raised
             SHIM + "core/texts.py",  # the same
-            SHIM + "gateway/memory.py",  # glibc's mallopt
+            SHIM + "gateway/operation/memory.py",  # glibc's mallopt
             FACADE + "api/_star_names.py",
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",
@@ -154,10 +154,10 @@ EFFECTS = (
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
             SHIM + "cli/migrate.py",  # a file at which a rule fails is named, the others are done
             # a client waits for v1's answer, whatever happens
-            SHIM + "gateway/http_service.py",
-            SHIM + "gateway/stream_behind.py",
-            SHIM + "gateway/inference.py",
-            SHIM + "gateway/upstream.py",
+            SHIM + "gateway/http/service.py",
+            SHIM + "gateway/upstream/stream.py",
+            SHIM + "gateway/upstream/inference.py",
+            SHIM + "gateway/upstream/server.py",
         ),
         "try: f()\nexcept Exception: g()",
     ),

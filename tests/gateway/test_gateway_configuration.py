@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tests.gateway.test_gateway_process import run_command
-from tritonclient_shim.gateway.operation.configuration import (
+from tritonclient_shim.gateway.options.configuration import (
     OptionError,
     options_from,
     unknown_variables,
 )
-from tritonclient_shim.gateway.options import OPTIONS, GatewayOptions
+from tritonclient_shim.gateway.options.table import OPTIONS, GatewayOptions
 
 #: A usable text for each option, which is not its default.
 TEXTS = {

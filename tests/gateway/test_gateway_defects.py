@@ -17,13 +17,13 @@ from tests.gateway.grpc_requests import simple
 from tests.gateway.test_gateway_process import run_command
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.gateway import stream_behind
 from tritonclient_shim.gateway.access_log import NoMeter
-from tritonclient_shim.gateway.grpc_messages import read_request
-from tritonclient_shim.gateway.inference import Inferences
-from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
+from tritonclient_shim.gateway.grpc.messages import read_request
+from tritonclient_shim.gateway.options.table import GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.stopping import Stopping
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.upstream import stream as stream_behind
+from tritonclient_shim.gateway.upstream.inference import Inferences
+from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]

@@ -15,7 +15,7 @@ import pytest
 from tests.gateway.front_proxies import DEPLOY
 from tests.gateway.gateway_process import ROOT, Gateway, StartGateway
 from tritonclient_shim.cli import _parser
-from tritonclient_shim.gateway.operation.configuration import options_from
+from tritonclient_shim.gateway.options.configuration import options_from
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 

@@ -15,11 +15,12 @@ from aiohttp import web
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.gateway import inference, serve
-from tritonclient_shim.gateway.bodies import FAIR_WAIT, Bodies
-from tritonclient_shim.gateway.connections import Connections, HttpServer
-from tritonclient_shim.gateway.http_answers import refusal
-from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
+from tritonclient_shim.gateway.http.answers import refusal
+from tritonclient_shim.gateway.http.body_limits import FAIR_WAIT, Bodies
+from tritonclient_shim.gateway.http.connections import Connections, HttpServer
+from tritonclient_shim.gateway.operation import serve
+from tritonclient_shim.gateway.options.table import GatewayOptions, ListenAddress
+from tritonclient_shim.gateway.upstream import inference
 
 PATIENCE = 30.0
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

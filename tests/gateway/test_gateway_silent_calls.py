@@ -12,7 +12,7 @@ from testbed import TritonServer
 from tests.gateway.bad_clients import SilentCalls, health, until
 from tests.gateway.gateway_process import Gateway, StartGateway, code_of
 from tests.gateway.grpc_requests import simple, slow
-from tritonclient_shim.gateway.grpc_admission import MAX_PENDING
+from tritonclient_shim.gateway.grpc.admission import MAX_PENDING
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from google.protobuf import text_format
 
-from tritonclient_shim.gateway.http_texts import response_texts, success_text
+from tritonclient_shim.gateway.http.texts import response_texts, success_text
 from tritonclient_shim.protos import api_pb2, model_config_pb2, request_status_pb2
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tritonclient_shim.settings import SettingsError
 
 if TYPE_CHECKING:
-    from tritonclient_shim.gateway.options import Bound, GatewayOptions
+    from tritonclient_shim.gateway.options.table import Bound, GatewayOptions
 
 #: As in setup.cfg, extra "gateway"; what else is missing is required by any part.
 _EXTRA = {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"}
@@ -20,8 +20,8 @@ _EXTRA = {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim gateway``."""
-    from tritonclient_shim.gateway.operation.configuration import FILE, PREFIX, option
-    from tritonclient_shim.gateway.options import OPTIONS
+    from tritonclient_shim.gateway.options.configuration import FILE, PREFIX, option
+    from tritonclient_shim.gateway.options.table import OPTIONS
 
     parser.add_argument(
         option(FILE),
@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT → exit status."""
-    from tritonclient_shim.gateway.operation import configuration
     from tritonclient_shim.gateway.operation.logs import log_to_stderr
+    from tritonclient_shim.gateway.options import configuration
 
     given = dict(vars(arguments))
     given.pop("run")
@@ -76,7 +76,7 @@ def _program(options: GatewayOptions) -> Any:
     if options.metrics_address is not None:
         import_module("prometheus_client")
     if options.workers == 1:
-        from tritonclient_shim.gateway import serve
+        from tritonclient_shim.gateway.operation import serve
 
         return serve
     from tritonclient_shim.gateway.operation import supervisor

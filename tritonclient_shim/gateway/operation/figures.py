@@ -6,7 +6,7 @@ import tempfile
 from contextlib import AsyncExitStack
 from typing import Callable
 
-from tritonclient_shim.gateway.options import ListenAddress
+from tritonclient_shim.gateway.options.table import ListenAddress
 from tritonclient_shim.settings import environment_with
 
 

@@ -11,7 +11,7 @@ from typing import Any, Callable
 from aiohttp import web
 
 from tritonclient_shim.gateway.operation.metrics import exposition
-from tritonclient_shim.gateway.options import ListenAddress
+from tritonclient_shim.gateway.options.table import ListenAddress
 
 _UNAVAILABLE = 503
 

@@ -1,6 +1,6 @@
 """A gateway of several worker processes: starts them, starts them again, and stops them.
 
-Each worker is a gateway of its own on the same addresses, see ``reserved.py``. The supervisor
+Each worker is a gateway of its own on the same addresses, see ``addresses.py``. The supervisor
 answers no requests. A worker that ends is replaced; one that ends again soon is replaced after a
 pause that grows. All workers stop when the supervisor does, whatever ends it, because the pipe
 between them closes then.
@@ -20,9 +20,9 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Any, Callable
 
+from tritonclient_shim.gateway.addresses import reserve
 from tritonclient_shim.gateway.operation.figures import Figures
-from tritonclient_shim.gateway.operation.reserved import reserve
-from tritonclient_shim.gateway.options import Bound, GatewayOptions
+from tritonclient_shim.gateway.options.table import Bound, GatewayOptions
 
 log = logging.getLogger("tritonclient_shim.gateway")
 

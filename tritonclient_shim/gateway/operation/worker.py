@@ -16,9 +16,9 @@ import sys
 from functools import partial
 from typing import NamedTuple
 
-from tritonclient_shim.gateway import serve
+from tritonclient_shim.gateway.operation import serve
 from tritonclient_shim.gateway.operation.logs import log_to_stderr
-from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.options.table import GatewayOptions
 from tritonclient_shim.settings import SettingsError
 
 _STDIN, _STDOUT = 0, 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 
-from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.options.table import GatewayOptions
 
 
 def context_of(options: GatewayOptions) -> ssl.SSLContext | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tritonclient_shim.core.addresses import join_port, split_port
 from tritonclient_shim.core.model import GRPC, HTTP
-from tritonclient_shim.gateway.releases import RELEASES
+from tritonclient_shim.gateway.options.releases import RELEASES
 from tritonclient_shim.settings.values import HEADER_NAME, grpc_metadata, number
 
 _NO_FORWARDING = ("content-", "transfer-", "grpc-", "nv-", "inference-header-")

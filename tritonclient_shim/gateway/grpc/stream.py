@@ -20,11 +20,11 @@ import grpc
 from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog
-from tritonclient_shim.gateway.grpc_messages import read_request
-from tritonclient_shim.gateway.grpc_responses import Responses
-from tritonclient_shim.gateway.inference import Came, Inferences
-from tritonclient_shim.gateway.stream_behind import Asked, StreamBehind
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.grpc.messages import read_request
+from tritonclient_shim.gateway.grpc.responses import Responses
+from tritonclient_shim.gateway.upstream.inference import Came, Inferences
+from tritonclient_shim.gateway.upstream.server import Upstream
+from tritonclient_shim.gateway.upstream.stream import Asked, StreamBehind
 
 #: Bytes of the requests of one stream that have not been answered, before no more are read.
 MAX_UNREAD = 64 * 1024 * 1024

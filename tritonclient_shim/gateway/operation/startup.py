@@ -7,7 +7,7 @@ from concurrent.futures import wait
 from typing import Any, Sequence
 
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.upstream.server import Upstream
 
 log = logging.getLogger("tritonclient_shim.gateway")
 

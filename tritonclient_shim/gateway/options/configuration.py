@@ -7,7 +7,7 @@ import sys
 from difflib import get_close_matches
 from typing import Any, Iterable, Mapping
 
-from tritonclient_shim.gateway.options import OPTIONS, GatewayOptions
+from tritonclient_shim.gateway.options.table import OPTIONS, GatewayOptions
 from tritonclient_shim.settings import gateway_variables
 
 #: What names the file in the environment; on the command line it is ``--config``.

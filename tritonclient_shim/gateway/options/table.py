@@ -1,5 +1,5 @@
 """The options of a gateway: one table, of which the command line, the environment and the
-configuration file are made (``operation/configuration.py``).
+configuration file are made (``configuration.py``).
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.gateway import readers
-from tritonclient_shim.gateway.readers import ListenAddress
-from tritonclient_shim.gateway.releases import RELEASES
+from tritonclient_shim.gateway.options import readers
+from tritonclient_shim.gateway.options.readers import ListenAddress
+from tritonclient_shim.gateway.options.releases import RELEASES
 from tritonclient_shim.settings.values import Reader
 
 __all__ = ["LARGEST_MESSAGE", "OPTIONS", "Bound", "GatewayOptions", "ListenAddress"]

@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import Any, Callable, Sequence
 
 from tritonclient_shim.gateway.access_log import AccessLog, NoMeter
-from tritonclient_shim.gateway.grpc_service import GatewayService, open_server
-from tritonclient_shim.gateway.http_service import HttpFront, HttpService
-from tritonclient_shim.gateway.inference import Inferences
-from tritonclient_shim.gateway.memory import keep_buffers
-from tritonclient_shim.gateway.options import Bound, GatewayOptions
-from tritonclient_shim.gateway.startup import check_upstreams
+from tritonclient_shim.gateway.grpc.service import GatewayService, open_server
+from tritonclient_shim.gateway.http.service import HttpFront, HttpService
+from tritonclient_shim.gateway.operation.memory import keep_buffers
+from tritonclient_shim.gateway.operation.startup import check_upstreams
+from tritonclient_shim.gateway.options.table import Bound, GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc, stop_http
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.upstream.inference import Inferences
+from tritonclient_shim.gateway.upstream.server import Upstream
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

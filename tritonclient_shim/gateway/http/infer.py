@@ -14,9 +14,8 @@ from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.gateway.access_log import AccessRecord
-from tritonclient_shim.gateway.bodies import Bodies, BodyRefused
 from tritonclient_shim.gateway.forwarding import of_http
-from tritonclient_shim.gateway.http_answers import (
+from tritonclient_shim.gateway.http.answers import (
     BAD_REQUEST,
     BINARY,
     answer,
@@ -26,14 +25,15 @@ from tritonclient_shim.gateway.http_answers import (
     refusal,
     send,
 )
-from tritonclient_shim.gateway.http_body import read_body
-from tritonclient_shim.gateway.http_calls import INT64, number
-from tritonclient_shim.gateway.http_texts import response_texts, success_text
-from tritonclient_shim.gateway.inference import Inferences
-from tritonclient_shim.gateway.options import GatewayOptions
-from tritonclient_shim.gateway.releases import Release
+from tritonclient_shim.gateway.http.body_limits import Bodies, BodyRefused
+from tritonclient_shim.gateway.http.body_reader import read_body
+from tritonclient_shim.gateway.http.calls import INT64, number
+from tritonclient_shim.gateway.http.texts import response_texts, success_text
+from tritonclient_shim.gateway.options.releases import Release
+from tritonclient_shim.gateway.options.table import GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.upstream.inference import Inferences
+from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.translate import v1_messages

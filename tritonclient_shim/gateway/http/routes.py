@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, NamedTuple
 
-from tritonclient_shim.gateway import http_calls as calls
+from tritonclient_shim.gateway.http import calls
 
 GET, POST = "GET", "POST"
 
@@ -16,7 +16,7 @@ HEALTH, CONTROL, LOAD, INFER = "health", "control", "load", "infer"
 
 
 class Route(NamedTuple):
-    """One endpoint. ``handler`` is None for inference, which ``http_infer.py`` answers."""
+    """One endpoint. ``handler`` is None for inference, which ``infer.py`` answers."""
 
     method: str
     pattern: re.Pattern[str]

@@ -17,10 +17,10 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
-from tritonclient_shim.gateway.health import Health
-from tritonclient_shim.gateway.options import GatewayOptions
-from tritonclient_shim.gateway.releases import Release
+from tritonclient_shim.gateway.options.releases import Release
+from tritonclient_shim.gateway.options.table import GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
+from tritonclient_shim.gateway.upstream.health import Health
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
 from tritonclient_shim.service import status

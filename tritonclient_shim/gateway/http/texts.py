@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from tritonclient_shim.gateway.http_answers import LONGEST_HEADER, TEXT, body_of, one_line
-from tritonclient_shim.gateway.releases import without_data_types
+from tritonclient_shim.gateway.http.answers import LONGEST_HEADER, TEXT, body_of, one_line
+from tritonclient_shim.gateway.options.releases import without_data_types
 from tritonclient_shim.protos import api_pb2, request_status_pb2
 
 #: The largest response header, in bytes, of which the texts are remembered.
@@ -30,7 +30,7 @@ def _without_number(server_id: str) -> str:
 def response_texts(header: api_pb2.InferResponseHeader, data_types: bool) -> tuple[str, bytes]:
     """A response header as the value of NV-InferResponse, and as a body in text format.
 
-    ``data_types``: with the field ``data_type`` (see ``releases.py``).
+    ``data_types``: with the field ``data_type`` (see ``options/releases.py``).
     """
     rest = api_pb2.InferResponseHeader()
     rest.CopyFrom(header)

@@ -9,7 +9,7 @@ from typing import Any, AsyncIterator
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from tritonclient_shim.gateway.bodies import ADMITTED_AT_ONCE, Bodies, Body, BodyRefused
+from tritonclient_shim.gateway.http.body_limits import ADMITTED_AT_ONCE, Bodies, Body, BodyRefused
 
 #: The most bytes that one step of decompression produces.
 _DECOMPRESSED_BYTES = ADMITTED_AT_ONCE

@@ -15,18 +15,9 @@ from aiohttp import web
 from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.gateway import http_routes as routes
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
-from tritonclient_shim.gateway.bodies import (
-    REQUEST_TIMEOUT,
-    Bodies,
-    BodyRefused,
-    ClientLeft,
-    TooSlow,
-)
-from tritonclient_shim.gateway.connections import LONGEST_FIELD, Connections, HttpServer
-from tritonclient_shim.gateway.front_tls import context_of
-from tritonclient_shim.gateway.http_answers import (
+from tritonclient_shim.gateway.http import routes
+from tritonclient_shim.gateway.http.answers import (
     BAD_REQUEST,
     BINARY,
     NOT_ALLOWED,
@@ -35,14 +26,23 @@ from tritonclient_shim.gateway.http_answers import (
     query_format,
     refusal,
 )
-from tritonclient_shim.gateway.http_body import read_body
-from tritonclient_shim.gateway.http_calls import HttpCall
-from tritonclient_shim.gateway.http_infer import HttpInference
-from tritonclient_shim.gateway.inference import Inferences
-from tritonclient_shim.gateway.listener import listener_on, take_no_more, waiting
-from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.http.body_limits import (
+    REQUEST_TIMEOUT,
+    Bodies,
+    BodyRefused,
+    ClientLeft,
+    TooSlow,
+)
+from tritonclient_shim.gateway.http.body_reader import read_body
+from tritonclient_shim.gateway.http.calls import HttpCall
+from tritonclient_shim.gateway.http.connections import LONGEST_FIELD, Connections, HttpServer
+from tritonclient_shim.gateway.http.infer import HttpInference
+from tritonclient_shim.gateway.http.listener import listener_on, take_no_more, waiting
+from tritonclient_shim.gateway.options.table import GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.tls import context_of
+from tritonclient_shim.gateway.upstream.inference import Inferences
+from tritonclient_shim.gateway.upstream.server import Upstream
 
 #: Pool → its number of threads. Inference has its own, see inference.py.
 _THREADS = {routes.HEALTH: 64, routes.CONTROL: 64, routes.LOAD: 64}

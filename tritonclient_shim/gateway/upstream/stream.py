@@ -18,8 +18,8 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.gateway.access_log import AccessRecord
-from tritonclient_shim.gateway.inference import LARGE, Came, Inferences
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.upstream.inference import LARGE, Came, Inferences
+from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.service import status
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.fragile_streams import CheckedModels, is_fragile

@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from tritonclient_shim.gateway.bodies import BAD_REQUEST, REQUEST_TIMEOUT, BodyRefused
+from tritonclient_shim.gateway.http.body_limits import BAD_REQUEST, REQUEST_TIMEOUT, BodyRefused
 
 #: Bytes of one head. NV-InferRequest names every input, output and shape of a request.
 LONGEST_FIELD = 1024 * 1024

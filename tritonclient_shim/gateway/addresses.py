@@ -14,7 +14,7 @@ import socket
 from contextlib import AsyncExitStack
 from typing import Any
 
-from tritonclient_shim.gateway.options import ListenAddress
+from tritonclient_shim.gateway.options.table import ListenAddress
 
 
 def reserve(address: ListenAddress, held: AsyncExitStack) -> ListenAddress:

@@ -13,8 +13,8 @@ from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
 from tritonclient_shim.core.model import InferReply
 from tritonclient_shim.gateway.access_log import Meter
-from tritonclient_shim.gateway.options import GatewayOptions
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.options.table import GatewayOptions
+from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.session.exchange import Exchange
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Match
 
 from tritonclient_shim.core.errors import InferenceServerException, Unsendable
-from tritonclient_shim.gateway.http_answers import (
+from tritonclient_shim.gateway.http.answers import (
     BINARY,
     JSON,
     TEXT,
@@ -18,7 +18,7 @@ from tritonclient_shim.gateway.http_answers import (
     answer_message,
     query_format,
 )
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
 

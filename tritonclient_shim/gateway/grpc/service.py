@@ -16,15 +16,15 @@ from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.forwarding import of_grpc
-from tritonclient_shim.gateway.front_tls import credentials_of_server
-from tritonclient_shim.gateway.grpc_admission import AwaitedRequests
-from tritonclient_shim.gateway.grpc_messages import WireRequest, read_request
-from tritonclient_shim.gateway.grpc_responses import Responses
-from tritonclient_shim.gateway.grpc_stream import V1Stream, peer_of
-from tritonclient_shim.gateway.inference import Inferences
-from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
+from tritonclient_shim.gateway.grpc.admission import AwaitedRequests
+from tritonclient_shim.gateway.grpc.messages import WireRequest, read_request
+from tritonclient_shim.gateway.grpc.responses import Responses
+from tritonclient_shim.gateway.grpc.stream import V1Stream, peer_of
+from tritonclient_shim.gateway.options.table import LARGEST_MESSAGE, GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.tls import credentials_of_server
+from tritonclient_shim.gateway.upstream.inference import Inferences
+from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 from tritonclient_shim.service.control import with_regions_for_v1_clients
 from tritonclient_shim.session.exchange import Exchange

@@ -8,7 +8,7 @@ import struct
 from contextlib import suppress
 from typing import Any
 
-from tritonclient_shim.gateway.operation.reserved import bound_socket
+from tritonclient_shim.gateway.addresses import bound_socket
 
 #: Linux's number of the option; Python has no name for it.
 _SO_ATTACH_FILTER = 26

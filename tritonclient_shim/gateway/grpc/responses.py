@@ -7,8 +7,8 @@ from typing import Any
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.gateway.grpc_messages import response_parts
-from tritonclient_shim.gateway.upstream import Upstream
+from tritonclient_shim.gateway.grpc.messages import response_parts
+from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.translate import v1_messages

@@ -1,0 +1,1 @@
+"""The options of a gateway, and where their values come from."""

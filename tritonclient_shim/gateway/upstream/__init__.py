@@ -1,0 +1,1 @@
+"""The way to the v2 server behind the gateway, for both fronts."""
