@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Mapping, NamedTuple
 
 import grpc
 from google.protobuf import text_format
@@ -107,13 +107,13 @@ class Gateway:
         while b"MODEL_UNLOADING" in self.get(f"/api/status/{model}").body:
             time.sleep(0.05)
 
-    def call(self, rpc: str, request: Any) -> Any:
+    def call(self, rpc: str, request: Any, metadata: Mapping[str, str] | None = None) -> Any:
         """One unary rpc of v1's service; its gRPC status must be OK."""
         row = {**v1.RPCS, **v1.RETIRED_RPCS}[rpc]
         invoke = self._channel.unary_unary(
             f"/{v1.SERVICE}/{rpc}", row.request.SerializeToString, row.response.FromString
         )
-        return invoke(request, timeout=60)
+        return invoke(request, timeout=60, metadata=tuple((metadata or {}).items()))
 
     def stream(self, requests: Any) -> Any:
         """StreamInfer."""

@@ -17,6 +17,7 @@ from tests.gateway.gateway_process import Answer, StartGateway, code_of, read_an
 from tests.gateway.grpc_requests import simple
 from tests.gateway.recording_proxy import RecordingProxy
 from tests.gateway.test_gateway_process import run_command
+from tests.relays import Relay
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
@@ -62,6 +63,86 @@ def test_headers_go_on(behind: TritonServer, start_gateway: StartGateway) -> Non
         assert gateway.ask("POST", "/api/infer/simple", BODY, headers).code == 200
         found = {name for name in SENT if name in proxy.seen["ModelInfer"]}
         assert found == {"authorization", "traceparent"}
+
+
+CALLS = {
+    "ServerReady": (pb.HealthRequest(mode="ready"), "GET", "/api/health/ready"),
+    "ModelStatistics": (pb.StatusRequest(model_name="simple"), "GET", "/api/status/simple"),
+    "ModelConfig": (pb.StatusRequest(), "GET", "/api/status"),
+    "RepositoryIndex": (pb.RepositoryRequest(index=True), "GET", "/api/repository/index"),
+    "RepositoryModelLoad": (
+        pb.ModelControlRequest(model_name="none", type=pb.ModelControlRequest.LOAD),
+        "POST",
+        "/api/modelcontrol/load/none",
+    ),
+    "CudaSharedMemoryStatus": (
+        pb.SharedMemoryControlRequest(status={}),
+        "GET",
+        "/api/sharedmemorycontrol/status",
+    ),
+}
+
+
+@pytest.mark.parametrize("wire", ["http", "grpc"])
+def test_control_calls_hand_on_headers(
+    behind: TritonServer, start_gateway: StartGateway, wire: str
+) -> None:
+    """Health, status, repository, loads and shared memory: with each call its client's headers."""
+    with RecordingProxy(behind.grpc) as proxy:
+        gateway = start_gateway("--triton-grpc", proxy.address)
+        for method, (request, verb, path) in CALLS.items():
+            for sent in (SENT, {}):
+                if wire == "http":
+                    gateway.ask(verb, path, headers=sent)
+                else:
+                    gateway.call(type(request).__name__[: -len("Request")], request, sent)
+                seen = {name: proxy.seen[method].get(name) for name in SENT}
+                wanted = {**dict.fromkeys(SENT), **sent, "x-own": None, "x-other": None}
+                assert seen == wanted, method
+
+
+@pytest.mark.parametrize("rpc", ["Infer", "StreamInfer"])
+def test_questions_about_a_model_hand_on_headers(
+    behind: TritonServer, start_gateway: StartGateway, rpc: str
+) -> None:
+    """What Triton is asked because of an inference has the headers of that inference."""
+    with RecordingProxy(behind.grpc) as proxy:
+        gateway = start_gateway("--triton-grpc", proxy.address)
+        infer_with(gateway.grpc, SENT, rpc)
+        assert proxy.seen["ModelConfig"]["authorization"] == "Bearer mine"
+
+
+class Heads(Relay):
+    """Keeps the heads of HTTP requests that pass."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.seen: dict[str, list[str]] = {}
+
+    def passed(self, data: bytes) -> bytes:
+        """The same bytes."""
+        first, *lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+        if first.startswith(("GET ", "POST ")):
+            self.seen[first.split()[1]] = [line.lower() for line in lines]
+        return data
+
+
+def test_headers_go_on_over_http(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """To a Triton over HTTP as well; a client's own take the place of the gateway's."""
+    relay = Heads(behind.http)
+    with relay:
+        options = ("--triton-http", relay.address, "--triton-headers", HEADERS)
+        gateway = start_gateway("--triton-grpc", behind.grpc, *options)
+        headers = {"NV-InferRequest": SIMPLE, **SENT}
+        assert gateway.ask("POST", "/api/infer/simple", BODY, headers).code == 200
+        assert gateway.ask("GET", "/api/health/ready", headers=SENT).code == 200
+        assert gateway.ask("GET", "/api/repository/index", headers=SENT).code == 200
+        for path in ("/v2/models/simple/infer", "/v2/health/ready", "/v2/repository/index"):
+            lines = relay.seen[path]
+            assert [one for one in lines if one.startswith("authorization:")] == [
+                "authorization: bearer mine"
+            ], path
+            assert "traceparent: 00-a-b-01" in lines and "x-tenant: one" in lines
 
 
 def test_credentials_of_the_gateway(behind: TritonServer, start_gateway: StartGateway) -> None:

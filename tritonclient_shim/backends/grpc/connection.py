@@ -130,8 +130,9 @@ class GrpcConnection:
         if with_all is not self.channel:
             self.client._channel = with_all
             self.client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(with_all)
+        self._with_all = with_all
         self.channel = _intercepted(self.channel, connector.interceptor_of_inference)
-        limit = self._limit = connector.timeout
+        limit = connector.timeout
         self.infer = _limited(self.channel.unary_unary(_SERVICE + "ModelInfer"), limit)
         self._infer_large = _limited(self.channel.stream_unary(_SERVICE + "ModelInfer"), limit)
         self.stream = self.channel.stream_stream(_SERVICE + "ModelStreamInfer")
@@ -149,7 +150,7 @@ class GrpcConnection:
     def method(self, name: str, request: Any, response: Any) -> Any:
         """The call object of a unary method, for protobuf messages of the given classes."""
         serialize, parse = request.SerializeToString, response.FromString
-        return _limited(self.channel.unary_unary(_SERVICE + name, serialize, parse), self._limit)
+        return self._with_all.unary_unary(_SERVICE + name, serialize, parse)
 
     def user_client(self) -> Any:
         """A client for a user, on this connection, which it keeps open.

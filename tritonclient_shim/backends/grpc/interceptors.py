@@ -1,6 +1,7 @@
 """What the settings add to every gRPC call: a time limit, metadata, the changes of a plugin.
 
-Only channels whose settings add something have the interceptor; calls on others cost no more.
+Only channels whose settings add something have the interceptor; calls on others cost no more. It
+also adds the metadata of the thread's calls (``call_headers.py``).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import Any, Callable, Iterable, NamedTuple
 
 import grpc
 
+from tritonclient_shim.backends import call_headers
 from tritonclient_shim.backends.plugins import Plugin, headers_after
 from tritonclient_shim.settings import Settings
 
@@ -77,8 +79,10 @@ class CallInterceptor(
         )
 
     def _all_metadata(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
-        names = {name for name, _ in given}
-        metadata = (*(pair for pair in self._metadata if pair[0] not in names), *given)
+        metadata = self._metadata
+        for more in (call_headers.current(), given):
+            names = {name for name, _ in more}
+            metadata = (*(pair for pair in metadata if pair[0] not in names), *more)
         if self._plugin is None:
             return metadata
         changed = headers_after(self._plugin, dict(metadata))

@@ -144,11 +144,10 @@ class HttpBackend:
     def _prepared(self, call: InferCall, body: Sequence[Buffer]) -> Callable[[], Reply]:
         path = self._http.prefix + framing.infer_path(call)
         headers = {_HEADER_LENGTH: str(len(body[0]))} if call.binary else dict(control.JSON)
-        headers.update(call.headers)
         if self._encoding != "none":
             headers["Content-Encoding"] = self._encoding
             body = [compressed(self._encoding, body)]
-        return self._http.prepare("POST", path, headers, body)
+        return self._http.prepare("POST", path, headers, body, call.headers)
 
     # --------------------------------------------------------------------- shared memory
 

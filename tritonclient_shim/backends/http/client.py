@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Callable, Mapping, Sequence
 
+from tritonclient_shim.backends import call_headers
+from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.backends.http import connection_pool
 from tritonclient_shim.backends.http.address import head_lines, merged
 from tritonclient_shim.backends.http.compression import decoded
@@ -51,19 +53,29 @@ class HttpClient:
     ) -> Reply:
         """One exchange; ``path`` starts with the prefix. TransportFault without an answer.
 
-        ``headers`` replace the client's own of the same name.
+        ``headers`` replace those of the thread's calls, and these the client's own of that name.
         """
+        if call_headers.current():
+            headers = merged(dict(call_headers.current()), headers)
         end = head_lines(self._all_headers(headers)) + b"\r\n" if headers else self._end(headers)
         return self._exchange(method, path, b"", end, body)()
 
     def prepare(
-        self, method: str, path: str, headers: Mapping[str, str], body: Sequence[Buffer]
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Sequence[Buffer],
+        replacing: CallHeaders = (),
     ) -> Callable[[], Reply]:
         """The same in two steps: the exchange prepared now runs later, even after ``close``.
 
         The pieces of ``body``, one after the other, are read when it runs. ``headers`` must be
-        others than the client's own.
+        others than the client's own, and those of ``replacing`` need not.
         """
+        if replacing:
+            end = head_lines(self._all_headers({**headers, **dict(replacing)})) + b"\r\n"
+            return self._exchange(method, path, b"", end, body)
         first = head_lines(headers) if self._plugin is None else b""
         return self._exchange(method, path, first, self._end(headers), body)
 

@@ -12,6 +12,7 @@ from typing import Any, Awaitable, Callable
 import grpc
 from google.protobuf.message import DecodeError
 
+from tritonclient_shim.backends.call_headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
@@ -124,7 +125,8 @@ class GatewayService:
             request = await _parsed(rpc.request, data, context)
             with self._access_log.request(self._record(name, "", data, context)) as record:
                 loop = asyncio.get_running_loop()
-                response = await loop.run_in_executor(pool, answer, request)
+                headers = of_grpc(context, self._options.forward_header)
+                response = await loop.run_in_executor(pool, call_with, headers, answer, request)
                 record.status = response.request_status
                 serialised = bytes(response.SerializeToString())
                 record.sent = len(serialised)

@@ -12,10 +12,12 @@ from typing import Any
 
 from aiohttp import web
 
+from tritonclient_shim.backends.call_headers import call_with
 from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
+from tritonclient_shim.gateway.forwarding import of_http
 from tritonclient_shim.gateway.http import routes
 from tritonclient_shim.gateway.http.answers import (
     BAD_REQUEST,
@@ -71,6 +73,7 @@ class HttpService:
         stopping: Stopping,
     ) -> None:
         self._upstream = upstream
+        self._forwarded = options.forward_header
         self._stopping = stopping
         self._access_log = access_log
         self._pools = {
@@ -172,8 +175,9 @@ class HttpService:
         call = HttpCall(match, query, request.headers.get("Accept", ""), bytes(body))
         loop = asyncio.get_running_loop()
         assert route.handler is not None
+        headers = of_http(request.headers, self._forwarded)
         record.status, response = await loop.run_in_executor(
-            self._pools[route.pool], route.handler, self._upstream, call
+            self._pools[route.pool], call_with, headers, route.handler, self._upstream, call
         )
         return response
 

@@ -84,7 +84,7 @@ class GatewayOptions:
     forward_header: tuple[str, ...] = _option(
         readers.header_names,
         "NAMES",
-        "headers and metadata of a client's inference that go on to Triton, with commas between",
+        "headers and metadata of a client's calls that go on to Triton, with commas between",
         ("authorization", "traceparent", "tracestate"),
     )
     tls_certificate: str | None = _option(

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Callable, TypeVar, Union
 
 from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.backends.call_headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
 from tritonclient_shim.core.model import InferReply
@@ -78,7 +79,7 @@ class Inferences:
         try:
             if self._upstream.id_is_known and exchange.is_prompt(outcome) and _is_small(outcome):
                 return read(exchange, outcome)
-            return await self.on_thread(read, exchange, outcome)
+            return await self.on_thread(call_with, exchange.headers, read, exchange, outcome)
         except InferenceServerException:
             raise
         except Exception as error:  # its client waits for an answer, whatever has failed
@@ -118,7 +119,8 @@ class Inferences:
 
         arrived.add_done_callback(free)
         if size > LARGE or not self._sent_at_once(exchange, done):
-            self._threads.execute(partial(self._send, exchange.call, done))
+            send = partial(call_with, exchange.headers, self._send, exchange.call, done)
+            self._threads.execute(send)
         sent = time.perf_counter()
         try:
             return await asyncio.shield(arrived)

@@ -6,9 +6,10 @@ import asyncio
 from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import Any, cast
+from typing import Any, Callable, TypeVar, cast
 
 from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
+from tritonclient_shim.backends.call_headers import call_with
 from tritonclient_shim.core.errors import (
     Fault,
     Refusal,
@@ -25,6 +26,8 @@ from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.fragile_streams import CheckedModels, is_fragile
 from tritonclient_shim.session.request_stream import RequestStream
 from tritonclient_shim.session.sequences import SequenceLost, Sequences
+
+T = TypeVar("T")
 
 #: Bytes that a request takes in this process beside its content, on the safe side.
 _OVERHEAD = 4096
@@ -99,10 +102,11 @@ class StreamBehind:
         """Send one request; what comes of it is settled in its entry, whatever happens."""
         if self._resting is not None:
             self._resting.cancel()
+        entry.exchange.headers = self._headers
         try:
             call = entry.exchange.prompt_call()
             if call is None:
-                call = await self._inference.on_thread(entry.exchange.call)
+                call = await self._on_thread(entry.exchange.call)
             entry.exchange.check_stream()
             call = call._replace(request_id=str(self._next_id()))
             try:
@@ -123,7 +127,7 @@ class StreamBehind:
             stream = await self._inference.on_thread(self._open)
             self._number = stream.number
         if self._checked is not None and not self._checked.has(call):
-            await self._inference.on_thread(self._check, self._checked, call)
+            await self._on_thread(self._check, self._checked, call)
         self._sent[entry] = stream
         try:
             if entry.size > LARGE:
@@ -133,6 +137,10 @@ class StreamBehind:
         except Fault:
             self._sent.pop(entry, None)
             raise
+
+    async def _on_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        """What the function returns or raises; what it asks Triton has the client's metadata."""
+        return await self._inference.on_thread(call_with, self._headers, function, *arguments)
 
     def _open(self) -> RequestStream:
         """Open a stream, on a thread; nobody may wait for it any more when it is open."""
