@@ -70,13 +70,14 @@ class CallInterceptor(
         return Details(
             call.method,
             timeout,
-            self._all_metadata(tuple(call.metadata or ())),
+            self.metadata_with(tuple(call.metadata or ())),
             call.credentials,
             getattr(call, "wait_for_ready", None),
             getattr(call, "compression", None),
         )
 
-    def _all_metadata(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
+    def metadata_with(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
+        """The metadata of a call that was given some."""
         names = {name for name, _ in given}
         metadata = (*(pair for pair in self._metadata if pair[0] not in names), *given)
         if self._plugin is None:
