@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Protocol, Sequence, Tuple, Union
+from typing import Any, Awaitable, Callable, Mapping, Protocol, Sequence, Tuple, Union
 
 from tritonclient_shim.core.errors import Fault
 from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
@@ -124,6 +124,12 @@ StreamEnd = Callable[[Union[Fault, None]], None]
 
 class StreamingBackend(Backend, Protocol):
     """A backend whose protocol has streams (gRPC)."""
+
+    def infer_in_loop(self, call: InferCall) -> Callable[[], Awaitable[Outcome]]:
+        """A coroutine function that sends the request, in any event loop.
+
+        The caller's buffers have been read completely when this returns, on whichever thread.
+        """
 
     def open_stream(
         self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from functools import partial
-from typing import Any, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
+from typing import Any, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
 
 from tritonclient.grpc import service_pb2
 
@@ -21,9 +21,10 @@ from tritonclient_shim.backends.grpc.errors import (
     in_users_words,
 )
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply, encode_request, shm_use
+from tritonclient_shim.backends.grpc.messages import converted, present
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import percent_encoded
-from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, UnreadableFault
+from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     IndexRow,
@@ -103,7 +104,7 @@ class GrpcBackend:
         for name, future in zip(names, futures):
             try:
                 answer = self._attempt(connection, _result(future))
-                yield name, _converted(messages.config_document, answer)
+                yield name, converted(messages.config_document, answer)
             except ServerFault:
                 continue
 
@@ -148,7 +149,7 @@ class GrpcBackend:
         request, use = [encode_request(call)], shm_use(call)
         data = self._call(lambda connection: connection.exchange(request), use.regions)
         request.clear()  # perhaps as large as the reply
-        return decode_reply(_present(data), use.outputs)
+        return decode_reply(present(data), use.outputs)
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """ModelInfer in the background; ``done`` runs on a thread of gRPC's as a rule."""
@@ -171,12 +172,24 @@ class GrpcBackend:
         connection, future = self._call(begin)
         future.add_done_callback(finish)  # runs it here and now when the call has ended
 
+    def infer_in_loop(self, call: InferCall) -> Callable[[], Awaitable[Outcome]]:
+        """ModelInfer for an event loop; the request is encoded now, on whichever thread."""
+        return partial(self._in_loop, encode_request(call), shm_use(call), call.headers)
+
+    async def _in_loop(self, body: bytes, use: ShmUse, headers: CallHeaders) -> Outcome:
+        try:
+            connection = self._connection()
+        except Fault as unsent:
+            return unsent
+        on_fault = partial(self._discard_if_broken, connection)
+        return await connection.in_loop().outcome(body, use, headers, on_fault)
+
     def _outcome(self, connection: GrpcConnection, future: Any, use: ShmUse) -> Outcome:
         if future.code() is not StatusCode.OK:
             fault = fault_of(future.code(), future.details())
             self._discard_if_broken(connection, fault)
             return caused(in_users_words(fault, use.regions), future)
-        return decode_reply(_present(future.result()), use.outputs)
+        return decode_reply(present(future.result()), use.outputs)
 
     def open_stream(
         self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
@@ -246,7 +259,7 @@ class GrpcBackend:
 
     def _query(self, convert: Callable[[Any], T], ask: Callable[[Any], Any]) -> T:
         """What the server answers, converted; UnreadableFault when it makes no sense."""
-        return _converted(convert, self._control(ask))
+        return converted(convert, self._control(ask))
 
     def _control(self, ask: Callable[[Any], T], regions: Collection[str] = ()) -> T:
         return self._call(lambda connection: ask(connection.client), regions)
@@ -280,17 +293,6 @@ class GrpcBackend:
             connection.server.lose()
         if breaks_channel(fault):
             self._connector.discard(connection)
-
-
-def _converted(convert: Callable[[Any], T], answer: Any) -> T:
-    return read(convert, _present(answer))
-
-
-def _present(answer: Any) -> Any:
-    """The message of an answer; UnreadableFault for a call that ended with status OK and none."""
-    if answer is None:
-        raise UnreadableFault("it has no message", "one, as every answer has")
-    return answer
 
 
 def _result(future: Any) -> Callable[[GrpcConnection], Any]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import copy
 import os
@@ -14,6 +15,7 @@ from typing import Any, Iterator
 from urllib.parse import quote
 
 import grpc
+import grpc.aio
 import tritonclient.grpc
 from tritonclient.grpc import service_pb2_grpc
 
@@ -21,6 +23,7 @@ from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
 from tritonclient_shim.backends.grpc import credentials
 from tritonclient_shim.backends.grpc.errors import NO_SUCH_NAME, StatusCode, transport_fault
+from tritonclient_shim.backends.grpc.in_loop import LoopChannel
 from tritonclient_shim.backends.grpc.interceptors import interceptor_of
 from tritonclient_shim.backends.grpc.options import options_of
 from tritonclient_shim.backends.grpc.server_of_channel import ServerOfChannel
@@ -116,6 +119,7 @@ class GrpcConnection:
     def __init__(self, connector: GrpcConnector) -> None:
         target, secure = target_of(connector.endpoint.address), connector.endpoint.secure
         options, made = connector.options, None
+        self._connector = connector
         if secure:
             timeout = connector.connect_timeout
             made, more = credentials.credentials(target, connector.files, timeout)
@@ -124,7 +128,9 @@ class GrpcConnection:
         self.client: Any = kind(target, ssl=secure, creds=made, channel_args=options)
         plain = getattr(self.client, "_channel", None)
         self._channel_is_hidden = plain is None
-        self.channel = _own_channel(target, made, options) if plain is None else plain
+        self._place = (target, made, options)
+        self._in_loop: LoopChannel | None = None
+        self.channel = _own_channel(grpc, self._place) if plain is None else plain
         self.server = ServerOfChannel(self.channel)
         with_all = _intercepted(self.channel, connector.interceptor)
         if with_all is not self.channel:
@@ -146,6 +152,17 @@ class GrpcConnection:
         large = len(request[0]) >= LARGE
         reply: bytes = self._infer_large(_popped(request)) if large else self.infer(request[0])
         return reply
+
+    def in_loop(self) -> LoopChannel:
+        """The channel of the event loop that runs. Another loop's takes its place."""
+        loop, found = asyncio.get_running_loop(), self._in_loop
+        if found is None or found.loop is not loop:
+            channel = _own_channel(grpc.aio, self._place)
+            found = self._in_loop = LoopChannel(
+                loop, channel, self._connector.interceptor_of_inference, self._limit
+            )
+            self.server.follow(channel)
+        return found
 
     def method(self, name: str, request: Any, response: Any) -> Any:
         """The call object of a unary method, for protobuf messages of the given classes."""
@@ -241,8 +258,9 @@ def unresolvable() -> TransportFault:
     return transport_fault(StatusCode.UNAVAILABLE, NO_SUCH_NAME)
 
 
-def _own_channel(target: str, made: Any, options: Any) -> Any:
-    """A second channel with the same options, for a tritonclient that hides its own."""
+def _own_channel(api: Any, place: tuple[str, Any, Any]) -> Any:
+    """A channel beside tritonclient's, with the same options, of ``grpc`` or ``grpc.aio``."""
+    target, made, options = place
     if made is not None:
-        return grpc.secure_channel(target, made, options=options)
-    return grpc.insecure_channel(target, options=options)
+        return api.secure_channel(target, made, options=options)
+    return api.insecure_channel(target, options=options)

@@ -72,13 +72,14 @@ class CallInterceptor(
         return Details(
             call.method,
             timeout,
-            self._all_metadata(tuple(call.metadata or ())),
+            self.metadata_with(tuple(call.metadata or ())),
             call.credentials,
             getattr(call, "wait_for_ready", None),
             getattr(call, "compression", None),
         )
 
-    def _all_metadata(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
+    def metadata_with(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
+        """The metadata of a call that was given some."""
         metadata = self._metadata
         for more in (call_headers.current(), given):
             names = {name for name, _ in more}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.backends.names import percent_decoded
+from tritonclient_shim.core.errors import UnreadableFault
 from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata, TensorMetadata
 from tritonclient_shim.core.model import (
     BatchStatistics,
@@ -14,6 +15,9 @@ from tritonclient_shim.core.model import (
     ModelStatistics,
     RegisteredRegion,
 )
+from tritonclient_shim.core.reading import read
+
+T = TypeVar("T")
 
 
 def server_metadata(response: Any) -> ServerMetadata:
@@ -104,3 +108,15 @@ def cuda_regions(response: Any) -> tuple[RegisteredRegion, ...]:
         )
         for region in response.regions.values()
     )
+
+
+def converted(convert: Callable[[Any], T], answer: Any) -> T:
+    """What a function makes of an answer; UnreadableFault when that makes no sense."""
+    return read(convert, present(answer))
+
+
+def present(answer: Any) -> Any:
+    """The message of an answer; UnreadableFault for a call that ended with status OK and none."""
+    if answer is None:
+        raise UnreadableFault("it has no message", "one, as every answer has")
+    return answer

@@ -21,13 +21,29 @@ class ServerOfChannel:
 
     def __init__(self, channel: Any) -> None:
         self._channel = channel
+        self._followed: Any = None
+        self._was_ready = False
         self._server = KnownServer()
+
+    def follow(self, channel: Any) -> None:
+        """Watch a further channel to the same server, one of ``grpc.aio``."""
+        self._followed, self._was_ready = channel, False
 
     def present(self) -> KnownServer:
         """What is known of the server; nothing if the channel has lost its connection."""
-        if self._server.is_known and _state(self._channel) not in (_READY, None):
+        if self._server.is_known and not (
+            _state(self._channel) in (_READY, None) and self._is_connected()
+        ):
             self.lose()
         return self._server
+
+    def _is_connected(self) -> bool:
+        """Has the further channel kept its connection? True before its first one."""
+        if self._followed is None:
+            return True
+        ready = self._followed.get_state() is grpc.ChannelConnectivity.READY
+        lost, self._was_ready = self._was_ready and not ready, ready
+        return not lost
 
     def lose(self) -> None:
         """A call has shown that the connection is lost."""

@@ -6,13 +6,13 @@ import asyncio
 import time
 from contextlib import suppress
 from functools import partial
-from typing import Any, Callable, TypeVar, Union
+from typing import Awaitable, Callable, TypeVar, Union, cast
 
-from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.backends.call_headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
-from tritonclient_shim.core.model import InferReply
+from tritonclient_shim.core.model import GRPC, InferCall, InferReply
 from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.options.table import GatewayOptions
 from tritonclient_shim.gateway.upstream.server import Upstream
@@ -22,6 +22,11 @@ T = TypeVar("T")
 
 #: What came of a request; the error of one that failed inside the gateway, or whose stream broke.
 Came = Union[Outcome, InferenceServerException]
+
+#: Sends a request and waits for what comes of it.
+Ask = Callable[[], Awaitable[Outcome]]
+#: Runs a function with arguments in the event loop.
+Run = Callable[..., None]
 
 #: Threads for what the event loop must not do: ask the v2 server something, copy large tensors.
 _THREADS = 64
@@ -52,6 +57,8 @@ class Inferences:
         self._limit = options.max_in_flight
         self._free = asyncio.Semaphore(options.max_in_flight)
         self._timeout = upstream.timeout
+        self._loop = asyncio.get_running_loop()
+        self._asking: set[asyncio.Task[None]] = set()  # the event loop does not keep them
         self._threads = DaemonExecutor(_THREADS, "gateway-infer")
 
     def close(self) -> None:
@@ -105,22 +112,17 @@ class Inferences:
 
         Raises InferenceServerException if it failed inside the gateway.
         """
-        loop = asyncio.get_running_loop()
-        arrived: asyncio.Future[Outcome] = loop.create_future()
-        limit = loop.call_later(self._timeout, self._late, arrived)
+        arrived: asyncio.Future[Outcome] = self._loop.create_future()
+        limit = self._loop.call_later(self._timeout, self._late, arrived)
 
         def free(_: object) -> None:
             limit.cancel()
             self._free.release()
 
-        def done(came: Came) -> None:
-            with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
-                loop.call_soon_threadsafe(_settle, arrived, came)
-
         arrived.add_done_callback(free)
-        if size > LARGE or not self._sent_at_once(exchange, done):
-            send = partial(call_with, exchange.headers, self._send, exchange.call, done)
-            self._threads.execute(send)
+        if size > LARGE or not self._send(exchange.prompt_call, arrived, _run_now):
+            send = partial(self._send, exchange.call, arrived, self._run_soon)
+            self._threads.execute(partial(call_with, exchange.headers, send))
         sent = time.perf_counter()
         try:
             return await asyncio.shield(arrived)
@@ -130,23 +132,44 @@ class Inferences:
     def _late(self, arrived: asyncio.Future[Outcome]) -> None:
         _settle(arrived, self._upstream.timed_out())
 
-    def _sent_at_once(self, exchange: Exchange, done: Callable[[Came], None]) -> bool:
-        """Send the request, unless the server must be asked something before."""
-        return self._send(exchange.prompt_call, done)
-
-    def _send(self, make: Callable[[], Any], done: Callable[[Came], None]) -> bool:
+    def _send(
+        self, make: Callable[[], InferCall | None], arrived: asyncio.Future[Outcome], run: Run
+    ) -> bool:
         """Send the call that is made, if there is one; whatever fails is the outcome."""
         try:
             call = make()
-            if call is not None:
-                self._upstream.backend.infer_async(call, done)
+            if call is None:
+                return False
+            backend = self._upstream.backend
+            if backend.endpoint.protocol == GRPC:
+                run(self._begin, cast(StreamingBackend, backend).infer_in_loop(call), arrived)
+            else:
+                backend.infer_async(call, partial(self._run_soon, _settle, arrived))
         except Fault as fault:
-            done(fault)
+            run(_settle, arrived, fault)
         except Exception as error:  # the request waits for an outcome, whatever has failed
-            done(self._upstream.defect(error))
-        else:
-            return call is not None
+            run(_settle, arrived, self._upstream.defect(error))
         return True
+
+    def _run_soon(self, function: Callable[..., object], *arguments: object) -> None:
+        """Run a function in the event loop, from another thread."""
+        with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _begin(self, ask: Ask, arrived: asyncio.Future[Outcome]) -> None:
+        task = self._loop.create_task(self._ask(ask, arrived))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _ask(self, ask: Ask, arrived: asyncio.Future[Outcome]) -> None:
+        try:
+            _settle(arrived, await ask())
+        except Exception as error:  # the request waits for an outcome, whatever has failed
+            _settle(arrived, self._upstream.defect(error))
+
+
+def _run_now(function: Callable[..., object], *arguments: object) -> None:
+    function(*arguments)
 
 
 def _settle(arrived: asyncio.Future[Outcome], came: Came) -> None:

@@ -1,0 +1,104 @@
+"""Inference from an event loop over gRPC: the outcomes of calls from threads, in the loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Iterator
+
+import grpc
+import pytest
+
+from testbed import TritonServer
+from tests.backends.contract_calls import simple
+from tests.backends.test_grpc_backend import free_port
+from tests.backends.test_grpc_no_message import url as url_of_server_without_messages
+from tritonclient_shim.backends.base import Outcome, StreamingBackend
+from tritonclient_shim.backends.grpc import open_backend
+from tritonclient_shim.backends.grpc.server_of_channel import ServerOfChannel
+from tritonclient_shim.core.errors import ServerFault, TransportFault, UnreadableFault
+from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply
+
+url = url_of_server_without_messages
+
+
+@pytest.fixture
+def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
+    """A backend of the session's server."""
+    opened = open_backend(Endpoint(GRPC, triton.grpc))
+    yield opened
+    opened.close()
+
+
+def outcome_of(backend: StreamingBackend, call: InferCall) -> Outcome:
+    """What a call comes to in an event loop of its own."""
+
+    async def ask() -> Outcome:
+        return await backend.infer_in_loop(call)()
+
+    return asyncio.run(ask())
+
+
+def test_reply(backend: StreamingBackend) -> None:
+    """The outcome is the reply of a call from a thread; a further event loop may follow."""
+    call = simple(request_id="5")
+    replies: list[Any] = [outcome_of(backend, call) for _ in range(2)]
+    replies.append(backend.infer(call))
+    assert all(isinstance(reply, InferReply) for reply in replies)
+    told = [[(one.name, bytes(one.data)) for one in reply.outputs] for reply in replies]
+    assert told[0] == told[1] == told[2]
+    assert {reply.request_id for reply in replies} == {"5"}
+
+
+def test_refusal(backend: StreamingBackend) -> None:
+    """A refusal is the outcome; it is not raised."""
+    outcome = outcome_of(backend, simple(model_name="no_such_model"))
+    assert isinstance(outcome, ServerFault)
+    assert outcome.code == "NOT_FOUND"
+
+
+def test_no_server() -> None:
+    """No connection is the outcome that a call from a thread has, again and again."""
+    dead = open_backend(Endpoint(GRPC, f"127.0.0.1:{free_port()}"))
+    with pytest.raises(TransportFault) as raised:
+        dead.infer(simple())
+    for _ in range(2):
+        outcome = outcome_of(dead, simple())
+        assert isinstance(outcome, TransportFault)
+        assert outcome.message == raised.value.message
+
+
+def test_closed(backend: StreamingBackend) -> None:
+    """After the backend's end a request is refused, as the outcome."""
+    backend.close()
+    assert isinstance(outcome_of(backend, simple()), TransportFault)
+
+
+def test_no_message(url: str) -> None:
+    """An answer of status OK without a message makes no sense, and is no reply."""
+    outcome = outcome_of(open_backend(Endpoint(GRPC, url)), simple())
+    assert isinstance(outcome, UnreadableFault), outcome
+
+
+class ChannelInState:
+    """A channel of ``grpc.aio`` in a given state."""
+
+    def __init__(self) -> None:
+        self.state = grpc.ChannelConnectivity.IDLE
+
+    def get_state(self) -> Any:
+        """The state."""
+        return self.state
+
+
+def test_lost_connection() -> None:
+    """What is known of a server is forgotten when the loop's channel has lost its connection, not
+    before that channel has connected for the first time.
+    """
+    server, channel = ServerOfChannel(None), ChannelInState()
+    server.follow(channel)
+    server.present().fragile_streams = True
+    for state in (grpc.ChannelConnectivity.IDLE, grpc.ChannelConnectivity.READY):
+        channel.state = state
+        assert server.present().is_known
+    channel.state = grpc.ChannelConnectivity.IDLE
+    assert not server.present().is_known
