@@ -8,13 +8,18 @@ import shutil
 import signal
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
-from tensorrtserver.api import ModelControlContext
+import pytest
+
+from tensorrtserver.api import InferContext, ModelControlContext
 from testbed import TritonServer, repository
 from testbed.process import free_ports
+from tests.reliability.amounts import some
 
 MODEL = "identity_int32"
+#: Kind of context → protocol, and whether it streams.
+KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 _BEHAVIOUR = Path(__file__).with_name("held_model.py")
 _PATIENCE = 60.0
 
@@ -44,6 +49,11 @@ class ServerProcess:
     def url(self, protocol: int) -> str:
         """Where the server listens, or will again."""
         return self.server.url(protocol)
+
+    def opened(self, kind: str) -> InferContext:
+        """A context of this kind for the model."""
+        protocol, streaming = KINDS[kind]
+        return InferContext(self.url(protocol), protocol, MODEL, streaming=streaming)
 
     def write_model(self) -> None:
         """The model as it is at first."""
@@ -122,3 +132,14 @@ class ServerProcess:
     def close(self) -> None:
         """End the server."""
         self.server.kill()
+
+
+def some_of(events: Any) -> pytest.MarkDecorator:
+    """Parameters for a test: every kind of context and event, or every event with one kind."""
+    rows = [
+        (place + turn, kind, name)
+        for place, name in enumerate(events)
+        for turn, kind in enumerate(some(list(KINDS), "kinds of contexts for each event", place))
+    ]
+    names = [f"{kind}-{name}" for _, kind, name in rows]
+    return pytest.mark.parametrize(("number", "kind", "name"), rows, ids=names)

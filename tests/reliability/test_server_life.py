@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Callable, Iterator, NamedTuple
 
 import pytest
 
@@ -14,7 +14,7 @@ from tensorrtserver.api import InferContext
 from tests.reliability.amounts import some
 from tests.reliability.figures import Tried
 from tests.reliability.identified_calls import STYLES, Outcome, ask, numbers, within
-from tests.reliability.server_process import MODEL, ServerProcess
+from tests.reliability.server_process import MODEL, ServerProcess, some_of
 
 PROMISE = (
     "A server that is killed, stopped, started again or loses a model or its process ends a call "
@@ -25,7 +25,6 @@ BOUND = 60.0  # seconds that no call may take on a busy machine
 PAUSE = 0.3  # seconds that a server is stopped
 LIMIT = 1.0  # seconds
 
-KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
 LIMITS = (
     "HTTP client failed: Timeout was reached",
@@ -118,12 +117,6 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def opened(server: ServerProcess, kind: str) -> InferContext:
-    """A context of this kind."""
-    protocol, streaming = KINDS[kind]
-    return InferContext(server.url(protocol), protocol, MODEL, streaming=streaming)
-
-
 def limit(kind: str) -> None:
     """Set the time limits that apply to calls of this kind."""
     if kind == "stream":
@@ -164,17 +157,6 @@ def held(
     return call
 
 
-def some_of(events: Any) -> pytest.MarkDecorator:
-    """Parameters for a test: every kind of context and event, or every event with one kind."""
-    rows = [
-        (place + turn, kind, name)
-        for place, name in enumerate(events)
-        for turn, kind in enumerate(some(list(KINDS), "kinds of contexts for each event", place))
-    ]
-    names = [f"{kind}-{name}" for _, kind, name in rows]
-    return pytest.mark.parametrize(("number", "kind", "name"), rows, ids=names)
-
-
 @some_of(IDLE)
 def test_between_two_calls(
     number: int, kind: str, name: str, server: ServerProcess, tried: Tried
@@ -184,7 +166,7 @@ def test_between_two_calls(
     if event.messages == LIMITS:
         limit(kind)
     for style in some(STYLES, "styles of each event of a server's life", number):
-        context = opened(server, kind)
+        context = server.opened(kind)
         assert ask(context, style, next(numbers)).message == ""
         event.happen(server)
         check(within(BOUND, partial(ask, context, style, next(numbers))), event)
@@ -208,7 +190,7 @@ def test_within_a_call(
     if event.messages == LIMITS:
         limit(kind)
     for style in some(STYLES, "styles of each event of a server's life", number):
-        context = opened(server, kind)
+        context = server.opened(kind)
         assert ask(context, style, next(numbers)).message == ""
         call = held(server, threads, context, style)
         event.happen(server)
