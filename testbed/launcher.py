@@ -27,6 +27,7 @@ class TritonServer(RunningServer):
         model_control_mode: str = "explicit",
         extra_args: Sequence[str] = (),
         server_id: str | None = None,
+        ports: tuple[int, int] | None = None,
     ) -> TritonServer:
         """Start a server and wait until it is ready.
 
@@ -34,7 +35,8 @@ class TritonServer(RunningServer):
         or everything in ``repository``). The standard repository always holds all models under
         explicit control; in the other control modes, which load what they find, it holds only
         ``models``. ``extra_args`` are flags of ``tritonserver`` (keep the log's info lines: they
-        tell when it is ready), ``server_id`` its ``--id``.
+        tell when it is ready), ``server_id`` its ``--id``, ``ports`` those for HTTP and gRPC (None:
+        free ones).
         Raises MissingPrerequisite or ServerFailed.
         """
         prepared = environment.prepare()
@@ -57,7 +59,7 @@ class TritonServer(RunningServer):
             process.wait_until_ready(http_port, _STARTED)
             return cls(process, http_port, grpc_port)
 
-        return with_free_ports(attempt)
+        return with_free_ports(attempt, ports)
 
 
 def _standard_repository(folder: str, models: Sequence[str] | None, explicit: bool) -> str:

@@ -169,18 +169,23 @@ class RunningServer:
         self.kill()
 
 
-def with_free_ports(start: Callable[[str, int, int], Result]) -> Result:
-    """Call ``start(folder, http_port, grpc_port)``, again after a passing failure."""
+def with_free_ports(
+    start: Callable[[str, int, int], Result], ports: tuple[int, int] | None = None
+) -> Result:
+    """Call ``start(folder, http_port, grpc_port)``, again after a passing failure.
+
+    The ports are free ones, unless they are given.
+    """
     for _ in range(ATTEMPTS - 1):
         with contextlib.suppress(PassingFailure):
-            return _once(start)
-    return _once(start)
+            return _once(start, ports)
+    return _once(start, ports)
 
 
-def _once(start: Callable[[str, int, int], Result]) -> Result:
+def _once(start: Callable[[str, int, int], Result], ports: tuple[int, int] | None = None) -> Result:
     folder = tempfile.mkdtemp(prefix="testbed-", dir=_temporary_folder())
     try:
-        return start(folder, *free_ports())
+        return start(folder, *(ports or free_ports()))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

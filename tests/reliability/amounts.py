@@ -20,6 +20,8 @@ AMOUNTS = {
     "calls of a soak": (2_000, 200_000),
     "results that nobody fetches": (500, 20_000),
     "ends of processes": (1, 3),
+    "kinds of contexts for each event": (1, 3),
+    "styles of each event of a server's life": (1, 3),
 }
 
 T = TypeVar("T")

@@ -12,9 +12,9 @@ _ATTEMPTS = 3
 
 
 class ReplacedServer:
-    """Runs work on a Triton, which was found dead now and then after its connections broke.
+    """Runs work on a Triton, which a unary gRPC call that is cut can end with signal 11.
 
-    What ended it is not known.
+    It does so without this package, too (docs/v2-mapping.md §10).
     """
 
     def __init__(self, models: Sequence[str]) -> None:

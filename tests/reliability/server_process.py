@@ -1,0 +1,145 @@
+"""A Triton at fixed ports that tests kill, stop, continue and start again, with other models."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from tensorrtserver.api import InferContext, ModelControlContext
+from testbed import TritonServer, repository
+from testbed.process import free_ports
+from tests.reliability.amounts import some
+
+MODEL = "identity_int32"
+#: Kind of context → protocol, and whether it streams.
+KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
+_BEHAVIOUR = Path(__file__).with_name("held_model.py")
+_PATIENCE = 60.0
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Return as soon as the condition holds."""
+    deadline = time.monotonic() + _PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "what the test waits for does not come"
+        time.sleep(0.005)
+
+
+class ServerProcess:
+    """A server with one model, whose requests can be held, and whose files can be changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._ports = free_ports()
+        self.model = folder / MODEL
+        self.write_model()
+        self.start()
+
+    def start(self) -> None:
+        """Start a server, always at the same ports."""
+        self.server = TritonServer.start([MODEL], self._folder, ports=self._ports)
+
+    def url(self, protocol: int) -> str:
+        """Where the server listens, or will again."""
+        return self.server.url(protocol)
+
+    def opened(self, kind: str) -> InferContext:
+        """A context of this kind for the model."""
+        protocol, streaming = KINDS[kind]
+        return InferContext(self.url(protocol), protocol, MODEL, streaming=streaming)
+
+    def write_model(self) -> None:
+        """The model as it is at first."""
+        shutil.rmtree(self.model, ignore_errors=True)
+        repository.write(self._folder, [MODEL])
+        shutil.copy(_BEHAVIOUR, self.model / "1" / "model.py")
+
+    def change_model(self, old: str, new: str) -> None:
+        """Replace text in the model's configuration; it counts from the next load on."""
+        path = self.model / "config.pbtxt"
+        text = path.read_text("utf-8")
+        assert re.search(old, text), text
+        path.write_text(re.sub(old, new, text), "utf-8")
+        later = time.time() + 2  # the server compares times of change in whole seconds
+        os.utime(path, (later, later))
+
+    def hold(self) -> None:
+        """Let requests wait in the model from now on."""
+        (self.model / "arrived").unlink(missing_ok=True)
+        (self.model / "hold").touch()
+
+    def wait_for_request(self) -> None:
+        """Return when one waits in the model."""
+        wait_for((self.model / "arrived").exists)
+
+    def release(self) -> None:
+        """Let requests be answered again."""
+        (self.model / "hold").unlink(missing_ok=True)
+
+    def kill(self) -> None:
+        """End the server with SIGKILL."""
+        os.kill(self.server.pid, signal.SIGKILL)
+        wait_for(lambda: not self.server.running)
+
+    def suspend(self) -> None:
+        """Stop the server with SIGSTOP: its connections stand, and nothing comes on them."""
+        os.kill(self.server.pid, signal.SIGSTOP)
+        wait_for(self._stands)  # threads that run go on for a moment
+
+    def _stands(self) -> bool:
+        """Whether every thread of the server is stopped."""
+        told = Path(f"/proc/{self.server.pid}/task").glob("*/stat")
+        return all(one.read_text("utf-8").rpartition(") ")[2][0] == "T" for one in told)
+
+    def resume(self) -> None:
+        """Let a stopped server continue."""
+        os.kill(self.server.pid, signal.SIGCONT)
+
+    def kill_stub(self) -> None:
+        """Kill the processes in which the server runs the model."""
+        for pid in self.stubs():
+            os.kill(pid, signal.SIGKILL)
+
+    def stubs(self) -> list[int]:
+        """The processes in which the server runs models."""
+        found = []
+        for told in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                name, _, rest = told.read_text("utf-8").rpartition(")")
+            except OSError:
+                continue  # it has ended
+            if int(rest.split()[1]) == self.server.pid and "triton_python" in name:
+                found.append(int(name.split(" ")[0]))
+        return found
+
+    def load(self) -> None:
+        """Load the model, again if it is loaded."""
+        with ModelControlContext(self.server.http, 0) as control:
+            control.load(MODEL)
+
+    def unload(self) -> None:
+        """Unload the model; its requests may still be under way."""
+        with ModelControlContext(self.server.http, 0) as control:
+            control.unload(MODEL)
+
+    def close(self) -> None:
+        """End the server."""
+        self.server.kill()
+
+
+def some_of(events: Any) -> pytest.MarkDecorator:
+    """Parameters for a test: every kind of context and event, or every event with one kind."""
+    rows = [
+        (place + turn, kind, name)
+        for place, name in enumerate(events)
+        for turn, kind in enumerate(some(list(KINDS), "kinds of contexts for each event", place))
+    ]
+    names = [f"{kind}-{name}" for _, kind, name in rows]
+    return pytest.mark.parametrize(("number", "kind", "name"), rows, ids=names)

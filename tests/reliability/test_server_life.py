@@ -1,0 +1,204 @@
+"""Servers that are killed, stopped, started again or lose a model, before and within a call."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Callable, Iterator, NamedTuple
+
+import pytest
+
+import tritonclient_shim
+from tensorrtserver.api import InferContext
+from tests.reliability.amounts import some
+from tests.reliability.figures import Tried
+from tests.reliability.identified_calls import STYLES, Outcome, ask, numbers, within
+from tests.reliability.server_process import MODEL, ServerProcess, some_of
+
+PROMISE = (
+    "A server that is killed, stopped, started again or loses a model or its process ends a call "
+    "with a documented error or not at all; each callback comes once, no answer is another "
+    "request's, and the same context works when the server is back"
+)
+BOUND = 60.0  # seconds that no call may take on a busy machine
+PAUSE = 0.3  # seconds that a server is stopped
+LIMIT = 1.0  # seconds
+
+LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
+LIMITS = (
+    "HTTP client failed: Timeout was reached",
+    "GRPC client failed: 4: Deadline Exceeded",
+    "GRPC client failed: 14: keepalive watchdog timeout",
+)
+UNHEALTHY = (f"Stub process '{MODEL}_0_0' is not healthy.",)
+UNKNOWN = (f"Request for unknown model: '{MODEL}'",)
+
+
+class Event(NamedTuple):
+    """What happens to the server, how messages may begin that a call ends with, and what mends it.
+
+    Without messages the call must be answered; with an empty one among them, it may be.
+    """
+
+    happen: Callable[[ServerProcess], None]
+    messages: tuple[str, ...]
+    mend: Callable[[ServerProcess], None]
+
+
+def restart(server: ServerProcess) -> None:
+    """Kill the server and start it again at its ports; nothing waits in the model any more."""
+    server.kill()
+    server.release()
+    server.start()
+
+
+def suspend(server: ServerProcess) -> None:
+    """Stop the server for a moment."""
+    server.suspend()
+    time.sleep(PAUSE)
+    server.resume()
+
+
+def start_stub(server: ServerProcess) -> None:
+    """Triton starts the process of a model again when the model is loaded anew, only then."""
+    server.unload()
+    server.load()
+
+
+def nothing(server: ServerProcess) -> None:
+    """The server needs no mending."""
+
+
+#: Between two calls: the second one meets what has become of the server.
+IDLE = {
+    "killed": Event(ServerProcess.kill, LOST, ServerProcess.start),
+    "started again": Event(restart, (*LOST, ""), nothing),
+    "stopped for a moment": Event(suspend, (), nothing),
+    "stopped": Event(ServerProcess.suspend, LIMITS, ServerProcess.resume),
+    "stub killed": Event(ServerProcess.kill_stub, UNHEALTHY, start_stub),
+    "model unloaded": Event(ServerProcess.unload, UNKNOWN, ServerProcess.load),
+}
+#: While a request is in the model.
+WITHIN = {
+    "killed": Event(ServerProcess.kill, LOST, ServerProcess.start),
+    "started again": Event(restart, LOST, nothing),
+    "stopped for a moment": Event(suspend, (), nothing),
+    "stopped": Event(ServerProcess.suspend, LIMITS, ServerProcess.resume),
+    "stub killed": Event(ServerProcess.kill_stub, UNHEALTHY, start_stub),
+    "model unloaded": Event(ServerProcess.unload, (), ServerProcess.load),
+}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server for the whole module."""
+    server = ServerProcess(tmp_path_factory.mktemp("models"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def server(shared: ServerProcess) -> Iterator[ServerProcess]:
+    """The server, running and with its model, whatever the test before has done to it."""
+    yield shared
+    tritonclient_shim.configure(network_timeout=None, keepalive_time=None, keepalive_timeout=None)
+    shared.release()
+    if shared.server.running:
+        shared.resume()
+    else:
+        shared.start()
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    """Threads that calls can wait on."""
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def limit(kind: str) -> None:
+    """Set the time limits that apply to calls of this kind."""
+    if kind == "stream":
+        tritonclient_shim.configure(keepalive_time=LIMIT / 2, keepalive_timeout=LIMIT / 2)
+    else:
+        tritonclient_shim.configure(network_timeout=LIMIT)
+
+
+def check(outcome: Outcome, event: Event) -> None:
+    """The outcome is one that the event may have."""
+    assert outcome.seconds < BOUND
+    assert len(outcome.callbacks) == outcome.expected_callbacks
+    if outcome.error is None:
+        assert not event.messages or "" in event.messages
+    else:
+        documented = tuple(filter(None, event.messages))
+        assert documented, outcome.message
+        assert outcome.message.startswith(documented)
+
+
+def works_again(context: InferContext, style: str) -> None:
+    """The context works; over gRPC, as soon as it has seen that its old connection ended."""
+    for _ in range(50):
+        outcome = ask(context, style, next(numbers))
+        if not outcome.message.startswith((*LOST, *LIMITS)):
+            break
+        time.sleep(0.1)
+    assert outcome.message == ""
+
+
+def held(
+    server: ServerProcess, threads: ThreadPoolExecutor, context: InferContext, style: str
+) -> Future[Outcome]:
+    """A call whose request waits in the model."""
+    server.hold()
+    call = threads.submit(ask, context, style, next(numbers))
+    server.wait_for_request()
+    return call
+
+
+@some_of(IDLE)
+def test_between_two_calls(
+    number: int, kind: str, name: str, server: ServerProcess, tried: Tried
+) -> None:
+    """The next call says what has become of the server, and the context works afterwards."""
+    event = IDLE[name]
+    if event.messages == LIMITS:
+        limit(kind)
+    for style in some(STYLES, "styles of each event of a server's life", number):
+        context = server.opened(kind)
+        assert ask(context, style, next(numbers)).message == ""
+        event.happen(server)
+        check(within(BOUND, partial(ask, context, style, next(numbers))), event)
+        event.mend(server)
+        works_again(context, style)
+        within(BOUND, context.close)
+        tried(PROMISE, 1, "events")
+
+
+@some_of(WITHIN)
+def test_within_a_call(
+    number: int,
+    kind: str,
+    name: str,
+    server: ServerProcess,
+    threads: ThreadPoolExecutor,
+    tried: Tried,
+) -> None:
+    """The call that is under way ends, and the context works afterwards."""
+    event = WITHIN[name]
+    if event.messages == LIMITS:
+        limit(kind)
+    for style in some(STYLES, "styles of each event of a server's life", number):
+        context = server.opened(kind)
+        assert ask(context, style, next(numbers)).message == ""
+        call = held(server, threads, context, style)
+        event.happen(server)
+        if not event.messages:
+            server.release()
+        check(call.result(BOUND), event)
+        server.release()
+        event.mend(server)
+        works_again(context, style)
+        within(BOUND, context.close)
+        tried(PROMISE, 1, "events")

@@ -1,0 +1,123 @@
+"""Shared-memory regions that are taken away from a server between two calls, and within one."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Iterator, NamedTuple
+
+import numpy as np
+import pytest
+
+import tensorrtserver.shared_memory as shm
+from tensorrtserver.api import InferContext, SharedMemoryControlContext
+from tests.reliability.figures import Tried
+from tests.reliability.identified_calls import STYLES, Outcome, in_style, numbers, payload, within
+from tests.reliability.server_process import ServerProcess, some_of, wait_for
+
+PROMISE = (
+    "A shared-memory region that is unlinked, unregistered or made smaller ends a call with a "
+    "documented error or not at all, and never the client's process"
+)
+BOUND = 60.0  # seconds that no call may take on a busy machine
+SIZE = 300_000  # elements: more than a page, and copied through a mapping
+LOST = ("HTTP client failed: Server returned nothing", "GRPC client failed: 14: Socket closed")
+
+
+class Input(NamedTuple):
+    """A registered region with a request's input."""
+
+    server: ServerProcess
+    name: str
+    handle: Any
+    data: Any
+
+    def unlink(self) -> None:
+        """Remove the key: who has the region goes on with it."""
+        os.unlink(f"/dev/shm/{self.name}")
+
+    def unregister(self) -> None:
+        """Have the server forget the region, as another process would: without waiting."""
+        with SharedMemoryControlContext(self.server.url(0), 0) as control:
+            control.unregister(self.handle)
+
+    def shrink(self) -> None:
+        """Make the region smaller than the request's input."""
+        os.truncate(f"/dev/shm/{self.name}", 0)
+
+
+#: What happens between two calls → how the next call's message may begin; empty: it is answered.
+IDLE: dict[str, tuple[Callable[[Input], None], tuple[str, ...]]] = {
+    "unlinked": (Input.unlink, ()),
+    "unregistered": (Input.unregister, ("Unable to find shared memory region: ",)),
+    "made smaller": (Input.shrink, LOST),  # Triton dies of SIGBUS
+}
+#: What happens while the model has the request: its input has been read.
+WITHIN = {"unlinked": Input.unlink, "made smaller": Input.shrink}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server for the whole module."""
+    made = ServerProcess(tmp_path_factory.mktemp("models"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def given(server: ServerProcess) -> Iterator[Input]:
+    """An input in a registered region."""
+    number = next(numbers)
+    name = f"shim_region_{os.getpid()}_{number}"
+    handle, data = (
+        shm.create_shared_memory_region(name, f"/{name}", 4 * SIZE),
+        payload(number, SIZE),
+    )
+    shm.set_shared_memory_region(handle, [data])
+    with SharedMemoryControlContext(server.url(0), 0) as control:
+        control.register(handle)
+    yield Input(server, name, handle, data)
+    server.release()
+    if os.path.exists(f"/dev/shm/{name}"):
+        os.unlink(f"/dev/shm/{name}")
+
+
+def call(context: InferContext, style: str, given: Input) -> Outcome:
+    """A call whose input is in the region."""
+    outcome = in_style(context, style, {"INPUT0": (given.handle, (SIZE,))})
+    if outcome.error is None:
+        np.testing.assert_array_equal(outcome.result, given.data)
+    assert len(outcome.callbacks) == outcome.expected_callbacks
+    return outcome
+
+
+@some_of(IDLE)
+def test_between_two_calls(number: int, kind: str, name: str, given: Input, tried: Tried) -> None:
+    """The next call is answered, or says what has become of the region or the server."""
+    happen, messages = IDLE[name]
+    style = STYLES[number % len(STYLES)]
+    context = given.server.opened(kind)
+    assert call(context, style, given).message == ""
+    happen(given)
+    outcome = within(BOUND, lambda: call(context, style, given))
+    assert outcome.message.startswith(messages) if messages else outcome.message == ""
+    within(BOUND, context.close)
+    if messages == LOST:
+        wait_for(lambda: not given.server.server.running)
+        given.server.start()
+    tried(PROMISE, 1, "events")
+
+
+@some_of(WITHIN)
+def test_within_a_call(number: int, kind: str, name: str, given: Input, tried: Tried) -> None:
+    """The call is answered from what the server has read."""
+    context = given.server.opened(kind)
+    with ThreadPoolExecutor(1) as threads:
+        given.server.hold()
+        under_way = threads.submit(call, context, "sync", given)
+        given.server.wait_for_request()
+        WITHIN[name](given)
+        given.server.release()
+        assert under_way.result(BOUND).message == ""
+    within(BOUND, context.close)
+    tried(PROMISE, 1, "events")
