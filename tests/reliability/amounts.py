@@ -20,6 +20,11 @@ AMOUNTS = {
     "calls of a soak": (2_000, 200_000),
     "results that nobody fetches": (500, 20_000),
     "ends of processes": (1, 3),
+    "arguments of any kind": (200, 100_000),
+    "settings of any kind": (120, 12_000),
+    "requests to the gateway": (200, 50_000),
+    "files of commands": (90, 9_000),
+    "programs that are migrated": (20, 1_500),
 }
 
 T = TypeVar("T")
