@@ -20,6 +20,7 @@ AMOUNTS = {
     "calls of a soak": (2_000, 200_000),
     "results that nobody fetches": (500, 20_000),
     "ends of processes": (1, 3),
+    "answers of servers": (120, 30_000),
     "arguments of any kind": (200, 100_000),
     "settings of any kind": (120, 12_000),
     "requests to the gateway": (200, 50_000),
