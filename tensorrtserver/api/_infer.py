@@ -60,8 +60,8 @@ class InferContext(AsyncCalls, LastRequest):
         `url` or `model_name` is no text, or `model_version` or `correlation_id` is no integer.
     AttributeError
         An entry of `http_headers` is neither str nor bytes.
-    TypeError, ValueError
-        `protocol` is no number, or a setting cannot be used (docs/settings.md).
+    OverflowError, TypeError, ValueError
+        `protocol` is no finite number, or a setting cannot be used (docs/settings.md).
     """
 
     class ResultFormat:

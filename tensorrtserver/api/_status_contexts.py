@@ -46,8 +46,8 @@ class ServerHealthContext(ServerContext):
         `url` is neither str nor bytes.
     AttributeError
         An entry of `http_headers` is neither str nor bytes.
-    TypeError, ValueError
-        `protocol` is no number, or a setting cannot be used (docs/settings.md).
+    OverflowError, TypeError, ValueError
+        `protocol` is no finite number, or a setting cannot be used (docs/settings.md).
     """
 
     _notice_id = "TS020"
@@ -133,8 +133,8 @@ class ServerStatusContext(ServerContext):
         `url` or `model_name` is neither str nor bytes.
     AttributeError
         An entry of `http_headers` is neither str nor bytes.
-    TypeError, ValueError
-        `protocol` is no number, or a setting cannot be used (docs/settings.md).
+    OverflowError, TypeError, ValueError
+        `protocol` is no finite number, or a setting cannot be used (docs/settings.md).
     """
 
     _notice_id = "TS025"

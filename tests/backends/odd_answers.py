@@ -201,7 +201,12 @@ _ODD_TEXTS = ["", "x", "m", "1", "-1", "²", "9" * 30, "FP8", "BYTES", "INT64", 
 @st.composite
 def messages(draw: Any, kind: str) -> bytes:
     """An answer over gRPC of this kind, changed."""
-    content: bytes = _changed_message(draw, GRPC_ANSWERS[kind]).SerializeToString()
+    return message_bytes(draw, GRPC_ANSWERS[kind])
+
+
+def message_bytes(draw: Any, message: Any) -> bytes:
+    """A message on the wire, its fields or its bytes changed."""
+    content: bytes = changed_message(draw, message).SerializeToString()
     how = draw(st.sampled_from(["fields", "fields", "bytes", "nested", "not UTF-8"]))
     if how == "bytes":
         content = cut(draw, content)
@@ -220,7 +225,8 @@ def _record(field: int, content: bytes) -> bytes:
     return bytes([field << 3 | 2]) + size + bytes([value]) + content
 
 
-def _changed_message(draw: Any, message: Any) -> Any:
+def changed_message(draw: Any, message: Any) -> Any:
+    """A copy, up to three of its fields cleared, added or with odd values."""
     made = type(message)()
     made.CopyFrom(message)
     for _ in range(draw(st.integers(0, 3))):

@@ -119,6 +119,7 @@ WRONG = {
     ("setup.cfg", "only = TS999"): "no such id: TS999",
     ("setup.cfg", "[tritonclient-shim:scan]"): "correct ",
     ("pyproject.toml", "only = "): "pyproject.toml is no TOML: ",
+    ("pyproject.toml", "only = " + "[" * 50_000): "pyproject.toml is no TOML: ",
 }
 HEADERS = {
     "pyproject.toml": "[tool.tritonclient-shim.scan]",
@@ -126,7 +127,7 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "line"), WRONG)
+@pytest.mark.parametrize(("name", "line"), WRONG, ids=lambda text: text[:60])
 def test_wrong(sources: Scanner, name: str, line: str) -> None:
     """A configuration that says anything else is refused: where, what, and what was expected."""
     path = sources.write(name, f"{HEADERS[name]}\n{line}\n")

@@ -99,8 +99,10 @@ def test_precedence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("grace = 'long'", "key grace: expected a number of seconds from 0 on, got 'long'"),
         ("worker = 2", "gateway.toml: unknown key 'worker'; did you mean workers?"),
         ("workers", "gateway.toml is not a TOML file: "),
+        ("workers = " + "[" * 50_000, "gateway.toml is not a TOML file: "),
         ("[gateway]\nworkers = 2", "gateway.toml: unknown key 'gateway'; "),
     ],
+    ids=lambda text: text[:60],
 )
 def test_unusable_file(content: str, text: str, tmp_path: Path) -> None:
     """What is wrong in a file is told with file, key, and what was expected."""

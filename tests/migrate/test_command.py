@@ -145,12 +145,14 @@ def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--model-config", "a.py"), ("--server", "127.0.0.1:9")]
+    ("option", "value"),
+    [("--model-config", "a.py"), ("--model-config", "deep"), ("--server", "127.0.0.1:9")],
 )
 def test_models_that_cannot_be_known(
     folder: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
 ) -> None:
     """A server that does not answer and a file without a model are refused."""
+    (folder / "deep").write_text('{"name":' * 20_000)
     assert main(["migrate", "a.py", option, value]) == 2
     assert f"{option} {value}: " in capsys.readouterr().err
 

@@ -22,6 +22,12 @@ AMOUNTS = {
     "ends of processes": (1, 3),
     "kinds of contexts for each event": (1, 3),
     "styles of each event of a server's life": (1, 3),
+    "answers of servers": (120, 30_000),
+    "arguments of any kind": (200, 100_000),
+    "settings of any kind": (120, 12_000),
+    "requests to the gateway": (200, 50_000),
+    "files of commands": (90, 9_000),
+    "programs that are migrated": (20, 1_500),
 }
 
 T = TypeVar("T")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+from datetime import date
 from importlib.metadata import version
 from typing import Any, Iterator
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.reliability.amounts import profile
 from tests.reliability.figures import PAGE, Figure, Figures, Tried, with_figures
+from tests.reliability.fuzzing import SEED
 
 _figures = Figures()
 
@@ -41,13 +43,18 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         _figures.failed[name] = _figures.failed.get(name, 0) + 1
 
 
+def pytest_report_header() -> str:
+    """How a run with other examples than the short profile's can be repeated."""
+    return "" if profile() == "short" else f"fuzzed with RELIABILITY_SEED={SEED}"
+
+
 def pytest_sessionfinish() -> None:
-    """Write the figures of a long run into docs/reliability.md."""
+    """Write what a long run has tried into docs/reliability.md."""
     if profile() == "short" or not _figures.kept:
         return
-    heading = (
-        f"Tried with the profile `{profile()}` on Python {platform.python_version()}, "
-        f"tritonclient {version('tritonclient')}, grpcio {version('grpcio')}:"
+    measured = (
+        f"{date.today()}, profile `{profile()}`, Python {platform.python_version()}, "
+        f"tritonclient {version('tritonclient')}, grpcio {version('grpcio')}"
     )
     page = PAGE.read_text("utf-8")
-    PAGE.write_text(with_figures(page, heading, _figures.table()), "utf-8")
+    PAGE.write_text(with_figures(page, _figures.rows(measured)), "utf-8")

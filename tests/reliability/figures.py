@@ -9,6 +9,8 @@ from typing import Callable, NamedTuple
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
+_HEAD = ("| promise | test | tried | result | measured |", "|---|---|---|---|---|")
+
 #: ``tried(promise, amount, unit)``: a test has kept a promise so often.
 Tried = Callable[[str, int, str], None]
 
@@ -29,9 +31,9 @@ class Figures:
         self.kept: list[Figure] = []
         self.failed: dict[str, int] = {}  # by test
 
-    def table(self) -> str:
-        """The figures in Markdown."""
-        lines = ["| promise | test | tried | result |", "|---|---|---|---|"]
+    def rows(self, measured: str) -> dict[str, str]:
+        """Promise → its row of the table; ``measured`` says when, and with what."""
+        rows = {}
         for promise in dict.fromkeys(one.promise for one in self.kept):
             mine = [one for one in self.kept if one.promise == promise]
             tests = list(dict.fromkeys(one.test for one in mine))
@@ -42,13 +44,16 @@ class Figures:
             failed = sum(self.failed.get(test, 0) for test in tests)
             names = ", ".join(f"`{test}`" for test in tests)
             result = f"{failed} tests failed" if failed else "kept"
-            lines.append(f"| {promise} | {names} | {amounts} | {result} |")
-        return "\n".join(lines)
+            rows[promise] = f"| {promise} | {names} | {amounts} | {result} | {measured} |"
+        return rows
 
 
-def with_figures(page: str, heading: str, table: str) -> str:
-    """The page with this table between its marks."""
-    block = f"{BEGIN}\n{heading}\n\n{table}\n{END}"
-    changed, count = re.subn(f"{BEGIN}.*?{END}", lambda _: block, page, flags=re.DOTALL)
-    assert count == 1, "the page has one place for the figures"
-    return changed
+def with_figures(page: str, rows: dict[str, str]) -> str:
+    """The page with these rows in its table, those of other promises as they were."""
+    found = re.search(f"{BEGIN}\n(.*?){END}", page, re.DOTALL)
+    assert found, "the page has a place for the figures"
+    before = [line for line in found.group(1).splitlines()[2:] if line.startswith("| ")]
+    all_rows = {line[2:].partition(" |")[0]: line for line in before}
+    all_rows.update(rows)
+    table = "\n".join([*_HEAD, *all_rows.values()])
+    return f"{page[: found.start(1)]}{table}\n{page[found.end(1) :]}"

@@ -225,6 +225,28 @@ def test_one_bad_file_does_not_hide_the_others(
     assert [use["id"] for use in json.loads(capsys.readouterr().out)["uses"]] == ["TS001"]
 
 
+@pytest.mark.parametrize("command", ["scan", "migrate"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("deep.py", STAR + "x" + ".y" * 900),
+        ("deep.py", STAR + "x = " + "-" * 50_000 + "1"),
+        ("deep.ipynb", "[" * 50_000),
+    ],
+    ids=["attributes", "signs", "notebook"],
+)
+def test_deep_nesting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, name: str, text: str
+) -> None:
+    """A file that is nested too deeply is named, and does not hide the others."""
+    (tmp_path / name).write_text(text)
+    (tmp_path / "script.py").write_text(STAR)
+    assert main([command, str(tmp_path)]) == 3
+    output = capsys.readouterr()
+    assert f"{name}: " in output.err and "a bug of" not in output.err
+    assert "TS001" in output.out
+
+
 def test_python_2_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A source of Python 2 cannot be parsed: line, what of it, and how it can be scanned."""
     path = tmp_path / "script.py"

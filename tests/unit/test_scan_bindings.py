@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -97,6 +98,20 @@ def test_neighbour_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "common.py").write_text(STAR + "print 'old'\n")
     text = "from common import *\nimport tensorrtserver.api as api\napi.InferContext\n"
     assert found(tmp_path / "script.py", text) == ["2:TS009", "3:TS050"]
+
+
+def test_starred_alone(tmp_path: Path) -> None:
+    """``*a = b``, which Python parses and then refuses, keeps nothing else from being found."""
+    assert "2:TS050" in found(tmp_path / "script.py", f"{STAR}*a = InferContext(u, p, m)\n")
+
+
+@pytest.mark.parametrize("source", [None, 1, [None], {}])
+def test_cells_without_text(tmp_path: Path, source: object) -> None:
+    """A cell whose source is no text is refused, with its number."""
+    cells = [{"cell_type": "markdown"}, {"cell_type": "code", "source": source}]
+    (tmp_path / "book.ipynb").write_text(json.dumps({"cells": cells}), "utf-8")
+    with pytest.raises(sources.Unreadable, match="the source of cell 2 is no text"):
+        sources.read(str(tmp_path / "book.ipynb"))
 
 
 @pytest.mark.parametrize("text", ["[]", '{"worksheets": []}'])

@@ -83,13 +83,15 @@ def _scanned(wanted: ScanOptions) -> ScanReport:
     from tritonclient_shim.cli._scan import baseline, files, ignores
     from tritonclient_shim.cli._scan.output import ScanReport
     from tritonclient_shim.migrate.scan import scan
-    from tritonclient_shim.migrate.sources import Unreadable
+    from tritonclient_shim.migrate.sources import Unreadable, not_too_deep
 
     report = ScanReport()
     known = baseline.read(wanted.baseline) if wanted.baseline else None
     for path in files.chosen(wanted.paths, wanted.excluded, wanted.stdin_name):
         try:
             source = _read(path, wanted.stdin_name)
+            with not_too_deep(path):
+                uses = _judged(source, scan(source))
         except Unreadable as error:
             report.unreadable.append(str(error))
             _tell(str(error))
@@ -97,11 +99,7 @@ def _scanned(wanted: ScanOptions) -> ScanReport:
         for text in source.broken:
             report.unreadable.append(text)
             _tell(text)
-        rows = [
-            row
-            for row in _judged(source, scan(source))
-            if not wanted.only or row.entry.id in wanted.only
-        ]
+        rows = [row for row in uses if not wanted.only or row.entry.id in wanted.only]
         outcome = ignores.applied(source, rows, wanted.only)
         report.read.append(source.path)
         report.rows += outcome.rows

@@ -107,6 +107,8 @@ class Scopes(ast.NodeVisitor):
                     self._assign(part.value, definition)
                 else:
                     self._assign(part, replace(definition, steps=(*definition.steps, number)))
+        elif isinstance(target, ast.Starred):  # alone it is an error that compiling finds
+            self._assign(target.value, definition, adds)
         elif isinstance(target, ast.Attribute):
             binding = Binding(definition, self._place, self._place.order + 0.5, adds)
             self.attributes.setdefault(target.attr, []).append((target, binding))

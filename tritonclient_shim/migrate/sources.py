@@ -7,6 +7,7 @@ import io
 import json
 import os
 import tokenize
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Sequence
 
@@ -90,11 +91,24 @@ def read(path: str) -> ParsedSource:
 def parsed(path: str, data: bytes) -> ParsedSource:
     """What a file of this name has in it, parsed; Unreadable when it cannot be parsed."""
     try:
-        if path.endswith(".ipynb"):
-            return _notebook(path, data)
-        return _parsed(path, _decoded(data))
+        with not_too_deep(path):
+            if path.endswith(".ipynb"):
+                return _notebook(path, data)
+            return _parsed(path, _decoded(data))
     except (SyntaxError, ValueError) as error:
         raise Unreadable(f"{path}: {_reason(error)}") from error
+
+
+@contextmanager
+def not_too_deep(path: str) -> Iterator[None]:
+    """Unreadable for a file whose nesting is too deep for this Python's recursion limit."""
+    try:
+        yield
+    except (RecursionError, MemoryError) as error:  # older parsers have no more memory then
+        raise Unreadable(
+            f"{path}: it is nested too deeply to be read; expected what Python's recursion limit "
+            "allows; leave it out with --exclude"
+        ) from error
 
 
 def of_cells(path: str, cells: Sequence[str]) -> ParsedSource:
@@ -142,13 +156,22 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             firsts.append(len(lines) + 1)
             numbers.append(number)
-            text = "".join(cell.get("source", ()))
+            text = _source_of(cell, number)
             found, error = _cell(text, path)
             lines += found
             written += text.splitlines() or [""]
             broken += [f"{path}: cell {number}: {error}"] if error else []
     more = {"cells": tuple(firsts), "numbers": tuple(numbers), "broken": tuple(broken)}
     return _parsed(path, "\n".join(lines) + "\n", written=tuple(written), **more)
+
+
+def _source_of(cell: Any, number: int) -> str:
+    """The text of a cell, which may be a list of lines."""
+    source = cell.get("source", "")
+    lines = source if isinstance(source, list) else [source]
+    if not all(isinstance(line, str) for line in lines):
+        raise ValueError(f"no notebook of format 4: the source of cell {number} is no text")
+    return "".join(lines)
 
 
 def _cell(text: str, path: str) -> tuple[list[str], str]:

@@ -53,7 +53,8 @@ def migrate(path: str, data: bytes, options: MigrateOptions) -> Migrated:
     notebook = Notebook(text) if path.endswith(".ipynb") else None
     old = notebook.sources() if notebook else [without_async(text)[0]]
     try:
-        new, uses = _cells(source, old, options)
+        with sources.not_too_deep(path):
+            new, uses = _cells(source, old, options)
     except cst.ParserSyntaxError as error:
         raise Unreadable(f"{path}: line {error.raw_line}: {error.message}") from error
     if new == old:

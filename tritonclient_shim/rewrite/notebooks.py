@@ -15,7 +15,8 @@ class Notebook:
     def __init__(self, text: str) -> None:
         self._text = text
         self._document = json.loads(text)
-        self._cells = [c for c in self._document["cells"] if c.get("cell_type") == "code"]
+        cells = [cell for cell in self._document["cells"] if isinstance(cell, dict)]
+        self._cells = [cell for cell in cells if cell.get("cell_type") == "code"]
         self._hidden: dict[str, str] = {}
 
     def sources(self) -> list[str]:

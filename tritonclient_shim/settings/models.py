@@ -69,14 +69,14 @@ def _content(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # also a path or a text that is none
         raise ValueError(f"{_EXPECTED}; {path!r} cannot be read: {error}") from None
 
 
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{_EXPECTED}; this is no JSON: {error}") from None
 
 
@@ -122,7 +122,7 @@ def _datatype(tensor: str, name: Any) -> str:
 
     names = {row.v2: row.v2 for row in dtypes.TABLE}
     names.update((row.v1, row.v2) for row in dtypes.TABLE)
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         raise ValueError(f"as datatype of tensor {tensor!r} one of {', '.join(names)}")
     return names[name]
 

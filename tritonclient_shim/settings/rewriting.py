@@ -20,8 +20,8 @@ def rules(value: Any) -> Any:
         value = [(old, new) for old, _, new in parts]
     try:
         items = list(value.items() if isinstance(value, Mapping) else value)
-        found = tuple((old.strip(), new.strip()) for old, new in items)
-    except (TypeError, ValueError, AttributeError):
+        found = tuple((str.strip(old), str.strip(new)) for old, new in items)
+    except (TypeError, ValueError):
         raise ValueError(_EXPECTED) from None
     for old, new in found:
         if not old or not new or new.count("*") > old.count("*") or "://" in old:

@@ -60,7 +60,7 @@ def number(value: Any) -> float:
     """A number, or its text → the number; NaN for anything else."""
     try:
         return math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
@@ -126,7 +126,7 @@ def _items(value: Any, separator: str, between: str) -> list[tuple[Any, Any]]:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"a JSON object ({error})") from None
 
 

@@ -119,7 +119,6 @@ class GrpcConnection:
     def __init__(self, connector: GrpcConnector) -> None:
         target, secure = target_of(connector.endpoint.address), connector.endpoint.secure
         options, made = connector.options, None
-        self._connector = connector
         if secure:
             timeout = connector.connect_timeout
             made, more = credentials.credentials(target, connector.files, timeout)
@@ -138,6 +137,7 @@ class GrpcConnection:
             self.client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(with_all)
         self._with_all = with_all
         self.channel = _intercepted(self.channel, connector.interceptor_of_inference)
+        self._of_inference = (connector.interceptor_of_inference, connector.timeout)
         limit = connector.timeout
         self.infer = _limited(self.channel.unary_unary(_SERVICE + "ModelInfer"), limit)
         self._infer_large = _limited(self.channel.stream_unary(_SERVICE + "ModelInfer"), limit)
@@ -158,9 +158,7 @@ class GrpcConnection:
         loop, found = asyncio.get_running_loop(), self._in_loop
         if found is None or found.loop is not loop:
             channel = _own_channel(grpc.aio, self._place)
-            found = self._in_loop = LoopChannel(
-                loop, channel, self._connector.interceptor_of_inference, self._limit
-            )
+            found = self._in_loop = LoopChannel(loop, channel, *self._of_inference)
             self.server.follow(channel)
         return found
 

@@ -83,7 +83,7 @@ def _of_file(path: str) -> Mapping[str, Any]:
             found = _message_as_json(message)
         if not found.get("name"):
             raise ValueError("it has no name")
-    except (OSError, ValueError, text_format.ParseError) as error:
+    except (OSError, ValueError, RecursionError, text_format.ParseError) as error:
         raise MigrateRefused(
             f"--model-config {path}: {error}; expected a config.pbtxt with a name, or the JSON of "
             "GET /v2/models/NAME/config"

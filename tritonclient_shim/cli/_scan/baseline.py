@@ -45,7 +45,7 @@ def read(path: str) -> Counter[KnownUse]:
         raise ScanRefused(
             f"the baseline {path} cannot be read: {error.strerror}; {remedy}"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ScanRefused(f"{path} is no baseline: {error}; {remedy}") from error
 
 

@@ -59,7 +59,7 @@ def _pyproject(path: str) -> Mapping[str, Any] | None:
         )
     try:
         table = toml.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ScanRefused(f"{path} is no TOML: {error}; correct it, or give --isolated") from error
     for name in _TABLE.split("."):
         if not isinstance(table, dict) or name not in table:

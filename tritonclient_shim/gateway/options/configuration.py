@@ -99,7 +99,7 @@ def _from_file(path: str) -> dict[str, tuple[str, Any]]:
             content = _toml().loads(file.read().decode())
     except OSError as error:
         raise OptionError(f"--config: cannot read {path}: {error.strerror}") from None
-    except ValueError as error:  # not UTF-8, or not TOML
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested too deeply
         raise OptionError(f"{path} is not a TOML file: {error}") from None
     found = {}
     for key, value in content.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from contextlib import suppress
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorrtserver.api import (
@@ -24,9 +23,10 @@ from tensorrtserver.api import (
 )
 from tests.backends import odd_answers
 from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+from tests.reliability.fuzzing import fuzzed
 
-#: Answers per test; many more by hand: ``FUZZ_EXAMPLES=10000 pytest tests/backends/test_fuzzed…``.
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "30"))
 PATIENCE = 20.0
 
 RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS
@@ -38,11 +38,8 @@ REQUESTS: list[dict[str, Any]] = [
     {"LABELLED": (CLASS, 2)},
 ]
 
-many = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+ANSWERS = "Answers of any form are results or InferenceServerException, and the context goes on"
+PARTS = 6
 
 
 class Client:
@@ -207,25 +204,35 @@ def use(server: Any, client: Client, kind: str, answer: Any) -> None:
     client.called_once()
 
 
-@many
+@fuzzed("answers of servers", PARTS)
 @given(data=st.data())
-@pytest.mark.parametrize("kinds", [INFERENCE, DESCRIPTION, OTHERS], ids=" ".join)
-def test_http(kinds: Any, data: Any, http_side: Any, quiet: Any) -> None:
-    """Whatever answer comes over HTTP, only InferenceServerException leaves a call."""
-    # docs/v1-behaviour.md §1.6
+def _http(kinds: Any, data: Any, http_side: Any, quiet: Any) -> None:
     kind = data.draw(st.sampled_from(kinds))
     server, client = http_side
     use(server, client, kind, data.draw(odd_answers.bodies(kind)))
     quiet()
 
 
-@many
-@given(data=st.data())
-@pytest.mark.parametrize("kinds", [(*INFERENCE, "stream"), DESCRIPTION, OTHERS], ids=" ".join)
-def test_grpc(kinds: Any, data: Any, grpc_side: Any, quiet: Any) -> None:
-    """Whatever answer comes over gRPC, only InferenceServerException leaves a call."""
+@pytest.mark.parametrize("kinds", [INFERENCE, DESCRIPTION, OTHERS], ids=" ".join)
+def test_http(kinds: Any, http_side: Any, quiet: Any, tried: Tried) -> None:
+    """Whatever answer comes over HTTP, only InferenceServerException leaves a call."""
     # docs/v1-behaviour.md §1.6
+    _http(kinds=kinds, http_side=http_side, quiet=quiet)
+    tried(ANSWERS, amount("answers of servers") // PARTS, "answers")
+
+
+@fuzzed("answers of servers", PARTS)
+@given(data=st.data())
+def _grpc(kinds: Any, data: Any, grpc_side: Any, quiet: Any) -> None:
     kind = data.draw(st.sampled_from(kinds))
     server, client = grpc_side
     use(server, client, kind, data.draw(odd_answers.messages(kind)))
     quiet()
+
+
+@pytest.mark.parametrize("kinds", [(*INFERENCE, "stream"), DESCRIPTION, OTHERS], ids=" ".join)
+def test_grpc(kinds: Any, grpc_side: Any, quiet: Any, tried: Tried) -> None:
+    """Whatever answer comes over gRPC, only InferenceServerException leaves a call."""
+    # docs/v1-behaviour.md §1.6
+    _grpc(kinds=kinds, grpc_side=grpc_side, quiet=quiet)
+    tried(ANSWERS, amount("answers of servers") // PARTS, "answers")

@@ -1,0 +1,57 @@
+"""How functions are tried with arguments, answers and files that hypothesis makes."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import random
+import re
+import threading
+from typing import Any, Callable
+
+from hypothesis import HealthCheck, Phase, seed, settings
+
+from tests.reliability.amounts import amount, profile
+
+#: The short profile tries the same each time; the others choose anew, by a seed that is printed.
+SEED = int(os.environ.get("RELIABILITY_SEED") or random.randrange(2**32))
+
+Test = Callable[..., None]
+
+
+def fuzzed(counted: str, parts: int = 1) -> Callable[[Test], Test]:
+    """So many examples, shared among some tests, as the table of amounts says."""
+    short = profile() == "short"
+    of_profile = settings(
+        max_examples=max(amount(counted) // parts, 1),
+        deadline=None,
+        database=None,
+        derandomize=short,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    return lambda test: of_profile(test if short else seed(SEED)(test))
+
+
+def documented(of: Any) -> tuple[str, ...]:
+    """Names of the exceptions that the section Raises of a docstring lists."""
+    section = re.search(r"^Raises\n-+\n(.*?)(\n\n|\Z)", inspect.getdoc(of) or "", re.S | re.M)
+    lines = section.group(1).splitlines() if section else []
+    names = [name for line in lines if line[:1] != " " for name in line.split(",")]
+    return tuple(name.strip().rpartition(".")[2] for name in names)
+
+
+def refused(error: BaseException, allowed: tuple[str, ...]) -> bool:
+    """Is it one of these exceptions, or of a subclass, and does it say something?"""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(str(error).strip()) and not names.isdisjoint(allowed)
+
+
+def no_thread_more(before: int, allowed: int = 1) -> bool:
+    """Has the process as many threads as before, after the moment that some take to end?"""
+    pause = threading.Event()
+    for _ in range(100):
+        if threading.active_count() <= before + allowed:
+            return True
+        pause.wait(0.1)
+    return False

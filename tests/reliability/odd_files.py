@@ -1,0 +1,162 @@
+"""Files that the commands read, changed: sources, notebooks, TOML and JSON."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.backends.odd_answers import changed, cut, json_text
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = [
+    path.read_text("utf-8")
+    for path in sorted((ROOT / "tests/migrate/programs").rglob("*.py"))
+    if path.name != "python2.py"
+]
+NOTEBOOK = json.loads((ROOT / "tests/migrate/programs/notebook.ipynb").read_text("utf-8"))
+
+#: Expressions and statements that may stand in a program where others stood.
+_EXPRESSIONS = [
+    *(
+        "None",
+        "0",
+        "-1",
+        "x",
+        "*x",
+        "**x",
+        "(yield)",
+        "[]",
+        "{}",
+        "{**x}",
+        "lambda: 0",
+        "...",
+        "()",
+    ),
+    *("[x for x in y]", "{x: y for x in z}", "x if y else z", "f'{x!r:>{y}}'", "b'a'", "x[1:]"),
+    *("(await x)", "not x", "x or y", "(x := y)", "'a' 'b'", "x.y.z", "x()", "x(*y, **z)", "x, y"),
+    *("InferContext", "InferContext.ResultFormat.RAW", "ProtocolType.HTTP", "ctx", "self.ctx"),
+    *("'\\ud800'", "'é😀'", "1e999", "9" * 50, "[*x]", "(x)(y)", "print", "__import__('x')"),
+]
+_WRAPPERS = [
+    *("if x:", "while x:", "for x in y:", "try:", "with x:", "def f():", "async def f():"),
+    *("class A:", "if x:  # comment", "with x as y, z:", "def f(*a, b=1, **c) -> None:", "else:"),
+]
+_ODD_SOURCES = [
+    *(b"", b"\xff", b"\0", b"\xef\xbb\xbfx = 1", b"# coding: nothing\n", b"# coding: utf-16\nx"),
+    *(b"# coding: rot13\n", b"\x0c", b"x = (" * 300, b"(" * 5000, b"-" * 50_000 + b"1"),
+    *(b"x = " + b"9" * 5000, b"if 1:\n" * 99, b"a = b'\\xff'\r", b"f'{" * 40, b"print 'x'\n"),
+    *(b"# coding: utf-8-sig\nx", b"# -*- coding: undefined -*-\n", b"# coding: unicode_escape\n\\"),
+    b"import tensorrtserver.api\n" + b"x." * 3000 + b"y\n",
+    b"from tensorrtserver.api import *\n" + b"x = " + b"+".join([b"InferContext"] * 2000),
+    b"# coding: hex\n", b"# coding: idna\n", b"# coding: punycode\n\xff",
+]  # fmt: skip
+
+
+def _nodes(source: str, kind: Any) -> list[Any]:
+    return [one for one in ast.walk(ast.parse(source)) if isinstance(one, kind)]
+
+
+def _span(source: str, node: Any) -> tuple[int, int]:
+    """First and last place of a node in the bytes of a source."""
+    starts = [0]
+    for line in source.encode().splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    begin = starts[node.lineno - 1] + node.col_offset
+    return begin, starts[node.end_lineno - 1] + node.end_col_offset
+
+
+def _with(source: str, node: Any, text: str) -> str:
+    begin, end = _span(source, node)
+    data = source.encode()
+    return (data[:begin] + text.encode() + data[end:]).decode()
+
+
+def _text(source: str, node: Any) -> str:
+    begin, end = _span(source, node)
+    return source.encode()[begin:end].decode()
+
+
+def _expression_changed(draw: Any, source: str) -> str:
+    nodes = _nodes(source, ast.expr)
+    chosen = draw(st.sampled_from(nodes))
+    other = draw(st.booleans())
+    text = _text(source, draw(st.sampled_from(nodes))) if other else ""
+    return _with(source, chosen, text or draw(st.sampled_from(_EXPRESSIONS)))
+
+
+def _statement_changed(draw: Any, source: str) -> str:
+    nodes = _nodes(source, ast.stmt)
+    chosen, other = draw(st.sampled_from(nodes)), draw(st.sampled_from(nodes))
+    text, how = (
+        _text(source, chosen),
+        draw(st.sampled_from(["drop", "twice", "wrap", "swap", "join"])),
+    )
+    indent = " " * chosen.col_offset
+    if how == "drop":
+        return _with(source, chosen, "pass")
+    if how == "twice":
+        return _with(source, chosen, f"{text}\n{indent}{text}")
+    if how == "join":
+        return _with(source, chosen, f"{text}; {_text(source, other)}")
+    if how == "swap":
+        return _with(source, chosen, _text(source, other))
+    deeper = text.replace("\n", "\n    ")
+    return _with(source, chosen, f"{draw(st.sampled_from(_WRAPPERS))}\n{indent}    {deeper}")
+
+
+@st.composite
+def sources(draw: Any) -> bytes:
+    """A program of the old client, changed in its expressions and statements, or in its bytes."""
+    if draw(st.integers(0, 19)) == 0:
+        return bytes(draw(st.sampled_from(_ODD_SOURCES)))
+    source = draw(st.sampled_from(PROGRAMS))
+    for _ in range(draw(st.integers(1, 3))):
+        how = draw(st.sampled_from([_expression_changed, _expression_changed, _statement_changed]))
+        made = how(draw, source)
+        try:
+            ast.parse(made)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            break
+        source = made
+    data = source.encode()
+    how = draw(st.sampled_from(["", "", "", "", "", "cut", "\r\n", "tabs"]))
+    if how == "cut":
+        return bytes(cut(draw, data))
+    if how == "tabs":
+        return bytes(data.replace(b"    ", b"\t"))
+    return bytes(data.replace(b"\n", b"\r\n") if how else data)
+
+
+@st.composite
+def notebooks(draw: Any) -> bytes:
+    """A notebook, changed as JSON or in its bytes."""
+    text = json_text(changed(draw, NOTEBOOK))
+    return text if draw(st.integers(0, 4)) else bytes(cut(draw, text))
+
+
+@st.composite
+def json_files(draw: Any, document: Any) -> bytes:
+    """A JSON document, changed."""
+    text = json_text(changed(draw, document))
+    return text if draw(st.integers(0, 4)) else bytes(cut(draw, text))
+
+
+_VALUES = [
+    *("1", "-1", "0", "1.5", "nan", "inf", "true", '""', '"x"', '"text"', '"127.0.0.1:1"', "[]"),
+    *('["a", "b"]', "[1]", "{}", "{a = 1}", "1979-05-27", "9" * 30, '"\\u0000"', "'''", "[[1]]"),
+    *('"é"', '"999999999999999999999"', '"1e9"', "9" * 5000, "[" * 3000, '"[::1]:0"', '"/nowhere"'),
+]
+
+
+@st.composite
+def toml_files(draw: Any, keys: tuple[str, ...], head: str = "") -> bytes:
+    """Lines of TOML with these keys, right or wrong."""
+    lines = [head]
+    for key in draw(st.lists(st.sampled_from([*keys, "x", "a.b", '""', "é"]), max_size=4)):
+        lines.append(f"{key} = {draw(st.sampled_from(_VALUES))}")
+    data = "\n".join(lines).encode()
+    return data if draw(st.integers(0, 4)) else bytes(cut(draw, data))

@@ -1,0 +1,177 @@
+"""The files that the commands read, with any content: a status and a text, no traceback."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.backends.odd_answers import cut
+from tests.reliability import odd_files
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+from tests.reliability.fuzzing import fuzzed
+from tritonclient_shim import cli
+from tritonclient_shim.gateway.operation import configuration
+from tritonclient_shim.gateway.options import OPTIONS
+from tritonclient_shim.migrate.sources import Unreadable
+from tritonclient_shim.rewrite.files import migrate
+from tritonclient_shim.rewrite.options import MigrateOptions
+
+FILES = "Files of any content are read by a command, or refused with a status and a text"
+PROGRAM = "from tensorrtserver.api import *\nctx = InferContext('x:1', 0, 'm')\n"
+BASELINE = {"version": 1, "uses": [{"file": "a.py", "id": "TS050", "line": PROGRAM, "count": 1}]}
+MODEL = {
+    "name": "m",
+    "max_batch_size": 8,
+    "input": [{"name": "IN", "data_type": "TYPE_FP32", "dims": [2]}],
+    "output": [{"name": "OUT", "data_type": "TYPE_STRING", "dims": [-1], "label_filename": "x"}],
+}
+PBTXT = b'name: "m" max_batch_size: 8 input [ { name: "IN" data_type: TYPE_FP32 dims: [ 2 ] } ]'
+SCAN_KEYS = ("baseline", "exclude", "exit-zero", "format", "only", "exit_zero")
+
+
+class Commands:
+    """Runs commands in this process, in a folder of their own."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> int:
+        """Run a command, which has a text for each failure → its status."""
+        status = cli.main(arguments)
+        written = self._capsys.readouterr()
+        assert "Traceback" not in written.err and "a bug of" not in written.err, written.err
+        assert status in (0, 1, 2, 3)
+        assert status < 2 or re.search(r"tritonclient-shim \w+: .", written.err), written.err
+        return status
+
+    def write(self, name: str, content: bytes) -> str:
+        """Write a file → its name."""
+        (self.folder / name).write_bytes(content)
+        return name
+
+
+@pytest.fixture
+def commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Commands:
+    """Runs commands in a folder with one good program."""
+    monkeypatch.chdir(tmp_path)
+    made = Commands(tmp_path, capsys)
+    made.write("good.py", PROGRAM.encode())
+    return made
+
+
+def is_python(content: bytes) -> bool:
+    """Can Python parse it?"""
+    try:
+        ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+@fuzzed("programs that are migrated", 2)
+@given(data=st.data())
+def _scan(commands: Commands, data: Any) -> None:
+    if data.draw(st.booleans()):
+        path = commands.write("fuzzed.py", data.draw(odd_files.sources()))
+    else:
+        path = commands.write("fuzzed.ipynb", data.draw(odd_files.notebooks()))
+    form = data.draw(st.sampled_from(["text", "json", "sarif", "markdown"]))
+    commands("scan", path, "--format", form)
+    assert commands("scan", "good.py") == 1
+
+
+def test_scan(commands: Commands, tried: Tried) -> None:
+    """Sources and notebooks are scanned."""
+    _scan(commands)
+    tried(FILES, amount("programs that are migrated") // 2, "programs scanned")
+
+
+@fuzzed("files of commands", 3)
+@given(data=st.data())
+def _scan_settings(commands: Commands, data: Any) -> None:
+    head = data.draw(st.sampled_from(["[tool.tritonclient-shim.scan]", "[tool.tritonclient-shim]"]))
+    baseline = commands.write("baseline", data.draw(odd_files.json_files(BASELINE)))
+    if data.draw(st.booleans()):
+        commands("scan", "good.py", "--isolated", "--baseline", baseline)
+    else:
+        section = "[tritonclient-shim:scan]"
+        commands.write("pyproject.toml", data.draw(odd_files.toml_files(SCAN_KEYS, head)))
+        commands.write("setup.cfg", data.draw(odd_files.toml_files(SCAN_KEYS, section)))
+        commands("scan", "good.py")
+    assert commands("scan", "good.py", "--isolated") == 1
+
+
+def test_scan_settings(commands: Commands, tried: Tried) -> None:
+    """Baselines, pyproject.toml and setup.cfg are read."""
+    _scan_settings(commands)
+    tried(FILES, amount("files of commands") // 3, "files")
+
+
+@fuzzed("files of commands", 3)
+@given(data=st.data())
+def _gateway(commands: Commands, data: Any) -> None:
+    keys = tuple(name.replace("_", "-") for name in OPTIONS)
+    content = data.draw(odd_files.toml_files(keys, 'triton-grpc = "127.0.0.1:1"'))
+    path = commands.write("gateway.toml", content)
+    try:
+        configuration.options_from({"config": path})
+    except configuration.OptionError as error:
+        assert str(error)
+
+
+def test_gateway(commands: Commands, tried: Tried) -> None:
+    """The gateway's options are read."""
+    _gateway(commands)
+    tried(FILES, amount("files of commands") // 3, "files")
+
+
+@fuzzed("files of commands", 3)
+@given(data=st.data())
+def _model_configurations(commands: Commands, data: Any) -> None:
+    if data.draw(st.booleans()):
+        content = data.draw(odd_files.json_files(MODEL))
+    else:
+        content = cut(data.draw, PBTXT)
+    path = commands.write("config", content)
+    assert commands("migrate", "good.py", "--model-config", path) in (1, 2)
+
+
+def test_model_configurations(commands: Commands, tried: Tried) -> None:
+    """Model configurations for migrate are read."""
+    _model_configurations(commands)
+    tried(FILES, amount("files of commands") // 3, "files")
+
+
+@fuzzed("programs that are migrated", 2)
+@given(data=st.data())
+def _migrate(data: Any) -> None:
+    if data.draw(st.integers(0, 3)):
+        name, content = "fuzzed.py", data.draw(odd_files.sources())
+    else:
+        name, content = "fuzzed.ipynb", data.draw(odd_files.notebooks())
+    options = MigrateOptions(
+        data.draw(st.sampled_from(["", "grpc", "http"])), data.draw(st.booleans()), {}
+    )
+    try:
+        found = migrate(name, content, options)
+    except Unreadable as error:
+        assert str(error).startswith(name)
+        return
+    if name == "fuzzed.py" and is_python(content):
+        assert is_python(found.after if isinstance(found.after, bytes) else found.after.encode())
+
+
+def test_migrate(tried: Tried) -> None:
+    """Programs of the old client, changed, are migrated to programs."""
+    _migrate()
+    tried(FILES, amount("programs that are migrated") // 2, "programs migrated")

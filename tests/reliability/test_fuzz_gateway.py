@@ -1,0 +1,135 @@
+"""The gateway's two wires: requests of any form are answered, and the next one is right."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import Any, Iterator
+
+import grpc
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.gateway.bad_clients import BODY, SIMPLE, Raw, head, until
+from tests.gateway.gateway_process import Gateway
+from tests.gateway.grpc_requests import A, B, simple
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+from tests.reliability.fuzzing import fuzzed
+from tests.reliability.odd_requests import REQUESTS, http_requests, rpc_requests
+from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
+
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
+
+WIRES = "Requests of any form to the gateway are answered, or end their own connection alone"
+GOOD = head("Content-Length: 128") + BODY
+_ANSWER = re.compile(rb"HTTP/[0-9]\.[0-9] ([0-9]{3}) ")
+
+
+def threads(gateway: Gateway) -> int:
+    """How many the gateway's process has."""
+    with open(f"/proc/{gateway.process.pid}/status", encoding="ascii") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("Threads"))
+
+
+@pytest.fixture
+def unharmed(gateway: Gateway) -> Iterator[Gateway]:
+    """The gateway; afterwards it has logged nothing, and has no more threads than its pools."""
+    said = gateway.said()
+    yield gateway
+    assert gateway.process.poll() is None
+    assert gateway.said() == said
+    until(lambda: threads(gateway) <= 64)
+
+
+def http_well(gateway: Gateway) -> None:
+    """A good request on HTTP gets its right answer."""
+    answer = gateway.infer("simple", SIMPLE + ' output { name: "OUTPUT0" }', BODY)
+    assert answer.code == 200
+    first, second = np.frombuffer(BODY, np.int32).reshape(2, 16)
+    np.testing.assert_array_equal(np.frombuffer(answer.body[:64], np.int32), first + second)
+
+
+def raw_answer(gateway: Gateway, request: bytes) -> bytes:
+    """All that comes on a connection on which this is sent, and no more."""
+    client = Raw(gateway)
+    client.push(request, 5.0)
+    try:
+        client.socket.shutdown(socket.SHUT_WR)
+        return client.rest()
+    except OSError as error:
+        assert not isinstance(error, TimeoutError), "no answer, and no end"
+        return b""
+    finally:
+        client.close()
+
+
+@fuzzed("requests to the gateway", 2)
+@given(request=http_requests())
+def _http(gateway: Gateway, request: bytes) -> None:
+    answer = raw_answer(gateway, request)
+    if answer:
+        found = _ANSWER.match(answer)
+        assert found, answer[:200]
+        assert int(found.group(1)) in {100, 200, 400, 404, 405, 417, 426}, answer[:500]
+        if found.group(1) == b"400" and b"NV-Status" in answer:  # unknown paths have none
+            assert re.search(rb'NV-Status: .*msg: "[^"]', answer), answer[:500]
+    http_well(gateway)
+
+
+def test_http(unharmed: Gateway, tried: Tried) -> None:
+    """HTTP/1.1, changed at the level of lines, paths, messages and bodies."""
+    _http(unharmed)
+    tried(WIRES, amount("requests to the gateway") // 2, "HTTP requests")
+
+
+@pytest.fixture
+def channel(gateway: Gateway) -> Iterator[grpc.Channel]:
+    """A channel to the gateway."""
+    with grpc.insecure_channel(gateway.grpc) as made:
+        yield made
+
+
+def grpc_well(gateway: Gateway) -> None:
+    """A good request over gRPC gets its right answer."""
+    answer = gateway.call("Infer", simple(7))
+    assert answer.request_status.code == 1
+    np.testing.assert_array_equal(np.frombuffer(answer.raw_output[0], np.int32), A + B)
+
+
+def rpc_answers(channel: grpc.Channel, rpc: str, request: bytes) -> list[bytes]:
+    """The answers to one request, as bytes."""
+    path = f"/{v1.SERVICE}/{rpc}"
+    if rpc == "StreamInfer":
+        stream = channel.stream_stream(path)
+        return list(stream(iter([request, simple(7).SerializeToString()]), timeout=60))
+    return [channel.unary_unary(path)(request, timeout=60)]
+
+
+@fuzzed("requests to the gateway", 2)
+@given(data=st.data())
+def _grpc(gateway: Gateway, channel: grpc.Channel, data: Any) -> None:
+    rpc = data.draw(st.sampled_from(list(REQUESTS)))
+    request = rpc_requests(data.draw, rpc)
+    try:
+        answers = rpc_answers(channel, rpc, request)
+    except grpc.RpcError as error:
+        assert error.details()
+        assert error.code() in {grpc.StatusCode.INTERNAL}, error
+        with pytest.raises(Exception, match="(?i)pars|decod|utf"):
+            v1.RPCS[rpc].request.FromString(request)
+    else:
+        assert len(answers) == (2 if rpc == "StreamInfer" else 1)
+        for one in answers:
+            status = v1.RPCS[rpc].response.FromString(one).request_status
+            assert status.code == 1 or (status.code and status.msg)
+            assert status.code != 2 or "INTERNAL" not in status.msg
+    grpc_well(gateway)
+
+
+def test_grpc(unharmed: Gateway, channel: grpc.Channel, tried: Tried) -> None:
+    """Messages of v1's service, changed in their fields and as bytes."""
+    _grpc(unharmed, channel)
+    tried(WIRES, amount("requests to the gateway") // 2, "gRPC requests")

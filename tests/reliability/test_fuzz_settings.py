@@ -1,0 +1,202 @@
+"""Settings and declarations of models with values of any kind, from Python and as text."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tritonclient_shim
+from tensorrtserver.api import InferContext, InferenceServerException
+from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
+from tests.reliability import odd_values as odd
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+from tests.reliability.fuzzing import fuzzed, refused
+from tests.reliability.identified_calls import within
+from tritonclient_shim import settings, testing
+from tritonclient_shim.settings.fields import FIELDS, variable
+
+SETTINGS = "Settings of any kind are used, or refused with a text and without any effect"
+DECLARED = "Models of testing.server() that are declared or answer wrongly are refused, no more"
+PATIENCE = 60.0
+RAW = InferContext.ResultFormat.RAW
+
+#: What some values of each setting look like; all settings are given those of all others, too.
+LIKE = [
+    *("on", "off", "auto", "none", "1", "0", "yes", "0.5", "1e-9", "3", "1e400", "nan", "gzip"),
+    *("a=b", "*=*", "a=*", "*:8000=x:*", "A: b", "a:b\nc:d", "{}", "[]", '{"a": "b"}', '{"a": 1}'),
+    *("http://127.0.0.1:1", "http://u:p@127.0.0.1:1", "http://", "https://x:1", "round_robin"),
+    *("grpc.x=1", "grpc.max_receive_message_length=99999999999", "grpc.keepalive_time_ms=x"),
+    *("json:loads", "os:sep", "nothing:at_all", "a.b.c:d", __file__, "/nowhere", "~", "\0"),
+    *("[" * 100_000, '{"a":' * 50_000, '{"m": {"inputs": {"IN": {"datatype": "FP32"}}}}'),
+    *('{"m": {"outputs": {"OUT": {"labels": "/nowhere"}}}}', '{"m": {"max_batch_size": 1e9}}'),
+    *('{"m": {"outputs": {"OUT": {"labels": ["a", "a"], "dims": [-1]}}}}', "{" + "1" * 9000),
+]
+_pair = st.tuples(odd.mostly(odd.texts), odd.mostly(odd.texts))
+_tensor = st.fixed_dictionaries(
+    {},
+    optional={
+        "datatype": odd.mostly(st.sampled_from(["FP32", "TYPE_STRING", "fp32"])),
+        "dims": odd.mostly(st.lists(odd.numbers, max_size=3)),
+        "labels": odd.mostly(st.lists(odd.texts, max_size=3) | odd.texts),
+    },
+)
+_model = st.fixed_dictionaries(
+    {},
+    optional={
+        "max_batch_size": odd.mostly(odd.numbers),
+        "inputs": odd.mostly(st.dictionaries(odd.texts, odd.mostly(_tensor), max_size=2)),
+        "outputs": odd.mostly(st.dictionaries(odd.texts, odd.mostly(_tensor), max_size=2)),
+    },
+)
+values = st.one_of(
+    st.sampled_from(LIKE),
+    odd.anything,
+    st.lists(_pair, max_size=3),
+    st.dictionaries(odd.texts, odd.leaves, max_size=3),
+    st.dictionaries(st.sampled_from(["m", "x"]), odd.mostly(_model), max_size=2),
+)
+#: These lead elsewhere, or to names that are looked up: connections are not tried with them.
+ELSEWHERE = {"proxy", "rewrite_addresses", "tls", "plugin"}
+
+
+@pytest.fixture
+def nothing_set() -> Iterator[None]:
+    """All settings are undone afterwards."""
+    yield
+    tritonclient_shim.configure(**dict.fromkeys(FIELDS))
+
+
+@pytest.fixture(scope="module")
+def addresses() -> Iterator[list[str]]:
+    """Servers over HTTP and gRPC."""
+    with HttpAnswers() as http, GrpcAnswers() as grpc:
+        yield [http.address, grpc.address]
+
+
+def use(addresses: list[str], protocol: int) -> None:
+    """A context of these settings runs, or it is refused."""
+    with InferContext(addresses[protocol], protocol, "m") as context:
+        found = context.run({"IN": [SCORES]}, {"OUT": RAW})["OUT"]
+        np.testing.assert_array_equal(found[0], SCORES)
+
+
+def changed(changes: dict[str, Any], before: Any) -> bool:
+    """Are the settings taken? If not, there is a text, and nothing has changed."""
+    try:
+        tritonclient_shim.configure(**changes)
+    except (settings.SettingsError, TypeError) as error:
+        assert isinstance(error, settings.SettingsError) or not changes.keys() <= FIELDS.keys()
+        assert "; expected " in str(error) or "; see docs" in str(error) or "knows no" in str(error)
+        assert settings.current() == before
+        return False
+    return True
+
+
+@fuzzed("settings of any kind", 3)
+@given(data=st.data())
+def _configure(data: Any, addresses: list[str]) -> None:
+    names = st.sampled_from(list(FIELDS)) | st.sampled_from(["x", "timeout"])
+    changes = data.draw(st.dictionaries(names, values, min_size=1, max_size=2))
+    if changed(changes, settings.current()):
+        settings.described()
+        if not ELSEWHERE.intersection(changes):
+            for protocol in (0, 1):
+                try:
+                    within(PATIENCE, partial(use, addresses, protocol))
+                except InferenceServerException as error:
+                    assert error.message()
+    tritonclient_shim.configure(**dict.fromkeys(FIELDS))
+    for protocol in (0, 1):
+        use(addresses, protocol)
+
+
+def test_configure(addresses: list[str], nothing_set: None, tried: Tried) -> None:
+    """``configure()`` with any values; contexts are made with those that it takes."""
+    _configure(addresses=addresses)
+    tried(SETTINGS, amount("settings of any kind") // 3, "changes of settings")
+
+
+@fuzzed("settings of any kind", 3)
+@given(data=st.data())
+def _variables(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = data.draw(st.sampled_from(list(FIELDS)))
+    text = data.draw(st.sampled_from(LIKE) | odd.texts)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return
+    if "\0" in text or len(text) > 100_000:
+        return
+    with monkeypatch.context() as environment:
+        environment.setenv(variable(name), text)
+        try:
+            settings.current()
+            settings.described()
+        except settings.SettingsError as error:
+            assert variable(name) in str(error) or "is given without" in str(error)
+    assert settings.current() == settings.DEFAULTS
+
+
+def test_variables(monkeypatch: pytest.MonkeyPatch, nothing_set: None, tried: Tried) -> None:
+    """The variables of the environment with any text."""
+    _variables(monkeypatch=monkeypatch)
+    tried(SETTINGS, amount("settings of any kind") // 3, "variables")
+
+
+_dims = st.lists(odd.mostly(st.sampled_from([1, 2, -1])), min_size=1, max_size=2)
+_declared = st.tuples(
+    odd.mostly(st.sampled_from(["OUT", "MORE"])),
+    odd.mostly(st.sampled_from(["FP32", "TYPE_STRING", np.int8, object, "BF16"])),
+    odd.mostly(_dims),
+    odd.mostly(st.lists(odd.texts, max_size=2)),
+)
+_answers = odd.mostly(
+    st.dictionaries(st.sampled_from(["OUT", "MORE", "x"]), odd.arrays() | odd.anything, max_size=2)
+)
+
+
+@fuzzed("settings of any kind", 3)
+@given(data=st.data())
+def _declarations(data: Any) -> None:
+    draw = data.draw
+    answer = draw(_answers)
+    wanted = draw(st.sampled_from([RAW, (InferContext.ResultFormat.CLASS, 2)]))
+    options = draw(
+        st.fixed_dictionaries(
+            {"outputs": odd.mostly(st.lists(odd.mostly(_declared), min_size=1, max_size=2))},
+            optional={
+                "max_batch_size": odd.mostly(st.sampled_from([0, 1, 8])),
+                "stateful": st.booleans(),
+                "instances": odd.mostly(st.just(1)),
+                "versions": odd.mostly(st.dictionaries(odd.numbers | odd.texts, st.just(len))),
+            },
+        )
+    )
+
+    def function(inputs: Any, *unused: Any) -> Any:
+        return answer
+
+    try:
+        made = testing.model(inputs=[("IN", "FP32", [2])], **options)(function)
+    except (TypeError, ValueError) as error:
+        assert refused(error, ("TypeError", "ValueError"))
+        return
+    with testing.server(m=made) as server:
+        for protocol in (0, 1):
+            try:
+                with InferContext(server.url(protocol), protocol, "m") as context:
+                    context.run({"IN": [SCORES]}, {"OUT": wanted})
+            except InferenceServerException as error:
+                assert error.message()
+
+
+def test_declarations(tried: Tried) -> None:
+    """Models declared with any values, whose functions return anything."""
+    _declarations()
+    tried(DECLARED, amount("settings of any kind") // 3, "models")
