@@ -20,6 +20,8 @@ AMOUNTS = {
     "calls of a soak": (2_000, 200_000),
     "results that nobody fetches": (500, 20_000),
     "ends of processes": (1, 3),
+    "signals in each waiting call": (1, 100),
+    "ways of having children": (1, 100),
 }
 
 T = TypeVar("T")
