@@ -10,10 +10,12 @@ Docstrings cite the specification, which is in the repository and in the source 
 Raises
 ------
 ImportError
-    NVIDIA's own ``tensorrtserver`` distribution is installed in the same folder, or files of
-    this package are missing.
+    NVIDIA's own ``tensorrtserver`` distribution is installed in the same folder, files of this
+    package are missing, or this is a subinterpreter.
 """
 
 from tritonclient_shim.core import installation as _installation
+from tritonclient_shim.core import interpreters as _interpreters
 
 _installation.refuse_mixture(__path__[0])
+_interpreters.refuse_subinterpreters()

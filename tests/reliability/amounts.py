@@ -28,6 +28,8 @@ AMOUNTS = {
     "requests to the gateway": (200, 50_000),
     "files of commands": (90, 9_000),
     "programs that are migrated": (20, 1_500),
+    "signals in each waiting call": (1, 100),
+    "ways of having children": (1, 100),
 }
 
 T = TypeVar("T")

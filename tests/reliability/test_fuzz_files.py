@@ -17,8 +17,8 @@ from tests.reliability.amounts import amount
 from tests.reliability.figures import Tried
 from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli
-from tritonclient_shim.gateway.operation import configuration
-from tritonclient_shim.gateway.options import OPTIONS
+from tritonclient_shim.gateway.options import configuration
+from tritonclient_shim.gateway.options.table import OPTIONS
 from tritonclient_shim.migrate.sources import Unreadable
 from tritonclient_shim.rewrite.files import migrate
 from tritonclient_shim.rewrite.options import MigrateOptions

@@ -237,14 +237,16 @@ class InFlight(Generic[_T]):
         ``wait_for_next`` first waits for the next completion, and its callback, if any
         request with a callback is outstanding: v1's close over gRPC (docs/v1-behaviour.md §5).
         """
-        if wait_for_next and not self._callbacks.is_current():
-            seen = self._delivered
-            with suppress(InferenceServerException):  # when the interpreter ends
-                self._wait_until(lambda: self._delivered > seen or not self._expected())
-        self._closed = True
-        self._table.clear()
-        self._tell()
-        self._callbacks.stop()
+        try:
+            if wait_for_next and not self._callbacks.is_current():
+                seen = self._delivered
+                with suppress(InferenceServerException):  # when the interpreter ends
+                    self._wait_until(lambda: self._delivered > seen or not self._expected())
+        finally:  # a signal's handler may end the wait
+            self._closed = True
+            self._table.clear()
+            self._tell()
+            self._callbacks.stop()
 
     def _expected(self) -> bool:
         """Is any callback still to be called?"""

@@ -180,10 +180,12 @@ class InferSession(ServerSession):
         Without ``wait`` it returns at once; the server still gets all that a stream was given.
         """
         unary_grpc = self.endpoint.protocol == GRPC and self._stream is None
-        self._requests.close(wait_for_next=wait and unary_grpc)
-        if self._stream is not None:
-            self._stream.close(wait)
-        super().close()
+        try:
+            self._requests.close(wait_for_next=wait and unary_grpc)
+            if self._stream is not None:
+                self._stream.close(wait)
+        finally:  # a signal's handler may end the waits
+            super().close()
 
     # ---------------------------------------------------------------------------- steps
 

@@ -60,13 +60,15 @@ class GrpcBackend:
 
     def live(self) -> bool:
         """ServerLive."""
-        live: bool = read(self._control, lambda client: bool(client.is_server_live()))
-        return live
+        return bool(self._health("ServerLive").live)
 
     def ready(self) -> bool:
         """ServerReady."""
-        ready: bool = read(self._control, lambda client: bool(client.is_server_ready()))
-        return ready
+        return bool(self._health("ServerReady").ready)
+
+    def _health(self, rpc: str) -> Any:
+        request, response = (getattr(service_pb2, rpc + kind) for kind in ("Request", "Response"))
+        return _present(self._call(lambda used: used.method(rpc, request, response)(request())))
 
     def server_metadata(self) -> ServerMetadata:
         """ServerMetadata: name (``--id``), version and extensions."""

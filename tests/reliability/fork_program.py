@@ -1,0 +1,131 @@
+"""A program that has children in one way while contexts are open, and checks both sides.
+
+Arguments: url, protocol, streaming, way of having children, and the thread that has them.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from typing import Any, Callable
+
+import numpy as np
+
+from tensorrtserver.api import InferContext
+
+RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
+WORKERS = 2
+inherited: list[Any] = []
+
+
+def right(context: InferContext, number: int) -> bool:
+    """Does the context answer in each style, and each request with its own data?"""
+    inputs = {"INPUT0": [np.full(16, number, np.int32)]}
+    found = [context.run(inputs, RAW)]
+    found.append(context.get_async_run_results(context.async_run(inputs, RAW), True))
+    came = threading.Event()
+    ids: list[int] = []
+    context.async_run(lambda _, one: (ids.append(one), came.set()), inputs, RAW)
+    assert came.wait(30)
+    found.append(context.get_async_run_results(ids[0]))
+    return all(one["OUTPUT0"][0].tolist() == [number] * 16 for one in found)
+
+
+def opened(url: str, protocol: int, streaming: bool) -> InferContext:
+    """A context of a model that answers what it is asked."""
+    return InferContext(url, protocol, "identity_int32", streaming=streaming)
+
+
+def work(kind: Any, number: int) -> bool:
+    """What a child does: a context of its own, and those that it has inherited."""
+    signal.alarm(60)
+    with opened(*kind) as own:
+        fine = right(own, number)
+    return fine and all(right(context, number + 1) for context in inherited)
+
+
+def worker(kind: Any, number: int) -> None:
+    """The body of a process."""
+    sys.exit(0 if work(kind, number) else 1)
+
+
+def by_os_fork(kind: Any, first: int) -> list[bool]:
+    """``os.fork``, as a pre-forking server calls it."""
+    children = []
+    for number in range(first, first + WORKERS):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                status = 0 if work(kind, number) else 1
+            finally:
+                os._exit(status)
+        children.append(child)
+    return [os.waitpid(child, 0)[1] == 0 for child in children]
+
+
+def by_process(method: str) -> Callable[[Any, int], list[bool]]:
+    """``multiprocessing.Process`` of a start method."""
+
+    def have(kind: Any, first: int) -> list[bool]:
+        context: Any = multiprocessing.get_context(method)
+        children = [context.Process(target=worker, args=(kind, first + n)) for n in range(WORKERS)]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join(60)
+        return [child.exitcode == 0 for child in children]
+
+    return have
+
+
+def by_executor(method: str) -> Callable[[Any, int], list[bool]]:
+    """``concurrent.futures.ProcessPoolExecutor`` of a start method."""
+
+    def have(kind: Any, first: int) -> list[bool]:
+        context = multiprocessing.get_context(method)
+        with concurrent.futures.ProcessPoolExecutor(WORKERS, context) as pool:
+            jobs = [pool.submit(work, kind, first + number) for number in range(2 * WORKERS)]
+            return [job.result(60) for job in jobs]
+
+    return have
+
+
+METHODS = ("fork", "forkserver", "spawn")
+WAYS = {
+    "os.fork": by_os_fork,
+    **{method: by_process(method) for method in METHODS},
+    **{f"executor {method}": by_executor(method) for method in METHODS},
+}
+
+
+def main(url: str, protocol: str, streaming: str, way: str, thread: str) -> None:
+    """Have children twice, as a server that replaces its workers, with work in between."""
+    kind = (url, int(protocol), streaming == "True")
+    if "forkserver" in way:  # its first process comes before the first context
+        multiprocessing.get_context("forkserver").Process(target=print).start()
+    inherited.append(opened(*kind))
+    assert right(inherited[0], 1)
+    outcomes: list[list[bool]] = []
+
+    def have() -> None:
+        for generation in (10, 20):
+            outcomes.append(WAYS[way](kind, generation))
+            assert right(inherited[0], generation + 9)
+
+    if thread == "main":
+        have()
+    else:
+        other = threading.Thread(target=have)
+        other.start()
+        other.join()
+    assert len(outcomes) == 2 and all(map(all, outcomes)), outcomes
+    sys.exit(3)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

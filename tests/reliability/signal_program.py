@@ -1,0 +1,129 @@
+"""A program that waits in one call of one context when a signal comes, and goes on afterwards.
+
+Arguments: url of the server, url that falls silent when this program asks for it on stdout,
+protocol, streaming, call, and way: the signal and what is done with it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+
+from tensorrtserver.api import (
+    InferContext,
+    InferenceServerException,
+    ServerHealthContext,
+    ServerStatusContext,
+)
+
+URL, SILENT, PROTOCOL, STREAMING, CALL, WAY = sys.argv[1:]
+protocol, streaming = int(PROTOCOL), STREAMING == "True"
+RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
+seen: list[int] = []
+sent_at: list[float] = []
+called: list[int] = []
+
+
+class Stop(Exception):
+    """What a handler of the program's own raises."""
+
+
+def slow(seconds: float) -> dict[str, list[np.ndarray]]:
+    """The input of a request that takes so long."""
+    return {"INPUT0": [np.array([seconds], np.float32)]}
+
+
+def handler(number: int, _frame: object) -> None:
+    """Note the signal, and raise where that is asked for."""
+    seen.append(number)
+    if WAY.endswith("raises"):
+        raise Stop
+
+
+def send(delay: float) -> None:
+    """Send the signal from another thread, while this one waits."""
+
+    def body() -> None:
+        time.sleep(delay)
+        sent_at.append(time.monotonic())
+        os.kill(os.getpid(), getattr(signal, WAY.split()[0]))
+
+    threading.Thread(target=body, daemon=True).start()
+
+
+def opened(url: str = URL, model: str = "slow") -> InferContext:
+    """A context of the kind that is asked for."""
+    return InferContext(url, protocol, model, streaming=streaming)
+
+
+def full() -> None:
+    """Send into a connection that carries nothing until there is no room for more."""
+    context = opened(SILENT, "identity_int32")
+    silenced()
+    data = {"INPUT0": [np.zeros(8 << 20, np.int32)]}
+    for _ in range(8):
+        context.async_run(data, RAW)
+    raise AssertionError("never full")
+
+
+def silenced() -> str:
+    """The second url, where nothing is answered any more."""
+    print("silence", flush=True)
+    input()
+    return SILENT
+
+
+context = opened()
+assert context.run(slow(0), RAW)["OUTPUT0"][0][0] == 0
+if CALL == "close":
+    context.async_run(lambda _, number: called.append(number), slow(2), RAW)
+elif CALL in ("fetch", "ready"):
+    first = context.async_run(slow(2), RAW)
+calls = {
+    "run": lambda: context.run(slow(2), RAW)["OUTPUT0"][0][0],
+    "fetch": lambda: context.get_async_run_results(first, True)["OUTPUT0"][0][0],
+    "ready": lambda: context.get_ready_async_request(True),
+    "close": lambda: context.close(),
+    "queue": full,
+    "constructor": lambda: opened(SILENT),
+    "health": lambda: ServerHealthContext(SILENT, protocol).is_live(),
+    "status": lambda: ServerStatusContext(SILENT, protocol, "slow").get_server_status(),
+}
+if CALL in ("constructor", "health", "status"):
+    silenced()
+if WAY == "SIGINT default":  # which a shell's background jobs do not have
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+elif not WAY.endswith("default"):
+    signal.signal(getattr(signal, WAY.split()[0]), handler)
+send(1.5 if CALL == "queue" else 0.5)
+try:
+    result = calls[CALL]()
+except (KeyboardInterrupt, Stop):
+    assert time.monotonic() - sent_at[0] < 2.0, "late"
+    assert not WAY.endswith("returns")
+else:  # only a handler that returns lets a call go on
+    assert WAY.endswith("returns"), result
+    assert result == {"run": 2, "fetch": 2, "ready": 1, "close": None}[CALL], result
+    assert seen
+if CALL == "close":
+    before = len(called)
+    try:
+        context.run(slow(0), RAW)
+    except InferenceServerException as error:
+        assert "closed" in str(error)
+    time.sleep(2.5)
+    assert len(called) == before, "a callback after the close"
+    mine = ("tensorrtserver-callback", "grpc-stream")
+    assert not [one.name for one in threading.enumerate() if one.name in mine]
+    context = opened()
+elif CALL == "ready" or (CALL == "fetch" and not WAY.endswith("returns")):
+    assert context.get_async_run_results(first, True)["OUTPUT0"][0][0] == 2  # nothing was lost
+assert context.run(slow(0), RAW)["OUTPUT0"][0][0] == 0
+number = context.async_run(slow(0), RAW)
+assert context.get_async_run_results(number, True)["OUTPUT0"][0][0] == 0
+sys.exit(3)

@@ -1,0 +1,77 @@
+"""Signals in each call that waits: answered at once, and nothing is lost by it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorrtserver
+from tests.relays import Relay
+from tests.reliability.amounts import some
+from tests.reliability.figures import Tried
+
+ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
+PROGRAM = Path(__file__).with_name("signal_program.py")
+PROMISE = (
+    "A signal ends a waiting call within two seconds when its handler raises, lets it go on when "
+    "it returns, and costs no request and no context"
+)
+KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
+INTERRUPTING = ("SIGINT default", "SIGTERM raises", "SIGINT raises", "SIGTERM default")
+ANSWERED = (*INTERRUPTING, "SIGTERM returns", "SIGINT returns")
+#: Each call that waits → the contexts on which it does, and what signals come to there.
+CALLS = {
+    "run": (("http", "grpc", "stream"), ANSWERED),
+    "fetch": (("stream", "http", "grpc"), ANSWERED),
+    "ready": (("grpc", "stream", "http"), ANSWERED),
+    "close": (("grpc", "stream"), ANSWERED),
+    "queue": (("stream",), INTERRUPTING),
+    "constructor": (("http", "grpc", "stream"), INTERRUPTING),
+    "health": (("grpc", "http"), INTERRUPTING),
+    "status": (("http", "grpc"), INTERRUPTING),
+}
+
+
+def interrupted(triton: Any, kind: str, call: str, way: str) -> tuple[int, str]:
+    """Exit status and stderr of the program that waits in this call."""
+    protocol, streaming = KINDS[kind]
+    url = triton.url(protocol)
+    with Relay(url) as relay, subprocess.Popen(
+        [sys.executable, "-W", "ignore", str(PROGRAM), url, relay.address, str(protocol)]
+        + [str(streaming), call, way],
+        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdin is not None and program.stdout is not None
+        limit = threading.Timer(90, program.kill)
+        limit.start()
+        if program.stdout.readline():  # it asks for silence
+            relay.flows.clear()
+            program.stdin.write("\n")
+            program.stdin.flush()
+        complaint = program.communicate()[1]
+        limit.cancel()
+        return program.returncode, complaint
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_signal(call: str, triton: Any, tried: Tried) -> None:
+    """The call ends, or goes on, as the handler says; the context and its requests live on."""
+    kinds, ways = CALLS[call]
+    turn = list(CALLS).index(call)
+    cells = [(kinds[n % len(kinds)], way) for n, way in enumerate(ways)]
+    cells += [(kind, way) for kind in kinds for way in ways if (kind, way) not in cells]
+    for kind, way in some(cells, "signals in each waiting call", turn):
+        expected = -signal.SIGTERM if way == "SIGTERM default" else 3
+        assert interrupted(triton, kind, call, way) == (expected, ""), (kind, way)
+        tried(PROMISE, 1, "signals")

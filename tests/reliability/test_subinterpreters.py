@@ -1,0 +1,68 @@
+"""Subinterpreters: refused at the import with a clear text; the main interpreter goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import tensorrtserver
+from tests.reliability.figures import Tried
+
+ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
+PROMISE = "A subinterpreter is refused at the import, and the main interpreter goes on"
+
+#: A subinterpreter that imports a module of the package and tells what came of it.
+PROGRAM = """
+import os, sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import numpy as np
+if sys.argv[4] == 'used before':
+    from tensorrtserver.api import *
+run = getattr(interpreters, 'exec', None) or interpreters.run_string
+text = '''
+try:
+    import {module}
+    told = 'imported'
+except ImportError as error:
+    told = str(error)
+import os
+os.write(1, told.encode())
+'''
+second = interpreters.create()
+run(second, text.format(module=sys.argv[3]))
+interpreters.destroy(second)
+from tensorrtserver.api import *
+a = np.arange(16, dtype=np.int32)
+with InferContext(sys.argv[1], int(sys.argv[2]), 'simple') as context:
+    found = context.run({'INPUT0': [a], 'INPUT1': [a]}, {'OUTPUT0': InferContext.ResultFormat.RAW})
+assert found['OUTPUT0'][0].tolist() == (a * 2).tolist()
+sys.exit(3)
+"""
+TOLD = (
+    "tensorrtserver was imported in a subinterpreter, where NumPy, protobuf and gRPC do not work; "
+    "expected the main interpreter; use threads or processes instead, and under mod_wsgi "
+    "`WSGIApplicationGroup %{GLOBAL}`"
+)
+
+
+@pytest.mark.parametrize("moment", ["used before", "not used before"])
+def test_refused(moment: str, triton: Any, protocol: int, tried: Tried) -> None:
+    """The subinterpreter's import tells what to do; nothing hangs, and contexts work after it."""
+    module = ("tensorrtserver.api", "tensorrtserver.shared_memory")[protocol]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PROGRAM]
+        + [triton.url(protocol), str(protocol), module, moment],
+        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, TOLD, "")
+    tried(PROMISE, 1, "imports")
