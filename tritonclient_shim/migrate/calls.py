@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING, Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, Tuple
 
 from tritonclient_shim.migrate.imports import API, imported
+from tritonclient_shim.migrate.interpreter import Interpreter
 from tritonclient_shim.migrate.scopes import spelt
 from tritonclient_shim.migrate.values import (
     CALLABLE,
@@ -29,9 +30,6 @@ from tritonclient_shim.migrate.values import (
     union,
 )
 from tritonclient_shim.registry import BY_SYMBOL
-
-if TYPE_CHECKING:
-    from tritonclient_shim.migrate.evaluator import Evaluator
 
 Target = Tuple[ast.expr, List[Values], Dict[str, ast.expr]]
 #: What makes a container, of the same elements as its argument or empty.
@@ -69,7 +67,7 @@ def is_class(symbol: str) -> bool:
     return symbol in BY_SYMBOL and symbol.rpartition(".")[2][:1].isupper()
 
 
-def result(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
+def result(function: Value, call: ast.Call, evaluator: Interpreter) -> Values:
     """What a call of this function can result in."""
     if isinstance(function, LocalFunction):
         return evaluator.returned(function)
@@ -82,7 +80,7 @@ def result(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
     return made(function, call)
 
 
-def _of_each(function: Value, call: ast.Call, evaluator: Evaluator) -> Values:
+def _of_each(function: Value, call: ast.Call, evaluator: Interpreter) -> Values:
     """What a function can result in when another call, ``map``, calls it."""
     is_local = isinstance(function, (LocalFunction, Partial))
     return result(function, call, evaluator) if is_local else made(function)
@@ -100,7 +98,7 @@ def _of_method(method: BoundMethod, call: ast.Call) -> Values:
     return owner.any if name in _ONE_OF else UNKNOWN
 
 
-def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
+def _of_symbol(name: str, call: ast.Call, evaluator: Interpreter) -> Values:
     last = name.rpartition(".")[2]
     if name.startswith("tensorrtserver.") and last == "create_shared_memory_region":
         return frozenset({Instance(HANDLE, call)})
@@ -115,7 +113,7 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
         inner = (Partial(one) for one in first if not isinstance(one, Partial))
         return frozenset({CALLABLE, *inner})
     if name == "builtins.super":
-        owner = evaluator.enclosing_class(call)
+        owner = evaluator.scopes.enclosing_class(call)
         return frozenset({LocalInstance(owner, parent=True)}) if owner else UNKNOWN
     if name == "builtins.getattr":
         return _getattr(call, evaluator)
@@ -139,20 +137,20 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Evaluator) -> Values:
     return made(Symbol(name), call)
 
 
-def same(call: ast.Call, evaluator: Evaluator) -> Values:
+def same(call: ast.Call, evaluator: Interpreter) -> Values:
     """What a call returns that hands back its argument, as ``closing(context)`` does."""
     name = spelt(call.func).rpartition(".")[2]
     return evaluator.of(call.args[0]) if call.args and name in _HANDING_BACK else UNKNOWN
 
 
-def _getattr(call: ast.Call, evaluator: Evaluator) -> Values:
+def _getattr(call: ast.Call, evaluator: Interpreter) -> Values:
     if len(call.args) < 2 or not isinstance(call.args[1], ast.Constant):
         return UNKNOWN
     name = str(call.args[1].value)
     return union(evaluator.member(one, name) for one in evaluator.of(call.args[0]))
 
 
-def targets(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
+def targets(call: ast.Call, evaluator: Interpreter) -> Iterator[Target]:
     """The functions that a call calls or has called, each with the arguments that it gets."""
     named = {one.arg: one.value for one in call.keywords if one.arg}
     given = _given(call.args, evaluator)
@@ -171,7 +169,7 @@ def targets(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
         yield named["target"], _given(inner, evaluator), _named(keywords)
 
 
-def _callbacks(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
+def _callbacks(call: ast.Call, evaluator: Interpreter) -> Iterator[Target]:
     """The callback of an asynchronous request gets the context and the request."""
     contexts = frozenset(
         one.owner
@@ -190,7 +188,7 @@ def _callbacks(call: ast.Call, evaluator: Evaluator) -> Iterator[Target]:
             yield callback, [contexts, request], {}
 
 
-def _given(arguments: list[ast.expr], evaluator: Evaluator) -> list[Values]:
+def _given(arguments: list[ast.expr], evaluator: Interpreter) -> list[Values]:
     found: list[Values] = []
     for one in arguments:
         if isinstance(one, ast.Starred):
@@ -208,7 +206,7 @@ def _named(keywords: ast.expr | None) -> dict[str, ast.expr]:
     return {str(key.value): value for key, value in pairs if isinstance(key, ast.Constant)}
 
 
-def _hands_over(call: ast.Call, evaluator: Evaluator) -> bool:
+def _hands_over(call: ast.Call, evaluator: Interpreter) -> bool:
     """Whether a call has its first argument called with the others: ``partial``, ``map``."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in _HANDING:
         return True

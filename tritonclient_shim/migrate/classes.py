@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Iterator, Union
+from typing import Iterator, Union
 
+from tritonclient_shim.migrate.interpreter import Interpreter
 from tritonclient_shim.migrate.scopes import Binding, Scope, parameters
 from tritonclient_shim.migrate.values import (
     UNKNOWN,
@@ -20,9 +21,6 @@ from tritonclient_shim.migrate.values import (
 )
 from tritonclient_shim.registry import BY_SYMBOL
 
-if TYPE_CHECKING:
-    from tritonclient_shim.migrate.evaluator import Evaluator
-
 _Local = Union[LocalClass, LocalInstance]
 PROPERTIES = frozenset({"property", "cached_property"})
 
@@ -30,7 +28,7 @@ PROPERTIES = frozenset({"property", "cached_property"})
 class Classes:
     """Looks up attributes of the classes of a file and of their objects."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Interpreter) -> None:
         self._evaluator = evaluator
         self._active: set[tuple[_Local, str]] = set()
 

@@ -222,15 +222,6 @@ class Evaluator:
         """What an attribute of the objects of a class of the file can be."""
         return self._classes.attribute(LocalInstance(node), name)
 
-    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
-        """The class in a method of which the node is."""
-        scope = self.scopes.places[node].scope
-        while scope.parent is not None:
-            scope = scope.parent
-            if isinstance(scope.node, ast.ClassDef):
-                return scope.node
-        return None
-
     def _pass(self, call: ast.Call) -> None:
         """Note what a call gives to the parameters of functions of the file."""
         for target, given, named in calls.targets(call, self):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from tritonclient_shim.migrate import hints
+from tritonclient_shim.migrate.interpreter import Interpreter
 from tritonclient_shim.migrate.values import (
     LITERAL,
     UNKNOWN,
@@ -19,23 +20,20 @@ from tritonclient_shim.migrate.values import (
     union,
 )
 
-if TYPE_CHECKING:
-    from tritonclient_shim.migrate.evaluator import Evaluator
 
-
-def _sequence(node: ast.Tuple | ast.List | ast.Set, evaluator: Evaluator) -> Values:
+def _sequence(node: ast.Tuple | ast.List | ast.Set, evaluator: Interpreter) -> Values:
     if any(isinstance(one, ast.Starred) for one in node.elts):
         return items([union(_unpacked(one, evaluator) for one in node.elts)])
     return items([evaluator.of(one) for one in node.elts], range(len(node.elts)))
 
 
-def _unpacked(node: ast.expr, evaluator: Evaluator) -> Values:
+def _unpacked(node: ast.expr, evaluator: Interpreter) -> Values:
     if isinstance(node, ast.Starred):
         return element(evaluator.of(node.value))
     return evaluator.of(node)
 
 
-def _dict(node: ast.Dict, evaluator: Evaluator) -> Values:
+def _dict(node: ast.Dict, evaluator: Interpreter) -> Values:
     found = [
         evaluator.of(value) if key is not None else element(evaluator.of(value))
         for key, value in zip(node.keys, node.values)
@@ -44,7 +42,7 @@ def _dict(node: ast.Dict, evaluator: Evaluator) -> Values:
     return items(found, keys)
 
 
-def _subscript(node: ast.Subscript, evaluator: Evaluator) -> Values:
+def _subscript(node: ast.Subscript, evaluator: Interpreter) -> Values:
     index = hints.index(node)
     if isinstance(index, ast.Slice):
         return items([element(evaluator.of(node.value))])
@@ -53,7 +51,7 @@ def _subscript(node: ast.Subscript, evaluator: Evaluator) -> Values:
     return element(owners, key) | union(_got(one, evaluator) for one in owners)
 
 
-def _got(owner: Value, evaluator: Evaluator) -> Values:
+def _got(owner: Value, evaluator: Interpreter) -> Values:
     """What ``__getitem__`` of an object of a class of the file returns."""
     if not isinstance(owner, LocalInstance):
         return UNKNOWN
@@ -61,17 +59,17 @@ def _got(owner: Value, evaluator: Evaluator) -> Values:
     return union(evaluator.returned(one) for one in methods if isinstance(one, LocalFunction))
 
 
-def _operation(node: ast.BinOp, evaluator: Evaluator) -> Values:
+def _operation(node: ast.BinOp, evaluator: Interpreter) -> Values:
     both = evaluator.of(node.left) | evaluator.of(node.right)
     return items([element(both)]) if any(isinstance(one, Items) for one in both) else UNKNOWN
 
 
-def _inner(node: Any, evaluator: Evaluator) -> Values:
+def _inner(node: Any, evaluator: Interpreter) -> Values:
     return evaluator.of(node.value)
 
 
 #: Type of a node → the rule for it.
-RULES: dict[type, Callable[[Any, Evaluator], Values]] = {
+RULES: dict[type, Callable[[Any, Interpreter], Values]] = {
     **dict.fromkeys((ast.Tuple, ast.List, ast.Set), _sequence),
     **dict.fromkeys((ast.NamedExpr, ast.Await, ast.Starred), _inner),
     **dict.fromkeys(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tritonclient_shim.migrate import calls
+from tritonclient_shim.migrate.interpreter import Interpreter
 from tritonclient_shim.migrate.values import UNKNOWN, Values, items, union
-
-if TYPE_CHECKING:
-    from tritonclient_shim.migrate.evaluator import Evaluator
 
 _EITHER = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar"})
 _CONTAINERS = frozenset(
@@ -24,7 +21,7 @@ def index(node: ast.Subscript) -> ast.expr:
     return found if type(node.slice).__name__ == "Index" else node.slice
 
 
-def values(node: ast.AST, evaluator: Evaluator) -> Values:
+def values(node: ast.AST, evaluator: Interpreter) -> Values:
     """What an object of the annotated type is."""
     if isinstance(node, ast.Constant):
         return _quoted(node, evaluator)
@@ -35,7 +32,7 @@ def values(node: ast.AST, evaluator: Evaluator) -> Values:
     return union(calls.made(one) for one in evaluator.of(node))
 
 
-def _quoted(node: ast.Constant, evaluator: Evaluator) -> Values:
+def _quoted(node: ast.Constant, evaluator: Interpreter) -> Values:
     if not isinstance(node.value, str):
         return UNKNOWN
     try:
@@ -47,7 +44,7 @@ def _quoted(node: ast.Constant, evaluator: Evaluator) -> Values:
     return values(inner, evaluator)
 
 
-def _subscript(node: ast.Subscript, evaluator: Evaluator) -> Values:
+def _subscript(node: ast.Subscript, evaluator: Interpreter) -> Values:
     kind = getattr(node.value, "attr", getattr(node.value, "id", ""))
     inner = index(node)
     parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]

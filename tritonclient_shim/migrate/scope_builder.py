@@ -49,6 +49,15 @@ class Scopes(ast.NodeVisitor):
             if owner is not None:
                 owner.bindings[name].append(binding)
 
+    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class in a method of which the node is."""
+        scope = self.places[node].scope
+        while scope.parent is not None:
+            scope = scope.parent
+            if isinstance(scope.node, ast.ClassDef):
+                return scope.node
+        return None
+
     def visit(self, node: ast.AST) -> None:
         """Note where the node is, and visit it."""
         outer = self._place

@@ -86,7 +86,7 @@ def _same_attribute(node: ast.Attribute, use: ast.Call, draft: Draft) -> bool:
     evaluator = draft.evaluator
     owners = [one for one in evaluator.of(head) if isinstance(one, LocalInstance)]
     assigned = evaluator.scopes.attributes.get(node.attr, ())
-    is_own = bool(owners) and owners[0].node is evaluator.enclosing_class(use)
+    is_own = bool(owners) and owners[0].node is evaluator.scopes.enclosing_class(use)
     return is_own and node.value is head and len(assigned) == 1 and _self(use, evaluator) == head.id
 
 

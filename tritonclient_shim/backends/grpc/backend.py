@@ -68,7 +68,7 @@ class GrpcBackend:
 
     def _health(self, rpc: str) -> Any:
         request, response = (getattr(service_pb2, rpc + kind) for kind in ("Request", "Response"))
-        return _present(self._call(lambda used: used.method(rpc, request, response)(request())))
+        return present(self._call(lambda used: used.method(rpc, request, response)(request())))
 
     def server_metadata(self) -> ServerMetadata:
         """ServerMetadata: name (``--id``), version and extensions."""

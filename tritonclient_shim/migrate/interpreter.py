@@ -1,0 +1,34 @@
+"""What the rules for expressions, calls, classes and annotations ask of the evaluator.
+
+The evaluator imports the rules, and they import only this, so that the imports go one way.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Protocol
+
+from tritonclient_shim.migrate.scope_builder import Scopes
+from tritonclient_shim.migrate.scopes import Definition
+from tritonclient_shim.migrate.values import LocalFunction, Value, Values
+
+
+class Interpreter(Protocol):
+    """Knows the scopes of one file, and what its expressions can stand for."""
+
+    scopes: Scopes
+
+    def of(self, node: ast.AST) -> Values:
+        """Expression → everything that it can stand for; empty where nothing is known."""
+
+    def member(self, owner: Value, name: str) -> Values:
+        """What an attribute of a value can be."""
+
+    def definition(self, definition: Definition) -> Values:
+        """What a binding gives to its name."""
+
+    def returned(self, function: LocalFunction) -> Values:
+        """What a function of the file returns; a generator returns its values in a container."""
+
+    def attribute_of_object(self, node: ast.ClassDef, name: str) -> Values:
+        """What an attribute of the objects of a class of the file can be."""
