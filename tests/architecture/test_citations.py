@@ -75,3 +75,16 @@ def test_documents_can_be_found() -> None:
     assert "graft docs" in (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
     source = (ROOT / "tensorrtserver/api/_infer.py").read_text("utf-8")
     assert "``docs/v1-behaviour.md``, cited below, is in the source distribution" in source
+
+
+def test_linked_sections_exist() -> None:
+    """A link to a section of a page, as messages print it, is that of one of its headings."""
+    links = {
+        link
+        for path in (ROOT / "tritonclient_shim").rglob("*.py")
+        for link in re.findall(r"(docs/[\w-]+\.md)#([\w-]+)", path.read_text("utf-8"))
+    }
+    assert links
+    for page, section in links:
+        headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)
+        assert section in {"-".join(one.lower().split()) for one in headings}, page

@@ -95,7 +95,7 @@ def test_bug_of_a_rule_does_not_stop_the_others(
     err = capsys.readouterr().err
     assert "migrate: b.py: a bug of migrate" in err
     assert "KeyError: 'no such key' (test_command.py, line " in err
-    assert "report" in err
+    assert "please report it with the lines that do (docs/support.md#reporting-a-bug)" in err
     assert (folder / "b.py").read_text("utf-8") == SOURCE
     assert "run_model" in (folder / "a.py").read_text("utf-8")
 

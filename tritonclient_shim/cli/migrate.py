@@ -111,8 +111,8 @@ def _bug(error: Exception) -> str:
     place = f"{os.path.basename(last.filename)}, line {last.lineno}"
     return (
         f"a bug of migrate, which left the file as it was: {type(error).__name__}: {error} "
-        f"({place}); expected no file to lead to it; please report it with the lines that do, as "
-        "docs/support.md says, and leave the file out with --exclude"
+        f"({place}); expected no file to lead to it; please report it with the lines that do "
+        "(docs/support.md#reporting-a-bug), and leave the file out with --exclude"
     )
 
 
