@@ -34,7 +34,7 @@ from tritonclient_shim.core.model import (
     ModelStatistics,
     RegisteredRegion,
 )
-from tritonclient_shim.core.reading import outcome_of, read
+from tritonclient_shim.core.reading import outcome_of
 
 T = TypeVar("T")
 #: Configurations asked for at the same time.
