@@ -51,6 +51,24 @@ def test_absolute_targets(gateway: Gateway, target: str) -> None:
     assert code_of(Raw(gateway, whole).answer().status) == "SUCCESS"
 
 
+def test_no_answer_names_its_programs(gateway: Gateway) -> None:
+    """Like v1's, no answer has the header Server: successes, refusals, bytes that are no HTTP."""
+    unknown = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+    sent = (LIVE.format("").encode(), unknown, WHOLE, b"x\r\n\r\n")
+    answers = [Raw(gateway, one).answer() for one in sent]
+    assert [one.code for one in answers] == [200, 400, 200, 400]
+    assert [one.headers["Server"] for one in answers] == [None] * 4
+
+
+def test_an_upgrade_is_not_taken(gateway: Gateway) -> None:
+    """Who offers HTTP/2 by Upgrade is answered in HTTP/1.1, and may go on in that."""
+    offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+    client = Raw(gateway, LIVE.format("").replace("Host:", f"{offer}Host:").encode())
+    assert client.answer().code == 200
+    client.send(WHOLE)
+    assert code_of(client.answer().status) == "SUCCESS"
+
+
 def test_a_client_that_sends_no_more(gateway: Gateway) -> None:
     """Who closes their side of the connection behind a request gets its answer, then the end."""
     client = Raw(gateway, WHOLE)

@@ -32,6 +32,7 @@ from tritonclient_shim.session.exchange import Exchange
 
 #: Threads of one kind of calls that ask the v2 server something.
 _THREADS = 64
+_LARGEST = 2**31 - 1  # of gRPC's numbers
 _NOT_READ = "Exception deserializing request!"  # gRPC's own words of a request that is none
 
 #: A unary call: the serialised request and gRPC's context in, the serialised response out.
@@ -201,22 +202,40 @@ async def _parsed(kind: Any, data: bytes, context: Any) -> Any:
         await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
 
 
+def _limits(options: GatewayOptions) -> list[tuple[str, int]]:
+    """gRPC's names of the limits. Whoever does not know one ignores it."""
+    limits = [
+        ("grpc.max_receive_message_length", min(options.max_body_bytes, LARGEST_MESSAGE)),
+        ("grpc.max_send_message_length", LARGEST_MESSAGE),
+        # for one worker alone: a second gateway could listen and get half the calls
+        ("grpc.so_reuseport", int(options.workers > 1)),
+        ("grpc.max_allowed_incoming_connections", min(options.max_connections, _LARGEST)),
+        ("grpc.max_concurrent_streams", min(options.max_calls_per_connection, _LARGEST)),
+        ("grpc.max_connection_idle_ms", _milliseconds(options.keep_alive)),
+        ("grpc.server_handshake_timeout_ms", _milliseconds(options.client_timeout)),
+        ("grpc.keepalive_time_ms", _milliseconds(options.ping_interval)),
+        ("grpc.keepalive_timeout_ms", _milliseconds(options.client_timeout)),
+        ("grpc.http2.ping_timeout_ms", _milliseconds(options.client_timeout)),
+        ("grpc.http2.min_ping_interval_without_data_ms", _milliseconds(options.min_ping_interval)),
+        ("grpc.keepalive_permit_without_calls", 1),  # for the pings of both sides
+    ]
+    if options.max_connection_age is not None:
+        limits.append(("grpc.max_connection_age_ms", _milliseconds(options.max_connection_age)))
+    return limits
+
+
+def _milliseconds(seconds: float) -> int:
+    return min(int(1000 * seconds), _LARGEST)
+
+
 def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, int]:
     """A gRPC server that listens and has not been started, and its port.
 
     Raises RuntimeError when the address is in use.
     """
-    largest = min(options.max_body_bytes, LARGEST_MESSAGE)
     server = grpc.aio.server(
         handlers=[grpc.method_handlers_generic_handler(v1.SERVICE, service.handlers())],
-        options=(
-            ("grpc.max_receive_message_length", largest),
-            ("grpc.max_send_message_length", LARGEST_MESSAGE),
-            # for one worker alone: a second gateway could listen and get half the calls
-            ("grpc.so_reuseport", int(options.workers > 1)),
-            ("grpc.max_connection_idle_ms", min(int(1000 * options.keep_alive), 2**31 - 1)),
-            ("grpc.server_handshake_timeout_ms", int(1000 * options.client_timeout)),
-        ),
+        options=_limits(options),
     )
     secure = credentials_of_server(options)
     if secure is None:

@@ -1,8 +1,8 @@
-"""Limits of HTTP connections: their number, and the time in which a request's head must arrive.
+"""Limits of HTTP connections: their number and age, and the time in which a head must arrive.
 
-aiohttp limits neither. A connection on which no request is being answered is in one of two states.
-Either the head of a request is awaited, the first one or one that has begun to arrive, and there
-is a time limit. Or the connection is idle, and stays open until its place is needed.
+aiohttp limits none of these. A connection on which no request is being answered is in one of two
+states. Either the head of a request is awaited, the first one or one that has begun to arrive, and
+there is a time limit. Or the connection is idle, and stays open until its place is needed.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class ClientConnection(web.RequestHandler):
     def __init__(self, server: Any, connections: Connections, **options: Any) -> None:
         super().__init__(server, **options)
         self._all = connections
+        self._made = time.monotonic()
         self.is_new = True  # no request has come yet
         self.head_bytes = 0  # received of a head that is not complete yet
         self.content: Any = None  # aiohttp's stream of the latest request's body
@@ -78,9 +79,14 @@ class ClientConnection(web.RequestHandler):
         """The requests behind the one that is being answered, and their bodies."""
         return getattr(self, "_messages", ())
 
-    def is_last(self) -> bool:
+    def has_ended(self) -> bool:
         """Is the request that is being answered the last one that can come?"""
         return self._sends_no_more and not self._waiting()
+
+    def is_old(self) -> bool:
+        """Has the connection been used for long enough, and is no other request behind this?"""
+        limit = self._all.max_age
+        return limit is not None and time.monotonic() - self._made > limit and not self._waiting()
 
     def _look_for_error(self) -> None:
         """Malformed chunks fail the body to which they belong.
@@ -141,10 +147,16 @@ class Connections:
     """All HTTP connections. It is made and used in one event loop."""
 
     def __init__(
-        self, limit: int, timeout: float, refuse_head: RefuseHead, relieve: Callable[[], Any]
+        self,
+        limit: int,
+        timeout: float,
+        refuse_head: RefuseHead,
+        relieve: Callable[[], Any],
+        max_age: float | None = None,
     ) -> None:
         self._limit = limit
         self._timeout = timeout
+        self.max_age = max_age  # seconds for which a connection is used, None without a limit
         self.refuse_head = refuse_head
         self._relieve = relieve  # refuses the slowest body; true if there was one
         self._count = 0
@@ -221,11 +233,21 @@ class Connections:
         connection.dismiss(REQUEST_TIMEOUT, _LATE.format(self._timeout))
 
 
+class _HttpRequest(web.BaseRequest):
+    """A request, whose answer does not tell by which programs it was made: v1's did not."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts, loop=asyncio.get_running_loop())
+
+    async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        response.headers.pop("Server", None)
+
+
 class HttpServer(web.Server):
     """aiohttp's server, with :class:`ClientConnection` for its connections."""
 
     def __init__(self, handler: Any, connections: Connections, **options: Any) -> None:
-        super().__init__(handler)
+        super().__init__(handler, request_factory=_HttpRequest)
         self._all = connections
         self._options = options
 

@@ -86,9 +86,8 @@ class HttpInference:
             record.status = self._upstream.refused(error)
             return _with_id(answer(record.status), header)
         record.status = success.status
-        return await send(
-            request, success.headers, success.body, self._client_timeout, self._stopping.begun
-        )
+        closes = self._stopping.begun or request.protocol.is_old()
+        return await send(request, success.headers, success.body, self._client_timeout, closes)
 
     async def _answer(
         self,

@@ -82,7 +82,11 @@ class HttpService:
         self._bodies = Bodies(options.max_body_bytes, options.client_timeout)
         self._inference = HttpInference(upstream, inference, self._bodies, options, stopping)
         self.connections = Connections(
-            options.max_connections, options.client_timeout, self._refuse_head, self._relieve
+            options.max_connections,
+            options.client_timeout,
+            self._refuse_head,
+            self._relieve,
+            options.max_connection_age,
         )
         self._sweeping = asyncio.ensure_future(self._sweep())
 
@@ -114,7 +118,8 @@ class HttpService:
         """Answer one request, even if the gateway itself fails."""
         with self.connections.request(request.protocol, request.content), self._stopping.request():
             response = await self._logged(request)
-        if self._stopping.begun or request.protocol.is_last():
+        closes = self._stopping.begun or request.protocol.is_old()
+        if closes and not response.prepared or request.protocol.has_ended():
             response.force_close()
         return response
 
@@ -201,7 +206,7 @@ class HttpFront:
             service.handle,
             service.connections,
             access_log=None,
-            auto_decompress=False,  # http_body.py decompresses, and counts the bytes
+            auto_decompress=False,  # body_reader.py decompresses, and counts the bytes
             keepalive_timeout=options.keep_alive,
             read_bufsize=_READ_SIZE,
             max_line_size=_LONGEST_LINE,

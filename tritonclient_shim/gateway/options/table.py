@@ -131,7 +131,8 @@ class GatewayOptions:
     max_connections: int = _option(
         readers.positive,
         _NUMBER,
-        "HTTP connections at one time; then the one idle longest is closed",
+        "connections at one time, over HTTP and over gRPC each. Beyond, the HTTP connection idle "
+        "longest is closed, and a new one of gRPC",
         8192,
     )
     max_streams: int = _option(
@@ -139,6 +140,18 @@ class GatewayOptions:
         _NUMBER,
         "StreamInfer calls that are open at one time; more are refused",
         512,
+    )
+    max_calls_per_connection: int = _option(
+        readers.positive,
+        _NUMBER,
+        "gRPC calls at one time on one connection; its client keeps more to itself meanwhile",
+        1024,
+    )
+    max_connection_age: float | None = _option(
+        readers.seconds,
+        _SECONDS,
+        "how long a connection is used, over HTTP or gRPC; then its client is told to make "
+        "another one (otherwise as long as the client likes)",
     )
     client_timeout: float = _option(
         readers.seconds,
@@ -163,6 +176,19 @@ class GatewayOptions:
         _SECONDS,
         "how long an idle connection is kept; v1's clients keep theirs as long as they live",
         3600.0,
+    )
+    ping_interval: float = _option(
+        readers.seconds,
+        _SECONDS,
+        "how long a gRPC connection may be silent before its client is asked whether it is still "
+        "there, within --client-timeout",
+        300.0,
+    )
+    min_ping_interval: float = _option(
+        readers.seconds_or_none,
+        _SECONDS,
+        "a gRPC client that asks the same more often is disconnected",
+        300.0,
     )
     drain: float = _option(
         readers.seconds_or_none,
