@@ -1,9 +1,8 @@
-"""A Triton at fixed ports that tests kill, stop, continue and start again, with other models."""
+"""A Triton at fixed ports that tests kill, stop, continue and start again."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import time
@@ -60,15 +59,6 @@ class ServerProcess:
         shutil.rmtree(self.model, ignore_errors=True)
         repository.write(self._folder, [MODEL])
         shutil.copy(_BEHAVIOUR, self.model / "1" / "model.py")
-
-    def change_model(self, old: str, new: str) -> None:
-        """Replace text in the model's configuration; it counts from the next load on."""
-        path = self.model / "config.pbtxt"
-        text = path.read_text("utf-8")
-        assert re.search(old, text), text
-        path.write_text(re.sub(old, new, text), "utf-8")
-        later = time.time() + 2  # the server compares times of change in whole seconds
-        os.utime(path, (later, later))
 
     def hold(self) -> None:
         """Let requests wait in the model from now on."""
