@@ -1,8 +1,9 @@
 """``python -m benchmarks.gateway``: the gateway beside a plain TCP proxy in front of Triton.
 
 The same client asks, in turns, the gateway for v1 inferences, and Triton itself for the same
-inferences of v2 through a proxy that only copies bytes. The figures are the CPU time of the
-gateway's and of the proxy's process for each request, and the wall time as the client sees it.
+inferences of v2 through a proxy that only copies bytes, and a server that has the gateway's
+libraries and translates nothing (``gateway_forward.py``). The figures are the CPU time of the
+processes for each request, and the wall time as the client sees it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import subprocess
 import sys
 import threading
 from contextlib import ExitStack, suppress
-from typing import Any
 
 from benchmarks.floor import ROOT
 from testbed import TritonServer
@@ -23,6 +23,8 @@ from testbed import TritonServer
 ROUNDS = 5
 #: Bytes of a tensor → requests in a round, clients.
 SIZES = {64: (1000, 8), 4_800_000: (60, 2)}
+#: The same → the goal for the gateway's CPU time of one request, in milliseconds.
+GOALS = {64: 0.35, 4_800_000: 6}
 _READ = 256 * 1024
 
 
@@ -79,27 +81,32 @@ def figures(
     return 1000 * (program.cpu() - before) / count, 1000 * float(done.stdout) / count
 
 
-def row(protocol: str, size: int, gateway: tuple[Any, ...], direct: tuple[Any, ...]) -> str:
-    """A line of the table: the medians of the rounds, taken in turns."""
-    found: dict[str, list[tuple[float, float]]] = {"v1": [], "v2": []}
+def row(protocol: str, size: int, servers: dict[str, tuple[str, Process, str]]) -> str:
+    """A line of the table: the medians of the rounds, taken in turns.
+
+    ``servers`` are version, program and address by the name of what is measured.
+    """
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in servers}
     for number in range(ROUNDS + 1):
-        for version, (program, address) in (("v1", gateway), ("v2", direct)):
+        for name, (version, program, address) in servers.items():
             figure = figures(program, version, protocol, address, size)
             if number:  # the first round warms up
-                found[version].append(figure)
-    (cpu, wall), (floor_cpu, floor_wall) = (
-        tuple(statistics.median(column) for column in zip(*found[version]))
-        for version in ("v1", "v2")
+                found[name].append(figure)
+    cpu, wall = (
+        {name: statistics.median(pair[place] for pair in pairs) for name, pairs in found.items()}
+        for place in (0, 1)
     )
     return (
-        f"| {protocol}, {size} bytes | {cpu:.2f} ms | {floor_cpu:.2f} ms | {cpu / floor_cpu:.1f} "
-        f"| {wall / floor_wall:.2f} |"
+        f"| {protocol}, {size} bytes | {GOALS[size]} ms | {cpu['gateway']:.2f} ms "
+        f"| {cpu['forward']:.2f} ms | {cpu['proxy']:.2f} ms "
+        f"| {cpu['gateway'] / cpu['proxy']:.1f} | {wall['gateway'] / wall['proxy']:.2f} |"
     )
 
 
 def main() -> int:
     """Run, and print the table."""
-    print("| request | CPU, gateway | CPU, proxy | CPU ratio | wall ratio |\n|---|---|---|---|---|")
+    print("| request | goal | CPU, gateway | CPU, forwarding only | CPU, proxy | CPU ratio "
+          "| wall ratio |\n|---|---|---|---|---|---|---|")  # fmt: skip
     with ExitStack() as closing, TritonServer.start(models=["identity_fp32"]) as triton:
         listen = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
         command = ("tritonclient_shim", "gateway", "--triton-grpc", triton.grpc, *listen)
@@ -107,9 +114,15 @@ def main() -> int:
         bound = json.loads(gateway.line)
         for protocol in ("grpc", "http"):
             between = Process(closing, "benchmarks.gateway", getattr(triton, protocol))
+            forward = Process(closing, "benchmarks.gateway_forward", protocol, triton.grpc)
+            version = "v2" if protocol == "grpc" else "v1"
             for size in SIZES:
-                direct = (between, between.line)
-                print(row(protocol, size, (gateway, bound[protocol]), direct), flush=True)
+                servers = {
+                    "gateway": ("v1", gateway, bound[protocol]),
+                    "forward": (version, forward, forward.line),
+                    "proxy": ("v2", between, between.line),
+                }
+                print(row(protocol, size, servers), flush=True)
     return 0
 
 
