@@ -18,6 +18,7 @@ from tritonclient_shim.rewrite.emitted import HELPERS
 from tritonclient_shim.rewrite.flows import Flows
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.rewrite.places import Places
+from tritonclient_shim.rewrite.spread import spread, written_out
 
 #: The modules of a notebook's cells, or the one of a file, each with the number of lines before it.
 Cells = List[Tuple[int, cst.Module]]
@@ -31,6 +32,8 @@ class Draft:
         self.evaluator: Evaluator = evaluated(source)
         self.sites: list[Site] = sites(source, self.evaluator)
         self.flows = Flows(source.tree, self.evaluator)
+        calls = {site.call for site in self.sites if site.call is not None}
+        self.spread = {call: spread(call, self.evaluator, self.flows.parents) for call in calls}
         self.places = Places(source.lines)
         for before, module in cells:
             self.places.add(module, before)
@@ -156,7 +159,10 @@ class Draft:
         self.edits.change(self.places.of(node), lambda old: _with_parentheses(made, old))
 
     def change(self, node: ast.AST, change: Callable[[cst.Call], cst.CSTNode]) -> None:
-        """Replace a node by what a function makes of it."""
+        """Replace a node by what a function makes of it, whose arguments are written out."""
+        known = self.spread.get(node) if isinstance(node, ast.Call) else None
+        if known:
+            self.edits.change(self.places.of(node), lambda old: written_out(old, known))
         self.edits.change(self.places.of(node), change)
 
     def statement(self, node: ast.AST) -> cst.CSTNode:

@@ -33,7 +33,7 @@ CONTEXTS = tuple(
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
 #: Calls that hand on what they are given, or forget it.
 _HARMLESS = frozenset(
-    ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "next", "reversed")
+    ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "next", "reversed", "sorted")
     + ("len", "partial", "Thread", "Process", "submit", "map", "closing", "enter_context")
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
     + ("addCleanup", "setattr")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.migrate.pairs import errors, last_requests, status, uses, values
+from tests.migrate.pairs import errors, last_requests, spread, status, uses, values
 
 PAIRS: dict[str, tuple[str, str]] = {
     f"{module.__name__.rpartition('.')[2]}-{name}": pair
-    for module in (uses, values, last_requests, errors, status)
+    for module in (uses, values, last_requests, errors, status, spread)
     for name, pair in module.PAIRS.items()
 }

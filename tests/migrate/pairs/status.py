@@ -33,6 +33,14 @@ PAIRS = {
         "def limit(status):\n    s = status\n"
         "    status = config_of(s, name)\n    return status.max_batch_size\nlimit(c)\n",
     ),
+    "a part of what a call returns": (
+        'c = ServerStatusContext("u", 1)\nconfig = c.get_server_status().model_status[n].config\n',
+        'c = grpcclient.InferenceServerClient("u")\nconfig = config_of(c, n)\n',
+    ),
+    "a part of what a new context's call returns": (
+        "config = ServerStatusContext(u, 1).get_server_status().model_status[n].config\n",
+        "config = config_of(grpcclient.InferenceServerClient(u), n)\n",
+    ),
     "nothing": (
         'ServerStatusContext("u", 1).get_server_status()\n',
         'grpcclient.InferenceServerClient("u").get_server_metadata()\n',

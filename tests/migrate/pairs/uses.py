@@ -52,6 +52,12 @@ PAIRS = {
         "for c in every:\n    run_model(c.client, c.name, i, o, **c.options)\n"
         "    c.close()\n",
     ),
+    "contexts in a dict": (
+        'every = {n: InferContext("u", 1, "m") for n in names}\n'
+        "for n, c in sorted(every.items()):\n    c.run(i, o)\n",
+        'every = {n: grpcclient.InferenceServerClient("u") for n in names}\n'
+        'for n, c in sorted(every.items()):\n    run_model(c, "m", i, o)\n',
+    ),
     "classes": (
         f"{CONTEXT}ctx.run(i, {{'O': (InferContext.ResultFormat.CLASS, k)}})\n",
         'ctx = grpcclient.InferenceServerClient("localhost:8001")\n'

@@ -36,7 +36,7 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     check_forms(made["outputs"], draft)
     if not patterns & {"TS114", "TS115"}:
         _check_batch(made, draft)
-    if not draft.keeps_forms:
+    if not draft.keeps_forms and not draft.spread.get(call):
         known = literal.plan(call, made, _module(carried, draft), draft, carried)
         if known is not None:
             return known

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 import libcst as cst
+from libcst import matchers
 
 from tritonclient_shim.migrate import hints
 from tritonclient_shim.migrate.values import STATUS
@@ -19,6 +20,7 @@ from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.status_parts import parts
 
 _METADATA = {"id": "name", "version": "version"}
+_CLIENT = "client_"  # where an expression for the client comes later
 _READY = ("SERVER_READY", "MODEL_READY")
 
 
@@ -65,6 +67,15 @@ def _client(old: cst.Call) -> cst.BaseExpression:
     return old.func.value
 
 
+def _filled(made: cst.BaseExpression, client: list[cst.BaseExpression]) -> cst.CSTNode:
+    """The expression, with the client in its place if it is the result of a call."""
+    if not client:
+        return made
+    found = matchers.replace(made, matchers.Name(_CLIENT), client[0])
+    assert isinstance(found, cst.CSTNode)
+    return found
+
+
 class _Read:
     """Something that is read of a status: the outermost node of it, and what it becomes.
 
@@ -84,11 +95,22 @@ class _Read:
         if self.helper:
             draft.need(self.helper)
         keys = [draft.text(key) for key in self.keys]
+        is_call = isinstance(self.owner, ast.Call)  # which is changed, too, before what is around
         text = self.text.format(
-            *keys, client=draft.text(self.owner), helper=draft.called(self.helper)
+            *keys,
+            client=_CLIENT if is_call else draft.text(self.owner),
+            helper=draft.called(self.helper),
         )
         made = draft.edits.expression(text)
-        draft.edits.change(draft.places.of(self.node), lambda old: made)
+        client: list[cst.BaseExpression] = []
+        if is_call:
+
+            def keep(old: cst.BaseExpression) -> cst.BaseExpression:
+                client.append(old)
+                return old
+
+            draft.edits.change(draft.places.of(self.owner), keep)
+        draft.edits.change(draft.places.of(self.node), lambda old: _filled(made, client))
         for attribute in self.same:
             draft.edits.change(draft.places.of(attribute), lambda old: old.value)
         for site in draft.sites:
