@@ -166,7 +166,7 @@ def test_forms_behind_variables_are_counted_by_a_function() -> None:
     source = f"CLASS = InferContext.ResultFormat.CLASS\n{CONTEXT}ctx.run(i, {{'O': (CLASS, 2)}})\n"
     assert body(source) == (
         'CLASS = 2\nctx = grpcclient.InferenceServerClient("localhost:8001")\n'
-        "run_model(ctx, \"simple\", i, outputs=class_counts({'O': (CLASS, 2)}))\n"
+        "run_model(ctx, \"simple\", i, outputs=class_counts({'O': (CLASS, 2)}))\nctx.close()\n"
     )
 
 
