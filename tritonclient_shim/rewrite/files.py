@@ -76,6 +76,8 @@ def _cells(
     source: ParsedSource, old: list[str], options: MigrateOptions
 ) -> tuple[list[str], _Uses]:
     """Rewrite the cells of a notebook, or the one of a file."""
+    if not sites(source, evaluated(source)):
+        return old, []  # without a syntax tree of libcst, which takes most of the time
     modules, found, draft = program.rewritten(source, _parsed(old), options)
     if not draft.edits.any and not any(site.id in program.IMPORTS for site in found):
         return old, _uses(source, found)
