@@ -89,7 +89,8 @@ class _Maker(cst.CSTTransformer):
             if before or not own:
                 both[1:] = [self._bare(one, original, node) for one in both[1:]]
             if both:
-                both[0] = both[0].with_changes(leading_lines=above)
+                own_lines = both[0].leading_lines if gone and not before else ()
+                both[0] = both[0].with_changes(leading_lines=[*above, *own_lines])
             found.append((original, both))
         return self._entered(found) or list(self._edits.statements("pass"))
 
