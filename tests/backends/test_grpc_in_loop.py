@@ -91,8 +91,9 @@ class ChannelInState:
 
 
 def test_lost_connection() -> None:
-    """What is known of a server is forgotten when the loop's channel has lost its connection, not
-    before that channel has connected for the first time.
+    """What is known of a server is forgotten when the loop's channel has lost its connection.
+
+    Not before that channel has connected for the first time.
     """
     server, channel = ServerOfChannel(None), ChannelInState()
     server.follow(channel)

@@ -139,6 +139,7 @@ def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "inputs[1].set_data_from_numpy(b.reshape(1, 16))\n"
         'answer = ctx.infer("simple", inputs, '
         "outputs=[grpcclient.InferRequestedOutput(name) for name in ('O',)])\n"
+        "ctx.close()\n"
         "r = {name: list(answer.as_numpy(name)) for name in ('O',)}\n"
     )
     assert "def " not in text

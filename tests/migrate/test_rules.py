@@ -28,6 +28,13 @@ def test_star_import_becomes_names() -> None:
     )
 
 
+def test_functions_are_set_apart_from_imports() -> None:
+    """Two blank lines are above the functions, where the last import is gone as well."""
+    imports = f"import tensorrtserver.api.model_config_pb2 as pb2\n{STAR}"
+    text = migrated(f"{imports}{CONTEXT}ctx.run(pb2.X, o)\n").after.decode()
+    assert "as pb2\n\n\n@functools" in text
+
+
 def test_context_stays_with_a_use_that_stays() -> None:
     """Where a use cannot be rewritten the context stays, too, and the file says why."""
     source = f"{STAR}{CONTEXT}ctx.run(i, o)\nprint(ctx.get_stat()['cumulative_send_time_ns'])\n"
@@ -166,7 +173,7 @@ def test_forms_behind_variables_are_counted_by_a_function() -> None:
     source = f"CLASS = InferContext.ResultFormat.CLASS\n{CONTEXT}ctx.run(i, {{'O': (CLASS, 2)}})\n"
     assert body(source) == (
         'CLASS = 2\nctx = grpcclient.InferenceServerClient("localhost:8001")\n'
-        "run_model(ctx, \"simple\", i, outputs=class_counts({'O': (CLASS, 2)}))\n"
+        "run_model(ctx, \"simple\", i, outputs=class_counts({'O': (CLASS, 2)}))\nctx.close()\n"
     )
 
 

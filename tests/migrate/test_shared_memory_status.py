@@ -12,7 +12,7 @@ READ = 'print(len(s.shared_memory_region) if hasattr(s, "shared_memory_region") 
 def test_asked_whether_it_has_regions() -> None:
     """A program that asks whether a status has regions is told that it has."""
     client = 'c = grpcclient.InferenceServerClient("u")\n'
-    assert body(MADE + STATUS + READ) == f"{client}s = shared_memory_status(c)\n{READ}"
+    assert body(MADE + STATUS + READ) == f"{client}s = shared_memory_status(c)\nc.close()\n{READ}"
     assert todo(migrated(STAR + MADE + STATUS + READ)) == []
 
 

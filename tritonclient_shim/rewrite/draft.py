@@ -41,6 +41,7 @@ class Draft:
         self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
+        self.clients: dict[cst.CSTNode, ast.Call] = {}  # what is written for a context → its call
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.memory = True  # shared memory is rewritten
         self.numbered = False  # protocols are v1's numbers still, for contexts that stay

@@ -12,7 +12,11 @@ _Statement = Union[cst.SimpleStatementLine, cst.BaseCompoundStatement]
 
 
 class Edits:
-    """What is to change: nodes, statements before and after statements, comments above them."""
+    """What is to change: nodes, statements before and after statements, comments above them.
+
+    ``entered``: an assignment that becomes a ``with`` statement → the last of the statements of its
+    block that are inside of that, and the name that is assigned to.
+    """
 
     def __init__(self, module: cst.Module) -> None:
         self._config = module.config_for_parsing
@@ -21,6 +25,8 @@ class Edits:
         self.after: dict[cst.CSTNode, list[str]] = defaultdict(list)
         self.comments: dict[cst.CSTNode, list[str]] = defaultdict(list)
         self.removed: set[cst.CSTNode] = set()
+        self.dropped: set[cst.CSTNode] = set()  # removed, with comments on nothing else
+        self.entered: dict[cst.CSTNode, tuple[cst.CSTNode, str]] = {}
         self.spaced: set[cst.CSTNode] = set()  # functions come after these: two lines stay blank
 
     @property
@@ -66,24 +72,52 @@ class _Maker(cst.CSTTransformer):
         return node
 
     def _body(self, originals: Sequence[Any], updated: Sequence[Any]) -> list[Any]:
-        found: list[Any] = []
+        found: list[tuple[Any, list[Any]]] = []
         kept: list[cst.EmptyLine] = []  # what stood above statements that are gone
         previous = None
-        for original, node in zip(originals, updated):
+        following = [*(one.leading_lines for one in updated[1:]), ()]
+        for original, node, below in zip(originals, updated, following):
             before = self._parsed(self._edits.before.get(original, ()))
-            own = [] if original in self._edits.removed else [node]
+            gone = original in self._edits.removed or original in self._edits.dropped
+            own = [] if gone else [node]
             after = self._parsed(self._edits.after.get(original, ()))
             both = [*before, *own, *after]
             above = [*kept, *self._space(previous, node.leading_lines), *node.leading_lines]
             previous = original
             above += self._comments(original, above)
-            kept = [] if both else [line for line in above if line.comment]
+            kept = [] if both else self._kept(original, above, below)
             if before or not own:
                 both[1:] = [self._bare(one, original, node) for one in both[1:]]
             if both:
-                both[0] = both[0].with_changes(leading_lines=above)
-            found += both
-        return found or list(self._edits.statements("pass"))
+                own_lines = both[0].leading_lines if gone and not before else ()
+                both[0] = both[0].with_changes(leading_lines=[*above, *own_lines])
+            found.append((original, both))
+        return self._entered(found) or list(self._edits.statements("pass"))
+
+    def _entered(self, found: list[tuple[Any, list[Any]]]) -> list[Any]:
+        """Statements with what they have become → these, with some inside of others."""
+        result: list[Any] = []
+        while found:
+            (original, nodes), found = found[0], found[1:]
+            if original in self._edits.entered:
+                last, name = self._edits.entered[original]
+                end = next(n for n, one in enumerate(found) if one[0] is last) + 1
+                inside, found = self._entered(found[:end]), found[end:]
+                nodes = [*nodes[:-1], _entering(nodes[-1], name, inside)]
+            result += nodes
+        return result
+
+    def _kept(
+        self, original: Any, above: list[cst.EmptyLine], below: Sequence[cst.EmptyLine]
+    ) -> list[cst.EmptyLine]:
+        """The lines above a statement that is gone which stay, for what comes below."""
+        if original not in self._edits.dropped:
+            return [line for line in above if line.comment]
+        if below and below[0].comment is None:  # it was the last one of its paragraph
+            while above and above[-1].comment:
+                above = above[:-1]
+            return above if any(line.comment for line in above) else []
+        return above
 
     def _space(self, previous: Any, lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
         blank = next((n for n, line in enumerate(lines) if line.comment), len(lines))
@@ -101,3 +135,15 @@ class _Maker(cst.CSTTransformer):
 
     def _parsed(self, texts: Sequence[str]) -> list[Any]:
         return [one for text in texts for one in self._edits.statements(text)]
+
+
+def _entering(assigned: cst.SimpleStatementLine, name: str, inside: list[Any]) -> cst.With:
+    """``name = value`` and statements → ``with value as name:`` and these statements."""
+    (assignment,) = assigned.body
+    assert isinstance(assignment, cst.Assign)
+    lines = inside[0].leading_lines
+    comment = next((n for n, line in enumerate(lines) if line.comment), len(lines))
+    first = inside[0].with_changes(leading_lines=lines[comment:])
+    item = cst.WithItem(assignment.value, cst.AsName(cst.Name(name)))
+    block = cst.IndentedBlock([first, *inside[1:]], header=assigned.trailing_whitespace)
+    return cst.With([item], block, leading_lines=assigned.leading_lines)

@@ -15,7 +15,7 @@ from tritonclient_shim.migrate.async_names import rewritten as without_async
 from tritonclient_shim.migrate.scan import once_per_line, row
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource, Unreadable
-from tritonclient_shim.rewrite import program
+from tritonclient_shim.rewrite import clients, program
 from tritonclient_shim.rewrite.draft import Cells, Draft
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.notebooks import Notebook
@@ -77,17 +77,23 @@ def _cells(
     source: ParsedSource, old: list[str], options: MigrateOptions
 ) -> tuple[list[str], _Uses]:
     """Rewrite the cells of a notebook, or the one of a file."""
+    if not sites(source, evaluated(source)):
+        return old, []  # without a syntax tree of libcst, which takes most of the time
     modules, found, draft = program.rewritten(source, _parsed(old), options)
     if not draft.edits.any and not any(site.id in program.IMPORTS for site in found):
         return old, _uses(source, found)
     texts = [module.code for module in modules]
     after = _parsed(texts)
     second = Draft(sources.of_cells(source.path, texts), after, options)
+    told = clients.tidied(
+        second, draft, [(before, one) for (before, _), one in zip(after, modules)]
+    )
     FileHeader(second, draft).rewrite()
     new = [second.edits.made(module).code for _, module in after]
     left = sources.of_cells(source.path, new)
     ids = {site.id for site in sites(left, evaluated(left))}
-    return new, _uses(source, program.with_imports(found, ids))
+    outcomes = program.with_imports(clients.with_clients(found, told), ids)
+    return new, _uses(source, outcomes)
 
 
 def _parsed(texts: list[str]) -> Cells:

@@ -11,7 +11,7 @@ def _pair(number: int, caught: str, then: str, after: str, told: str) -> tuple[s
     protocol = ("http", "grpc")[number]
     before = _tried(f'ServerHealthContext("u", {number})', caught, then)
     client = f'{protocol}client.InferenceServerClient("u")'
-    return before.format(""), _tried(client, after, told).format("server_")
+    return before.format(""), _tried(client, after, told).format("server_") + "h.close()\n"
 
 
 _OWN, _BOTH = "InferenceServerException", "(InferenceServerException, OSError)"

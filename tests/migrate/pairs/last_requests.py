@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.migrate.sources_migrated import CONTEXT
 
 MADE = 'ctx = grpcclient.InferenceServerClient("localhost:8001")\n'
+CLOSED = "ctx.close()\n"
 RUN = "ctx.run(i, o)\n"
 RUN_AFTER = "run_model(ctx, 'simple', i, o)\n"
 
@@ -12,15 +13,16 @@ PAIRS = {
     "model": (
         f"{CONTEXT}{RUN}a = ctx.get_last_request_model_name()\n"
         "b = ctx.get_last_request_model_version()\n",
-        f"{MADE}{RUN_AFTER}a = last_request(ctx).model_name\nb = last_request(ctx).model_version\n",
+        f"{MADE}{RUN_AFTER}a = last_request(ctx).model_name\n"
+        f"b = last_request(ctx).model_version\n{CLOSED}",
     ),
     "number": (
         f"{CONTEXT}{RUN}print(ctx.get_last_request_id())\n",
-        f"{MADE}{RUN_AFTER}print(last_request(ctx).number)\n",
+        f"{MADE}{RUN_AFTER}print(last_request(ctx).number)\n{CLOSED}",
     ),
     "statistics": (
         f'{CONTEXT}{RUN}print(ctx.get_stat()["completed_request_count"])\n',
-        f'{MADE}{RUN_AFTER}print(request_stat(ctx)["completed_request_count"])\n',
+        f'{MADE}{RUN_AFTER}print(request_stat(ctx)["completed_request_count"])\n{CLOSED}',
     ),
     "of a record": (
         'every = [InferContext("u", 1, n, correlation_id=n) for n in names]\n'
@@ -33,7 +35,7 @@ PAIRS = {
         'c = InferContext("u", 1, "m", correlation_id=ident)\nc.run(i, o)\n'
         "print(c.correlation_id())\n",
         'c = grpcclient.InferenceServerClient("u")\nrun_model(c, "m", i, o, sequence_id=ident)\n'
-        "print(ident)\n",
+        "c.close()\nprint(ident)\n",
     ),
     "no correlation id": (
         f"{CONTEXT}print(ctx.correlation_id())\n",

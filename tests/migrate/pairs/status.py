@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _BEFORE = 'c = ServerStatusContext("u", 1{name})\ns = c.get_server_status()\n'
-_AFTER = 'c = grpcclient.InferenceServerClient("u")\ns = {made}\n'
+_AFTER = 'c = grpcclient.InferenceServerClient("u")\ns = {made}\nc.close()\n'
 
 
 def _pair(read: str, after: str = "", name: str = "") -> tuple[str, str]:
@@ -31,7 +31,7 @@ PAIRS = {
         "    status = s.model_status[name]\n    return status.config.max_batch_size\nlimit(c)\n",
         'c = grpcclient.InferenceServerClient("u")\n'
         "def limit(status):\n    s = status\n"
-        "    status = config_of(s, name)\n    return status.max_batch_size\nlimit(c)\n",
+        "    status = config_of(s, name)\n    return status.max_batch_size\nlimit(c)\nc.close()\n",
     ),
     "a part of what a call returns": (
         'c = ServerStatusContext("u", 1)\nconfig = c.get_server_status().model_status[n].config\n',

@@ -27,9 +27,14 @@ def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None
         raise Refused("expected a url and a protocol")
     protocol = protocol_of(made["protocol"], draft)
 
+    def change(old: cst.Call) -> cst.BaseExpression:
+        made_now = _changed(old, names, protocol, made, draft, carried)
+        draft.clients[made_now] = call
+        return made_now
+
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
-        draft.change(call, lambda old: _changed(old, names, protocol, made, draft, carried))
+        draft.change(call, change)
         _check_model(call, made, draft, carried)
 
     return Plan(carry_out, f"{protocol or 'grpc or http'} client")
