@@ -3,6 +3,7 @@
 ``[tool.release]`` in pyproject.toml has the public address of the repository. With one, relative
 links become links to the files of the released tag, and the metadata name the address. As long
 as there is none, they become plain text: the name of the file, which the source distribution has.
+Pictures become such links, too: the address of a file leads to a page about it and no picture.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from release.commands import Refused
 
-_LINK = re.compile(r"\[([^\]]+)\]\((?!https?://|mailto:|#)([^)\s]+)\)")
+_LINK = re.compile(r"!?\[([^\]]+)\]\((?!https?://|mailto:|#)([^)\s]+)\)")
 _REPOSITORY = re.compile(r'^repository = "([^"]*)"', re.MULTILINE)
 _FILES = re.compile(r'^files = "([^"]*)"', re.MULTILINE)
 

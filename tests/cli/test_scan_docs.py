@@ -33,6 +33,14 @@ def test_every_key_is_shown() -> None:
     assert re.findall(r"^([\w-]+) =", example, re.MULTILINE) == list(configuration._KEYS)
 
 
+def test_first_example(scan: Scanner) -> None:
+    """What the page shows of a use, its line and the mark below is what is printed."""
+    example = TEXT.partition("$ tritonclient-shim scan client.py\n")[2].partition("\n\n")[0]
+    shown = [line[4:] for line in example.splitlines()]
+    scan.write("client.py", STAR + "ctx = InferContext(u, p, m)\n" + shown[1].strip() + "\n")
+    assert "\n".join(shown) in scan("client.py").out
+
+
 def test_commands(scan: Scanner) -> None:
     """The commands for a baseline hide what is there, and the comments hide their lines."""
     scan.write("src/a.py", CONTEXT + RUN)

@@ -60,13 +60,13 @@ def execute(body: str, where: Environment, instead: Mapping[str, str]) -> list[s
 
 
 def _commands(code: str, where: Environment) -> list[str]:
-    outputs, exports = [], ""
+    outputs, lasting = [], ""
     for line in code.splitlines():
-        if line.startswith("export "):
-            exports += f"{line}\n"
+        if line.startswith(("export ", ". ")):
+            lasting += f"{line}\n"
             continue
         expected = _STATUS.search(line)
-        done = where.run("sh", "-c", exports + line)
+        done = where.run("sh", "-c", lasting + line)
         wanted = int(expected[1]) if expected else 0
         assert done.returncode == wanted, f"{line}\n{done.stdout}\n{done.stderr}"
         outputs.append(str(done.stdout))

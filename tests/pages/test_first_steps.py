@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,16 @@ from tests.pages.blocks import ROOT, environment, execute, text
 
 HOW_TO = sorted(path.name for path in (ROOT / "docs" / "how-to").glob("*.md"))
 SUMS = str(np.arange(16) + 1)
+
+#: The commands of README's "Leaving the old API": how each ends, and what it prints.
+LEAVING = {
+    "run": (0, SUMS),
+    "scan": (1, "script.py:5:10: TS051"),
+    "explain": (0, "TS051"),
+    "guide": (0, "InferInput"),
+    "migrate": (1, "TS051 rewritten"),
+    "doctor": (0, "model 'simple': covered"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +56,32 @@ def test_the_readme_has_the_same_script() -> None:
     """The script of the README is the quickstart's, which is run."""
     script = text("docs/quickstart.md").partition("# script.py\n")[2].partition("```")[0]
     assert "InferContext" in script and script in text("README.md")
+
+
+def test_leaving_the_old_api(tmp_path: Path, instead: Mapping[str, str]) -> None:
+    """Each command of that part of the README does to the script what stands beside it."""
+    where = environment(tmp_path / "environment")
+    where.install(instead["path/to/this/checkout"])
+    script = text("docs/quickstart.md").partition("# script.py\n")[2].partition("```")[0]
+    script = script.replace("localhost:8001", instead["localhost:8001"])
+    for name in ("script.py", "src/script.py", "notebooks/script.py"):
+        path = where.folder / "work" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(script, "utf-8")
+    part = text("README.md").partition("## Leaving the old API")[2].partition("\n## ")[0]
+    typed = re.findall(r"^    tritonclient-shim (.*?)(?:  .*)?$", part, re.MULTILINE)
+    assert [line.split()[0] for line in typed] == list(LEAVING)
+    for line in typed:
+        address = instead["localhost:8001"]
+        done = where.run("sh", "-c", f"tritonclient-shim {line.replace('HOST:PORT', address)}")
+        status, shown = LEAVING[line.split()[0]]
+        assert (done.returncode, shown in done.stdout) == (status, True), (line, done)
+    page = text("docs/migrate.md").partition("$ tritonclient-shim migrate ")[2]
+    options, *printed = [line.strip() for line in page.partition("\n\nEach")[0].splitlines()]
+    done = where.run("sh", "-c", f"tritonclient-shim migrate {options}")
+    assert {line for line in printed if line != "…"} <= {
+        line.strip() for line in done.stdout.splitlines()
+    }
 
 
 @pytest.mark.parametrize("name", HOW_TO)

@@ -59,10 +59,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return distributions.wheel_under_test(tmp_path_factory.mktemp("ours"))
 
 
-def places(folder: Path, wheel: Path) -> dict[str, str]:
+def places(folder: Path) -> dict[str, str]:
     """What the page's places are here."""
     checkout = distributions.checkout(folder / "source")
-    return {"path/to/this/checkout": str(checkout), "dist/tritonclient_shim-*.whl": str(wheel)}
+    return {"path/to/this/checkout": str(checkout)}
 
 
 @pytest.mark.parametrize("title", BEFORE)
@@ -72,17 +72,24 @@ def test_afterwards_all_is_well(tmp_path: Path, wheel: Path, title: str) -> None
     if title == "From an index":
         where.variables.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheel.parent))
     BEFORE[title](where, wheel)
-    execute(PAGE[title], where, places(tmp_path, wheel))
+    execute(PAGE[title], where, places(tmp_path))
     assert where.star_names().stdout == star_names_here()
     found = where.doctor()
     assert found.returncode == 0, found.stdout
+
+
+def test_an_environment(tmp_path: Path) -> None:
+    """The commands make an environment, activate it, and find a pip that is its own."""
+    where = environment(tmp_path / "environment")
+    (version,) = execute(PAGE["An environment"], where, {})[-1:]
+    assert str(where.folder / "work" / "my-environment") in version
 
 
 def test_removal(tmp_path: Path, wheel: Path) -> None:
     """NVIDIA's goes before ours comes, and ours goes without leaving anything behind."""
     where = environment(tmp_path / "environment")
     with_nvidias(where, wheel)
-    execute(PAGE["Installation"], where, {})
+    execute(PAGE["NVIDIA's package goes first"], where, {})
     installed(where, wheel)
     execute(PAGE["Removing it"], where, {})
     assert "No module named 'tensorrtserver'" in where.star_names().stderr
@@ -91,4 +98,5 @@ def test_removal(tmp_path: Path, wheel: Path) -> None:
 
 def test_every_section_is_typed() -> None:
     """No section with commands is left out."""
-    assert set(PAGE) == {*BEFORE, "Installation", "Removing it"}
+    others = {"An environment", "NVIDIA's package goes first", "Removing it"}
+    assert set(PAGE) == {*BEFORE, *others}

@@ -53,6 +53,18 @@ def test_with_an_address_links_lead_to_the_tag() -> None:
     )
 
 
+def test_a_picture_becomes_a_link_to_it() -> None:
+    """A file's page is no picture, so what an index shows is the description, and where it lies."""
+    pattern = "{repository}/blob/v{version}/{path}"
+    assert index_page.shown("![A demo](a.svg)", "https://h.example", pattern, "1.2.3") == (
+        "[A demo](https://h.example/blob/v1.2.3/a.svg)"
+    )
+    assert index_page.shown("![A demo](a.svg)", "", "", "1.2.3") == "A demo (a.svg)"
+    assert index_page.shown("![A](https://c.example/a.svg)", "", "", "1.2.3") == (
+        "![A](https://c.example/a.svg)"
+    )
+
+
 def test_links_of_the_readme_exist() -> None:
     """Every relative link of the README leads to a file of the repository."""
     targets = [target.partition("#")[0] for target in index_page.relative_links(README)]
