@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Callable
+
 import pytest
 
 from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo
@@ -184,3 +186,22 @@ def test_functions_of_future_keep_their_names() -> None:
         assert "def iteritems(mapping):" in text
         assert "for one in iteritems(found):" in text
         assert "future" not in text
+
+
+def test_large_sequence_id() -> None:
+    """A sequence's id in the upper half of 64 bits is sent over gRPC as a negative number."""
+    source = 'c = InferContext("u", p, "m", -1, False, 2**63 + 5)\nc.run(i, o, 1)\n'
+    source += "c.run(i, o, corr_id=2**64 - 1)\n"
+    assert body(source, to="grpc") == (
+        'c = grpcclient.InferenceServerClient("u")\n'
+        'run_model(c, "m", i, o, sequence_id=signed_id(2**63 + 5))\n'
+        'run_model(c, "m", i, o, sequence_id=signed_id(2**64 - 1))\n'
+    )
+    text = migrated(STAR + source, to="grpc").after.decode()
+    function = text[text.index("def signed_id") :].split("\n\n\n")[0]
+    found: dict[str, Callable[[int], int]] = {}
+    exec(function, found)
+    assert [found["signed_id"](one) for one in (7, 2**63 - 1, 2**63, 2**64 - 1)] == [
+        *(7, 2**63 - 1),
+        *(-(2**63), -1),
+    ]

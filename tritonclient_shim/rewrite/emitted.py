@@ -42,6 +42,7 @@ HELPERS: dict[str, Emitted] = {
     "FLAGS": Emitted(texts.FLAGS),
     "CLIENTS": Emitted(texts.CLIENTS),
     "CLIENTS_BY_NUMBER": Emitted(texts.CLIENTS_BY_NUMBER),
+    "signed_id": Emitted(texts.SIGNED_ID),
     "sequence_flags": Emitted(texts.SEQUENCE_FLAGS),
     "with_headers": Emitted(texts.HEADERS),
     "Region": Emitted(

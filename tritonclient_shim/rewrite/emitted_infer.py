@@ -170,6 +170,11 @@ def sequence_flags(flags):
     """Flags of a request, as a number -> the arguments of infer that they are now."""
     return {"sequence_start": bool(flags & 1), "sequence_end": bool(flags & 2)}
 '''
+SIGNED_ID = '''
+def signed_id(number):
+    """The id of a sequence as gRPC takes it, in a signed number of the same 64 bits."""
+    return int(number) - 2**64 if number >= 2**63 else int(number)
+'''
 HEADERS = '''
 def with_headers(client, texts):
     """The client, which sends headers, such as "Name: value", with each request from now on."""

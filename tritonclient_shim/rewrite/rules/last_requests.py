@@ -11,7 +11,7 @@ from tritonclient_shim.rewrite.calls import given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.methods import Rule
-from tritonclient_shim.rewrite.rules.models import Carried
+from tritonclient_shim.rewrite.rules.models import Carried, signs_ids
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 _LOST = {"cumulative_send_time_ns", "cumulative_receive_time_ns"}
@@ -70,6 +70,8 @@ def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Pla
     """``correlation_id()`` → what the context was made with, where no request gave another."""
     assert carried is not None and isinstance(call.func, ast.Attribute)
     given((), call)
+    if signs_ids(draft):
+        raise Refused("the id goes to gRPC as a signed number, and the file has larger ones")
     for one in carried.group.calls:
         id = _REQUESTS.get(getattr(one.func, "attr", ""), "")
         own = arguments(PARAMETERS[id], one).get("corr_id") if id else None

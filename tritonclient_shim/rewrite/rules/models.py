@@ -80,7 +80,7 @@ def carried(group: Group, draft: Draft) -> Carried:
     for one in made:
         if "model_name" not in one:
             raise Refused("the model's name is not among the arguments")
-    if draft.options.to != "http" and _has_sequences(group, draft) and _large(draft):
+    if not draft.options.to and _has_sequences(group, draft) and _large(draft):
         raise Refused("sequence ids go up to 2**63 - 1 on gRPC, and the file has larger numbers")
     carrying = Carried(group, draft, _needs_record(group, draft, made))
     if carrying.record:
@@ -110,6 +110,19 @@ def _large(draft: Draft) -> bool:
     return False
 
 
+def sequence_id(text: str, draft: Draft) -> str:
+    """The expression for a sequence's id, which may be too large for gRPC's signed numbers."""
+    if not signs_ids(draft):
+        return text
+    draft.need("signed_id")
+    return f"{draft.called('signed_id')}({text})"
+
+
+def signs_ids(draft: Draft) -> bool:
+    """Whether sequences have ids on gRPC that are too large for it."""
+    return draft.options.to == "grpc" and _large(draft)
+
+
 def options_of(made: _Made, draft: Draft) -> dict[str, str]:
     """The arguments of a context → those of each of its requests."""
     found = {}
@@ -123,7 +136,7 @@ def options_of(made: _Made, draft: Draft) -> dict[str, str]:
         found["model_version"] = f'"{int(known)}"'
     correlation = made.get("correlation_id")
     if correlation is not None and draft.constant(correlation) not in (0, None, False):
-        found["sequence_id"] = draft.text(correlation)
+        found["sequence_id"] = sequence_id(draft.text(correlation), draft)
     return found
 
 
