@@ -164,9 +164,7 @@ class GrpcBackend:
         body, use = encode_request(call), shm_use(call)
 
         def begin(connection: GrpcConnection) -> tuple[GrpcConnection, Any]:
-            if call.headers:
-                return connection, connection.infer.future(body, metadata=call.headers)
-            return connection, connection.infer.future(body)
+            return connection, connection.infer.future(body, metadata=call.headers or None)
 
         def finish(future: Any) -> None:
             done(outcome_of(self._outcome, connection, future, use))
