@@ -196,6 +196,7 @@ def test_large_sequence_id() -> None:
         'c = grpcclient.InferenceServerClient("u")\n'
         'run_model(c, "m", i, o, sequence_id=signed_id(2**63 + 5))\n'
         'run_model(c, "m", i, o, sequence_id=signed_id(2**64 - 1))\n'
+        "c.close()\n"
     )
     text = migrated(STAR + source, to="grpc").after.decode()
     function = text[text.index("def signed_id") :].split("\n\n\n")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RUN = 'run_model(c, "m", i, o)\n'
+RUN = 'run_model(c, "m", i, o)\nc.close()\n'
 
 PAIRS = {
     "a dict of arguments": (
@@ -21,11 +21,11 @@ PAIRS = {
     ),
     "a dict in the call": (
         'h = ServerHealthContext(**{"url": u, "protocol": 1})\nh.is_live()\n',
-        "h = grpcclient.InferenceServerClient(u)\nh.is_server_live()\n",
+        "h = grpcclient.InferenceServerClient(u)\nh.is_server_live()\nh.close()\n",
     ),
     "arguments of a request": (
         'c = InferContext(u, 1, "m")\nk = dict(inputs=i, outputs=o)\nc.run(batch_size=1, **k)\n',
         "c = grpcclient.InferenceServerClient(u)\nk = dict(inputs=i, outputs=o)\n"
-        'run_model(c, "m", k["inputs"], k["outputs"])\n',
+        'run_model(c, "m", k["inputs"], k["outputs"])\nc.close()\n',
     ),
 }

@@ -35,7 +35,7 @@ PAIRS = {
     ),
     "a part of what a call returns": (
         'c = ServerStatusContext("u", 1)\nconfig = c.get_server_status().model_status[n].config\n',
-        'c = grpcclient.InferenceServerClient("u")\nconfig = config_of(c, n)\n',
+        'c = grpcclient.InferenceServerClient("u")\nconfig = config_of(c, n)\nc.close()\n',
     ),
     "a part of what a new context's call returns": (
         "config = ServerStatusContext(u, 1).get_server_status().model_status[n].config\n",
