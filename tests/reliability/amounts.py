@@ -22,12 +22,12 @@ AMOUNTS = {
     "ends of processes": (1, 3),
     "kinds of contexts for each event": (1, 3),
     "styles of each event of a server's life": (1, 3),
-    "answers of servers": (120, 30_000),
+    "answers of servers": (120, 20_000),
     "arguments of any kind": (200, 100_000),
     "settings of any kind": (120, 12_000),
     "requests to the gateway": (200, 50_000),
     "files of commands": (90, 9_000),
-    "programs that are migrated": (20, 1_500),
+    "programs that are migrated": (20, 500),
     "signals in each waiting call": (1, 100),
     "ways of having children": (1, 100),
 }
@@ -45,7 +45,7 @@ def amount(counted: str) -> int:
     short, long = AMOUNTS[counted]
     if profile() == "short":
         return short
-    return long if profile() == "long" else round(long * float(profile()))
+    return long if profile() == "long" else max(1, round(long * float(profile())))
 
 
 def some(rows: Sequence[T], counted: str, number: int) -> list[T]:
