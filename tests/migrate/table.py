@@ -139,6 +139,7 @@ OWN = (
     _own("stub_infer", "-u", "{url}", protocols=GRPC),
     _own("stub_status", "{url}", protocols=GRPC),
     _own("subclass", *PLACES),
+    _own("submitting_threads", *FLAGS),
     _own("suite", variables=VARIABLES),
     _own("threads", *FLAGS),
     _own("two_files", *FLAGS),
