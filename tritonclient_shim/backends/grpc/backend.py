@@ -164,7 +164,8 @@ class GrpcBackend:
         body, use = encode_request(call), shm_use(call)
 
         def begin(connection: GrpcConnection) -> tuple[GrpcConnection, Any]:
-            return connection, connection.infer.future(body, metadata=call.headers or None)
+            headers = {"metadata": call.headers} if call.headers else {}
+            return connection, connection.infer.future(body, **headers)
 
         def finish(future: Any) -> None:
             done(outcome_of(self._outcome, connection, future, use))
