@@ -52,7 +52,7 @@ stream          connect headers body    unanswered answering idle
   reset         fails   fails   fails   fails      fails     works
   close         fails   fails   fails   fails      fails     works
   half-close    fails   fails   fails   fails      fails     works
-  duplicate     .       .       .       works      .         works
+  duplicate     .       .       .       either     .         either
   garbage       fails   fails   fails   fails      .         works
   too short     .       fails   fails   fails      .         fails
   GOAWAY        fails   either  either  either     either    works
