@@ -98,6 +98,16 @@ def test_cuda_register(gateway: Gateway) -> None:
     assert code_of(too_long.status) == "INVALID_ARG" and "65 bytes" in too_long.status.msg
 
 
+@pytest.mark.parametrize("place", [f"offset: {2**64 - 1} byte_size: 64", f"byte_size: {2**63}"])
+def test_numbers_that_no_region_has(gateway: Gateway, place: str) -> None:
+    """A part of a region that no signed 64-bit number can tell is refused as too large."""
+    shm = f'shared_memory {{ name: "r" {place} }}'
+    header = " ".join(f'input {{ name: "INPUT{n}" dims: 16 {shm} }}' for n in (0, 1))
+    answer = gateway.infer("simple", f'batch_size: 1 {header} output {{ name: "OUTPUT0" }}', b"")
+    assert code_of(answer.status) == "INVALID_ARG"
+    assert answer.status.msg == "Invalid offset + byte size for shared memory region: 'r'"
+
+
 def test_odd_requests(gateway: Gateway) -> None:
     """Requests that ask for nothing known: UNKNOWN; a region without kind is refused."""
     # docs/v1-behaviour.md §9.2

@@ -60,6 +60,12 @@ def test_encoding_that_the_source_declares(tmp_path: Path) -> None:
     assert (row.line, row.column, row.snippet) == (3, 10, "x = 'ä'; np.bool")
 
 
+def test_encoding_of_no_text() -> None:
+    """A codec that makes no text is refused as Python does it, with the file's name."""
+    with pytest.raises(sources.Unreadable, match="^a.py: encoding problem: hex$"):
+        sources.parsed("a.py", b"# coding: hex\n")
+
+
 def test_machine_readable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """JSON, SARIF and Markdown carry the column and the line."""
     path = tmp_path / "script.py"

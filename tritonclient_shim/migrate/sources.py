@@ -135,7 +135,10 @@ def _reason(error: Exception) -> str:
 def _decoded(data: bytes) -> str:
     """Bytes of a source → its text, by the encoding that it declares."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    return io.TextIOWrapper(io.BytesIO(data), encoding).read()
+    try:
+        return io.TextIOWrapper(io.BytesIO(data), encoding).read()
+    except LookupError as error:  # a codec that makes bytes, or compresses
+        raise SyntaxError(f"encoding problem: {encoding}") from error
 
 
 def _parsed(path: str, text: str, **more: Any) -> ParsedSource:

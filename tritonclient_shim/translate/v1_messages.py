@@ -156,6 +156,9 @@ def _output(item: Any) -> V1Output:
 
 
 def _slice(shared: Any) -> ShmSlice:
+    if max(shared.byte_size, shared.offset) >= 2**63:  # KServe's numbers of it have a sign
+        region = shared.name
+        raise _refusal(f"Invalid offset + byte size for shared memory region: '{region}'")
     return ShmSlice(shared.name, shared.byte_size, shared.offset)
 
 
