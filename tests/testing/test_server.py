@@ -149,6 +149,7 @@ def test_a_refusal_of_the_function(protocol: int) -> None:
     [
         (None, "returned NoneType; expected a dict with arrays for ['O']"),
         ({"P": 1}, "returned ['P']; expected a dict with arrays for ['O']"),
+        ({"O": [0, []]}, "returned list, which makes no array, for output 'O'"),
         ({"O": np.zeros((1, 1))}, "returned float64 for output 'O', which is declared FP32"),
     ],
 )

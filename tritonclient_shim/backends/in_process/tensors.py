@@ -138,8 +138,15 @@ def _parts(tensor: str, name: str, data: bytes) -> Iterator[bytes]:
 
 def output_of(name: str, tensor: Tensor, value: object, class_count: int) -> TensorOut:
     """What a function returned for an output → the tensor that is answered."""
-    array = np.asarray(value)
     wanted = array_type(tensor.datatype)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # rows of several lengths
+        raise ServerFault(
+            f"the function of model '{name}' returned {type(value).__name__}, which makes no "
+            f"array, for output '{tensor.name}'; expected an array of {wanted}",
+            "INTERNAL",
+        ) from error
     is_text = tensor.datatype == dtypes.STRING.v2
     if array.dtype != wanted and not (is_text and array.dtype.kind in "SU"):
         raise ServerFault(
