@@ -32,6 +32,8 @@ def serialize_string_tensor(input_tensor: Any) -> Any:
     ------
     InferenceServerException
         `input_tensor` is no array, is empty, or has another dtype.
+    UnicodeEncodeError
+        An element has an unpaired surrogate (docs/v1-behaviour.md §3.6).
     """
     notice.used("TS065")
     return strings.serialize_string_tensor(input_tensor)
