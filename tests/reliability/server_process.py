@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import pytest
 
-from tensorrtserver.api import InferContext, ModelControlContext
+from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
 from testbed import TritonServer, repository
 from testbed.process import free_ports
 from tests.reliability.amounts import some
@@ -50,9 +50,20 @@ class ServerProcess:
         return self.server.url(protocol)
 
     def opened(self, kind: str) -> InferContext:
-        """A context of this kind for the model."""
+        """A context of this kind for the model.
+
+        The connections of a process outlive its contexts: older versions of grpcio tell that one
+        has ended, with the server of the test before, when the next call is made.
+        """
         protocol, streaming = KINDS[kind]
-        return InferContext(self.url(protocol), protocol, MODEL, streaming=streaming)
+        for _ in range(50):
+            try:
+                return InferContext(self.url(protocol), protocol, MODEL, streaming=streaming)
+            except InferenceServerException as error:
+                if not error.message().startswith("GRPC client failed: 14: "):
+                    raise
+            time.sleep(0.1)
+        raise AssertionError("no context can be made for a server that runs")
 
     def write_model(self) -> None:
         """The model as it is at first."""
