@@ -17,6 +17,9 @@ from tests.gateway.gateway_process import Gateway
 from tests.gateway.grpc_requests import simple
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
+#: Seconds after which a client does not send on a connection any more: less than the --drain of the gateways in the tests.
+LONGEST_REST = 1.0
+
 #: Asks once; raises when there is no answer, or another one than success.
 Ask = Callable[[], None]
 
@@ -54,17 +57,28 @@ class Clients:
 
 
 def over_http(*addresses: str) -> Ask:
-    """A client that keeps its connection as long as the other side does."""
-    kept: list[HTTPConnection] = []
+    """A client that keeps its connection as long as the other side does, and uses it steadily.
+
+    Each side of HTTP may close a connection that rests, so clients do not send on one that has
+    rested for long: one whose thread has waited for the processor takes a new one.
+    """
+    kept: list[tuple[float, HTTPConnection]] = []
+
+    def reused() -> HTTPConnection | None:
+        since, connection = kept.pop()
+        if time.monotonic() - since < LONGEST_REST:
+            return connection
+        connection.close()
+        return None
 
     def ask() -> None:
-        connection = kept.pop() if kept else _connected(addresses)
+        connection = (kept and reused()) or _connected(addresses)
         connection.request("POST", "/api/infer/simple", BODY, {"NV-InferRequest": SIMPLE})
         response = connection.getresponse()
         text = response.read()
         assert response.status == 200, (response.status, text[:200])
         if connection.sock is not None:  # it is None after "Connection: close"
-            kept.append(connection)
+            kept.append((time.monotonic(), connection))
 
     return ask
 
