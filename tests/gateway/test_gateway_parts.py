@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import socket
 import time
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any, AsyncIterator
 
 import pytest
@@ -15,11 +17,13 @@ from aiohttp import web
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.gateway.http import service
 from tritonclient_shim.gateway.http.answers import refusal
 from tritonclient_shim.gateway.http.body_limits import FAIR_WAIT, Bodies
 from tritonclient_shim.gateway.http.connections import Connections, HttpServer
 from tritonclient_shim.gateway.operation import serve
 from tritonclient_shim.gateway.options.table import GatewayOptions, ListenAddress
+from tritonclient_shim.gateway.stopping import stop_http
 from tritonclient_shim.gateway.upstream import inference
 
 PATIENCE = 30.0
@@ -56,6 +60,32 @@ def test_a_handler_that_fails(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         assert asyncio.run(ask()).startswith(b"HTTP/1.1 500 ")
     assert "a defect" in caplog.text
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_stop_answers_whom_it_has_accepted(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that connects just before the listener closes is answered by a busy gateway, too."""
+    # the event loop of a busy gateway has few turns in this time
+    monkeypatch.setattr(service, "_HANDSHAKE", 0)
+
+    async def ask() -> bytes:
+        connections = Connections(8, PATIENCE, lambda code, text: refusal(code), lambda: False)
+
+        async def handler(request: web.BaseRequest) -> web.StreamResponse:
+            with connections.request(request.protocol, request.content):
+                return refusal(400)
+
+        anywhere = ListenAddress("127.0.0.1", 0)
+        served: Any = SimpleNamespace(handle=handler, connections=connections)
+        front = service.HttpFront(GatewayOptions(http=anywhere, grpc=anywhere), served)
+        with socket.create_connection(("127.0.0.1", await front.open()), PATIENCE) as client:
+            client.sendall(GET)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await stop_http(front, time.monotonic() + PATIENCE)
+            return client.recv(100)
+
+    assert asyncio.run(ask()).startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_slow_body_gives_way_to_a_connection() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import weakref
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
@@ -164,9 +165,17 @@ class Connections:
         # Awaited heads with the times since when, and idle connections; the oldest first.
         self._heads: dict[ClientConnection, float] = {}
         self._idle: dict[ClientConnection, None] = {}
+        # Accepted, and not ready yet: asyncio takes a few turns of its loop, TLS a handshake. Weak,
+        # because nobody tells of a handshake that fails.
+        self._coming: weakref.WeakSet[ClientConnection] = weakref.WeakSet()
+
+    def accepted(self, connection: ClientConnection) -> None:
+        """A client has connected; :meth:`made` follows, unless its TLS handshake fails."""
+        self._coming.add(connection)
 
     def made(self, connection: ClientConnection) -> None:
-        """A client has connected; the head of its request is awaited."""
+        """A connection is ready; the head of its first request is awaited."""
+        self._coming.discard(connection)
         self._count += 1
         self._heads[connection] = time.monotonic()
         if self._count > self._limit:
@@ -213,7 +222,7 @@ class Connections:
 
     def awaits_first(self) -> bool:
         """Has a client connected whose first request is still to come, or to come completely?"""
-        return any(one.is_new for one in self._heads)
+        return bool(self._coming) or any(one.is_new for one in self._heads)
 
     def lost(self, connection: ClientConnection) -> None:
         """A connection has been closed, by its client or by the gateway."""
@@ -253,4 +262,6 @@ class HttpServer(web.Server):
 
     def __call__(self) -> ClientConnection:
         loop = asyncio.get_running_loop()
-        return ClientConnection(self, self._all, loop=loop, **self._options)
+        connection = ClientConnection(self, self._all, loop=loop, **self._options)
+        self._all.accepted(connection)
+        return connection

@@ -235,6 +235,7 @@ class HttpFront:
         accepted = []
         for listener, _ in self._sites:
             take_no_more(listener)
+            loop.remove_reader(listener)  # asyncio has begun with all that it has accepted
         await asyncio.sleep(_HANDSHAKE)
         for listener, site in self._sites:
             accepted += waiting(listener)
