@@ -36,6 +36,11 @@ class CudaSharedMemoryException(Exception):
     ----------
     err : ctypes.c_int or str
         v1's error code, -1 to -4, or the message itself. An unknown code reads ``c_int(-9)``.
+
+    Raises
+    ------
+    AttributeError, TypeError
+        `err` is neither, as in v1.
     """
 
     def __init__(self, err: c_int | str) -> None:

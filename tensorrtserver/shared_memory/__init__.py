@@ -36,6 +36,11 @@ class SharedMemoryException(Exception):
     ----------
     err : ctypes.c_int or str
         v1's error code, -2 to -5, or the message itself. An unknown code reads ``c_int(-9)``.
+
+    Raises
+    ------
+    AttributeError, TypeError
+        `err` is neither, as in v1.
     """
 
     def __init__(self, err: c_int | str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 import time
+import urllib.request
 from typing import Callable, Sequence
 
 from testbed import TritonServer
@@ -41,9 +41,8 @@ class ReplacedServer:
 
     def _is_alive(self) -> bool:
         time.sleep(1.0)  # for a process that has just been hit to be gone
-        host, _, port = self._server.grpc.rpartition(":")
-        try:
-            socket.create_connection((host, int(port)), 10).close()
+        try:  # connections are accepted by a process that is just dying, too: an answer is needed
+            urllib.request.urlopen(f"http://{self._server.http}/v2/health/live", timeout=10).close()
         except OSError:
             return False
         return True

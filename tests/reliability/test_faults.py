@@ -64,8 +64,13 @@ def limits() -> Iterator[Any]:
 
 
 def has_limits(cell: Cell) -> bool:
-    """Whether the call may wait for something that never comes, and needs a limit."""
-    return cell.expected == "limit" or cell.fault == "no window"
+    """Whether the call may wait for something that never comes, and needs a limit.
+
+    A GOAWAY among the first frames of a connection that then stays open can escape grpcio, and the
+    call waits for this connection: grpcio 1.85 does so without this package, too.
+    """
+    early = (cell.protocol, cell.fault, cell.moment) == ("grpc", "GOAWAY", "headers")
+    return cell.expected == "limit" or cell.fault == "no window" or early
 
 
 def messages(cell: Cell) -> tuple[str, ...]:

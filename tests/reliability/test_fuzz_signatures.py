@@ -197,7 +197,8 @@ FUNCTIONS: list[Any] = [
     *(shm.create_shared_memory_region, shm.set_shared_memory_region),
     *(shm.destroy_shared_memory_region, cuda.create_shared_memory_region),
     *(cuda.set_shared_memory_region, cuda.destroy_shared_memory_region),
-    *(api.ProtocolType.from_str, tritonclient_shim.unwrap),
+    *(api.ProtocolType.from_str, tritonclient_shim.unwrap, api.iteritems),
+    *(api.InferenceServerException, shm.SharedMemoryException, cuda.CudaSharedMemoryException),
 ]
 
 
@@ -206,10 +207,13 @@ FUNCTIONS: list[Any] = [
 def _functions(data: Any, handles: list[Any]) -> None:
     good = good_values("simple", "127.0.0.1:1", 0, handles)
     good["shm_key"] = st.sampled_from(["/fuzzed_key", b"fuzzed_key"]) | odd.texts.map(KEY.__add__)
-    good["context"] = odd.anything
+    for name in ("context", "server_id", "status", "debug_details"):
+        good[name] = odd.anything
     function = data.draw(st.sampled_from(FUNCTIONS))
     positional, named = arguments(data.draw, function, good)
     made = attempt(lambda: function(*positional, **named), documented(function))
+    if isinstance(made, Exception):
+        assert isinstance(str(made) + repr(made), str)
     if function is shm.create_shared_memory_region and made is not None:
         array = np.arange(4, dtype=np.uint8)[: positional[2] if len(positional) > 2 else 0]
         shm.set_shared_memory_region(made, [array])

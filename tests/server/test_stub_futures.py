@@ -218,3 +218,20 @@ def test_question_that_the_users_channel_refuses(triton: Any) -> None:
         with pytest.raises(Refused):
             future.result(SECONDS)
     assert (future.code(), future.details()) == (Code.UNAVAILABLE, "no call today")
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt, GeneratorExit])
+@pytest.mark.parametrize("when", ["add_done_callback", "add_callback"])
+def test_callback_that_raises(stub: Any, when: str, error: Any) -> None:
+    """Callbacks after one that raises anything come, and so do other calls' answers."""
+    came = threading.Event()
+
+    def first(*_future: Any) -> None:
+        raise error
+
+    future = stub.Infer.future(slow_request(0.3))
+    getattr(future, when)(first)
+    getattr(future, when)(lambda *_future: came.set())
+    assert came.wait(SECONDS)
+    assert future.result(SECONDS).request_status.code == SUCCESS
+    assert stub.Infer.future(slow_request(0.0)).result(SECONDS).request_status.code == SUCCESS

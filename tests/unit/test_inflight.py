@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import threading
 from typing import Any, Iterator
 
@@ -185,3 +187,43 @@ def test_no_thread_for_a_callback(table: InFlight[str], monkeypatch: pytest.Monk
     table.add(2, "context", None)  # without a callback it works
     table.complete(2, "outcome")
     assert table.take(2, True) is not None
+
+
+class _Stderr:
+    """A stream that cannot be written to."""
+
+    def write(self, text: str) -> int:
+        raise SystemExit("no room")
+
+
+def _odd_syntax_error() -> BaseException:
+    error = SyntaxError("odd", ("f", 1, 2, "text"))
+    error.lineno = error.offset = object()  # type: ignore[assignment]
+    return error
+
+
+@pytest.mark.parametrize("stderr", [None, _Stderr(), io.StringIO()], ids=["none", "full", "memory"])
+@pytest.mark.parametrize("error", [ValueError(), _odd_syntax_error()], ids=["any", "unprintable"])
+def test_callback_after_one_that_cannot_be_printed(
+    table: InFlight[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    stderr: Any,
+) -> None:
+    """What a callback raises ends no thread, and nothing is written but to stderr."""
+    # docs/v1-behaviour.md §5
+    after = Called(table)
+    after.leave.set()
+
+    def callback(request_id: int) -> None:
+        raise error
+
+    monkeypatch.setattr(sys, "stderr", stderr)
+    table.add(1, "one", callback)
+    table.add(2, "two", after)
+    table.complete(1, "answer 1")
+    table.complete(2, "answer 2")
+    assert after.entered.wait(PATIENCE)
+    assert capsys.readouterr().out == ""
+    assert type(error).__name__ in getattr(stderr, "getvalue", lambda: type(error).__name__)()

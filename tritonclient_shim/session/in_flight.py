@@ -95,10 +95,25 @@ def _run_jobs(jobs: queue.SimpleQueue[Delivery | None]) -> None:
             return
         try:
             job()
-        except BaseException:
+        except BaseException as error:
             # docs/v1-behaviour.md §5: whatever a callback raises is printed, then forgotten
-            traceback.print_exc(file=sys.stderr)
+            _print(error)
         del job  # a finished job must not keep its context alive
+
+
+def _print(error: BaseException) -> None:
+    """Print what a callback raised on stderr, as far as both allow it; never raises."""
+    if sys.stderr is None:  # print() would take stdout
+        return
+    try:
+        traceback.print_exc(file=sys.stderr)
+    except BaseException as obstacle:
+        names = type(error).__name__, type(obstacle).__name__
+        text = "{} in a callback, whose traceback cannot be printed because of {}\n"
+        try:
+            sys.stderr.write(text.format(*names))
+        except BaseException:
+            return
 
 
 class Request(Generic[_T]):

@@ -22,7 +22,13 @@ from tritonclient_shim.core.lazy_imports import LazyModule
 
 
 def iteritems(mapping: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Return an iterator over the items, as ``future.utils.iteritems`` did."""
+    """Return an iterator over the items, as ``future.utils.iteritems`` did.
+
+    Raises
+    ------
+    AttributeError, TypeError
+        `mapping` is none.
+    """
     return iter(mapping.items())
 
 

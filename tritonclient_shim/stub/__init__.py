@@ -40,6 +40,14 @@ class GRPCServiceStub:
         ``Profile`` was v1's until 1.6.
     StreamInfer
         ``rpc(iterator of requests, ...)`` → iterator over the responses, in the same order.
+
+    Raises
+    ------
+    grpc.RpcError
+        By a call, its future or its iterator: the request cannot be sent, or gRPC has no answer.
+    TypeError
+        By a call: an option is none that gRPC takes. For some, gRPC has other exceptions, such as
+        KeyError for an unknown compression; they are raised as they are.
     """
 
     def __init__(self, channel: Any) -> None:

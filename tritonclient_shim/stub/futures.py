@@ -140,7 +140,7 @@ class CallFuture(_UsersCall, grpc.Future):
 
     def add_done_callback(self, fn: Callable[[Any], None]) -> None:
         """Call ``fn(self)`` when the call ends, or at once if it has ended."""
-        self._outcome.add_done_callback(lambda _outcome: fn(self))
+        self._outcome.add_done_callback(lambda _outcome: _logged(partial(fn, self)))
 
     # ----------------------------------------------------------------------------- grpc.Call
 
@@ -166,7 +166,7 @@ class CallFuture(_UsersCall, grpc.Future):
         """Call ``callback()`` when the call ends. Returns False, and does nothing, if it has."""
         if self._outcome.done():
             return False
-        self._outcome.add_done_callback(lambda _outcome: callback())
+        self._outcome.add_done_callback(lambda _outcome: _logged(callback))
         return True
 
 
@@ -220,6 +220,19 @@ class StreamCall(_UsersCall, Iterator[Any]):
     def add_callback(self, callback: Callable[[], None]) -> bool:
         """Call ``callback()`` when the stream ends. Returns False, and does nothing, if it has."""
         return self.is_active() and bool(self._calls.last().add_callback(callback))
+
+
+def _logged(callback: Callable[[], None]) -> None:
+    """Call a user's callback so that concurrent.futures logs all that it raises.
+
+    SystemExit and its like would end the thread, which may be gRPC's, before other callbacks.
+    """
+    try:
+        callback()
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"a callback raised {type(error).__name__}") from error
 
 
 def _status_of(error: Any) -> tuple[Any, str]:

@@ -1,0 +1,204 @@
+"""Callbacks that misbehave: exceptions of every kind, odd callables, and streams that fail."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any, Callable
+
+from tensorrtserver.api import InferenceServerException
+
+
+class _Unprintable(Exception):
+    """Has no text: asking for it raises."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+class _Interrupting(BaseException):
+    """Asking for its text raises what no ``except Exception`` catches."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt("in __str__")
+
+
+class _NoTraceback(Exception):
+    """Nothing can be read of it, its cause and context neither."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise SystemExit(name)
+
+
+def _circular() -> BaseException:
+    first, second = ValueError("first"), TypeError("second")
+    first.__cause__, second.__cause__ = second, first
+    return first
+
+
+def _deep() -> BaseException:
+    made: BaseException = ValueError("innermost")
+    for number in range(3000):
+        outer = ValueError(number)
+        outer.__cause__, made = made, outer
+    return made
+
+
+def _with_notes() -> BaseException:
+    made = ValueError("noted")
+    made.__notes__ = [object(), "\ud800"]  # type: ignore[attr-defined]
+    return made
+
+
+def _odd_syntax_error() -> BaseException:
+    made = SyntaxError("odd", ("f", 1, 2, "text"))
+    made.lineno, made.offset, made.text = object(), "x", 5  # type: ignore[assignment]
+    return made
+
+
+#: Name → makes the exception that a callback raises.
+EXCEPTIONS: dict[str, Callable[[], BaseException]] = {
+    "Exception": Exception,
+    "ValueError": lambda: ValueError("odd \ud800 é \0 text"),
+    "long": lambda: ValueError("x" * 1_000_000),
+    "SystemExit": lambda: SystemExit(3),
+    "SystemExit with text": lambda: SystemExit("text"),
+    "KeyboardInterrupt": KeyboardInterrupt,
+    "GeneratorExit": GeneratorExit,
+    "StopIteration": lambda: StopIteration(1),
+    "MemoryError": MemoryError,
+    "RecursionError": RecursionError,
+    "InferenceServerException": lambda: InferenceServerException("of the user"),
+    "BaseException": BaseException,
+    "unprintable": _Unprintable,
+    "interrupting": _Interrupting,
+    "without traceback": _NoTraceback,
+    "circular": _circular,
+    "deep": _deep,
+    "with notes": _with_notes,
+    "odd SyntaxError": _odd_syntax_error,
+}
+
+
+class _Stderr:
+    """A stream whose ``write`` raises."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def write(self, text: str) -> int:
+        raise self._error
+
+    flush = property(lambda self: self.write)
+
+
+def _closed() -> Any:
+    made = io.StringIO()
+    made.close()
+    return made
+
+
+#: Name → makes what stands in for ``sys.stderr``.
+STREAMS: dict[str, Callable[[], Any]] = {
+    "memory": io.StringIO,
+    "none": lambda: None,
+    "closed": _closed,
+    "full": lambda: _Stderr(OSError(28, "No space left on device")),
+    "ending": lambda: _Stderr(SystemExit(5)),
+    "ASCII": lambda: io.TextIOWrapper(io.BytesIO(), "ascii"),
+    "no stream": object,
+}
+
+
+class _Returned:
+    """What a callback may return: of no use, and dangerous to look at."""
+
+    def __bool__(self) -> bool:
+        raise SystemExit("in __bool__")
+
+    def __repr__(self) -> str:
+        raise SystemExit("in __repr__")
+
+
+def raising(error: Callable[[], BaseException], came: Callable[[], None]) -> Any:
+    """A function that raises."""
+
+    def callback(context: Any, number: int) -> None:
+        came()
+        raise error()
+
+    return callback
+
+
+def recursing(came: Callable[[], None]) -> Any:
+    """A function that calls itself until Python stops it."""
+
+    def callback(context: Any, number: int) -> None:
+        came()
+        again(number)
+
+    def again(number: int) -> None:
+        again(number)
+
+    return callback
+
+
+def returning(came: Callable[[], None]) -> Any:
+    """A function that returns what it should not."""
+
+    def callback(context: Any, number: int) -> Any:
+        came()
+        return _Returned()
+
+    return callback
+
+
+def exiting(came: Callable[[], None]) -> Any:
+    """A function that ends the interpreter, or so it thinks."""
+
+    def callback(context: Any, number: int) -> None:
+        came()
+        sys.exit("from a callback")
+
+    return callback
+
+
+def of_two_results(came: Callable[[], None]) -> Any:
+    """A function that fetches its result twice: the second time there is none."""
+
+    def callback(context: Any, number: int) -> None:
+        came()
+        context.get_async_run_results(number)
+        context.get_async_run_results(number)
+
+    return callback
+
+
+class Method:
+    """A callable object that takes too few arguments, or too many."""
+
+    def __init__(self, came: Callable[[], None]) -> None:
+        self.came = came
+
+    def __call__(self, *arguments: Any) -> None:
+        self.came()
+        raise TypeError("takes 0 positional arguments")
+
+
+def generator(came: Callable[[], None]) -> Any:
+    """A generator function: its body never runs, and nothing is raised."""
+
+    def callback(context: Any, number: int) -> Any:
+        yield 1
+
+    def counted(context: Any, number: int) -> Any:
+        came()
+        return callback(context, number)
+
+    return counted
+
+
+#: Callables that do not raise an exception of the table above.
+CALLABLES = [recursing, returning, exiting, of_two_results, Method, generator]

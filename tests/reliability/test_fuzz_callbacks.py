@@ -1,0 +1,99 @@
+"""Callbacks that raise: each comes once, is told on stderr, and disturbs no other one."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tensorrtserver.api import InferContext
+from testbed import TritonServer
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+from tests.reliability.fuzzing import fuzzed, no_thread_more
+from tests.reliability.odd_callbacks import CALLABLES, EXCEPTIONS, STREAMS, raising
+
+CALLBACKS = "A callback that raises anything comes once, and all others and the context go on"
+ARRAY = np.arange(16, dtype=np.int32)
+INPUTS, OUTPUTS = {"INPUT0": [ARRAY], "INPUT1": [ARRAY]}, {"OUTPUT0": InferContext.ResultFormat.RAW}
+PATIENCE = 20.0
+
+
+class Calls:
+    """Counts the callbacks of a burst of requests."""
+
+    def __init__(self, number: int) -> None:
+        self._left = threading.Semaphore(0)
+        self._number = number
+        self.came: list[int] = []
+
+    def of(self, place: int) -> Any:
+        """Tells that the callback of this request has come."""
+
+        def come() -> None:
+            self.came.append(place)
+            self._left.release()
+
+        return come
+
+    def wait(self) -> None:
+        """Wait for all of them."""
+        for _ in range(self._number):
+            assert self._left.acquire(timeout=PATIENCE), f"only {self.came} of {self._number} came"
+
+
+odd_callbacks = st.one_of(
+    st.sampled_from(list(EXCEPTIONS)).map(
+        lambda name: lambda came: raising(EXCEPTIONS[name], came)
+    ),
+    st.sampled_from(CALLABLES),
+)
+
+
+def well(context: InferContext) -> None:
+    """A call without callback, and one with a good one."""
+    fetched: list[Any] = []
+    done = threading.Event()
+
+    def good(given: InferContext, number: int) -> None:
+        fetched.append(given.get_async_run_results(number)["OUTPUT0"][0])
+        done.set()
+
+    context.async_run(good, INPUTS, OUTPUTS)
+    assert done.wait(PATIENCE), "no callback"
+    fetched.append(context.run(INPUTS, OUTPUTS)["OUTPUT0"][0])
+    for found in fetched:
+        np.testing.assert_array_equal(found, ARRAY + ARRAY)
+
+
+@fuzzed("callbacks that raise", 3)
+@given(data=st.data())
+def _callbacks(context: InferContext, monkeypatch: pytest.MonkeyPatch, data: Any) -> None:
+    chosen = data.draw(st.lists(odd_callbacks, min_size=1, max_size=4))
+    stream = data.draw(st.sampled_from(list(STREAMS)))
+    calls = Calls(len(chosen))
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", STREAMS[stream]())
+        for place, made in enumerate(chosen):
+            context.async_run(made(calls.of(place)), INPUTS, OUTPUTS)
+        calls.wait()
+        well(context)
+    assert sorted(calls.came) == list(range(len(chosen)))
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc", "stream"])
+def test_callbacks(
+    kind: str, triton: TritonServer, monkeypatch: pytest.MonkeyPatch, tried: Tried
+) -> None:
+    """Over each protocol, whatever ``sys.stderr`` is."""
+    # docs/v1-behaviour.md §5
+    protocol, before = 0 if kind == "http" else 1, threading.active_count()
+    with InferContext(triton.url(protocol), protocol, "simple", streaming=kind == "stream") as one:
+        _callbacks(one, monkeypatch)
+    assert no_thread_more(before, 4)
+    tried(CALLBACKS, amount("callbacks that raise") // 3, "bursts of callbacks")

@@ -1,0 +1,160 @@
+"""Commands with arguments of any kind, and reports of uses whatever they are of."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reliability import odd_values as odd
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+from tests.reliability.fuzzing import fuzzed
+from tritonclient_shim import cli, pytest_plugin
+from tritonclient_shim.gateway.options.table import OPTIONS
+from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.usage import report, rows
+from tritonclient_shim.usage.recorder import Recorder
+
+COMMANDS = "Commands with any arguments end with a status of theirs, and a text where they refuse"
+REPORTS = "Reports of any uses can be written in each format, and read back"
+PROGRAM = "from tensorrtserver.api import *\nctx = InferContext('x:1', 0, 'm')\n"
+
+#: Command → its options and what can follow them. None starts a server or reaches one.
+ARGUMENTS = {
+    "doctor": ["--url", "127.0.0.1:1", "--protocol", "http", "grpc", "--timeout", "0.2"],
+    "explain": ["TS051", "InferContext.run", "np.bool", "TS", "ctx.run()", ".", "()"],
+    "guide": ["TS051", "inference", "#inference", "--list"],
+    "scan": [
+        *("good.py", ".", "--format", "json", "sarif", "--statistics", "--only", "TS050,TS051"),
+        *("--exclude", "*.py", "--baseline", "--exit-zero", "--isolated", "nowhere.py", "bad.json"),
+    ],
+    "migrate": [
+        *("good.py", ".", "--diff", "--check", "--to", "http", "grpc", "--unsafe", "--server"),
+        *("127.0.0.1:1", "--model-config", "bad.json", "--report", "--format", "json", "--exclude"),
+    ],
+    "run": ["--restore", "none", "numpy,async", "--report", "nowhere/r.md", "missing.py", "empty"],
+    "gateway": ["--" + name.replace("_", "-") for name in OPTIONS]
+    + ["127.0.0.1:1", "1", "--config"],
+}
+#: What ``run`` executes is the user's own: these options are tried with texts that are no program.
+HARMLESS = re.compile(r"-[mc].*|.*good\.py|\.|-|/.*", re.DOTALL)
+
+
+def _is_argument(text: str) -> bool:
+    """Can an operating system pass it, and does it name nothing outside the working directory?"""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return not {"\0", "/"}.intersection(text) and text != ".." and len(text) < 400
+
+
+texts = odd.texts.filter(_is_argument)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a program, a folder and a file that is no configuration."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.py").write_text(PROGRAM)
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def status_of(arguments: list[str]) -> Any:
+    """The status with which the command ends."""
+    try:
+        return cli.main(arguments)
+    except SystemExit as end:
+        return end.code
+
+
+@fuzzed("commands with any arguments", len(ARGUMENTS))
+@given(data=st.data())
+def _commands(command: str, capsys: pytest.CaptureFixture[str], data: Any) -> None:
+    known = odd.mostly(st.sampled_from(ARGUMENTS[command]), texts)
+    given = data.draw(st.lists(known, max_size=5))
+    if command == "run":
+        given = [one for one in given if not HARMLESS.fullmatch(one)]
+    if command == "gateway":  # refused before it starts: there is no such option
+        given.append("--no-such-option")
+    status = status_of([command, *given])
+    written = capsys.readouterr()
+    assert status in ((0, 1, 2, 3) if command in ("scan", "migrate") else (0, 1, 2))
+    assert "Traceback" not in written.err and "a bug of" not in written.err, written.err
+    assert status in (0, 1) or written.err.strip(), given
+    assert status == 0 or written.out.strip() or written.err.strip(), given
+    assert status_of(["explain", "TS051"]) == 0
+    assert "TS051" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", list(ARGUMENTS))
+def test_commands(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str], tried: Tried
+) -> None:
+    """Each command, with options in any order, too often, without values and with odd ones."""
+    _commands(command, capsys)
+    tried(COMMANDS, amount("commands with any arguments") // len(ARGUMENTS), "commands")
+
+
+def test_every_command_is_tried() -> None:
+    """A new command is fuzzed, too."""
+    found = {path.stem for path in Path(str(cli.__file__)).parent.glob("[a-z]*.py")}
+    assert found == {*ARGUMENTS}
+
+
+_files = texts | st.sampled_from(["a.py", "<stdin>", "/x/é 😀.py", "a|b.py", "`x`.py", "C:\\x.py"])
+_uses = st.lists(
+    st.tuples(st.sampled_from(list(ENTRIES)), _files, st.integers(0, 2**40)), max_size=5
+)
+
+
+@fuzzed("commands with any arguments")
+@given(uses=_uses, ending=st.sampled_from([*report.FORMATS, ".JSON", "", ".x"]))
+def _reports(folder: Path, uses: Any, ending: str) -> None:
+    recorder = Recorder()
+    for one in uses:
+        recorder.count(*one)
+    found, path = rows.rows(recorder.counts()), f"{folder}/report{ending}"
+    report.write(found, path)
+    text = Path(path).read_text("utf-8")
+    assert all(one[0] in text for one in uses)
+    if ending.lower() == ".json":
+        told = [(one["id"], one["file"], one["line"]) for one in json.loads(text)["uses"]]
+        assert sorted(told) == sorted(
+            {(one, rows.relative(name), line) for one, name, line in uses}
+        )
+    elif ending == ".sarif":
+        assert len(json.loads(text)["runs"][0]["results"]) == len(set(uses))
+
+
+def test_reports(folder: Path, capsys: pytest.CaptureFixture[str], tried: Tried) -> None:
+    """Files of any name, lines and ids, in each format."""
+    _reports(folder)
+    assert capsys.readouterr().err == ""
+    tried(REPORTS, amount("commands with any arguments"), "reports")
+
+
+@fuzzed("commands with any arguments")
+@given(text=odd.texts | st.lists(st.sampled_from([*ENTRIES, "all", "x"])).map(",".join))
+def _chosen(text: str) -> None:
+    try:
+        chosen = pytest_plugin._chosen(text)
+    except pytest.UsageError as error:
+        assert "--tritonshim-fail-on: no such id: " in str(error)
+    else:
+        assert chosen <= ENTRIES.keys()
+
+
+def test_ids_of_the_pytest_plugin(tried: Tried) -> None:
+    """Ids of any text are taken, or pytest says what is wrong with them."""
+    _chosen()
+    tried(COMMANDS, amount("commands with any arguments"), "options of pytest")

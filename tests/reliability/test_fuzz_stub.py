@@ -1,0 +1,210 @@
+"""The raw stub with arguments of any kind, and streams of requests that end in any way."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from functools import partial
+from typing import Any, Iterator
+
+import grpc
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tensorrtserver.api.grpc_service_pb2_grpc import GRPCServiceStub
+from testbed import TritonServer
+from tests.backends.odd_answers import changed_message
+from tests.gateway.grpc_requests import A, B, simple
+from tests.reliability import odd_values as odd
+from tests.reliability.amounts import amount
+from tests.reliability.figures import Tried
+from tests.reliability.fuzzing import documented, fuzzed, no_thread_more, refused
+from tests.reliability.identified_calls import within
+from tests.reliability.odd_callbacks import EXCEPTIONS
+from tests.reliability.odd_requests import REQUESTS
+from tritonclient_shim.protos import retired_pb2
+
+STUB = (
+    "The raw stub takes any arguments: responses or documented exceptions, and the next call works"
+)
+PATIENCE = 8.0
+UNARY = {
+    **{rpc: requests for rpc, requests in REQUESTS.items() if rpc != "StreamInfer"},
+    "Profile": [retired_pb2.ProfileRequest(cmd="start"), retired_pb2.ProfileRequest(cmd="x")],
+}
+LIVE = "/inference.GRPCInferenceService/ServerLive"
+DOCUMENTED = documented(GRPCServiceStub)
+
+_metadata = st.lists(
+    st.tuples(odd.mostly(st.sampled_from(["a", "b-bin", "A", ""])), odd.mostly(odd.texts)),
+    max_size=2,
+)
+#: Optional arguments of a call → values that are good for it, mostly.
+OPTIONS = {
+    "timeout": st.sampled_from([None, 60, 60.0, 1e-9, 0, -1]),
+    "metadata": st.none() | _metadata | _metadata.map(tuple),
+    "credentials": st.none(),
+    "wait_for_ready": st.sampled_from([None, False]),
+    "compression": st.sampled_from([None, *grpc.Compression]),
+}
+
+
+@pytest.fixture
+def channel(triton: TritonServer) -> Iterator[grpc.Channel]:
+    """A channel of the test's own; afterwards no thread more is there."""
+    before = threading.active_count()
+    with grpc.insecure_channel(triton.grpc) as made:
+        yield made
+    assert no_thread_more(before, 4)
+
+
+def options(draw: Any) -> dict[str, Any]:
+    """Some of the optional arguments."""
+    chosen = draw(st.sets(st.sampled_from(list(OPTIONS)), max_size=2))
+    return {name: draw(odd.mostly(OPTIONS[name])) for name in sorted(chosen)}
+
+
+def requests(rpc: str) -> Any:
+    """Requests of an rpc: right, changed, of another rpc, or no request at all."""
+    right = st.sampled_from(UNARY[rpc])
+    if rpc == "ModelControl":  # any other message that names a model would unload it
+        others = right
+    else:
+        others = st.sampled_from([one for found in UNARY.values() for one in found])
+    changed = st.composite(lambda draw: changed_message(draw, draw(right)))()
+    return st.one_of(right, changed, changed, others, odd.anything)
+
+
+def attempt(call: Any, plain: Any = None) -> Any:
+    """What a call returns; None for a documented exception, or the one of gRPC's own call."""
+    try:
+        return within(PATIENCE, call)
+    except Exception as error:
+        if not refused(error, DOCUMENTED):
+            with pytest.raises(type(error)):
+                (plain or call)()
+        return None
+
+
+def told(response: Any) -> None:
+    """A response has a status, and a text where it is no success."""
+    if response is not None:
+        status = response.request_status
+        assert status.code == 1 or (status.code and status.msg), status
+
+
+def well(stub: GRPCServiceStub) -> None:
+    """A good request gets its right answer, alone and on a stream."""
+    answers = [stub.Infer(simple(7)), *stub.StreamInfer(iter([simple(8)]))]
+    for answer in answers:
+        np.testing.assert_array_equal(np.frombuffer(answer.raw_output[0], np.int32), A + B)
+
+
+class Done:
+    """Callbacks of a future or a call: each comes once, whatever it raises."""
+
+    def __init__(self, error: str) -> None:
+        self._error = error
+        self.came = threading.Semaphore(0)
+        self.count = 0
+
+    def __call__(self, *unused: Any) -> None:
+        self.count += 1
+        self.came.release()
+        if self._error:
+            raise EXCEPTIONS[self._error]()
+
+
+def _future(made: Any, error: str, cancels: bool) -> Any:
+    done = Done(error), Done("")
+    for one in done:
+        made.add_done_callback(one)
+    if cancels:
+        made.cancel()
+    for one in done:
+        assert one.came.acquire(timeout=PATIENCE), "no callback"
+    try:
+        return made.result(PATIENCE)
+    except grpc.FutureCancelledError:
+        assert cancels
+        assert made.code() is grpc.StatusCode.CANCELLED
+        return None
+    finally:
+        assert [one.count for one in done] == [1, 1]
+
+
+_errors = st.sampled_from(["", *EXCEPTIONS])
+
+
+@fuzzed("calls of a stub", 2)
+@given(data=st.data())
+def _unary(channel: Any, stub: Any, data: Any) -> None:
+    draw = data.draw
+    rpc = draw(st.sampled_from(list(UNARY)))
+    request, given, call = draw(requests(rpc)), options(draw), getattr(stub, rpc)
+    style = draw(st.sampled_from(["call", "with_call", "future"]))
+    plain = partial(channel.unary_unary(LIVE), b"", **given)
+    if style == "call":
+        told(attempt(partial(call, request, **given), plain))
+    elif style == "with_call":
+        found = attempt(partial(call.with_call, request, **given), plain)
+        if found is not None:
+            told(found[0])
+            assert found[1].code() is grpc.StatusCode.OK
+    else:
+        made = attempt(partial(call.future, request, **given), plain)
+        if made is not None:
+            error, cancels = draw(_errors), draw(st.booleans())
+            told(attempt(lambda: _future(made, error, cancels), plain))
+    well(stub)
+
+
+def test_unary(channel: grpc.Channel, monkeypatch: pytest.MonkeyPatch, tried: Tried) -> None:
+    """Every unary rpc, in each of gRPC's calling styles."""
+    # docs/v1-behaviour.md §9.2
+    monkeypatch.setattr(logging.getLogger("concurrent.futures"), "disabled", True)
+    _unary(channel, GRPCServiceStub(channel))
+    tried(STUB, amount("calls of a stub") // 2, "unary calls")
+
+
+def _iterator(items: list[Any], end: str) -> Iterator[Any]:
+    yield from items
+    if end:
+        raise EXCEPTIONS[end]()
+
+
+@fuzzed("calls of a stub", 2)
+@given(data=st.data())
+def _stream(channel: Any, stub: Any, data: Any) -> None:
+    draw = data.draw
+    items = draw(st.lists(odd.mostly(requests("Infer"), st.just(simple(3))), max_size=4))
+    given, end = options(draw), draw(_errors)
+    iterator = draw(st.one_of(st.just(_iterator(items, end)), st.just(items), odd.anything))
+    taken = draw(st.integers(0, 5))
+    plain = partial(channel.stream_stream(LIVE), iter([]), **given)
+    made = attempt(partial(stub.StreamInfer, iterator, **given), plain)
+    if made is not None:
+        if draw(st.booleans()):
+            attempt(lambda: made.add_callback(Done("")))
+        for _ in range(taken):
+            answer = attempt(lambda: next(made, None))
+            if answer is None:
+                break
+            told(answer)
+        if draw(st.booleans()):
+            made.cancel()
+            assert isinstance(within(PATIENCE, made.code), grpc.StatusCode)
+            within(PATIENCE, made.details)
+        assert made.done() is not made.is_active()
+        del made
+    well(stub)
+
+
+def test_stream(channel: grpc.Channel, monkeypatch: pytest.MonkeyPatch, tried: Tried) -> None:
+    """Streams whose iterators yield what is no request, raise or are none."""
+    # docs/v1-behaviour.md §9.2
+    monkeypatch.setattr(threading, "excepthook", lambda arguments: None)  # an iterator's own
+    _stream(channel, GRPCServiceStub(channel))
+    tried(STUB, amount("calls of a stub") // 2, "streams")
