@@ -17,8 +17,8 @@ from tests.gateway.gateway_process import Gateway
 from tests.gateway.grpc_requests import simple
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
-#: Seconds after which a client does not send on a connection any more: less than the --drain of the
-#: gateways in the tests.
+#: Seconds after which a client does not send on a connection any more: less than the --drain of
+#: the gateways in the tests.
 LONGEST_REST = 1.0
 
 #: Asks once; raises when there is no answer, or another one than success.
