@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 
@@ -17,6 +18,8 @@ PAPERS = (
 )
 FOLDERS = (".", "docs", "newsfragments", ".github", ".github/ISSUE_TEMPLATE")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#|<)([^)#\s]+)[^)]*\)")
+#: A file or a folder in code font, with or without the folders above it.
+NAME = re.compile(r"`((?:[\w.-]+/)+|(?:[\w.-]+/)*\w[\w-]*\.(?:py|md|cfg|toml|ini))`")
 #: What looks like a path of the repository in code font.
 PATH = re.compile(r"`((?:docs|tests|scripts|tritonclient_shim|tensorrtserver|release)/[\w./-]+)`")
 
@@ -45,6 +48,42 @@ def test_paths_exist(name: str) -> None:
     found = PATH.findall((ROOT / name).read_text("utf-8"))
     assert found
     assert [path for path in found if not (ROOT / path.rstrip("/")).exists()] == []
+
+
+def files_named(text: str) -> Iterator[tuple[list[str], str]]:
+    """What ARCHITECTURE.md names in code font: the folders where it may be, and its name.
+
+    A row about folders names their files without them, and those of a folder of theirs.
+    """
+    for part in re.split(r"\n(?=\n|\|)", text):
+        first, _, second = part.lstrip("\n|").partition("|")
+        of_row = NAME.findall(first) if second else []
+        inner = [name for name in NAME.findall(second) if name.endswith("/")]
+        folders = ["", "tritonclient_shim/", *of_row]
+        folders += [f"tritonclient_shim/{name}" for name in of_row]
+        folders += [f"{folder}{name}" for folder in folders for name in inner]
+        yield from ((folders, name) for name in NAME.findall(part))
+
+
+def test_files_of_the_architecture_exist() -> None:
+    """Each file and folder that ARCHITECTURE.md names, also within a room's row, is there."""
+    named = list(files_named((ROOT / "ARCHITECTURE.md").read_text("utf-8")))
+    assert len(named) > 100
+    missing = [
+        name
+        for folders, name in named
+        if not any((ROOT / folder / name).exists() for folder in folders)
+    ]
+    assert missing == []
+
+
+def test_every_room_has_its_row() -> None:
+    """Each folder of the package, and of the repository's sources, is in the table of rooms."""
+    rows = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("\n## Rooms\n")[2]
+    rooms = {name for row in re.findall(r"^\|([^|]+)\|", rows, re.M) for name in NAME.findall(row)}
+    inside = {path.parent.name for path in (ROOT / "tritonclient_shim").glob("*/__init__.py")}
+    beside = {"tensorrtserver", "release", "deploy", "docs", "testbed", "demo", "benchmarks"}
+    assert {f"{name}/" for name in inside | beside} - rooms == set()
 
 
 def test_ruff_has_one_version() -> None:

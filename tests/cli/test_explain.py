@@ -137,7 +137,9 @@ def test_a_word_that_fits_many_lists_them(capsys: pytest.CaptureFixture[str]) ->
     assert "give one of these ids" in text
 
 
-@pytest.mark.parametrize("command", [("explain", *ENTRIES), ("guide",), ("guide", "--list")])
+@pytest.mark.parametrize(
+    "command", [("explain", *ENTRIES), ("guide",), ("guide", "--list"), ("doctor",)]
+)
 def test_a_reader_that_stops_reading(command: tuple[str, ...]) -> None:
     """`| head` ends the command without a traceback, as it ends others."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]

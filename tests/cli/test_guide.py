@@ -44,6 +44,22 @@ def test_a_section(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert GUIDE.partition(text)[2].startswith("## Batches\n")
 
 
+@pytest.mark.parametrize(
+    ("said", "heading"),
+    [
+        ("[ 0] GRPC client failed: 14: Connect Failed", "`GRPC client failed: 14: Connect Failed`"),
+        ("Connect Failed", "`GRPC client failed: 14: Connect Failed`"),
+        ("Couldn't connect to server", "`GRPC client failed: 14: Connect Failed`"),
+        ("[ 0] GRPC client failed: 2: Stream removed", "`GRPC client failed: 2: Stream removed`"),
+        ("invalid size 40 bytes for input 'a', expects 8 bytes", "`invalid size`"),
+        ("[triton 1] no status available for unknown model 'x'", "`no status available for"),
+    ],
+)
+def test_an_error_text(capsys: pytest.CaptureFixture[str], said: str, heading: str) -> None:
+    """What an error says, or a part of it, finds its entry of the FAQ."""
+    assert printed(capsys, "guide", said).startswith(f"### {heading}")
+
+
 def test_a_section_has_its_own_sections(capsys: pytest.CaptureFixture[str]) -> None:
     """A section goes on over those below it; a comment in its code is no heading."""
     assert printed(capsys, "guide", "faq").count("\n### ") > 10

@@ -99,7 +99,7 @@ def test_unreadable_files_keep_their_status(known: Scanner) -> None:
 NO_BASELINES = {
     None: "the baseline other.json cannot be read: No such file or directory",
     "": "other.json is no baseline: Expecting value",
-    "[" * 50_000: "other.json is no baseline: maximum recursion depth exceeded",
+    "[" * 50_000: "other.json is no baseline: ",  # on Python 3.14 no longer too deep, but no JSON
     "[]": "other.json is no baseline: expected an object with version 1",
     '{"version": 2, "uses": []}': "expected an object with version 1",
     '{"version": 1, "uses": [{"file": "a.py"}]}': "expected uses with file, id, line and count",

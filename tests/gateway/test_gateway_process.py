@@ -267,14 +267,15 @@ def test_bad_arguments(arguments: tuple[str, ...], text: str) -> None:
 
 @pytest.mark.parametrize("front", ["http", "grpc"])
 def test_address_in_use(gateway: Gateway, front: str) -> None:
-    """A second gateway on the same port says so and ends with status 1."""
+    """A second gateway on the same port says so and what to do, and ends with status 1."""
     addresses = {"http": "127.0.0.1:0", "grpc": "127.0.0.1:0", front: getattr(gateway, front)}
     options = [text for name, value in addresses.items() for text in (f"--{name}", value)]
     done = run_command("gateway", "--triton-grpc", "127.0.0.1:9", *options)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]  # gRPC has its own lines before
     assert last.startswith("tritonclient-shim gateway: cannot start: ")
-    assert addresses[front].rpartition(":")[2] in last
+    assert f"cannot listen on {addresses[front]}" in last
+    assert "Give other addresses with --http, --grpc and" in last
 
 
 def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:

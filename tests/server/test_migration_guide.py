@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +14,8 @@ from typing import Any, Iterator
 import numpy as np
 import pytest
 
-from tensorrtserver.api import InferContext, ServerHealthContext
+import tritonclient_shim
+from tensorrtserver.api import InferContext, InferenceServerException, ServerHealthContext
 from testbed import TritonServer, environment
 from tests.server.guide_blocks import GUIDE, ROOT, Pair, anchors, at, plain, read
 from tritonclient_shim import notice
@@ -171,12 +173,40 @@ def texts_of_new_clients() -> Iterator[str]:
         yield f"{type(caught.value).__name__}: {getattr(caught.value, 'msg', caught.value)}"
 
 
-def test_faq_is_titled_by_what_people_read() -> None:
-    """Each text that the new clients, NumPy and Python give begins like a title of the FAQ."""
+def texts_of_this_package(server: TritonServer) -> Iterator[str]:
+    """What people read who make the usual mistakes."""
+    raw = {"OUTPUT0": InferContext.ResultFormat.RAW}
+    wide = {"INPUT0": [np.arange(16)], "INPUT1": [np.arange(16)]}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        for url, protocol, model, limit in (
+            (server.http, 1, "simple", None),
+            (server.grpc, 0, "simple", None),
+            (server.grpc, 1, "simpel", None),
+            (server.grpc, 1, "simple", None),
+            (place, 1, "simple", 1),
+            (place, 0, "simple", 1),
+        ):
+            tritonclient_shim.configure(network_timeout=limit)
+            with pytest.raises(InferenceServerException) as caught:
+                InferContext(url, protocol, model).run(wide, raw)
+            yield str(caught.value)
+        tritonclient_shim.configure(network_timeout=None)
+        options = ("gateway", "--triton-grpc", server.grpc, "--http", place)
+        done = subprocess.run(
+            [sys.executable, "-m", "tritonclient_shim", *options, "--grpc", "127.0.0.1:0"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        yield done.stderr
+
+
+def test_faq_is_titled_by_what_people_read(server: TritonServer) -> None:
+    """What this package, the new clients, NumPy and Python say begins like a title of the FAQ."""
     guide = GUIDE.read_text("utf-8")
     titles = re.findall(r"^### (.+)$", guide[guide.index("## FAQ") :], re.MULTILINE)
     parts = [part for title in titles for part in re.findall(r"`+(.+?)`+", title)]
-    for text in texts_of_new_clients():
+    for text in (*texts_of_new_clients(), *texts_of_this_package(server)):
         assert any(_begins(text, part) for part in parts), text
 
 

@@ -40,10 +40,7 @@ def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: st
     module = importlib.import_module(f"{__name__}.{name}")
     text = (module.__doc__ or "").strip()
     command = commands.add_parser(
-        name.replace("_", "-"),
-        help=text.splitlines()[0],
-        description=text,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        name.replace("_", "-"), help=text.splitlines()[0], description=text
     )
     module.add_arguments(command)
     command.set_defaults(run=module.run)

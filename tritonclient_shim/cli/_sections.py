@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+from operator import itemgetter
 from typing import NamedTuple
 
 from tritonclient_shim.registry.entry import anchor_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PATH = os.path.join(_PACKAGE, "migration_guide.md")
+#: A word as short as this may be part of many errors.
+_SHORT = 8
 
 
 class Section(NamedTuple):
@@ -35,6 +39,17 @@ def sections() -> dict[str, Section]:
         body = "".join(lines[start : next(after, len(lines))])
         found[anchor_of(heading)] = Section(heading, level, body)
     return found
+
+
+def of_error(said: str) -> Section | None:
+    """The section whose heading quotes what an error says, or more of it; the longest quotation."""
+    fitting = [
+        (len(quoted), one)
+        for one in sections().values()
+        for quoted in re.findall(r"`([^`]+)`", one.heading)
+        if quoted in said or (len(said) > _SHORT and said in quoted)
+    ]
+    return max(fitting, default=(0, None), key=itemgetter(0))[1]
 
 
 def _headings(lines: list[str]) -> list[tuple[int, int, str]]:

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--protocol", choices=("http", "grpc"), default="",
         help="how the script speaks to it (default: whichever of the two it answers)")  # fmt: skip
     add("--timeout", type=_positive, default=_SECONDS, metavar="SECONDS",
-        help="how long to wait for each answer of the server (default: 10)")  # fmt: skip
+        help="how long to wait for each answer of the server (default: %(default)g)")  # fmt: skip
 
 
 def _positive(text: str) -> float:
@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what is found, what is wrong before the rest → exit status."""
     from tritonclient_shim.cli import _installed, _settings
     from tritonclient_shim.cli._findings import WRONG
+    from tritonclient_shim.cli._output import show
     from tritonclient_shim.core.addresses import without_user
 
     sections = {"Installation": [*_installed.ownership()], "Versions": [*_installed.versions()]}
@@ -44,18 +45,18 @@ def run(arguments: argparse.Namespace) -> int:
     if "url" in arguments:
         sections[f"Server {without_user(arguments.url)}"] = [*_server(arguments, lacking)]
     wrong = [one for found in sections.values() for one in found if one.level == WRONG]
-    _print("What is wrong" if wrong else "Nothing is wrong.", wrong)
+    text = _text("What is wrong" if wrong else "Nothing is wrong.", wrong)
     for title, found in sections.items():
         rest = [one for one in found if one.level != WRONG]
         if rest:
-            _print(title, rest)
+            text += _text(title, rest)
+    show(text)
     return int(bool(wrong))
 
 
-def _print(title: str, findings: list[Finding]) -> None:
-    print(title)
-    for finding in findings:
-        print(f"  {finding.level:<5}  {finding.text}")
+def _text(title: str, findings: list[Finding]) -> str:
+    lines = [f"  {one.level:<5}  {one.text}" for one in findings]
+    return "\n".join([title, *lines, ""])
 
 
 def _server(arguments: argparse.Namespace, lacking: bool) -> Iterator[Finding]:

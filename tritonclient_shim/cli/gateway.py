@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 #: As in setup.cfg, extra "gateway"; what else is missing is required by any part.
 _EXTRA = {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"}
 
+_OTHER_ADDRESSES = (
+    ". Give other addresses with --http, --grpc and --metrics-address HOST:PORT; "
+    "8000, 8001 and 8002 are Triton's own ports, too"
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim gateway``."""
@@ -64,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         program.run(options, _announce)
     except (OSError, RuntimeError, SettingsError) as error:
-        return _fail(f"cannot start: {error}")
+        advice = _OTHER_ADDRESSES if "cannot listen on" in str(error) else ""
+        return _fail(f"cannot start: {error}{advice}")
     return 0
 
 

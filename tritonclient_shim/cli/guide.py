@@ -1,4 +1,4 @@
-"""Print the migration guide, or the section of it that notices and reports point to.
+"""Print the migration guide, or the section that notices and reports point to, or about an error.
 
 Exit status: 0 printed, 1 there is no such section.
 """
@@ -13,9 +13,9 @@ import sys
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim guide``."""
     add = parser.add_argument
-    add("section", nargs="?", default=argparse.SUPPRESS, metavar="SECTION|ID",
-        help="a section, such as inference, or an id, such as TS051; otherwise the whole "
-        "guide")  # fmt: skip
+    add("section", nargs="?", default=argparse.SUPPRESS, metavar="SECTION|ID|TEXT",
+        help="a section, such as inference, an id, such as TS051, or the text of an error; "
+        "otherwise the whole guide")  # fmt: skip
     add("--list", action="store_true", default=argparse.SUPPRESS, help="name the sections")
 
 
@@ -33,14 +33,15 @@ def run(arguments: argparse.Namespace) -> int:
         show(_sections.text())
         return 0
     anchor = _anchor(arguments.section)
-    if anchor in found:
-        show(found[anchor].text)
+    section = found.get(anchor) or _sections.of_error(arguments.section)
+    if section:
+        show(section.text)
         return 0
     near = difflib.get_close_matches(anchor, found, 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "tritonclient-shim guide --list"
     print(
         f"tritonclient-shim guide: there is no section {arguments.section!r}; expected one of the "
-        f"guide's, or an id: {hint}",
+        f"guide's, an id, or the text of an error: {hint}",
         file=sys.stderr,
     )
     return 1

@@ -34,20 +34,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--diff", action="store_true", help="print the changes as a diff")
     how.add_argument("--write", action="store_true", help="write the changed files")
     how.add_argument("--check", action="store_true", help="print the report alone, for CI")
-    add("--to", choices=("grpc", "http"), default=argparse.SUPPRESS,
+    add("--to", choices=("grpc", "http"), default="",
         help="the protocol instead of one that the program chooses")  # fmt: skip
     add("--unsafe", action="store_true",
         help="make changes, too, that some programs may notice")  # fmt: skip
-    add("--server", metavar="URL", default=argparse.SUPPRESS,
+    add("--server", metavar="URL", default="",
         help="HOST:PORT of a server, HTTP or gRPC, which is asked about the models")  # fmt: skip
     add("--model-config", metavar="FILE", action="append", default=[],
         help="a model's config.pbtxt, or its configuration in JSON")  # fmt: skip
-    add("--report", metavar="FILE", default=argparse.SUPPRESS,
+    add("--report", metavar="FILE", default="",
         help="write the report to this file")  # fmt: skip
-    add("--format", choices=_FORMATS, default=_FORMATS[0], help="of the report")
+    add("--format", choices=_FORMATS, default=_FORMATS[0],
+        help="of the report (default: %(default)s)")  # fmt: skip
     add("--exclude", action="append", default=[], metavar="GLOBS",
         help="leave out files and folders, as `tritonclient-shim scan` does")  # fmt: skip
-    parser.set_defaults(to="", server="", report="")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--restore", type=_parts, default=",".join(_ALL), metavar="WHAT",
         help="what to put back, with commas between: numpy (np.object, np.bool, np.int, ...), "
-        "async (as a name), future (future.utils); or none")  # fmt: skip
+        "async (as a name), future (future.utils); or none (default: %(default)s)")  # fmt: skip
     add("--report", metavar="PATH", default=argparse.SUPPRESS,
         help="write the report there; its ending says how: .txt, .json, .md, .sarif. "
         "Otherwise it goes to stderr")  # fmt: skip

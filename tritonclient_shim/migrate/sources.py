@@ -134,11 +134,12 @@ def _reason(error: Exception) -> str:
 
 def _decoded(data: bytes) -> str:
     """Bytes of a source → its text, by the encoding that it declares."""
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return io.TextIOWrapper(io.BytesIO(data), encoding).read()
-    except LookupError as error:  # a codec that makes bytes, or compresses
-        raise SyntaxError(f"encoding problem: {encoding}") from error
+    except LookupError as error:  # of the first from Python 3.14 on: a codec that makes bytes
+        problem, _, _ = str(error).partition(";")  # what follows is advice for programs
+        raise SyntaxError(f"encoding problem: {problem}") from error
 
 
 def _parsed(path: str, text: str, **more: Any) -> ParsedSource:

@@ -60,7 +60,8 @@ def _summary(done: list[Migrated], failed: list[str]) -> str:
     changed = sum(one.changed for one in done)
     unreadable = f", {len(failed)} failed" if failed else ""
     uses = f"{len(states)} uses: {', '.join(counts)}. " if states else "No use of the legacy API. "
-    return f"{uses}{len(done)} files read{unreadable}; {changed} with changes."
+    files = "file" if len(done) == 1 else "files"
+    return f"{uses}{len(done)} {files} read{unreadable}; {changed} with changes."
 
 
 def _document(done: list[Migrated], failed: list[str]) -> dict[str, Any]:

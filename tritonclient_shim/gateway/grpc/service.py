@@ -7,6 +7,7 @@ no thread. Whatever asks the v2 server something runs on the threads of a pool.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, Awaitable, Callable
 
 import grpc
@@ -238,10 +239,12 @@ def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, 
         options=_limits(options),
     )
     secure = credentials_of_server(options)
-    if secure is None:
-        port = server.add_insecure_port(str(options.grpc))
-    else:
-        port = server.add_secure_port(str(options.grpc), secure)
-    if not port:  # older versions of gRPC do not raise
+    port = 0
+    with suppress(RuntimeError):  # newer versions of gRPC raise it, older ones return 0
+        if secure is None:
+            port = server.add_insecure_port(str(options.grpc))
+        else:
+            port = server.add_secure_port(str(options.grpc), secure)
+    if not port:
         raise RuntimeError(f"cannot listen on {options.grpc}")
     return server, port

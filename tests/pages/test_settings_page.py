@@ -1,0 +1,87 @@
+"""docs/settings.md: its examples run as they stand there."""
+
+from __future__ import annotations
+
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from testbed import TritonServer
+from tests.cli.cli_scripts import python
+from tests.pages.blocks import text
+
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", text("docs/settings.md"), re.M | re.S)
+PYTHON = [code for kind, code in BLOCKS if kind == "python"]
+
+_IRIS = """
+from tritonclient_shim import configure
+
+((_, iris),) = configure(models="models.json").models
+print(iris.name, iris.max_batch_size, iris.outputs[1].labels)
+"""
+
+
+def test_every_block_is_tried_below() -> None:
+    """A new example of the page needs a test."""
+    assert [kind for kind, _ in BLOCKS] == ["python", "python", "json", "python"]
+
+
+def test_configure(tmp_path: Path) -> None:
+    """The first call of the page is taken where there is such a file, and returns the settings."""
+    authorities = tmp_path / "triton-ca.pem"
+    authorities.touch()
+    code = PYTHON[0].replace("/etc/ssl/triton-ca.pem", str(authorities))
+    (call,) = re.findall(r"tritonclient_shim\.configure\(.*\)", code)
+    done = python(tmp_path, "-c", code.replace(call, f"print({call})"))
+    assert done.returncode == 0, done.stderr
+    assert "tls='on'" in done.stdout and str(authorities) in done.stdout
+
+
+class _Recorder(BaseHTTPRequestHandler):
+    """Answers everything with 200, and keeps the credentials that it was given."""
+
+    given: list[str] = []
+
+    def do_GET(self) -> None:  # noqa: N802
+        self.given.append(self.headers.get("Authorization", ""))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_plugin(tmp_path: Path) -> None:
+    """The plugin of the page, named as the page says, puts its credentials into requests."""
+    name, variable, value = re.findall(r"# (\S+\.py), used with (\w+)=(\S+)", PYTHON[1])[0]
+    (tmp_path / name).write_text(PYTHON[1], "utf-8")
+    script = (
+        "import sys\nfrom tensorrtserver.api import *\n"
+        "print(ServerHealthContext(sys.argv[1], ProtocolType.HTTP).is_live())"
+    )
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Recorder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_port}"
+        done = python(tmp_path, "-c", script, address, **{variable: value})
+        server.shutdown()
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+    assert "Basic dXNlcjpwYXNzd29yZA==" in _Recorder.given  # user:password
+
+
+def test_models(tmp_path: Path) -> None:
+    """The description of a model is taken as a file; its labels lie beside it."""
+    (document,) = [code for kind, code in BLOCKS if kind == "json"]
+    (tmp_path / "models.json").write_text(document, "utf-8")
+    (tmp_path / "iris.txt").write_text("setosa\nversicolor\nvirginica\n", "utf-8")
+    done = python(tmp_path, "-c", _IRIS)
+    assert done.stdout == "iris 64 ('setosa', 'versicolor', 'virginica')\n", done.stderr
+
+
+def test_unwrap(tmp_path: Path) -> None:
+    """The client behind a context answers what the old API never asked."""
+    with TritonServer.start(models=("simple",)) as server:
+        code = PYTHON[2].replace("localhost:8001", server.grpc)
+        done = python(tmp_path, "-c", code)
+    assert (done.returncode, done.stdout) == (0, "['1']\n"), done.stderr
