@@ -16,8 +16,8 @@ from tests.reliability.figures import Tried
 
 ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROMISE = (
-    "A process ends within two seconds and with its own exit code, whatever it left under way, and whatever "
-    "its destructors and atexit functions still ask of its contexts"
+    "A process ends within two seconds and with its own exit code, whatever it left under way, and "
+    "whatever its destructors and atexit functions still ask of its contexts"
 )
 CODE = 3
 HANGS = 60.0  # seconds; a busy machine takes some to start a process
