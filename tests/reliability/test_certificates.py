@@ -34,6 +34,9 @@ class Front(Relay):
     def __init__(self, target: str, identity: Identity) -> None:
         super().__init__(target, self._made(identity))
 
+    def __enter__(self) -> Front:
+        return self
+
     @staticmethod
     def _made(identity: Identity) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
