@@ -21,7 +21,7 @@ PROMISE = (
     "A certificate that is exchanged under an open context is checked at the next connection: one "
     "that is trusted goes unnoticed, another one is refused, and the context works when it is back"
 )
-LOST = ("HTTP client failed: Server returned nothing", "GRPC client failed: 14: ")
+LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
 REFUSED = (
     "HTTP client failed: SSL peer certificate or SSH remote key was not OK",
     "GRPC client failed: 14: Connect Failed",
