@@ -18,7 +18,11 @@ class Relay:
     """
 
     def __init__(
-        self, target: str, context: ssl.SSLContext | None = None, is_proxy: bool = False
+        self,
+        target: str,
+        context: ssl.SSLContext | None = None,
+        is_proxy: bool = False,
+        place: tuple[str, int] = ("127.0.0.1", 0),
     ) -> None:
         self._target, self._context, self._is_proxy = target, context, is_proxy
         self.sent = self.received = self.connections = 0
@@ -26,9 +30,9 @@ class Relay:
         self.flows.set()
         self.asked: list[bytes] = []
         self._sockets: list[Any] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(place)
         self.port = self._listener.getsockname()[1]
-        self.address = f"127.0.0.1:{self.port}"
+        self.address = f"{place[0]}:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Relay:

@@ -11,6 +11,7 @@ from tensorrtserver.api._async import AsyncCalls
 from tensorrtserver.api._infer_session import open_session
 from tensorrtserver.api._last_request import LastRequest
 from tensorrtserver.api._lazy_imports import errors
+from tensorrtserver.api._unpicklable import Unpicklable
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _Context = TypeVar("_Context", bound="InferContext")
 
 
-class InferContext(AsyncCalls, LastRequest):
+class InferContext(AsyncCalls, LastRequest, Unpicklable):
     """Runs inference on one model of one server (docs/v1-behaviour.md §3).
 
     Deprecated [TS050], see migration_guide.md#inference. Instead:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar, Union
 
 from tensorrtserver.api import _lazy_imports
 from tensorrtserver.api._protocol import protocol_of
+from tensorrtserver.api._unpicklable import Unpicklable
 from tritonclient_shim import notice
 from tritonclient_shim.core.ids import next_request_id
 
@@ -18,7 +19,7 @@ _Self = TypeVar("_Self", bound="ServerContext")
 HttpHeaders = Union[Sequence[Union[str, bytes]], None]
 
 
-class ServerContext:
+class ServerContext(Unpicklable):
     """A session with one server, the last request's id, ``close`` and ``with``."""
 
     _notice_id = ""  # the class's id in tritonclient_shim.registry

@@ -14,7 +14,7 @@ import numpy as np
 from tritonclient_shim import notice
 from tritonclient_shim.shm import arguments, cuda, handle_table
 from tritonclient_shim.shm.arrays import as_buffer
-from tritonclient_shim.shm.region import CUDA, raised_as
+from tritonclient_shim.shm.region import CUDA, RaisedAs
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
 # v1 had no __all__: `import *` bound the names of STAR_NAMES, too (docs/v1-behaviour.md §7.3).
@@ -86,7 +86,7 @@ def create_shared_memory_region(
     name = arguments.text(1, trtis_shm_name)
     size = arguments.uint64(2, byte_size)
     device = arguments.int32(3, device_id)
-    with raised_as(CudaSharedMemoryException):
+    with RaisedAs(CudaSharedMemoryException):
         return handle_table.add(cuda.create(name, size, device))
 
 
@@ -122,7 +122,7 @@ def set_shared_memory_region(
         raise CudaSharedMemoryException(
             "input_values must be specified as a list/tuple of numpy arrays"
         )
-    with raised_as(CudaSharedMemoryException):
+    with RaisedAs(CudaSharedMemoryException):
         region = handle_table.lookup(cuda_shm_handle, CUDA)
         region.write([as_buffer(value) for value in input_values])
 
@@ -145,7 +145,7 @@ def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
         -4: it was freed before. Without a code: `cuda_shm_handle` is no handle of this module.
     """
     notice.used("TS088")
-    with raised_as(CudaSharedMemoryException):
+    with RaisedAs(CudaSharedMemoryException):
         handle_table.destroy(cuda_shm_handle, CUDA)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tritonclient_shim import notice
 from tritonclient_shim.shm import arguments, handle_table, system
 from tritonclient_shim.shm.arrays import as_buffer
-from tritonclient_shim.shm.region import SYSTEM, raised_as
+from tritonclient_shim.shm.region import SYSTEM, RaisedAs
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
 # v1 had no __all__: `import *` bound the names of STAR_NAMES, too (docs/v1-behaviour.md §7.3).
@@ -88,7 +88,7 @@ def create_shared_memory_region(
     name = arguments.text(1, trtis_shm_name)
     key = arguments.text(2, shm_key)
     size = arguments.uint64(3, byte_size)
-    with raised_as(SharedMemoryException):
+    with RaisedAs(SharedMemoryException):
         return handle_table.add(system.create(name, key, size))
 
 
@@ -123,7 +123,7 @@ def set_shared_memory_region(
         )
     if not all(isinstance(value, np.ndarray) for value in input_values):
         raise SharedMemoryException("each element of input_values must be a numpy array")
-    with raised_as(SharedMemoryException):
+    with RaisedAs(SharedMemoryException):
         region = handle_table.lookup(shm_handle, SYSTEM)
         region.write([as_buffer(value) for value in input_values])
 
@@ -147,7 +147,7 @@ def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
         module.
     """
     notice.used("TS083")
-    with raised_as(SharedMemoryException):
+    with RaisedAs(SharedMemoryException):
         handle_table.destroy(shm_handle, SYSTEM)
 
 

@@ -92,6 +92,7 @@ class Effect:
     sample: str
 
 
+LOCKS = ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")
 EFFECTS = (
     Effect(
         "import tritonclient",
@@ -142,6 +143,23 @@ EFFECTS = (
             SHIM + "backends/",
         ),
         "threading.Thread(target=f)",
+    ),
+    Effect(
+        "locks",  # a forked child must find each one free
+        uses(*(f"threading.{one}" for one in LOCKS)),
+        (
+            SHIM + "core/forks.py",  # use forks.Lock; the next ones have an after_fork of their own
+            SHIM + "core/daemon_executor.py",
+            SHIM + "session/in_flight.py",
+            SHIM + "session/statistics.py",
+            SHIM + "backends/in_process/models.py",
+            SHIM + "backends/http/connection_pool.py",  # hands RLock to forks.Lock
+            SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
+            SHIM + "backends/grpc/stream.py",
+            SHIM + "service/streams.py",
+            SHIM + "gateway/",  # its workers are programs of their own
+        ),
+        "lock = threading.Lock()",
     ),
     Effect(
         "broad except",

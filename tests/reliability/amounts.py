@@ -33,6 +33,7 @@ AMOUNTS = {
     "programs that are migrated": (20, 500),
     "signals in each waiting call": (1, 100),
     "ways of having children": (1, 100),
+    "children of a busy process": (20, 2_000),
 }
 
 T = TypeVar("T")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import time
@@ -34,16 +35,18 @@ def wait_for(condition: Callable[[], object]) -> None:
 class ServerProcess:
     """A server with one model, whose requests can be held, and whose files can be changed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = MODEL) -> None:
         self._folder = folder
         self._ports = free_ports()
-        self.model = folder / MODEL
+        self._changed = 0.0
+        self._name = name
+        self.model = folder / name
         self.write_model()
         self.start()
 
     def start(self) -> None:
         """Start a server, always at the same ports."""
-        self.server = TritonServer.start([MODEL], self._folder, ports=self._ports)
+        self.server = TritonServer.start([self._name], self._folder, ports=self._ports)
 
     def url(self, protocol: int) -> str:
         """Where the server listens, or will again."""
@@ -58,7 +61,7 @@ class ServerProcess:
         protocol, streaming = KINDS[kind]
         for _ in range(50):
             try:
-                return InferContext(self.url(protocol), protocol, MODEL, streaming=streaming)
+                return InferContext(self.url(protocol), protocol, self._name, streaming=streaming)
             except InferenceServerException as error:
                 if not error.message().startswith("GRPC client failed: 14: "):
                     raise
@@ -68,8 +71,23 @@ class ServerProcess:
     def write_model(self) -> None:
         """The model as it is at first."""
         shutil.rmtree(self.model, ignore_errors=True)
-        repository.write(self._folder, [MODEL])
-        shutil.copy(_BEHAVIOUR, self.model / "1" / "model.py")
+        repository.write(self._folder, [self._name])
+        if self._name == MODEL:
+            shutil.copy(_BEHAVIOUR, self.model / "1" / "model.py")
+        self._mark_as_changed()
+
+    def _mark_as_changed(self) -> None:
+        """Give the configuration a time of its own: the server compares whole seconds."""
+        self._changed = max(self._changed + 2, time.time())
+        os.utime(self.model / "config.pbtxt", (self._changed, self._changed))
+
+    def change_model(self, old: str, new: str) -> None:
+        """Replace text in the model's configuration; it counts from the next load on."""
+        path = self.model / "config.pbtxt"
+        text = path.read_text("utf-8")
+        assert re.search(old, text), text
+        path.write_text(re.sub(old, new, text), "utf-8")
+        self._mark_as_changed()
 
     def hold(self) -> None:
         """Let requests wait in the model from now on."""
@@ -123,12 +141,12 @@ class ServerProcess:
     def load(self) -> None:
         """Load the model, again if it is loaded."""
         with ModelControlContext(self.server.http, 0) as control:
-            control.load(MODEL)
+            control.load(self._name)
 
     def unload(self) -> None:
         """Unload the model; its requests may still be under way."""
         with ModelControlContext(self.server.http, 0) as control:
-            control.unload(MODEL)
+            control.unload(self._name)
 
     def close(self) -> None:
         """End the server."""

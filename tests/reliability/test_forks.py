@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tensorrtserver
-from tests.reliability.amounts import profile, some
+import tensorrtserver.shared_memory as shm
+from tensorrtserver.api import InferenceServerException, SharedMemoryControlContext
+from tests.relays import Relay
+from tests.reliability.amounts import amount, profile, some
 from tests.reliability.figures import Tried
+from tests.reliability.server_process import wait_for
 
 ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROGRAM = Path(__file__).with_name("fork_program.py")
+BUSY_PROGRAM = Path(__file__).with_name("busy_fork_program.py")
 PROMISE = (
     "Children of a process with idle contexts use their own and the inherited ones, whatever way "
     "and thread they are started by, and so does their parent"
+)
+BUSY_PROMISE = (
+    "A child that is forked while other threads are at work anywhere in the package, on contexts "
+    "over HTTP or of `tritonclient_shim.testing`, does not hang, and its parent goes on"
 )
 KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 FORKS = ("os.fork", "fork", "executor fork")
@@ -28,12 +40,33 @@ THREADS = ("main", "other")
 TRIED = (*FORKS, "spawn") if profile() == "short" else WAYS
 
 
-def surroundings(way: str) -> dict[str, str]:
-    """The environment that docs/settings.md asks for."""
+def variables(way: str) -> dict[str, str]:
+    """The variables that docs/settings.md asks for."""
     support = {"GRPC_ENABLE_FORK_SUPPORT": "1"} if way in FORKS else {}
     if way not in FORKS and sys.version_info < (3, 10):
         support = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
-    return {**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off", **support}
+    return support
+
+
+def run(program: Path, *arguments: str, **more: str) -> tuple[int, str]:
+    """Exit status and stderr of a program."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(program), *arguments],
+        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off", **more},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=300,
+    )
+    return done.returncode, done.stderr
+
+
+def registered(url: str, handle: Any) -> bool:
+    """Register a region, which may be registered already, and have it forgotten again."""
+    with SharedMemoryControlContext(url, 0) as control:
+        with suppress(InferenceServerException):  # the other process has registered the name
+            control.register(handle)
+        control.unregister(handle)
+        return True
 
 
 @pytest.mark.parametrize("way", TRIED)
@@ -43,12 +76,38 @@ def test_children(way: str, triton: Any, tried: Tried) -> None:
     for kind, thread in some(cells, "ways of having children", WAYS.index(way)):
         protocol, streaming = KINDS[kind]
         arguments = [triton.url(protocol), str(protocol), str(streaming), way, thread]
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", str(PROGRAM), *arguments],
-            env=surroundings(way),
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=180,
-        )
-        assert done.returncode == 3, (kind, thread, done.stderr)
+        status, complaint = run(PROGRAM, *arguments, **variables(way))
+        assert status == 3, (kind, thread, complaint)
         tried(PROMISE, 4, "children")
+
+
+def test_fork_while_threads_work(tried: Tried) -> None:
+    """No lock, thread or place in a queue of the parent's is missing in a child."""
+    children = amount("children of a busy process")
+    status, complaint = run(BUSY_PROGRAM, str(children))
+    assert status == 3, complaint
+    tried(BUSY_PROMISE, children, "children")
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_fork_while_a_thread_registers(triton: Any, tried: Tried) -> None:
+    """A child registers a region while a thread of its parent waits for the server's answer."""
+    key = f"/shim_fork_{os.getpid()}"
+    handle = shm.create_shared_memory_region(key[1:], key, 16)
+    with Relay(triton.http) as relay, ThreadPoolExecutor(1) as threads:
+        relay.flows.clear()
+        registering = threads.submit(registered, relay.address, handle)
+        wait_for(lambda: relay.connections)  # the thread holds the server's lock while it connects
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                signal.alarm(60)
+                status = 0 if registered(relay.address, handle) else 2
+            finally:
+                os._exit(status)
+        relay.flows.set()
+        assert os.waitpid(child, 0)[1] == 0
+        assert registering.result(60)
+    shm.destroy_shared_memory_region(handle)
+    tried(BUSY_PROMISE, 1, "children")

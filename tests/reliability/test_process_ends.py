@@ -16,11 +16,13 @@ from tests.reliability.figures import Tried
 
 ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROMISE = (
-    "A process ends at once and with its own exit code, whatever it left under way, and whatever "
-    "its destructors and atexit functions still ask of its contexts"
+    "A process ends within two seconds and with its own exit code, whatever it left under way, and "
+    "whatever its destructors and atexit functions still ask of its contexts"
 )
 CODE = 3
 HANGS = 60.0  # seconds; a busy machine takes some to start a process
+LIMIT = 2.0  # seconds from the last line of a program to the end of its process
+ATTEMPTS = 3  # a busy machine may hold up a process
 KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 
 BEGIN = """
@@ -71,6 +73,18 @@ LEFT = {
     "daemon threads that open contexts": "def loop():\n    while True: opened().run(slow(0), RAW)\n"
     "for _ in range(2): threading.Thread(target=loop, daemon=True).start()\n"
     "time.sleep(0.2)",
+    "contexts dropped in a cycle, a callback and a destructor": "cycle = opened()\n"
+    "cycle.me = [cycle]; cycle.async_run(print, slow(1), RAW)\n"
+    "del cycle\n"
+    "mine, came = [opened()], threading.Event()\n"
+    "def done(one, number): mine.clear(); del one; came.set()\n"
+    "mine[0].async_run(done, slow(0), RAW)\n"
+    "assert came.wait(30)\n"
+    "class Owner:\n"
+    "    def __del__(self): del self.context\n"
+    "owner = Owner()\n"
+    "owner.context = opened(); owner.context.async_run(print, slow(1), RAW)\n"
+    "del owner",
     "atexit functions": "def last():\n"
     "    number = opened().async_run(slow(0), RAW)\n"
     "    context.run(slow(0), RAW); context.close()\n"
@@ -105,12 +119,18 @@ def test_destructors_at_the_end(kind: str, call: str, triton: Any, tried: Tried)
         tried(PROMISE, 1, "processes")
 
 
+def seconds_to_end(left: str, triton: Any, kind: str) -> float:
+    """How long the process of a program goes on after the program's last line."""
+    program = f"{LEFT[left]}\ntell(str(time.monotonic()))\nsys.exit({CODE})"
+    status, told, complaint = end(program, triton, kind)
+    assert (status, complaint) == (CODE, "")
+    return time.monotonic() - float(told)
+
+
 @pytest.mark.parametrize("left", LEFT)
 @pytest.mark.parametrize("kind", KINDS)
 def test_left_under_way(kind: str, left: str, triton: Any, tried: Tried) -> None:
     """The exit code is the program's, nothing is printed, and nothing is waited for."""
     for _ in range(amount("ends of processes")):
-        begun = time.monotonic()
-        assert end(f"{LEFT[left]}\nsys.exit({CODE})", triton, kind) == (CODE, "", "")
-        assert time.monotonic() - begun < HANGS / 2
+        assert any(seconds_to_end(left, triton, kind) < LIMIT for _ in range(ATTEMPTS))
         tried(PROMISE, 1, "processes")

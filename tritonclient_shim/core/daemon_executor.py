@@ -14,6 +14,8 @@ from concurrent.futures import TimeoutError as _NoResult
 from functools import partial
 from typing import Any, Callable, TypeVar, cast
 
+from tritonclient_shim.core import forks
+
 Job = Callable[[], object]
 _Result = TypeVar("_Result")
 
@@ -30,18 +32,24 @@ def within(seconds: float, function: Callable[[], _Result]) -> _Result:
 class DaemonExecutor(Executor):
     """At most ``limit`` daemon threads, started on demand; further jobs wait, oldest first.
 
-    A thread that has been idle for ``linger`` seconds ends.
+    A thread that has been idle for ``linger`` seconds ends. A forked child begins without threads
+    and jobs: those are its parent's.
     """
 
     def __init__(self, limit: int, name: str, linger: float = 10.0) -> None:
         self._limit = limit
         self._name = name
         self._linger = linger
+        self._closed = False
+        self.after_fork()
+        forks.tell(self)
+
+    def after_fork(self) -> None:
+        """Begin without threads and jobs, in a forked child too."""
         self._changed = threading.Condition()
         self._jobs: deque[Job] = deque()
         self._running = 0
         self._idle = 0
-        self._closed = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn(*args, **kwargs)`` soon; its outcome is the future's. Raises as ``execute``."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from types import FrameType
 
 from tritonclient_shim import settings, usage
+from tritonclient_shim.core import forks
 from tritonclient_shim.notice import warn
 from tritonclient_shim.notice.caller import user_frame
 from tritonclient_shim.notice.patterns import patterns_of
 
-_lock = threading.Lock()
+_lock = forks.Lock()
 
 
 class _NoticeState:

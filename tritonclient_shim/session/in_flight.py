@@ -16,8 +16,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Callable, Generic, TypeVar
 
+from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import INTERPRETER_ENDS, InferenceServerException, TransportFault
-from tritonclient_shim.session import forks
 
 _T = TypeVar("_T")
 

@@ -5,12 +5,12 @@ Each call takes the id of the legacy call and raises InferenceServerException, n
 
 from __future__ import annotations
 
-import threading
 import time
 from contextlib import contextmanager
 from typing import Callable, Iterator
 
 from tritonclient_shim.backends.base import Backend
+from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
 from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.core.reading import read
@@ -31,7 +31,7 @@ _OFFSETS_ONCE = (2, 61)
 PATIENCE = 10.0
 
 #: One registration at a time per server: a key is spelled by what the server has already.
-_registering: dict[Endpoint, threading.Lock] = {}
+_registering: dict[Endpoint, forks.Lock] = {}
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def register_system(backend: Backend, name: str, key: str, byte_size: int, offse
     """Register a shared-memory object, also one that has other names already; raises Fault."""
     if offset:
         _check_offset(backend, name, byte_size, offset)
-    with _registering.setdefault(backend.endpoint, threading.Lock()):
+    with _registering.setdefault(backend.endpoint, forks.Lock()):
         taken = [region.key for region in backend.shm_status()]
         backend.register_system(name, free_spelling(key, taken), byte_size, offset)
 

@@ -12,9 +12,9 @@ import threading
 from typing import Callable
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
+from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import INTERPRETER_ENDS, Fault, StreamEnded, TransportFault
 from tritonclient_shim.core.model import InferCall, InferReply
-from tritonclient_shim.session import forks
 from tritonclient_shim.session.request_stream import RequestStream
 from tritonclient_shim.session.sequences import Sequences
 
@@ -40,7 +40,7 @@ class ContextStream:
         self._check = check
         self._sequences = Sequences()
         self._closed = False
-        self._opening = threading.Lock()
+        self._opening = forks.Lock()
         self._stream: RequestStream | None = None  # None in a forked child, before its first
         self._open()
         forks.tell(self)
@@ -108,5 +108,4 @@ class ContextStream:
         """In a forked child: the stream is the parent's, and so are its sequences."""
         _inherited.append(self._stream)
         self._stream = None
-        self._opening = threading.Lock()  # a thread of the parent may have held the old one
         self._sequences.forget()

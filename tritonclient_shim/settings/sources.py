@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any, Iterable, Mapping, NamedTuple
 
+from tritonclient_shim.core import forks
 from tritonclient_shim.settings.fields import (
     DEFAULTS,
     FIELDS,
@@ -23,7 +23,7 @@ _OTHERS = frozenset({"TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"})
 #: How the variables of the gateway's options begin, which are none of these settings.
 _GATEWAY = "TRITON_SHIM_GATEWAY_"
 
-_lock = threading.Lock()
+_lock = forks.Lock()
 _configured: Mapping[str, Any] = {}
 
 

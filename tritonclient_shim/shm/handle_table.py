@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
-import threading
 import weakref
 from dataclasses import dataclass
 
@@ -34,15 +33,13 @@ class _HandleEntry:
 
 
 _entries: dict[int, _HandleEntry] = {}
-_lock = threading.Lock()
 # 2**62 is beyond the user addresses of every 64-bit system; 64 apart, they look like pointers.
 _values = itertools.count(2**62 + int.from_bytes(os.urandom(5), "little") * 2**16, 64)
 
 
 def add(region: Region) -> ctypes.c_void_p:
     """Enter a region → the new handle that stands for it."""
-    with _lock:
-        value = next(_values)
+    value = next(_values)
     handle = ctypes.c_void_p(value)
     entry = _HandleEntry(region)
     _entries[value] = entry

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator, Protocol, Sequence, Union
+from typing import Any, Callable, Protocol, Sequence, Union
 
 BytesLike = Union[bytes, bytearray, memoryview]
 
@@ -26,14 +25,23 @@ class RegionError(Exception):
         self.code = code
 
 
-@contextmanager
-def raised_as(exception: Callable[[Any], Exception]) -> Iterator[None]:
-    """Raise a RegionError as v1's exception, made from its code as a c_int or from its text."""
-    try:
-        yield
-    except RegionError as error:
-        err = str(error) if error.code is None else ctypes.c_int(error.code)
-        raise exception(err) from error
+class RaisedAs:
+    """Raises a RegionError as v1's exception, made from its code as a c_int or from its text.
+
+    Not a generator: with contextlib the error would refer to itself, and keep a destroyed region's
+    memory until the garbage collector comes.
+    """
+
+    def __init__(self, exception: Callable[[Any], Exception]) -> None:
+        self._exception = exception
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, RegionError):
+            err = str(error) if error.code is None else ctypes.c_int(error.code)
+            raise self._exception(err) from error
 
 
 class Memory(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any, MutableMapping, NamedTuple
 from weakref import WeakKeyDictionary
@@ -45,13 +44,11 @@ class _Known:
 
 #: By channel, so that stubs on one channel share it; forgotten with the channel.
 _known: MutableMapping[Any, _Known] = WeakKeyDictionary()
-_lock = threading.Lock()
 
 
 def _known_of(channel: Any) -> _Known:
     try:
-        with _lock:
-            return _known.setdefault(channel, _Known())
+        return _known.setdefault(channel, _Known())
     except TypeError:  # a channel class of the user's without weak references or a hash
         return _Known()
 

@@ -6,13 +6,12 @@ Nothing leaves the machine.
 
 from __future__ import annotations
 
-import threading
-
+from tritonclient_shim.core import forks
 from tritonclient_shim.usage.recorder import Recorder
 
 _recorder: Recorder | None = None
 _settings_read = False
-_lock = threading.Lock()
+_lock = forks.Lock()
 
 
 def wanted() -> Recorder | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
+
+from tritonclient_shim.core import forks
 
 
 class Use(NamedTuple):
@@ -19,7 +20,8 @@ class Recorder:
 
     def __init__(self) -> None:
         self._counts: dict[Use, int] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
+        forks.tell(self)
 
     def count(self, id: str, file: str, line: int) -> None:
         """Count one use."""
@@ -27,9 +29,9 @@ class Recorder:
         with self._lock:
             self._counts[use] = self._counts.get(use, 0) + 1
 
-    def clear(self) -> None:
-        """Count from zero: in a forked child, because its parent reports the earlier uses."""
-        self._counts, self._lock = {}, threading.Lock()
+    def after_fork(self) -> None:
+        """Count from zero in a forked child, because its parent reports the earlier uses."""
+        self._counts = {}
 
     def counts(self) -> dict[Use, int]:
         """How often each use occurred, ordered by file, line and id."""

@@ -67,8 +67,6 @@ def write_at_exit(recorder: Recorder, path: str) -> None:
         write(rows(recorder.counts()), os.path.join(folder, _path_of_process(path, owner)))
 
     atexit.register(finish)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=recorder.clear)
 
 
 def _path_of_process(path: str, owner: int) -> str:

@@ -6,11 +6,9 @@ twice behind the user's back: see :meth:`HttpPool.request` for the failures that
 
 from __future__ import annotations
 
-import os
 import select
 import ssl
 import threading
-import weakref
 from collections import deque
 from typing import Iterator, Sequence
 
@@ -18,6 +16,7 @@ from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.http import address, errors
 from tritonclient_shim.backends.http.connector import HttpConnector, open_tunnel
 from tritonclient_shim.backends.http.response import Reply, read_reply
+from tritonclient_shim.core import forks
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Buffer
@@ -89,9 +88,10 @@ class HttpPool:
         if connector.endpoint.secure and connector.tls != tls.DEFAULT:
             self._context = tls.client_context(connector.tls)
         self._idle: deque[HttpConnection] = deque()
-        self.executor = _executor()
+        self.executor = DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
         self.users = 0
         self._server = KnownServer()
+        forks.tell(self)
 
     @property
     def location(self) -> address.Location:
@@ -183,20 +183,14 @@ class HttpPool:
         return True
 
     def after_fork(self) -> None:
-        """In a forked child: leave the parent's connections and threads alone."""
+        """In a forked child: leave the parent's connections alone."""
         self.close_idle()  # closes the child's copies only
         self._server = KnownServer()
-        self.executor = _executor()
-
-
-def _executor() -> DaemonExecutor:
-    return DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
 
 
 # Re-entrant: the garbage collector may release a backend while this thread holds it.
-_lock = threading.RLock()
+_lock = forks.Lock(threading.RLock)
 _pools: dict[HttpConnector, HttpPool] = {}
-_alive: weakref.WeakSet[HttpPool] = weakref.WeakSet()
 
 
 def acquire(connector: HttpConnector) -> HttpPool:
@@ -208,7 +202,6 @@ def acquire(connector: HttpConnector) -> HttpPool:
         pool = _pools.get(connector)
         if pool is None:
             pool = _pools[connector] = HttpPool(connector)
-            _alive.add(pool)
         pool.users += 1
         return pool
 
@@ -222,13 +215,3 @@ def release(pool: HttpPool) -> None:
             del _pools[pool.connector]
     if unused:
         pool.close_idle()
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()
-    for pool in list(_alive):
-        pool.after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)

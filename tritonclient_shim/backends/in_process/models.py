@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from tritonclient_shim.backends.in_process.declared import Arrays, Model, Sequence
+from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import ServerFault
 from tritonclient_shim.core.model import BatchStatistics, Duration, InferCall, ModelStatistics
 
@@ -19,10 +20,15 @@ class RunningModel:
         self.model = model
         self.loaded = model.loaded
         self.ever_loaded = model.loaded
-        self._instances = threading.BoundedSemaphore(model.instances)
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._sequences: dict[tuple[int, int], dict[str, Any]] = {}
         self._statistics: dict[int, _Counted] = {number: _Counted() for number in model.versions}
+        self.after_fork()
+        forks.tell(self)
+
+    def after_fork(self) -> None:
+        """Have every instance free, in a forked child too: its parent's requests run elsewhere."""
+        self._instances = threading.BoundedSemaphore(self.model.instances)
 
     def load(self) -> None:
         """Load the model, or load it again: open sequences are lost."""

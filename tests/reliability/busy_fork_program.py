@@ -1,0 +1,102 @@
+"""A program that forks while its other threads are at work in every part of the package.
+
+The server is one of ``tritonclient_shim.testing``, whose models run in this process: it can be
+asked thousands of times in a second, and is inherited by the children with everything else.
+Argument: how many children.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from typing import Callable
+
+import numpy as np
+
+import tensorrtserver.shared_memory as shm
+import tritonclient_shim
+from tensorrtserver.api import InferContext, SharedMemoryControlContext
+from tritonclient_shim import testing
+
+RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
+PATIENCE = 60  # seconds after which a child hangs
+
+
+@testing.model(inputs=[("INPUT0", "INT32", [4])], outputs=[("OUTPUT0", "INT32", [4])], instances=2)
+def identity(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The model: what it is asked."""
+    return {"OUTPUT0": inputs["INPUT0"]}
+
+
+def round_of(context: InferContext, control: SharedMemoryControlContext, name: str) -> None:
+    """Use each part of the package once, and check what it comes to."""
+    number = len(name)
+    inputs = {"INPUT0": [np.full(4, number, np.int32)]}
+    found = [context.run(inputs, RAW)]
+    found.append(context.get_async_run_results(context.async_run(inputs, RAW), True))
+    came = threading.Event()
+    context.async_run(lambda _, one: (ids.append(one), came.set()), inputs, RAW)
+    ids: list[int] = []
+    assert came.wait(PATIENCE)
+    found.append(context.get_async_run_results(ids[0]))
+    assert all(one["OUTPUT0"][0].tolist() == [number] * 4 for one in found)
+    context.get_stat()
+    tritonclient_shim.configure(network_timeout=30)
+    handle = shm.create_shared_memory_region(name, f"/{name}", 16)
+    try:
+        control.register(handle)
+        control.unregister(handle)
+    finally:
+        shm.destroy_shared_memory_region(handle)
+
+
+def loop(url: str, shared: InferContext, name: str) -> None:
+    """What the other threads do, until the process ends."""
+    with SharedMemoryControlContext(url, 0) as control:
+        while True:
+            round_of(shared, control, name)
+
+
+def in_child(work: Callable[[], None]) -> bool:
+    """Whether a forked child does the work in time."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(PATIENCE)
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def main(children: int) -> None:
+    """Fork so often; the children use what they have inherited, and contexts of their own."""
+    with testing.server(identity=identity) as server:
+        url = server.url(0)
+        shared = InferContext(url, 0, "identity")
+        prefix = f"shim_fork_{os.getpid()}_"
+
+        def work() -> None:
+            with SharedMemoryControlContext(url, 0) as control:
+                round_of(shared, control, prefix + "c" * 7)
+                with InferContext(url, 0, "identity") as own:
+                    round_of(own, control, prefix + "c" * 8)
+
+        work()  # imports what all of this needs: docs/settings.md, "Processes that fork"
+        for number in range(3):
+            arguments = (url, shared, prefix + "t" * (number + 1))
+            threading.Thread(target=loop, args=arguments, daemon=True).start()
+
+        outcomes = [in_child(work) for _ in range(children)]
+        assert all(outcomes), outcomes
+        work()
+        sys.stdout.flush()
+        os._exit(3)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,134 @@
+"""A server's name that stops to resolve, and one that leads to another address."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+import tensorrtserver
+from tests.relays import Relay
+from tests.reliability.figures import Tried
+from tests.reliability.server_process import KINDS, MODEL
+
+ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
+PROMISE = (
+    "A name that no longer resolves ends a call with a documented error, and one that leads to "
+    "another address leads the same context there"
+)
+HOST = "server.invalid"
+PATIENCE = 60.0
+#: The name server that resolv.conf stands for when it is empty is this machine, which has none.
+MOUNT = 'mount --bind hosts /etc/hosts && mount --bind /dev/null /etc/resolv.conf && exec "$@"'
+PROGRAM = """
+import sys
+import numpy as np
+from tensorrtserver.api import *
+url, protocol, streaming = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'True'
+context = InferContext(url, protocol, sys.argv[4], streaming=streaming)
+data = np.arange(4, dtype=np.int32)
+for line in sys.stdin:
+    try:
+        found = context.run({'INPUT0': [data]}, {'OUTPUT0': InferContext.ResultFormat.RAW})
+        assert (found['OUTPUT0'][0] == data).all()
+        print('', flush=True)
+    except InferenceServerException as error:
+        print(error.message(), flush=True)
+"""
+LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
+UNRESOLVED = (
+    "HTTP client failed: Couldn't resolve host name",
+    "GRPC client failed: 14: Name resolution failure",
+)
+
+
+class Hosts:
+    """The table of names of a program's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "hosts"
+        self.path.write_text("", "utf-8")
+
+    def say(self, address: str) -> None:
+        """Where the name leads from now on; '' for nowhere."""
+        self.path.write_text(f"{address} {HOST}\n" if address else "", "utf-8")
+
+    def run(self, program: list[str]) -> subprocess.Popen[str]:
+        """A program to which the table is ``/etc/hosts``."""
+        variables = {
+            "PYTHONPATH": ROOT,
+            "TRITON_SHIM_WARNINGS": "off",
+            # gRPC asks for a name once in 30 seconds
+            "TRITON_SHIM_GRPC_CHANNEL_ARGUMENTS": "grpc.dns_min_time_between_resolutions_ms=200",
+        }
+        return subprocess.Popen(
+            ["unshare", "-Urm", "sh", "-c", MOUNT, "sh", *program],
+            cwd=self.folder,
+            env={**os.environ, **variables},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[Hosts]:
+    """A table of names, where a user may have one."""
+    made = Hosts(tmp_path)
+    with made.run(["true"]) as trial:
+        complaint = trial.communicate()[1]
+    if trial.returncode:
+        pytest.skip(f"no /etc/hosts of a test's own can be had here: {complaint}")
+    yield made
+
+
+def until(wanted: Callable[[str], bool], ask: Callable[[], str]) -> list[str]:
+    """Ask until the message is one that is wanted → those that came before."""
+    before: list[str] = []
+    deadline = time.monotonic() + PATIENCE
+    while not wanted(message := ask()):
+        before.append(message)
+        assert time.monotonic() < deadline, before
+        time.sleep(0.1)
+    return before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_address(kind: str, triton: Any, hosts: Hosts, tried: Tried) -> None:
+    """The context says that the name is gone, and works when it is back, at another address."""
+    protocol, streaming = KINDS[kind]
+    hosts.say("127.0.0.1")
+    with Relay(triton.url(protocol)) as old, Relay(
+        triton.url(protocol), place=("127.0.0.2", old.port)
+    ) as new:
+        arguments = [f"{HOST}:{old.port}", str(protocol), str(streaming), MODEL]
+        program = hosts.run([sys.executable, "-W", "ignore", "-c", PROGRAM, *arguments])
+        assert program.stdin is not None and program.stdout is not None
+
+        def ask() -> str:
+            assert program.stdin is not None and program.stdout is not None
+            program.stdin.write("\n")
+            program.stdin.flush()
+            return program.stdout.readline().rstrip("\n")
+
+        with program:
+            assert ask() == ""
+            hosts.say("")
+            assert ask() == ""  # the connection stands
+            old.__exit__()
+            before = until(lambda message: message == UNRESOLVED[protocol], ask)
+            assert all(message.startswith(LOST[protocol]) for message in before)
+            hosts.say("127.0.0.2")
+            before = until(lambda message: not message, ask)
+            assert all(message.startswith(LOST[protocol]) for message in before)
+            assert new.connections
+            program.stdin.close()
+            assert program.wait(PATIENCE) == 0
+    tried(PROMISE, 2, "changes")

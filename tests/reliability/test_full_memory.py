@@ -1,0 +1,85 @@
+"""A full ``/dev/shm``: a small one of the test's own, in a namespace that a user may make."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import tensorrtserver
+from tests.reliability.figures import Tried
+
+ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
+PROMISE = (
+    "A full `/dev/shm` is a `SharedMemoryException` of the call that needs the memory; the process "
+    "lives, and its other regions keep their data"
+)
+MOUNT = 'mount -t tmpfs -o size=4m,nr_inodes={inodes} tmpfs /dev/shm && exec "$@"'
+BEGIN = """
+import numpy as np
+import tensorrtserver.shared_memory as shm
+from tritonclient_shim.shm import handle_table
+def refused(function, *arguments):
+    try:
+        function(*arguments)
+    except shm.SharedMemoryException as error:
+        return f'{error}; {error.__cause__}'
+def made(name, size):
+    return shm.create_shared_memory_region(name, '/' + name, size)
+def kept():
+    assert handle_table.lookup(first).read(0, 1 << 20) == b'\\x01' * (1 << 20)
+first = made('first', 1 << 20)
+shm.set_shared_memory_region(first, [np.ones(1 << 20, np.uint8)])
+"""
+NO_ROOM = """
+big = made('big', 8 << 20)  # as with v1, memory is taken when it is used
+one = np.ones(1000, np.uint8)
+for views in ([np.ones(8 << 20, np.uint8)], [one] * (8 << 10)):  # by way of a mapping, and without
+    message = refused(shm.set_shared_memory_region, big, views)
+    assert message.endswith('No space left on device: /dev/shm is full; destroy unused regions '
+                            'or enlarge it'), message
+    kept()
+shm.destroy_shared_memory_region(big)
+del big
+second = made('second', 2 << 20)
+shm.set_shared_memory_region(second, [np.ones(2 << 20, np.uint8)])
+kept()
+"""
+NO_NAME = """
+others, message = [], None
+while not message:
+    assert len(others) < 20
+    message = refused(lambda: others.append(made(f'other{len(others)}', 100)))
+assert message.startswith('unable to get shared memory descriptor'), message
+assert 'No space left on device' in message
+kept()
+shm.destroy_shared_memory_region(others.pop())
+made('later', 100)
+"""
+
+
+def with_memory(program: str, inodes: int) -> tuple[int, str]:
+    """Exit status and stderr of a program with 4 MiB and so many objects in ``/dev/shm``."""
+    mount = ["unshare", "-Urm", "sh", "-c", MOUNT.format(inodes=inodes), "sh"]
+    done = subprocess.run(
+        [*mount, sys.executable, "-W", "ignore", "-c", program],
+        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "inodes"), [(NO_ROOM, 100), (NO_NAME, 8)], ids=["no room", "no name"]
+)
+def test_full(program: str, inodes: int, tried: Tried) -> None:
+    """The call that needs what is not there says so, and the program goes on."""
+    status, complaint = with_memory("", inodes)
+    if status:
+        pytest.skip(f"no /dev/shm of a test's own can be had here: {complaint}")
+    assert with_memory(BEGIN + program, inodes) == (0, "")
+    tried(PROMISE, 1, "programs")

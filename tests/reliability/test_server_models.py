@@ -1,0 +1,140 @@
+"""Models that a server has in another form after a reload or a new start."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+
+from tensorrtserver.api import InferContext, InferenceServerException
+from tests.reliability.amounts import some
+from tests.reliability.figures import Tried
+from tests.reliability.identified_calls import STYLES, Outcome, in_style, numbers, payload
+from tests.reliability.server_process import KINDS, ServerProcess, some_of
+
+PROMISE = (
+    "A model that is another one after a reload or a new start of its server leads to a right "
+    "answer or a documented error, and the same context works when the model is the old one again"
+)
+
+#: What changes: text in the configuration, its successor, how a refusal may begin of a call for
+#: the model of before, and whether the next call fits the new model.
+CHANGES = {
+    "other dims": ("dims: -1", "dims: 4", "unexpected shape for input 'INPUT0'", False),
+    "other datatype": ("TYPE_INT32", "TYPE_FP32", "inference input 'INPUT0' data-type is", True),
+    "no batching": ("max_batch_size: 8", "max_batch_size: 0", "unexpected shape for input", True),
+}
+UNBEGUN = "inference request for sequence {} to model 'sequence_sum' must specify the START flag"
+BROKEN = "The stream broke in the midst of sequence "
+LOST = "GRPC client failed: 14: "  # the server has been started anew, and the client sees it now
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server for the whole module."""
+    made = ServerProcess(tmp_path_factory.mktemp("models"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def summing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server with a model of sequences."""
+    made = ServerProcess(tmp_path_factory.mktemp("sequences"), "sequence_sum")
+    yield made
+    made.close()
+
+
+def bring(server: ServerProcess, number: int) -> None:
+    """Have the server take the model's files as they are now: by a load, or a new start."""
+    if number % 2:
+        server.kill()
+        server.start()
+    else:
+        server.load()
+
+
+def answered(context: InferContext, style: str) -> Outcome:
+    """A call that is answered, if at all, with the bytes that it has sent."""
+    data = payload(next(numbers))
+    for _ in range(5):
+        outcome = in_style(context, style, {"INPUT0": [data]})
+        if not outcome.message.startswith(LOST):
+            break
+    assert outcome.error is not None or outcome.result.tobytes() == data.tobytes()
+    assert len(outcome.callbacks) == outcome.expected_callbacks
+    return outcome
+
+
+@some_of(CHANGES)
+def test_another_form(
+    number: int, kind: str, name: str, server: ServerProcess, tried: Tried
+) -> None:
+    """One call may be refused; the next one is made for the model as it is now."""
+    old, new, refusal, fits = CHANGES[name]
+    for style in some(STYLES, "styles of each event of a server's life", number):
+        context = server.opened(kind)
+        assert answered(context, style).message == ""
+        server.change_model(old, new)
+        bring(server, number)
+        first, second = answered(context, style), answered(context, style)
+        assert first.error is None or first.message.startswith(refusal)
+        assert second.message.startswith(refusal) if not fits else second.message == ""
+        server.write_model()
+        bring(server, number)
+        answered(context, style)  # may be refused, too
+        assert answered(context, style).message == ""
+        context.close()
+        tried(PROMISE, 1, "changes")
+
+
+@some_of(CHANGES)
+def test_within_a_call(
+    number: int, kind: str, name: str, server: ServerProcess, tried: Tried
+) -> None:
+    """A request that is in the model when it is loaded anew is answered by the old one."""
+    old, new, refusal, fits = CHANGES[name]
+    context = server.opened(kind)
+    with ThreadPoolExecutor(1) as threads:
+        server.hold()
+        under_way = threads.submit(answered, context, STYLES[number % len(STYLES)])
+        server.wait_for_request()
+        server.change_model(old, new)
+        server.load()
+        server.release()
+        assert under_way.result(60).message == ""
+    answered(context, "sync")
+    last = answered(context, "sync")
+    assert last.message == "" if fits else last.message.startswith(refusal)
+    server.write_model()
+    server.load()
+    context.close()
+    tried(PROMISE, 1, "changes")
+
+
+def step(context: InferContext, value: int, flags: int = 0, sequence: int = 0) -> int:
+    """One request of a sequence: the sum so far."""
+    inputs = {"INPUT": [np.array([value], np.int32)]}
+    found: Any = context.run(inputs, {"OUTPUT": InferContext.ResultFormat.RAW}, 1, flags, sequence)
+    return int(found["OUTPUT"][0][0])
+
+
+@pytest.mark.parametrize("way", ["loaded", "started"])
+def test_within_a_sequence(way: str, summing: ServerProcess, tried: Tried) -> None:
+    """A sequence that the server has lost is refused until it begins again; no sum is wrong."""
+    contexts = {kind: summing.opened(kind) for kind in KINDS}
+    for number, context in enumerate(contexts.values(), 9500):
+        assert [step(context, 5, 1, number), step(context, 6)] == [5, 11]
+    summing.change_model(r"max_batch_size: \d+", f"max_batch_size: {len(way)}")
+    bring(summing, way == "started")
+    for number, (kind, context) in enumerate(contexts.items(), 9500):
+        for _ in range(2):
+            with pytest.raises(InferenceServerException) as caught:
+                step(context, 7)
+            broken = (kind, way) == ("stream", "started")
+            assert caught.value.message().startswith(BROKEN if broken else UNBEGUN.format(number))
+        assert [step(context, 1, 1, number), step(context, 2, 2)] == [1, 3]
+        context.close()
+        tried(PROMISE, 1, "sequences")

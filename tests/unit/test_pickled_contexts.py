@@ -1,0 +1,118 @@
+"""Contexts that are pickled or copied, and given to other processes."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+
+from tensorrtserver.api import (
+    InferContext,
+    ModelControlContext,
+    ModelRepositoryContext,
+    ServerHealthContext,
+    ServerStatusContext,
+    SharedMemoryControlContext,
+)
+from tritonclient_shim import testing
+
+RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
+MESSAGE = "an open {} can be neither pickled nor copied: .* hand over its url, protocol and model"
+
+
+@testing.model(inputs=[("INPUT0", "INT32", [1])], outputs=[("OUTPUT0", "INT32", [1])])
+def identity(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The model: what it is asked."""
+    return {"OUTPUT0": inputs["INPUT0"]}
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """Where a server in this process is reached over HTTP."""
+    with testing.server(identity=identity) as server:
+        yield server.http
+
+
+@pytest.fixture
+def context(url: str) -> Iterator[InferContext]:
+    """A context of the model."""
+    with InferContext(url, 0, "identity") as opened:
+        yield opened
+
+
+class Reopening(InferContext):
+    """A context of a user's that is made anew where it is unpickled, as could be with v1."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.arguments = arguments
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"arguments": self.arguments}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(*state["arguments"])  # type: ignore[misc]
+
+
+def right(context: InferContext) -> bool:
+    """Does the context answer?"""
+    found: Any = context.run({"INPUT0": [np.array([7], np.int32)]}, RAW)
+    return bool(found["OUTPUT0"][0][0] == 7)
+
+
+def by_process(context: InferContext) -> None:
+    """As an argument of a process that starts anew."""
+    multiprocessing.get_context("spawn").Process(target=right, args=(context,)).start()
+
+
+def by_executor(context: InferContext) -> None:
+    """As an argument of a job."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        pool.submit(right, context).result(60)
+
+
+WAYS: dict[str, Callable[[Any], object]] = {
+    **{f"protocol {n}": partial(pickle.dumps, protocol=n) for n in range(6)},
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "process": by_process,
+    "executor": by_executor,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_open_context_stays(context: InferContext, way: str) -> None:
+    """Whatever would pickle or copy a context says what to hand over; the context works on."""
+    with pytest.raises(ValueError, match=MESSAGE.format("InferContext")):
+        WAYS[way](context)
+    assert right(context)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ModelControlContext,
+        ModelRepositoryContext,
+        ServerHealthContext,
+        ServerStatusContext,
+        SharedMemoryControlContext,
+    ],
+)
+def test_each_kind_says_its_name(url: str, kind: Any) -> None:
+    """The contexts that do no inference refuse in the same way."""
+    with kind(url, 0) as opened, pytest.raises(ValueError, match=MESSAGE.format(kind.__name__)):
+        pickle.dumps(opened)
+
+
+def test_a_subclass_may_have_a_state_of_its_own(url: str) -> None:
+    """A user's class that knows how to make its context again is pickled and copied."""
+    with Reopening(url, 0, "identity") as opened:
+        with pickle.loads(pickle.dumps(opened)) as other:
+            assert right(other)
+        assert right(opened)
