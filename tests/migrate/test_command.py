@@ -38,7 +38,7 @@ def test_diff_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert '-r = ctx.run(i,  o)\n+r = run_model(ctx, "simple", i,  o)\n' in out
     assert "a.py:2:7: TS050 rewritten: grpc client\n" in out
-    assert out.endswith("1 files read; 1 with changes.\n")
+    assert out.endswith("1 file read; 1 with changes.\n")
     assert (folder / "a.py").read_text("utf-8") == SOURCE
 
 

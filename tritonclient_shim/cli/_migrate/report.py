@@ -8,6 +8,7 @@ import tokenize
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli._migrate import MigrateRefused
+from tritonclient_shim.cli._scan.output import times
 from tritonclient_shim.usage import machine
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ def _summary(done: list[Migrated], failed: list[str]) -> str:
     counts = [f"{states.count(state)} {state}" for state in sorted(set(states))]
     changed = sum(one.changed for one in done)
     unreadable = f", {len(failed)} failed" if failed else ""
-    uses = f"{len(states)} uses: {', '.join(counts)}. " if states else "No use of the legacy API. "
-    return f"{uses}{len(done)} files read{unreadable}; {changed} with changes."
+    told = f"{times(len(states), 'use')}: {', '.join(counts)}. "
+    uses = told if states else "No use of the legacy API. "
+    return f"{uses}{times(len(done), 'file')} read{unreadable}; {changed} with changes."
 
 
 def _document(done: list[Migrated], failed: list[str]) -> dict[str, Any]:
