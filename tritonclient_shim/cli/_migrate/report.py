@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tritonclient_shim.cli._migrate import MigrateRefused
 from tritonclient_shim.cli._scan.output import times
 from tritonclient_shim.usage import machine
+from tritonclient_shim.usage.report import obstacle
 
 if TYPE_CHECKING:
     from tritonclient_shim.rewrite.files import Migrated
@@ -42,8 +43,18 @@ def write(path: str, format: str, done: list[Migrated], failed: list[str]) -> No
         with open(path, "w", encoding="utf-8") as file:
             file.write(render(format, done, failed))
     except OSError as error:
-        reason = f"--report {path}: {error.strerror}; expected a file that can be written"
-        raise MigrateRefused(reason) from error
+        raise _refused(path, str(error.strerror)) from error
+
+
+def check_place(path: str) -> None:
+    """Refuse a place that no report can be written to."""
+    reason = obstacle(path)
+    if reason:
+        raise _refused(path, reason)
+
+
+def _refused(path: str, reason: str) -> MigrateRefused:
+    return MigrateRefused(f"--report {path}: {reason}; expected a file that can be written")
 
 
 def _text(done: list[Migrated], failed: list[str]) -> str:
