@@ -77,14 +77,7 @@ def test_documents_can_be_found() -> None:
     assert "``docs/v1-behaviour.md``, cited below, is in the source distribution" in source
 
 
-def test_linked_sections_exist() -> None:
-    """A link to a section of a page, as messages print it, is that of one of its headings."""
-    links = {
-        link
-        for path in (ROOT / "tritonclient_shim").rglob("*.py")
-        for link in re.findall(r"(docs/[\w-]+\.md)#([\w-]+)", path.read_text("utf-8"))
-    }
-    assert links
-    for page, section in links:
-        headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)
-        assert section in {"-".join(one.lower().split()) for one in headings}, page
+def test_no_message_links_to_a_section_of_a_page() -> None:
+    """Who has installed the package alone has its guide, and none of the pages in ``docs``."""
+    for path in (ROOT / "tritonclient_shim").rglob("*.py"):
+        assert not re.search(r"docs/[\w-]+\.md#", path.read_text("utf-8")), path

@@ -95,7 +95,7 @@ def test_bug_of_a_rule_does_not_stop_the_others(
     err = capsys.readouterr().err
     assert "migrate: b.py: a bug of migrate" in err
     assert "KeyError: 'no such key' (test_command.py, line " in err
-    assert "please report it with the lines that do (docs/support.md#reporting-a-bug)" in err
+    assert "report it with the lines that do and the output of `tritonclient-shim doctor`" in err
     assert (folder / "b.py").read_text("utf-8") == SOURCE
     assert "run_model" in (folder / "a.py").read_text("utf-8")
 
@@ -116,8 +116,10 @@ def test_report_for_programs(folder: Path, format: str) -> None:
 
 def test_report_to_an_impossible_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A report that cannot be written is refused, with what was expected."""
-    assert main(["migrate", "a.py", "--report", "no/such/folder"]) == 2
-    assert "expected a file that can be written" in capsys.readouterr().err
+    for how in ("--diff", "--write"):
+        assert main(["migrate", how, "a.py", "--report", "no/such/folder"]) == 2
+        assert "expected a file that can be written" in capsys.readouterr().err
+        assert (folder / "a.py").read_text("utf-8") == SOURCE  # nothing is written without it
 
 
 def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

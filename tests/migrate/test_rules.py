@@ -129,9 +129,9 @@ def test_batch_size_of_other_inputs() -> None:
 
 
 def test_builtins_that_the_file_binds() -> None:
-    """The functions that a file gets use Python's own ``next``, whatever the file calls so."""
-    text = migrated(f"{STAR}{CONTEXT}next = ctx.run(i, o)\n").after.decode()
-    assert "    known = builtins.next((one for" in text
+    """The functions that a file gets use Python's own ``list``, whatever the file calls so."""
+    text = migrated(f"{STAR}{CONTEXT}list = ctx.run(i, o)\n").after.decode()
+    assert "InferInput(name, builtins.list(batch.shape), datatype)" in text
     assert "import builtins\n" in text
 
 

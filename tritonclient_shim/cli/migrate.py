@@ -57,10 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError:
         _tell('libcst is missing; install it with: pip install "tritonclient-shim[migrate]"')
         return _REFUSED
-    from tritonclient_shim.cli._migrate.report import write
+    from tritonclient_shim.cli._migrate.report import check_place, write
     from tritonclient_shim.cli._output import show
 
     try:
+        if arguments.report:
+            check_place(arguments.report)
         done, failed = _migrated(arguments)
         if arguments.report:
             write(arguments.report, arguments.format, done, failed)
@@ -112,7 +114,7 @@ def _bug(error: Exception) -> str:
     return (
         f"a bug of migrate, which left the file as it was: {type(error).__name__}: {error} "
         f"({place}); expected no file to lead to it; please report it with the lines that do "
-        "(docs/support.md#reporting-a-bug), and leave the file out with --exclude"
+        "and the output of `tritonclient-shim doctor`, and leave the file out with --exclude"
     )
 
 

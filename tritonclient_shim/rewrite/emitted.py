@@ -61,14 +61,10 @@ HELPERS: dict[str, Emitted] = {
     "config_of": Emitted(
         texts.CONFIG, (_CACHE,), either=texts.CONFIG_EITHER, http=texts.CONFIG_HTTP
     ),
-    "check_model": Emitted(texts.CHECK, (_EXCEPTION,)),
+    "check_model": Emitted(texts.CHECK),
     "infer_input": Emitted(
         texts.INPUT,
-        (
-            _NUMPY,
-            _EXCEPTION,
-            "from tritonclient.utils import triton_to_np_dtype",
-        ),
+        (_NUMPY, "from tritonclient.utils import triton_to_np_dtype"),
         ("config_of",),
     ),
     "class_counts": Emitted(texts.COUNTS),
@@ -105,11 +101,11 @@ HELPERS: dict[str, Emitted] = {
     "index_rows": Emitted(small.ROWS, either=small.ROWS_EITHER, http=small.ROWS_HTTP),
     "server_status": Emitted(
         small.STATUS,
-        ("import collections", "import types", _EXCEPTION),
+        ("import collections", "import types"),
         ("server_metadata", "index_rows", "ModelReadyState"),
     ),
-    "message_of": Emitted(small.MESSAGE, (_EXCEPTION,)),
-    "server_id_of": Emitted(small.SERVER_ID, (_EXCEPTION,)),
+    "message_of": Emitted(small.MESSAGE),
+    "server_id_of": Emitted(small.SERVER_ID),
     "request_id_of": Emitted(small.REQUEST_ID),
     "iteritems": Emitted(small.ITER.format(name="items", what="items")),
     "itervalues": Emitted(small.ITER.format(name="values", what="values")),
@@ -134,20 +130,28 @@ def needed(names: Iterable[str]) -> list[str]:
 
 
 def written(
-    names: Iterable[str], modules: set[str], called: Mapping[str, str], there: set[str]
+    names: Iterable[str],
+    modules: set[str],
+    called: Mapping[str, str],
+    there: set[str],
+    extent: set[str],
 ) -> tuple[str, set[str]]:
     """Functions, and the protocols in use → their text, and the lines of import that it needs.
 
-    ``called``: what else they are called; ``there``: those that the file has already.
+    ``called``: what else they are called; ``there``: those that the file has already;
+    ``extent``: what they have to do in the file, by the marks of their lines.
     """
     wanted = set(needed(names))
+    wanted -= set() if "classes" in extent else {"classes_of"}
     both = len(modules) > 1
     if both and any("CLIENT." in HELPERS[name].text for name in wanted):
         wanted.add("module_of")
-    over_grpc_alone = {"send"} if modules == {"grpc"} else set()  # needs no client per thread
+    marks = {mark for mark, helper in _MARKS.items() if helper in wanted}
+    marks -= {"threads"} if modules == {"grpc"} else set()  # needs no client per thread
+    marks |= {*extent, *modules}
     found: list[str] = []
     imports: set[str] = set()
-    for name in (one for one in needed(wanted) if one not in there):
+    for name in (one for one in HELPERS if one in wanted - there):
         one = HELPERS[name]
         text = one.either if both and one.either else one.text
         if modules == {"http"} and one.http:
@@ -159,7 +163,9 @@ def written(
         if "ThreadPoolExecutor" in text:
             imports.update(_THREADS)
         module = "module_of(client)." if both else f"{next(iter(modules), 'grpc')}client."
-        text = _chosen(text, wanted - over_grpc_alone).replace("CLIENT.", module)
+        text = _chosen(text, marks).replace("CLIENT.", module)
+        if "InferenceServerException" in text:
+            imports.add(_EXCEPTION)
         text = last.remembering(text) if "last_request" in wanted else text
         for old, new in called.items():
             text = re.sub(rf"\b{old}\b", new, text)
@@ -170,19 +176,23 @@ def written(
     return "\n".join(found), imports
 
 
-def _chosen(text: str, wanted: set[str]) -> str:
-    """The lines of a text that are for files with what is wanted, or without it.
+def _chosen(text: str, marks: set[str]) -> str:
+    """The lines of a text that are for files with these marks.
 
-    A line may end with ``#+mark`` or ``#-mark``, the marks of :data:`_MARKS`.
+    A line may end with ``#+mark``, ``#-mark`` or several such, all of which have to hold.
     """
-    for mark, helper in _MARKS.items():
-        own, other = (f"  #{sign}{mark}" for sign in ("+-" if helper in wanted else "-+"))
-        lines = (line for line in text.split("\n") if not line.endswith(other))
-        text = "\n".join(line[: -len(own)] if line.endswith(own) else line for line in lines)
-    return text
+    found = []
+    for line in text.split("\n"):
+        plain, asked = _MARKED.fullmatch(line).groups()  # type: ignore[union-attr]
+        signs = re.findall(r"([+-])(\w+)", asked or "")
+        if all((mark in marks) == (sign == "+") for sign, mark in signs):
+            found.append(plain)
+    return "\n".join(found)
 
 
-#: What stands at the ends of lines → the function with which the file has them.
+_MARKED = re.compile(r"(.*?)(?:  #((?:[+-]\w+)+))?")
+#: What stands at the ends of lines → the function with which the file has them. More marks are
+#: the protocols in use, and those of ``extent``.
 _MARKS = {
     "region": "Region",
     "headers": "with_headers",

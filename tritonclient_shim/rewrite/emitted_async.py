@@ -16,10 +16,11 @@ def start_run(client, model_name, callback, inputs, outputs, owner=None, stream=
     """
     config = config_of(client, model_name)
     tensors = [infer_input(client, model_name, name, rows) for name, rows in inputs.items()]
-    wanted = [
-        CLIENT.InferRequestedOutput(name, class_count=count)
-        for name, count in outputs.items()
-    ]
+    wanted = [CLIENT.InferRequestedOutput(name) for name in outputs]  #-classes
+    wanted = [  #+classes
+        CLIENT.InferRequestedOutput(name, class_count=count)  #+classes
+        for name, count in outputs.items()  #+classes
+    ]  #+classes
     number, future = next(_numbers[client]), Future()
     _requests[client][number] = (future, outputs, config)
 

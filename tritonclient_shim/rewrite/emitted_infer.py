@@ -38,9 +38,10 @@ def infer_input(client, model_name, name, rows):  #-region
 def infer_input(client, model_name, name, rows, batch_size=1):  #+region
     """The tensor of an input, from one array for each entry of the batch."""
     config = config_of(client, model_name)
-    known = next((one for one in config.input if one.name == name), None)
-    if known is None:
-        raise InferenceServerException("unknown input '%s' for '%s'" % (name, model_name))
+    known = {one.name: one for one in config.input}[name]  #-errors
+    known = next((one for one in config.input if one.name == name), None)  #+errors
+    if known is None:  #+errors
+        raise InferenceServerException("unknown input '%s' for '%s'" % (name, model_name))  #+errors
     datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_"):]
     datatype = datatype.replace("STRING", "BYTES")
     region, dims = rows if isinstance(rows[0], Region) else (rows, known.dims)  #+region
@@ -50,44 +51,43 @@ def infer_input(client, model_name, name, rows, batch_size=1):  #+region
         return region_input(tensor, region, shape, datatype)  #+region
     batch = np.stack(rows)
     if datatype == "BYTES":
-        batch = batch.astype(object)
-        for place, text in np.ndenumerate(batch):
-            batch[place] = bytes(text) if isinstance(text, bytes) else text
-    elif batch.dtype != triton_to_np_dtype(datatype):
+        plain = [bytes(one) if isinstance(one, bytes) else one for one in batch.flat]
+        batch = np.array(plain, object).reshape(batch.shape)
+    else:
         batch = np.ascontiguousarray(batch).view(triton_to_np_dtype(datatype))
     dims = batch.shape[1:] if -1 in known.dims else tuple(known.dims)
-    try:
-        batch = batch.reshape((len(rows), *dims) if config.max_batch_size else dims)
-    except ValueError as error:
-        raise InferenceServerException("input '%s': %s" % (name, error)) from error
+    batch = batch.reshape((len(rows), *dims) if config.max_batch_size else dims)  #-errors
+    try:  #+errors
+        batch = batch.reshape((len(rows), *dims) if config.max_batch_size else dims)  #+errors
+    except ValueError as error:  #+errors
+        raise InferenceServerException("input '%s': %s" % (name, error)) from error  #+errors
     tensor = CLIENT.InferInput(name, list(batch.shape), datatype)
     tensor.set_data_from_numpy(batch)
     return tensor
-'''
+'''  # noqa: E501
 RUN = '''
 def run_model(client, model_name, inputs, outputs, **options):  #-region
 def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+region
     """Infer, and return for each output a list of what each entry of the batch has.
 
     inputs: name -> a list with one array for each entry of the batch.
-    outputs: name -> how many classes to return, or 0 for the array.
+    outputs: a mapping with the names of the outputs as keys.  #-classes
+    outputs: name -> how many classes to return, or 0 for the array.  #+classes
     Both may have a Region instead; batch_size is for inputs in a Region.  #+region
     """
-    tensors = [  #-region
-        infer_input(client, model_name, name, rows)  #-region
-        for name, rows in inputs.items()  #-region
-    ]  #-region
+    tensors = [infer_input(client, model_name, name, rows) for name, rows in inputs.items()]  #-region
     tensors = [  #+region
         infer_input(client, model_name, name, rows, batch_size)  #+region
         for name, rows in inputs.items()  #+region
     ]  #+region
-    wanted = [
-        CLIENT.InferRequestedOutput(name, class_count=count)  #-region
-        CLIENT.InferRequestedOutput(  #+region
-            name, class_count=0 if isinstance(count, Region) else count  #+region
-        )  #+region
-        for name, count in outputs.items()
-    ]
+    wanted = [CLIENT.InferRequestedOutput(name) for name in outputs]  #-classes
+    wanted = [  #+classes
+        CLIENT.InferRequestedOutput(name, class_count=count)  #-region+classes
+        CLIENT.InferRequestedOutput(  #+region+classes
+            name, class_count=0 if isinstance(count, Region) else count  #+region+classes
+        )  #+region+classes
+        for name, count in outputs.items()  #+classes
+    ]  #+classes
     for tensor in wanted:  #+region
         region = outputs[tensor.name()]  #+region
         if isinstance(region, Region):  #+region
@@ -97,7 +97,7 @@ def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+
         model_name, tensors, outputs=wanted, **options  #+threads
     )  #+threads
     return results_of(answer, outputs, config_of(client, model_name))
-'''
+'''  # noqa: E501
 RUN_OF = '''
 def run_of(model, inputs, outputs, **options):
     """`run_model` of a Model, which knows its client and its name."""
@@ -108,21 +108,24 @@ RESULTS = '''
 def results_of(answer, outputs, config):
     """What an answer has: for each output a list of what each entry of the batch has."""
     found = {}
-    for name, count in outputs.items():
+    for name in outputs:  #-classes-region
+    for name, region in outputs.items():  #-classes+region
+    for name, count in outputs.items():  #+classes
         array = answer.as_numpy(name).copy()  #-region
-        region, count = (count, 0) if isinstance(count, Region) else (None, count)  #+region
-        array = answer.as_numpy(name) if region is None else array_in(  #+region
-            region, answer, name  #+region
-        )  #+region
+        region, count = (count, 0) if isinstance(count, Region) else (None, count)  #+region+classes
+        is_read = isinstance(region, Region)  #+region
+        array = array_in(region, answer, name) if is_read else answer.as_numpy(name)  #+region
         array = array.copy()  #+region
-        if not array.size:  # over HTTP, older releases of tritonclient have no type for it
-            kind = next(one.data_type for one in config.output if one.name == name)
-            kind = model_config_pb2.DataType.Name(kind)[len("TYPE_"):].replace("STRING", "BYTES")
-            array = array.astype(triton_to_np_dtype(kind))
-        rows = list(array) if config.max_batch_size > 0 else [array]
-        found[name] = [classes_of(row) for row in rows] if count else rows
+        told = answer.get_output(name)  #+http+grpc
+        if not array.size and isinstance(told, dict):  # HTTP, older releases  #+http+grpc
+            array = array.astype(triton_to_np_dtype(told["datatype"]))  #+http+grpc
+        if not array.size:  # older releases of tritonclient have no type for it  #+http-grpc
+            array = array.astype(triton_to_np_dtype(answer.get_output(name)["datatype"]))  #+http-grpc
+        found[name] = list(array) if config.max_batch_size > 0 else [array]
+        if count:  #+classes
+            found[name] = [classes_of(row) for row in found[name]]  #+classes
     return found
-'''
+'''  # noqa: E501
 COUNTS = '''
 def class_counts(outputs):
     """Outputs in v1's forms, (1,) for the array and (2, k) for k classes -> how many classes."""

@@ -15,6 +15,7 @@ from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import Kind
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import HELPERS, written
+from tritonclient_shim.rewrite.extent import extent
 
 _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
@@ -45,7 +46,7 @@ class FileHeader:
         self._memory = not first.memory
         self._draft, modules = draft, first.modules
         helpers = {*first.helpers, *self._functions_of_star()}
-        text, more = written(helpers, modules, first.renamed, first.there)
+        text, more = written(helpers, modules, first.renamed, first.there, extent(first))
         text, more = _with_builtins(text, draft), {*more}
         more.update(["import builtins"] if "builtins." in text else [])
         self._functions = text

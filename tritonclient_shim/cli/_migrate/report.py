@@ -8,7 +8,9 @@ import tokenize
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli._migrate import MigrateRefused
+from tritonclient_shim.cli._scan.output import times
 from tritonclient_shim.usage import machine
+from tritonclient_shim.usage.report import obstacle
 
 if TYPE_CHECKING:
     from tritonclient_shim.rewrite.files import Migrated
@@ -41,8 +43,18 @@ def write(path: str, format: str, done: list[Migrated], failed: list[str]) -> No
         with open(path, "w", encoding="utf-8") as file:
             file.write(render(format, done, failed))
     except OSError as error:
-        reason = f"--report {path}: {error.strerror}; expected a file that can be written"
-        raise MigrateRefused(reason) from error
+        raise _refused(path, str(error.strerror)) from error
+
+
+def check_place(path: str) -> None:
+    """Refuse a place that no report can be written to."""
+    reason = obstacle(path)
+    if reason:
+        raise _refused(path, reason)
+
+
+def _refused(path: str, reason: str) -> MigrateRefused:
+    return MigrateRefused(f"--report {path}: {reason}; expected a file that can be written")
 
 
 def _text(done: list[Migrated], failed: list[str]) -> str:
@@ -59,9 +71,9 @@ def _summary(done: list[Migrated], failed: list[str]) -> str:
     counts = [f"{states.count(state)} {state}" for state in sorted(set(states))]
     changed = sum(one.changed for one in done)
     unreadable = f", {len(failed)} failed" if failed else ""
-    uses = f"{len(states)} uses: {', '.join(counts)}. " if states else "No use of the legacy API. "
-    files = "file" if len(done) == 1 else "files"
-    return f"{uses}{len(done)} {files} read{unreadable}; {changed} with changes."
+    told = f"{times(len(states), 'use')}: {', '.join(counts)}. "
+    uses = told if states else "No use of the legacy API. "
+    return f"{uses}{times(len(done), 'file')} read{unreadable}; {changed} with changes."
 
 
 def _document(done: list[Migrated], failed: list[str]) -> dict[str, Any]:

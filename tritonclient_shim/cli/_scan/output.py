@@ -24,11 +24,11 @@ class ScanReport:
     def told(self) -> str:
         """How much was found in how many files, in sentences."""
         hidden = [
-            f"{_times(self.ignored, 'use')} ignored by comments" if self.ignored else "",
-            f"{_times(self.known, 'use')} known to the baseline" if self.known else "",
+            f"{times(self.ignored, 'use')} ignored by comments" if self.ignored else "",
+            f"{times(self.known, 'use')} known to the baseline" if self.known else "",
         ]
         unreadable = f", {len(self.unreadable)} could not be read" if self.unreadable else ""
-        parts = [f"{_times(len(self.read), 'file')} read{unreadable}", *filter(None, hidden)]
+        parts = [f"{times(len(self.read), 'file')} read{unreadable}", *filter(None, hidden)]
         return f"{self._summary()}{'; '.join(parts)}."
 
     def _summary(self) -> str:
@@ -40,7 +40,8 @@ class ScanReport:
         return f"No {other}use of the legacy API. "
 
 
-def _times(number: int, what: str) -> str:
+def times(number: int, what: str) -> str:
+    """A number of things, with the noun in the plural unless it is one."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
