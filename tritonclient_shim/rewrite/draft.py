@@ -15,6 +15,7 @@ from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import HELPERS
+from tritonclient_shim.rewrite.expected import Expected
 from tritonclient_shim.rewrite.flows import Flows
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.rewrite.places import Places
@@ -54,6 +55,10 @@ class Draft:
         """Whether the file goes on asking errors for what only v1's tell, server and request."""
         asked = [site for site in self.sites if site.id in ("TS016", "TS017")]
         return any(site.call is None or not self.options.unsafe for site in asked)
+
+    @cached_property
+    def _expected(self) -> Expected:
+        return Expected(self.source.tree, self.evaluator)
 
     @cached_property
     def keeps_forms(self) -> bool:
@@ -135,6 +140,18 @@ class Draft:
                 return None
             node = parent
         return None
+
+    def is_tried(self, node: ast.AST, by_name: bool = False) -> bool:
+        """Whether the file waits for an error here, or where it calls the function around it.
+
+        ``by_name``: what calls the function has to catch v1's exception by its own name.
+        """
+        known = self._expected.by_name if by_name else self._expected.at_all
+        if self.tried(node):
+            return True
+        while node in self.flows.parents and node not in known:
+            node = self.flows.parents[node]
+        return node in known
 
     def reads(self, name: ast.Name) -> list[ast.AST]:
         """What is around each place where a variable of this name is read."""

@@ -121,7 +121,7 @@ def _check_model(
     if isinstance(parent, ast.Expr):
         draft.need("check_model")
         draft.change(call, lambda old: _checked(old, name, carried.record, draft))
-    elif isinstance(parent, ast.Assign) and draft.tried(call):
+    elif isinstance(parent, ast.Assign) and draft.is_tried(call):
         draft.need("check_model")
         target = draft.text(parent.targets[0]) + (".client" if carried.record else "")
         draft.edits.after[draft.statement(call)].append(
