@@ -13,9 +13,9 @@ from tritonclient_shim.migrate.flow import reaching
 from tritonclient_shim.migrate.scopes import Binding, Kind
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
+from tritonclient_shim.rewrite.calling import Calling, Function
 from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import HELPERS
-from tritonclient_shim.rewrite.expected import Expected
 from tritonclient_shim.rewrite.flows import Flows
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.rewrite.places import Places
@@ -57,8 +57,17 @@ class Draft:
         return any(site.call is None or not self.options.unsafe for site in asked)
 
     @cached_property
-    def _expected(self) -> Expected:
-        return Expected(self.source.tree, self.evaluator)
+    def in_threads(self) -> set[Function]:
+        """The functions that other threads than the first one run."""
+        return self._calling.in_threads()
+
+    @cached_property
+    def _calling(self) -> Calling:
+        return Calling(self.source.tree, self.evaluator)
+
+    @cached_property
+    def _tried(self) -> dict[bool, set[Function]]:
+        return {by_name: self._calling.tried(by_name) for by_name in (False, True)}
 
     @cached_property
     def keeps_forms(self) -> bool:
@@ -146,7 +155,7 @@ class Draft:
 
         ``by_name``: what calls the function has to catch v1's exception by its own name.
         """
-        known = self._expected.by_name if by_name else self._expected.at_all
+        known = self._tried[by_name]
         if self.tried(node):
             return True
         while node in self.flows.parents and node not in known:

@@ -16,6 +16,7 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
+from tritonclient_shim.rewrite.threads import crosses
 
 _Made = Mapping[str, ast.expr]
 
@@ -55,6 +56,11 @@ class Carried:
     def starts(self) -> bool:
         """Whether asynchronous requests are made."""
         return any(getattr(call.func, "attr", "") in _STARTING for call in self.group.calls)
+
+    @property
+    def shared(self) -> bool:
+        """Whether several threads may use the client, which over HTTP is not for that."""
+        return self.starts or crosses(self.group, self.draft)
 
     @property
     def _first(self) -> _Made:
