@@ -63,13 +63,10 @@ class Calling:
     def _started(self, node: ast.AST) -> Iterator[Function]:
         """The functions that a node has a thread call."""
         if isinstance(node, ast.Call) and _starts_threads(node.func):
-            for given in (*node.args, *(one.value for one in node.keywords)):
-                for value in self._evaluator.of(given):
-                    yield from self._of(value)
-                if isinstance(given, ast.Call):  # partial(function, …)
-                    for argument in given.args[:1]:
-                        for value in self._evaluator.of(argument):
-                            yield from self._of(value)
+            given = [*node.args, *(one.value for one in node.keywords)]
+            partials = (one.args[:1] for one in given if isinstance(one, ast.Call))
+            for one in (*given, *(first for firsts in partials for first in firsts)):
+                yield from self._all_of(one)
         elif isinstance(node, ast.ClassDef):
             if any(spelt(base).endswith(_SERVING) for base in node.bases):
                 methods = (one for one in node.body if isinstance(one, _DEFINED))
@@ -94,10 +91,14 @@ class Calling:
         """The functions that the code of a node calls."""
         for one in ast.walk(node):
             if isinstance(one, ast.Call):
-                for value in self._evaluator.of(one.func):
-                    yield from self._of(value)
+                yield from self._all_of(one.func)
             elif isinstance(one, ast.Attribute):
                 yield from self._properties.get(one.attr, ())
+
+    def _all_of(self, node: ast.expr) -> Iterator[Function]:
+        """The functions that an expression can stand for."""
+        for value in self._evaluator.of(node):
+            yield from self._of(value)
 
     def _of(self, value: Value) -> Iterator[Function]:
         if isinstance(value, Partial):
