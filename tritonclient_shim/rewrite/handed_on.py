@@ -23,6 +23,12 @@ class Optional(str):
         return f'{name}.get("{self}", {_DEFAULTS.get(self)})'
 
 
+def is_handed_on(call: ast.Call) -> bool:
+    """Whether an argument has been put in the place of such a parameter."""
+    values = (*call.args, *(one.value for one in call.keywords))
+    return any(not hasattr(one, "lineno") for one in values)
+
+
 def handed_on(
     parameter: ast.AST, function: ast.AST, evaluator: Evaluator
 ) -> dict[str | int, ast.expr] | None:
@@ -65,7 +71,10 @@ def _keys(function: _Function, evaluator: Evaluator, seen: set[_Function]) -> se
     seen.add(function)
     own = {one.arg for one in (*parameters(function), *function.args.kwonlyargs)}
     found: set[str] = set()
-    for call, _ in _calls(function, evaluator):
+    calls = list(_calls(function, evaluator))
+    if not calls:
+        return None
+    for call, _ in calls:
         found.update(str(one.arg) for one in call.keywords if one.arg)
         for node in (one.value for one in call.keywords if not one.arg):
             outer = _handing(node, evaluator)
