@@ -9,13 +9,13 @@ from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.scopes import Kind, parameters
 from tritonclient_shim.migrate.values import LocalClass, LocalFunction, Value
 
-_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+_Named = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 #: What arguments of contexts are where they are not given; the others are None.
 _DEFAULTS = {"model_version": -1, "verbose": False, "correlation_id": 0, "streaming": False}
 _DEFAULTS.update(batch_size=1, flags=0, corr_id=0, priority=0, timeout_us=0)
 
 
-class Optional(str):
+class OptionalKey(str):
     """A key of ``**more`` that some calls give, and others do not."""
 
     def read(self, name: str) -> str:
@@ -40,14 +40,14 @@ def handed_on(
         keys = _keys(function, evaluator, set())
         if keys is None:
             return None
-        return {key: ast.Name(key.read(name)) for key in map(Optional, sorted(keys))}
+        return {key: ast.Name(key.read(name)) for key in map(OptionalKey, sorted(keys))}
     if parameter is function.args.vararg:
         count = _count(function, evaluator)
         return {n: ast.Name(f"{name}[{n}]") for n in range(count)} if count else None
     return None
 
 
-def _calls(function: _Function, evaluator: Evaluator) -> Iterator[tuple[ast.Call, int]]:
+def _calls(function: _Named, evaluator: Evaluator) -> Iterator[tuple[ast.Call, int]]:
     """The calls of a function or of its class, each with how many arguments it has got before."""
     for call in evaluator.scopes.calls:
         values = evaluator.of(call.func)
@@ -58,7 +58,7 @@ def _calls(function: _Function, evaluator: Evaluator) -> Iterator[tuple[ast.Call
             yield call, 1
 
 
-def _makes(value: Value, function: _Function, evaluator: Evaluator) -> bool:
+def _makes(value: Value, function: _Named, evaluator: Evaluator) -> bool:
     """Whether a class calls a function when it makes an object."""
     if not isinstance(value, LocalClass):
         return False
@@ -66,7 +66,7 @@ def _makes(value: Value, function: _Function, evaluator: Evaluator) -> bool:
     return any(isinstance(one, LocalFunction) and one.node is function for one in made)
 
 
-def _keys(function: _Function, evaluator: Evaluator, seen: set[_Function]) -> set[str] | None:
+def _keys(function: _Named, evaluator: Evaluator, seen: set[_Named]) -> set[str] | None:
     """The names that calls give to ``**more``, those of functions that hand theirs on as well."""
     seen.add(function)
     own = {one.arg for one in (*parameters(function), *function.args.kwonlyargs)}
@@ -87,7 +87,7 @@ def _keys(function: _Function, evaluator: Evaluator, seen: set[_Function]) -> se
     return found - own
 
 
-def _handing(node: ast.expr, evaluator: Evaluator) -> _Function | None:
+def _handing(node: ast.expr, evaluator: Evaluator) -> _Named | None:
     """The function that hands on its ``**more``."""
     place = evaluator.scopes.places.get(node)
     owner = place.scope.owner(node.id) if place and isinstance(node, ast.Name) else None
@@ -101,7 +101,7 @@ def _handing(node: ast.expr, evaluator: Evaluator) -> _Function | None:
     return function if is_own else None
 
 
-def _count(function: _Function, evaluator: Evaluator) -> int:
+def _count(function: _Named, evaluator: Evaluator) -> int:
     """How many arguments all calls give to ``*args``; 0 where these are more or fewer."""
     counts = set()
     for call, before in _calls(function, evaluator):

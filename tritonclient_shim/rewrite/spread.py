@@ -13,7 +13,7 @@ import libcst as cst
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.scopes import Kind, Scope
 from tritonclient_shim.rewrite.calls import COMMA, TIGHT
-from tritonclient_shim.rewrite.handed_on import Optional, handed_on
+from tritonclient_shim.rewrite.handed_on import OptionalKey, handed_on
 
 _Argument = Union[str, int]
 _Content = Dict[_Argument, ast.expr]
@@ -130,7 +130,7 @@ def _value(content: cst.BaseExpression, key: _Argument, position: int) -> cst.Ba
     if isinstance(content, (cst.Dict, cst.Tuple, cst.List)):
         element = content.elements[position]
         return element.value
-    if isinstance(key, Optional):
+    if isinstance(key, OptionalKey):
         assert isinstance(content, cst.Name)
         return cst.parse_expression(key.read(content.value))
     index = cst.SimpleString(f'"{key}"') if isinstance(key, str) else cst.Integer(str(key))
