@@ -87,3 +87,34 @@ def test_same_on_a_server(to: str, triton: TritonServer, tmp_path: Path) -> None
     script.write_bytes(found.after)
     assert run(script, url, to) == before
     assert before.status == 0, before.output
+
+
+@pytest.mark.parametrize(
+    "calls",
+    ["", "make(**settings).run(i, o)\n", "make('m', u).run(i, o)\nmake('n').run(i, o)\n"],
+    ids=["no call", "a dict of another place", "more arguments and fewer"],
+)
+def test_arguments_of_unknown_calls(calls: str) -> None:
+    """Where the file does not tell what a function hands on the context stays."""
+    source = f"def make(*a, **k):\n    return InferContext('u', 1, *a, **k)\n{calls}"
+    assert "3:TS050" in todo(migrated(STAR + source))
+
+
+def test_keywords_that_no_call_gives() -> None:
+    """A function that the file does not call may get any keywords from other files."""
+    source = "def f(**k):\n    c = InferContext('u', 1, 'm', **k)\n    return c.run(i, o)\n"
+    assert "3:TS050" in todo(migrated(STAR + source))
+
+
+def test_keywords_of_other_files() -> None:
+    """Other files may call a function with other keywords, so that it takes --unsafe."""
+    source = (
+        "def f(**k):\n    c = InferContext('u', 1, 'm', **k)\n    return c.run(i, o)\n"
+        "f(verbose=True)\n"
+    )
+    assert todo(migrated(STAR + source)) == []
+    found = migrated(STAR + source, unsafe=False)
+    reasons = {row.entry.id: outcome.what for row, outcome in found.uses}
+    assert reasons["TS050"] == (
+        "unsafe: calls in other files may hand on other arguments; --unsafe rewrites it"
+    )

@@ -93,6 +93,19 @@ def test_states_by_name() -> None:
     assert "tensorrtserver" not in text
 
 
+def test_import_with_a_fallback() -> None:
+    """A name that is only bound where v1 is missing keeps no import of v1."""
+    source = (
+        "try:\n    from tensorrtserver.api import InferContext\n    there = True\n"
+        "except ImportError:\n    InferContext, there = None, False\n"
+        'def f():\n    c = InferContext("u", 1, "m")\n    return c.run(i, o)\n'
+    )
+    found = migrated(source)
+    assert todo(found) == []
+    assert "tensorrtserver" not in found.after.decode()
+    assert "try:\n    there = True\nexcept" in found.after.decode()
+
+
 @pytest.mark.parametrize(
     "read",
     [

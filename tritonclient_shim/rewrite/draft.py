@@ -13,6 +13,7 @@ from tritonclient_shim.migrate.flow import reaching
 from tritonclient_shim.migrate.scopes import Binding, Kind
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
+from tritonclient_shim.rewrite.calling import Calling, Function
 from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import HELPERS
 from tritonclient_shim.rewrite.flows import Flows
@@ -54,6 +55,19 @@ class Draft:
         """Whether the file goes on asking errors for what only v1's tell, server and request."""
         asked = [site for site in self.sites if site.id in ("TS016", "TS017")]
         return any(site.call is None or not self.options.unsafe for site in asked)
+
+    @cached_property
+    def in_threads(self) -> set[Function]:
+        """The functions that other threads than the first one run."""
+        return self._calling.in_threads()
+
+    @cached_property
+    def _calling(self) -> Calling:
+        return Calling(self.source.tree, self.evaluator)
+
+    @cached_property
+    def _tried(self) -> dict[bool, set[Function]]:
+        return {by_name: self._calling.tried(by_name) for by_name in (False, True)}
 
     @cached_property
     def keeps_forms(self) -> bool:
@@ -135,6 +149,18 @@ class Draft:
                 return None
             node = parent
         return None
+
+    def is_tried(self, node: ast.AST, by_name: bool = False) -> bool:
+        """Whether the file waits for an error here, or where it calls the function around it.
+
+        ``by_name``: what calls the function has to catch v1's exception by its own name.
+        """
+        known = self._tried[by_name]
+        if self.tried(node):
+            return True
+        while node in self.flows.parents and node not in known:
+            node = self.flows.parents[node]
+        return node in known
 
     def reads(self, name: ast.Name) -> list[ast.AST]:
         """What is around each place where a variable of this name is read."""

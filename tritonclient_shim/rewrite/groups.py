@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Callable, Iterator, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
@@ -11,6 +12,7 @@ from tritonclient_shim.migrate.sites import Site
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS, Group
+from tritonclient_shim.rewrite.handed_on import is_handed_on
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import (
     CREATIONS,
@@ -34,6 +36,7 @@ INFER = f"{API}.InferContext"
 _NEUTRAL = frozenset({"close", "__enter__", "__exit__"})
 _REQUESTS = frozenset({"TS051", "TS052", "TS053", "TS054"})
 _TAKES_REGIONS = frozenset({"TS041", "TS042", "TS043", "TS114", "TS115"})
+_OTHER_FILES = "calls in other files may hand on other arguments"
 Plans = List[Tuple[ast.AST, Plan]]
 
 
@@ -259,6 +262,9 @@ class _Planner:
 
     def _at(self, node: ast.AST, make: Callable[..., Plan]) -> Plan:
         try:
-            return checked(make(node), self._draft.options)
+            plan = make(node)
+            if isinstance(node, ast.Call) and is_handed_on(node):
+                plan = replace(plan, unsafe=plan.unsafe or _OTHER_FILES)
+            return checked(plan, self._draft.options)
         except Refused as refused:
             raise _Stays(node, str(refused), not refused.by_option) from refused

@@ -132,7 +132,8 @@ class FileHeader:
     # --- what the rewritten text uses
 
     def _uses(self, name: str) -> bool:
-        names = (n for n in ast.walk(self._draft.source.tree) if isinstance(n, ast.Name))
+        nodes = ast.walk(self._draft.source.tree)
+        names = (n for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store))
         return any(one.id == name and self._imported(one) for one in names)
 
     def _imported(self, node: ast.Name) -> bool:

@@ -59,7 +59,7 @@ class Places:
 
     def text(self, node: ast.AST) -> str:
         """The text of an expression."""
-        return ast.get_source_segment(self._text, node) or ""
+        return ast.get_source_segment(self._text, node) or str(getattr(node, "id", ""))
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode:
         """The node around a node."""

@@ -23,6 +23,8 @@ def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
     owners = {id(one.value) for one in parts if isinstance(one, ast.Attribute)}
     names = [one for one in parts if isinstance(one, ast.Name) and id(one) not in owners]
     attributes = [one for one in parts if isinstance(one, ast.Attribute) and id(one) not in owners]
+    if not all(one in draft.evaluator.scopes.places for one in names):
+        return False  # it stands in the place of an argument with stars
     return all(_same_name(one, use, draft) for one in names) and all(
         _same_attribute(one, use, draft) for one in attributes
     )

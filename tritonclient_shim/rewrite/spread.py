@@ -13,6 +13,7 @@ import libcst as cst
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.scopes import Kind, Scope
 from tritonclient_shim.rewrite.calls import COMMA, TIGHT
+from tritonclient_shim.rewrite.handed_on import OptionalKey, handed_on
 
 _Argument = Union[str, int]
 _Content = Dict[_Argument, ast.expr]
@@ -55,12 +56,16 @@ def _content(
     place = evaluator.scopes.places.get(node)
     owner = place.scope.owner(node.id) if place else None
     bindings = owner.bindings[node.id] if owner else []
-    if place is None or len(bindings) != 1 or bindings[0].definition.kind is not Kind.VALUE:
+    if place is None or len(bindings) != 1:
         return None
     definition, made = bindings[0].definition, bindings[0].place.scope
     names = (one for one in evaluator.scopes.places if isinstance(one, ast.Name))
     uses = (one for one in names if one.id == node.id and isinstance(one.ctx, ast.Load))
     if definition.steps or not all(_only_read(one, parents[one]) for one in uses):
+        return None
+    if definition.kind is Kind.PARAMETER and owner:
+        return handed_on(definition.node, owner.node, evaluator)
+    if definition.kind is not Kind.VALUE:
         return None
     found = _written(definition.node)
     repeated = [value for key, value in (found or {}).items() if key not in _TAKEN]
@@ -125,5 +130,8 @@ def _value(content: cst.BaseExpression, key: _Argument, position: int) -> cst.Ba
     if isinstance(content, (cst.Dict, cst.Tuple, cst.List)):
         element = content.elements[position]
         return element.value
+    if isinstance(key, OptionalKey):
+        assert isinstance(content, cst.Name)
+        return cst.parse_expression(key.read(content.value))
     index = cst.SimpleString(f'"{key}"') if isinstance(key, str) else cst.Integer(str(key))
     return cst.Subscript(content, [cst.SubscriptElement(cst.Index(index))])

@@ -28,4 +28,28 @@ PAIRS = {
         "c = grpcclient.InferenceServerClient(u)\nk = dict(inputs=i, outputs=o)\n"
         'run_model(c, "m", k["inputs"], k["outputs"])\nc.close()\n',
     ),
+    "keywords that a function hands on": (
+        "def make(name, **more):\n    return InferContext(u, 1, name, **more)\n"
+        'make("m", model_version=2).run(i, o)\nmake("n", verbose=True).run(i, o)\n',
+        "def make(name, **more):\n    return Model(grpcclient.InferenceServerClient(u, "
+        'verbose=more.get("verbose", False)), name, '
+        '{"model_version": version_text(more.get("model_version", -1))})\n'
+        'run_of(make("m", model_version=2), i, o)\nrun_of(make("n", verbose=True), i, o)\n',
+    ),
+    "keywords through two functions": (
+        "def make(**more):\n    return ServerHealthContext(u, 1, **more)\n"
+        "def ask(**more):\n    return make(**more).is_live()\nask(verbose=v)\n",
+        "def make(**more):\n    return grpcclient.InferenceServerClient(u, "
+        'verbose=more.get("verbose", False))\n'
+        "def ask(**more):\n    return make(**more).is_server_live()\nask(verbose=v)\n",
+    ),
+    "arguments that a class hands on": (
+        "class A:\n    def __init__(self, n, *args):\n        self.c = InferContext(u, 1, *args)\n"
+        '    def f(self):\n        self.c.run(i, o)\nA(1, "m", 2)\nA(2, x, y)\n',
+        "class A:\n    def __init__(self, n, *args):\n"
+        "        self.c = Model(grpcclient.InferenceServerClient(u), args[0], "
+        '{"model_version": version_text(args[1])})\n'
+        "    def f(self):\n        run_model(self.c.client, self.c.name, i, o, "
+        '**self.c.options)\nA(1, "m", 2)\nA(2, x, y)\n',
+    ),
 }

@@ -66,4 +66,24 @@ PAIRS = {
         "def f(n):\n    return InferContext('u', 1, n)\nf('m').run(i, o, timeout_us=3)\n",
         f"def f(n):\n    return Model({CLIENT}, n, {{}})\nrun_of(f('m'), i, o, timeout=3)\n",
     ),
+    "formats by another name": (
+        "def f():\n    fmt = InferContext.ResultFormat\n"
+        '    c = InferContext("u", 1, "m")\n    return c.run(i, {"O": fmt.RAW})\n',
+        'def f():\n    with grpcclient.InferenceServerClient("u") as c:\n'
+        '        return run_model(c, "m", i, {"O": 0})\n',
+    ),
+    "contexts of a pool": (
+        'q = [InferContext("u", 1, n) for n in ("m", "n")]\n'
+        "c = q.pop()\nc.run(i, o)\nq.pop().close()\n",
+        'q = [Model(grpcclient.InferenceServerClient("u"), n, {}) for n in ("m", "n")]\n'
+        "c = q.pop()\nrun_model(c.client, c.name, i, o, **c.options)\nq.pop().close()\n",
+    ),
+    "numbers of NumPy as ids": (
+        'n = np.uint64(7)\nc = InferContext("u", 0, "m", -1, False, n)\nc.run(i, o)\n'
+        "c.run(i, o, corr_id=np.random.randint(9))\nc.run(i, o, corr_id=7)\n",
+        'n = np.uint64(7)\nc = httpclient.InferenceServerClient("u")\n'
+        'run_model(c, "m", i, o, sequence_id=int(n))\n'
+        'run_model(c, "m", i, o, sequence_id=int(np.random.randint(9)))\n'
+        'run_model(c, "m", i, o, sequence_id=7)\nc.close()\n',
+    ),
 }

@@ -88,7 +88,8 @@ def annotation_plans(draft: Draft) -> list[tuple[ast.AST, Plan]]:
 
 def formats_alias(node: ast.AST, draft: Draft) -> ast.Assign | None:
     """The statement ``R = InferContext.ResultFormat`` that a class is in."""
-    attribute = draft.flows.parents.get(node)
+    parent = draft.flows.parents.get(node)
+    attribute = parent if isinstance(parent, ast.Attribute) else node
     statement = draft.flows.parents.get(attribute) if attribute else None
     is_class = isinstance(attribute, ast.Attribute) and attribute.attr == "ResultFormat"
     return statement if is_class and isinstance(statement, ast.Assign) else None

@@ -66,7 +66,7 @@ def _changed(
         result = result.with_changes(
             args=[result.args[0].with_changes(value=plain), *result.args[1:]]
         )
-    if carried and carried.starts and protocol != "grpc":
+    if carried and carried.shared and protocol != "grpc":
         result = _connected(result, draft)
     headers = made.get("http_headers")
     if headers is not None and draft.constant(headers) not in _NO_HEADERS:
@@ -121,7 +121,7 @@ def _check_model(
     if isinstance(parent, ast.Expr):
         draft.need("check_model")
         draft.change(call, lambda old: _checked(old, name, carried.record, draft))
-    elif isinstance(parent, ast.Assign) and draft.tried(call):
+    elif isinstance(parent, ast.Assign) and draft.is_tried(call):
         draft.need("check_model")
         target = draft.text(parent.targets[0]) + (".client" if carried.record else "")
         draft.edits.after[draft.statement(call)].append(
@@ -138,7 +138,8 @@ def _checked(old: cst.BaseExpression, name: str, record: bool, draft: Draft) -> 
 
 
 def _connected(client: cst.Call, draft: Draft) -> cst.Call:
-    """The client of a group that starts requests over HTTP, where each thread needs its own."""
+    """A client for several threads, each of which needs its own over HTTP."""
+    draft.need("send")
     assert isinstance(client.func, cst.Attribute)
     module = cst.Arg(client.func.value, comma=COMMA)
     return client.with_changes(func=cst.Name(draft.called("connect")), args=[module, *client.args])

@@ -14,7 +14,7 @@ from tritonclient_shim.rewrite.calls import TIGHT, NewArgument, NewCall, given, 
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import literal
-from tritonclient_shim.rewrite.rules.models import Carried, is_simple, sequence_id, signs_ids
+from tritonclient_shim.rewrite.rules.models import Carried, is_simple, sequence_id
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import one_protocol
 
@@ -107,8 +107,8 @@ def request(
         after.insert(0, lambda old: _counted(counts, named(names, old)["outputs"]))
     if draft.constant(made.get("corr_id")) not in (None, 0, False):
         after = [one for one in after if not str(one).startswith("sequence_id=")]
-        if signs_ids(draft):
-            text = sequence_id(draft.text(made["corr_id"]), draft)
+        text = sequence_id(made["corr_id"], draft)
+        if text != draft.text(made["corr_id"]):
             after.append(f"sequence_id={text}")
         else:
             kept["corr_id"] = "sequence_id"

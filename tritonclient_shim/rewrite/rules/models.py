@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.migrate.scopes import spelt
 from tritonclient_shim.rewrite.calls import given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
+from tritonclient_shim.rewrite.threads import crosses
 
 _Made = Mapping[str, ast.expr]
 
@@ -57,6 +59,11 @@ class Carried:
         return any(getattr(call.func, "attr", "") in _STARTING for call in self.group.calls)
 
     @property
+    def shared(self) -> bool:
+        """Whether several threads may use the client, which over HTTP is not for that."""
+        return self.starts or crosses(self.group, self.draft)
+
+    @property
     def _first(self) -> _Made:
         call = min(self.group.made, key=lambda one: (one.lineno, one.col_offset))
         return given(PARAMETERS["TS050"], call)
@@ -86,7 +93,8 @@ def carried(group: Group, draft: Draft) -> Carried:
     if carrying.record:
         for call in group.calls:
             assert isinstance(call.func, ast.Attribute)
-            if call.func.attr != "run" and not is_simple(call.func.value):
+            once = call.func.attr in ("run", *_OF_RECORD)  # where the context is written once
+            if not once and not is_simple(call.func.value):
                 raise Refused("the context's model is only known where the context is made")
     return carrying
 
@@ -110,12 +118,26 @@ def _large(draft: Draft) -> bool:
     return False
 
 
-def sequence_id(text: str, draft: Draft) -> str:
-    """The expression for a sequence's id, which may be too large for gRPC's signed numbers."""
-    if not signs_ids(draft):
-        return text
-    draft.need("signed_id")
-    return f"{draft.called('signed_id')}({text})"
+def sequence_id(node: ast.expr, draft: Draft) -> str:
+    """The expression for a sequence's id: gRPC has signed numbers, HTTP none of NumPy's."""
+    text = draft.text(node)
+    if signs_ids(draft):
+        draft.need("signed_id")
+        return f"{draft.called('signed_id')}({text})"
+    return f"int({text})" if draft.options.to != "grpc" and _is_of_numpy(node, draft) else text
+
+
+def _is_of_numpy(node: ast.expr, draft: Draft) -> bool:
+    """Whether a number is made by NumPy, here or where its variable is bound."""
+    if isinstance(node, ast.Name):
+        made = (one.definition.node for one in draft.in_force(node))
+        return any(isinstance(one, ast.Call) and _is_of_numpy(one, draft) for one in made)
+    called = isinstance(node, ast.Call) and spelt(node.func).partition(".")[0] in ("np", "numpy")
+    return called or any(_is_of_numpy(one, draft) for one in _operands(node))
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    return [node.left, node.right] if isinstance(node, ast.BinOp) else []
 
 
 def signs_ids(draft: Draft) -> bool:
@@ -136,7 +158,7 @@ def options_of(made: _Made, draft: Draft) -> dict[str, str]:
         found["model_version"] = f'"{int(known)}"'
     correlation = made.get("correlation_id")
     if correlation is not None and draft.constant(correlation) not in (0, None, False):
-        found["sequence_id"] = sequence_id(draft.text(correlation), draft)
+        found["sequence_id"] = sequence_id(correlation, draft)
     return found
 
 
@@ -181,16 +203,10 @@ def _asks(call: ast.Call) -> bool:
 
 
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
+_OF_RECORD = ("close", "__enter__", "__exit__")
 _WITHOUT_MODEL = frozenset(
-    (
-        "close",
-        "get_async_run_results",
-        "get_ready_async_request",
-        "get_stat",
-        "get_last_request_model_version",
-        "__exit__",
-        "__enter__",
-    )
+    ("get_async_run_results", "get_ready_async_request")
+    + ("get_stat", "get_last_request_model_version", *_OF_RECORD)
 )
 
 

@@ -49,7 +49,7 @@ def _questions(call: ast.Call, reads: list[_Read], draft: Draft) -> Plan:
     if any(draft.tried(one.node) is not draft.tried(call) for one in reads):
         raise Refused("its error is waited for, and what is read may raise others")
     if not reads and isinstance(draft.flows.parents[call], ast.Expr):
-        if draft.tried(call):
+        if draft.is_tried(call):
             raise Refused("a server that does not know the model says so in an error")
         return Plan(lambda: draft.change(call, _metadata), "get_server_metadata")
     unsafe = next((one.unsafe for one in reads if one.unsafe), "")
