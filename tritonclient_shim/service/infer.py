@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Sequence
 
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import Fault, InferenceServerException
@@ -66,10 +66,13 @@ class InferService:
         model_name: str,
         version: int,
         header: api_pb2.InferRequestHeader,
-        body: Buffer,
+        body: Sequence[Buffer],
         request_id: int,
     ) -> Exchange:
-        """The same for a request over HTTP, the tensors of which follow each other in its body."""
+        """The same for a request over HTTP, the tensors of which follow each other in its body.
+
+        The body may come in several pieces.
+        """
 
         def make(profile: ModelProfile) -> V1Request:
             return v1_messages.to_request_of_body(profile, version, header, body)
