@@ -27,12 +27,21 @@ class Front(NamedTuple):
     grpc: str
 
 
-def configuration(name: str, pair: Any) -> tuple[str, Front]:
-    """A file of ``deploy/`` with the ports of this run, and where the proxy will listen."""
+#: The number in the files of ``deploy/`` that limits what goes to the gateways at one time.
+LIMIT = "4096"
+
+
+def configuration(name: str, pair: Any, limit: int | None) -> tuple[str, Front]:
+    """A file of ``deploy/`` with the ports of this run, and where the proxy will listen.
+
+    ``limit`` takes the place of :data:`LIMIT`.
+    """
     front = free_ports()[0], free_ports()[0]
     ports = dict(zip(("8000", "8001"), front))
     ports.update(zip(("9000", "9100", "9001", "9101"), (*pair.http, *pair.grpc)))
     text = _with_ports((DEPLOY / name).read_text("utf-8"), ports)
+    assert text.count(f" {LIMIT}") == 1
+    text = text.replace(f" {LIMIT}", f" {limit or LIMIT}")
     return text, Front(*(f"127.0.0.1:{port}" for port in front))
 
 
@@ -44,23 +53,23 @@ def _with_ports(text: str, ports: Mapping[str, int]) -> str:
 
 
 @contextmanager
-def behind_nginx(folder: Path, pair: Any) -> Iterator[Front]:
+def behind_nginx(folder: Path, pair: Any, limit: int | None = None) -> Iterator[Front]:
     """An nginx with ``deploy/nginx.conf``."""
-    text, front = configuration("nginx.conf", pair)
+    text, front = configuration("nginx.conf", pair, limit)
     with nginx(folder, "return 404;", http=text):
         yield front
 
 
 @contextmanager
-def behind_envoy(folder: Path, pair: Any) -> Iterator[Front]:
-    """An Envoy with ``deploy/envoy.yaml``."""
+def behind_envoy(folder: Path, pair: Any, limit: int | None = None) -> Iterator[Front]:
+    """An Envoy with ``deploy/envoy.yaml``, and two threads for its work."""
     try:
         program = envoy().program
     except MissingPrerequisite as reason:
         pytest.skip(str(reason))
-    text, front = configuration("envoy.yaml", pair)
+    text, front = configuration("envoy.yaml", pair, limit)
     (folder / "envoy.yaml").write_text(text)
-    options = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "warn"]
+    options = ["--concurrency", "2", "--disable-hot-restart", "--log-level", "warn"]
     command = [program, "-c", str(folder / "envoy.yaml"), *options]
     with open(folder / "envoy.log", "w", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)

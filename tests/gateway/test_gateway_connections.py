@@ -37,14 +37,14 @@ class Client:
     def __exit__(self, *raised: object) -> None:
         self.channel.close()
 
-    def infer(self, timeout: float = 60) -> str:
+    def infer(self, timeout: float = 60, request: Any = None) -> str:
         """v1's code of an inference, or the status of gRPC."""
         row = v1.RPCS["Infer"]
         call = self.channel.unary_unary(
             f"/{v1.SERVICE}/Infer", row.request.SerializeToString, row.response.FromString
         )
         try:
-            return code_of(call(simple(), timeout=timeout).request_status)
+            return code_of(call(request or simple(), timeout=timeout).request_status)
         except grpc.RpcError as error:
             return str(error.code().name)
 

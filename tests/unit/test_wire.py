@@ -207,10 +207,13 @@ def test_body_is_cut_into_inputs() -> None:
     # docs/v1-behaviour.md §9.1
     model, made = two_inputs()
     body = bytes(range(22))
-    first, second = v1_messages.to_request_of_body(model, -1, made, body).inputs
-    assert [bytes(*one.chunks) for one in (first, second)] == [body[:12], body[12:]]
+    for cuts in ([], [12], [5, 14, 14]):
+        pieces = [body[start:end] for start, end in zip([0, *cuts], [*cuts, 22])]
+        first, second = v1_messages.to_request_of_body(model, -1, made, pieces).inputs
+        assert [b"".join(one.chunks) for one in (first, second)] == [body[:12], body[12:]]
+        assert (first.byte_size, second.byte_size) == (12, 10)
     made.input[0].shared_memory.name = "r"
-    shared, only = v1_messages.to_request_of_body(model, -1, made, body[12:]).inputs
+    shared, only = v1_messages.to_request_of_body(model, -1, made, [body[12:]]).inputs
     assert (shared.chunks, bytes(*only.chunks)) == ((), body[12:])
 
 
@@ -227,7 +230,7 @@ def test_body_of_a_wrong_size(size: int, text: str) -> None:
     # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerFault) as caught:
         model, made = two_inputs()
-        v1_messages.to_request_of_body(model, -1, made, bytes(size))
+        v1_messages.to_request_of_body(model, -1, made, [bytes(size)])
     assert caught.value.message == text
 
 

@@ -6,7 +6,7 @@ Refusals are :class:`Refusal`: over the v1 wire they travel in ``request_status`
 
 from __future__ import annotations
 
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import Refusal
@@ -64,34 +64,58 @@ def to_request(
                 f"unexpected size {size} for input '{item.name}', expecting {wanted} "
                 f"for model '{profile.name}'"
             )
-    return _request(model_version, header, inputs, data)
+    return _request(model_version, header, inputs, [(chunk,) for chunk in data])
 
 
 def to_request_of_body(
-    profile: ModelProfile, model_version: int, header: api_pb2.InferRequestHeader, body: Buffer
+    profile: ModelProfile,
+    model_version: int,
+    header: api_pb2.InferRequestHeader,
+    body: Sequence[Buffer],
 ) -> V1Request:
     """Header and body of a v1 HTTP inference request → V1Request.
 
-    The body has the data of every input outside shared memory, one after another.
+    The body, which may come in several pieces, has the data of every input outside shared memory,
+    one after another.
     """
     inputs = _checked(profile, header)
-    view, start = memoryview(body), 0
-    parts = []
+    left, sizes = sum(map(len, body)), []
     for item, _, wanted in inputs:
         if item.HasField("shared_memory"):
             continue
         size = wanted or 0
-        missing = start + size - len(view)
-        if missing > 0:
+        left -= size
+        if left < 0:
             raise _refusal(
-                f"unexpected size for input '{item.name}', expecting {missing} bytes "
+                f"unexpected size for input '{item.name}', expecting {-left} bytes "
                 f"for model '{profile.name}'"
             )
-        parts.append(view[start : start + size])
-        start += size
-    if start < len(view):
+        sizes.append(size)
+    if left:
         raise _refusal(f"unexpected additional input data for model '{profile.name}'")
-    return _request(model_version, header, inputs, parts)
+    return _request(model_version, header, inputs, cut(body, sizes))
+
+
+def cut(pieces: Sequence[Buffer], sizes: Iterable[int]) -> list[tuple[Buffer, ...]]:
+    """Consecutive parts of so many bytes, without copying; there must be that many."""
+    parts = []
+    number = start = 0
+    for size in sizes:
+        part: list[Buffer] = []
+        while size:
+            chunk = memoryview(pieces[number])[start : start + size]
+            part.append(chunk)
+            size -= len(chunk)
+            start += len(chunk)
+            if start == len(pieces[number]):
+                number, start = number + 1, 0
+        parts.append(tuple(part))
+    return parts
+
+
+def cut_exactly(pieces: Sequence[Buffer], sizes: Sequence[int]) -> list[tuple[Buffer, ...]] | None:
+    """The same; None if there are more bytes, or fewer."""
+    return cut(pieces, sizes) if sum(map(len, pieces)) == sum(sizes) else None
 
 
 def without_batch(
@@ -125,7 +149,7 @@ def _request(
     model_version: int,
     header: api_pb2.InferRequestHeader,
     inputs: list[_CheckedInput],
-    data: Sequence[Buffer],
+    data: Iterable[tuple[Buffer, ...]],
 ) -> V1Request:
     buffers = iter(data)
     return V1Request(
@@ -141,12 +165,12 @@ def _request(
     )
 
 
-def _input(item: Any, dims: tuple[int, ...], buffers: Iterator[Buffer]) -> V1Input:
+def _input(item: Any, dims: tuple[int, ...], buffers: Iterator[tuple[Buffer, ...]]) -> V1Input:
     if item.HasField("shared_memory"):
         where = _slice(item.shared_memory)
         return V1Input(item.name, dims, byte_size=where.byte_size, shm=where)
-    chunk = next(buffers)
-    return V1Input(item.name, dims, (chunk,), memoryview(chunk).nbytes)
+    chunks = next(buffers)
+    return V1Input(item.name, dims, chunks, sum([memoryview(one).nbytes for one in chunks]))
 
 
 def _output(item: Any) -> V1Output:

@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from typing import Any, Iterator
 
+from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.protos import request_status_pb2
 from tritonclient_shim.service import status as outcomes
 
@@ -53,15 +54,15 @@ class ClientLeft(Exception):
 class Body:
     """One body while it is received: its bytes so far, and how long the gateway has waited."""
 
-    __slots__ = ("_content", "_since", "_waited", "arrived", "data", "held")
+    __slots__ = ("_content", "_since", "_waited", "arrived", "held", "pieces")
 
     def __init__(self, content: Any) -> None:
         self._content = content
         self._waited = 0.0
         self._since: float | None = None
         self.arrived = 0  # bytes received, before decompression
-        self.held = 0  # bytes that count as memory; they are in ``data``, or about to be
-        self.data = bytearray()
+        self.held = 0  # bytes that count as memory; they are in ``pieces``, or about to be
+        self.pieces: list[Buffer] = []
 
     async def read(self) -> bytes:
         """The bytes that have arrived since the last call; b"" at the end. Waits for some."""
@@ -120,7 +121,7 @@ class Bodies:
         finally:
             self.arrived(body)
             self._bytes -= body.held
-            body.data = bytearray()  # the traceback of an error would keep the old one
+            body.pieces = []  # the traceback of an error would keep the old one
             if self._ahead is body:
                 self._ahead = None
             self._room.set()

@@ -9,10 +9,13 @@ from typing import Any, AsyncIterator
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.gateway.http.body_limits import ADMITTED_AT_ONCE, Bodies, Body, BodyRefused
 
 #: The most bytes that one step of decompression produces.
 _DECOMPRESSED_BYTES = ADMITTED_AT_ONCE
+#: Smaller pieces are joined: an object of each would take more memory than its bytes.
+_JOINED_BELOW = 4096
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 _PLAIN = ("", "identity")
 _KNOWN = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate"}
@@ -35,8 +38,8 @@ class BodyUnreadable(BodyRefused):
 
 async def read_body(
     request: web.BaseRequest, bodies: Bodies, body: Body, largest: int
-) -> memoryview:
-    """The whole body, in one buffer.
+) -> list[Buffer]:
+    """The whole body, in the pieces in which it has arrived.
 
     Raises BodyTooLarge before more than ``largest`` bytes are in memory, another BodyRefused for
     a body that cannot be read, and ClientLeft when the client closes the connection.
@@ -44,21 +47,35 @@ async def read_body(
     size = request.content_length
     if size is not None and size > largest:
         raise BodyTooLarge(size, largest)
-    pieces = _pieces(body, request.headers.get("Content-Encoding", "").strip().lower())
+    encoding = _encoding(request)
     await _ask_for(request)
     try:
-        async for piece in pieces:
-            if body.held + len(piece) > largest:
-                raise BodyTooLarge(None, largest)
-            await bodies.hold(body, len(piece))
-            body.data += piece
+        if encoding is None:
+            while piece := await body.read():
+                await _keep(bodies, body, piece, largest)
+        else:
+            async for piece in _decompressed(body, encoding):
+                await _keep(bodies, body, piece, largest)
     except (web.RequestPayloadError, HttpProcessingError) as error:
         raise BodyUnreadable(
             f"the request body is not understood: {error}: expected as many bytes as "
             "Content-Length tells, or chunks as Transfer-Encoding: chunked has them"
         ) from error
     bodies.arrived(body)
-    return memoryview(body.data)
+    return body.pieces
+
+
+async def _keep(bodies: Bodies, body: Body, piece: bytes, largest: int) -> None:
+    if body.held + len(piece) > largest:
+        raise BodyTooLarge(None, largest)
+    await bodies.hold(body, len(piece))
+    pieces = body.pieces
+    if len(piece) >= _JOINED_BELOW or not pieces:
+        pieces.append(piece)
+    elif isinstance(pieces[-1], bytearray):
+        pieces[-1] += piece
+    else:
+        pieces.append(bytearray(piece))
 
 
 async def _ask_for(request: web.BaseRequest) -> None:
@@ -69,29 +86,23 @@ async def _ask_for(request: web.BaseRequest) -> None:
         request.writer.output_size = 0
 
 
-def _pieces(body: Body, encoding: str) -> AsyncIterator[bytes]:
+def _encoding(request: web.BaseRequest) -> str | None:
+    """How the body is compressed; None if it is not."""
+    encoding = request.headers.get("Content-Encoding", "").strip().lower()
     if encoding in _PLAIN:
-        return _plain(body)
+        return None
     if encoding not in _KNOWN:
         raise BodyUnreadable(
             f"unknown Content-Encoding {encoding!r} of the request body: expected gzip or "
             "deflate, or no encoding"
         )
-    return _decompressed(body, _KNOWN[encoding])
-
-
-async def _plain(body: Body) -> AsyncIterator[bytes]:
-    while True:
-        data = await body.read()
-        if not data:
-            return
-        yield data
+    return _KNOWN[encoding]
 
 
 async def _decompressed(body: Body, encoding: str) -> AsyncIterator[bytes]:
     """The pieces of a compressed body, each small, so that it is counted before the next."""
     unpacking: Any = None
-    async for data in _plain(body):
+    while data := await body.read():
         full = False
         while data or full:
             if unpacking is None:

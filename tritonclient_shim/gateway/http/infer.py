@@ -106,7 +106,7 @@ class HttpInference:
             exchange = service.exchange_of_body(model, _version(version), header, body, number)
             exchange.headers = of_http(request.headers, self._forwarded)
             read = partial(self._read, binary)
-            return await self._inference.answer(exchange, len(body), read)
+            return await self._inference.answer(exchange, arriving.held, read)
 
     def _read(self, binary: bool, exchange: Exchange, outcome: Outcome) -> Success:
         """The outcome of a request → the answer to its client, if the request has succeeded.

@@ -16,6 +16,7 @@ from tritonclient_shim.backends.call_headers import call_with
 from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.forwarding import of_http
 from tritonclient_shim.gateway.http import routes
@@ -169,7 +170,7 @@ class HttpService:
         query: str,
         record: AccessRecord,
     ) -> web.Response:
-        body: Any = b""
+        body: list[Buffer] = []
         if route.body:
             try:
                 with self._bodies.receive(request.content) as arriving:
@@ -177,7 +178,7 @@ class HttpService:
             except BodyRefused as error:
                 record.status = error.status(self._upstream.known_id, next_request_id())
                 return closing(record.status, error.code)
-        call = HttpCall(match, query, request.headers.get("Accept", ""), bytes(body))
+        call = HttpCall(match, query, request.headers.get("Accept", ""), b"".join(body))
         loop = asyncio.get_running_loop()
         assert route.handler is not None
         headers = of_http(request.headers, self._forwarded)
