@@ -20,7 +20,6 @@ from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
-from tritonclient_shim.service.layouts import Layouts
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.models import KnownModel, KnownModels
 from tritonclient_shim.session.server import ServerSession
@@ -43,7 +42,6 @@ class InferService:
         self.session = session
         self._batch_in_dims = batch_in_dims
         self._known: KnownModels = {} if known is None else known
-        self._layouts = Layouts()
 
     def infer(self, request: pb.InferRequest) -> pb.InferResponse:
         """One ``InferRequest``; a refusal is in the response's ``request_status``.
@@ -77,9 +75,7 @@ class InferService:
         """
 
         def make(profile: ModelProfile) -> V1Request:
-            made = partial(v1_messages.to_request_of_body, profile, version, header, body)
-            cut = partial(v1_messages.cut_exactly, body)
-            return self._layouts.request(profile, version, header, cut, made)
+            return v1_messages.to_request_of_body(profile, version, header, body)
 
         model = self._model(model_name)
         return Exchange(self.session, model, version, request_id, header.id, make)
@@ -92,13 +88,7 @@ class InferService:
         header = request.meta_data
         if self._batch_in_dims:
             header = v1_messages.without_batch(profile, header)
-        version, data = request.model_version, request.raw_input
-
-        def cut(sizes: Sequence[int]) -> Any:
-            return [(one,) for one in data] if [*map(len, data)] == sizes else None
-
-        made = partial(v1_messages.to_request, profile, version, header, data)
-        return self._layouts.request(profile, version, header, cut, made)
+        return v1_messages.to_request(profile, request.model_version, header, request.raw_input)
 
     def _send(self, call: InferCall) -> InferReply:
         return self.session.backend.infer(call)

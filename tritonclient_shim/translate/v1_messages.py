@@ -113,11 +113,6 @@ def cut(pieces: Sequence[Buffer], sizes: Iterable[int]) -> list[tuple[Buffer, ..
     return parts
 
 
-def cut_exactly(pieces: Sequence[Buffer], sizes: Sequence[int]) -> list[tuple[Buffer, ...]] | None:
-    """The same; None if there are more bytes, or fewer."""
-    return cut(pieces, sizes) if sum(map(len, pieces)) == sum(sizes) else None
-
-
 def without_batch(
     profile: ModelProfile, header: api_pb2.InferRequestHeader
 ) -> api_pb2.InferRequestHeader:
