@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -120,6 +121,28 @@ def test_pointers_need_the_package_alone(
         assert not re.findall(r"\w+\.md#|docs/|README|\]\([^#]", text)
 
 
-def test_the_shipped_guide_is_the_repositorys() -> None:
-    """One source: what lies in the package is the guide at the top level of the repository."""
+def test_what_is_shipped_is_the_repositorys(capsys: pytest.CaptureFixture[str]) -> None:
+    """One source: what lies in the package are the pages of the repository, word for word."""
     assert (Path(ROOT) / "tritonclient_shim" / "migration_guide.md").read_text("utf-8") == GUIDE
+    assert printed(capsys, "guide", "settings") == (ROOT / "docs/settings.md").read_text("utf-8")
+
+
+def messages() -> Iterator[str]:
+    """Every text in the code of both packages that is no docstring and has several words."""
+    for package in ("tensorrtserver", "tritonclient_shim"):
+        for path in (ROOT / package).rglob("*.py"):
+            nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+            docs = {id(one.value) for one in nodes if isinstance(one, ast.Expr)}
+            for one in nodes:
+                value = getattr(one, "value", None)
+                if isinstance(value, str) and id(one) not in docs and " " in value:
+                    yield value
+
+
+def test_no_message_names_a_page_that_pip_does_not_bring() -> None:
+    """What is installed with pip has no docs/: messages point to commands that print pages."""
+    found = [*messages()]
+    assert sum("tritonclient-shim guide settings" in one for one in found) > 3
+    cited = re.compile(r"docs/v\d-\w+\.md \S+")  # by the registry, for those who work on it
+    named = [one for one in found if re.search(r"docs/\w|migration_guide|README", one)]
+    assert [one for one in named if not cited.fullmatch(one)] == []

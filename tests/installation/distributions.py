@@ -15,7 +15,7 @@ from testbed.cache import cache_folder
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("tensorrtserver", "tritonclient_shim")
 FILES = (
-    *("tensorrtserver.py", "migration_guide.md", "README.md", "LICENSE"),
+    *("tensorrtserver.py", "migration_guide.md", "docs/settings.md", "README.md", "LICENSE"),
     *("MANIFEST.in", "setup.cfg", "pyproject.toml"),
 )
 _NOT_PACKED = ("INSTALLER", "REQUESTED", "direct_url.json")
@@ -27,8 +27,9 @@ def checkout(folder: Path) -> Path:
     for name in PARTS:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
+    (folder / "docs").mkdir()
     for name in FILES:
-        shutil.copy(ROOT / name, folder)
+        shutil.copy(ROOT / name, folder / name)
     return folder
 
 

@@ -37,3 +37,5 @@ def test_the_guide_is_there(tmp_path: Path, form: str) -> None:
     assert shown == (ROOT / "migration_guide.md").read_text("utf-8")
     section = environment.succeed(environment.python, "-m", "tritonclient_shim", "guide", "ts051")
     assert section.startswith("## Inference\n")
+    page = environment.succeed(environment.python, "-m", "tritonclient_shim", "guide", "settings")
+    assert page == (ROOT / "docs" / "settings.md").read_text("utf-8")

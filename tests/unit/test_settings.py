@@ -152,7 +152,7 @@ def test_refused(name: str, text: str, expected: str, monkeypatch: pytest.Monkey
     with pytest.raises(SettingsError, match=f"^configure\\({name}=…\\) is ") as caught:
         configure(**{name: text})
     assert expected in str(caught.value)
-    assert "docs/settings.md" in str(caught.value)
+    assert "tritonclient-shim guide settings" in str(caught.value)
     monkeypatch.setenv(variable(name), text)
     with pytest.raises(SettingsError, match=f"^TRITON_SHIM_{name.upper()} is ") as caught:
         current()
@@ -181,7 +181,7 @@ def test_refused(name: str, text: str, expected: str, monkeypatch: pytest.Monkey
 def test_refused_objects(name: str, value: Any) -> None:
     """Objects of the wrong type are refused when configured, not when used."""
     with pytest.raises(
-        SettingsError, match=f"^configure\\({name}=…\\) .*; expected .*docs/settings.md"
+        SettingsError, match=f"^configure\\({name}=…\\) .*; expected .*guide settings"
     ):
         configure(**{name: value})
 

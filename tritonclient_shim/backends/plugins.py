@@ -45,7 +45,7 @@ def _made_by_factory(text: str) -> Plugin:
 def _no_plugin(text: str, why: str) -> SettingsError:
     return SettingsError(
         f"The plugin {text!r} cannot be made: {why}. Expected 'module:factory', where factory() "
-        "returns a tritonclient plugin; see plugin in docs/settings.md"
+        "returns a tritonclient plugin; see plugin in tritonclient-shim guide settings"
     )
 
 

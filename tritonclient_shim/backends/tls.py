@@ -54,7 +54,7 @@ def unusable(what: str) -> Iterator[None]:
         raise SettingsError(
             f"{what} cannot be used: {error}. Expected PEM files, keys unencrypted and fitting "
             "their certificates; see root_certificates, client_key and client_certificate in "
-            "docs/settings.md"
+            "tritonclient-shim guide settings"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""``guide``: the migration guide that is installed with this package, split into sections."""
+"""``guide``: the migration guide and the page on settings, installed with us, by sections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import NamedTuple
 from tritonclient_shim.registry.entry import anchor_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PATH = os.path.join(_PACKAGE, "migration_guide.md")
 #: A word as short as this may be part of many errors.
 _SHORT = 8
 
@@ -23,15 +22,21 @@ class Section(NamedTuple):
     text: str
 
 
-def text() -> str:
-    """The whole guide."""
-    with open(_PATH, encoding="utf-8") as file:
+def text(page: str = "migration_guide.md") -> str:
+    """The whole guide, or the other page."""
+    with open(os.path.join(_PACKAGE, page), encoding="utf-8") as file:
         return file.read()
 
 
 def sections() -> dict[str, Section]:
-    """Every section by its anchor, in the order of the guide."""
-    lines = text().splitlines(keepends=True)
+    """Every section by its anchor: the guide's in its order, and then those of the settings."""
+    guide = _sections_of(text())
+    others = _sections_of(text("settings.md"))
+    return {**guide, **{anchor: one for anchor, one in others.items() if anchor not in guide}}
+
+
+def _sections_of(page: str) -> dict[str, Section]:
+    lines = page.splitlines(keepends=True)
     starts = _headings(lines)
     found = {}
     for rank, (start, level, heading) in enumerate(starts):

@@ -25,7 +25,7 @@ _NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
 _PORTS = {HTTP: 8000, GRPC: 8001}
 _ADVICE = (
     "Check that the server runs, its address and its port: by default 8000 is Triton's for HTTP, "
-    "8001 for gRPC. TLS is a setting (docs/settings.md)"
+    "8001 for gRPC. TLS is a setting (tritonclient-shim guide settings)"
 )
 _Answer = TypeVar("_Answer")
 

@@ -19,7 +19,7 @@ def table() -> Iterator[Finding]:
         for row in given:
             yield Finding(NOTE, f"{row.name} = {row.value}  ({row.source}; {row.variable})")
         if not given:
-            yield Finding(OK, "each has its default; docs/settings.md says which there are")
+            yield Finding(OK, "each has its default; tritonclient-shim guide settings lists them")
     for name, near in settings.unknown_variables():
         hint = f"; did you mean {near}?" if near else ""
         yield Finding(WRONG, f"{name} is set, and there is no such setting{hint}")

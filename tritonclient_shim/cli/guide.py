@@ -1,4 +1,4 @@
-"""Print the migration guide, or the section that notices and reports point to, or about an error.
+"""Print the migration guide, or a section of it or of the page on settings, or about an error.
 
 Exit status: 0 printed, 1 there is no such section.
 """
@@ -14,8 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``tritonclient-shim guide``."""
     add = parser.add_argument
     add("section", nargs="?", default=argparse.SUPPRESS, metavar="SECTION|ID|TEXT",
-        help="a section, such as inference, an id, such as TS051, or the text of an error; "
-        "otherwise the whole guide")  # fmt: skip
+        help="a section, such as inference or settings, an id, such as TS051, or the text of an "
+        "error; otherwise the whole guide")  # fmt: skip
     add("--list", action="store_true", default=argparse.SUPPRESS, help="name the sections")
 
 

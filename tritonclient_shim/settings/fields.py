@@ -112,7 +112,8 @@ def read(name: str, value: Any, source: str) -> Any:
     except ValueError as error:
         shown = "not usable" if one.metadata["secret"] else repr(value)
         raise SettingsError(
-            f"{source} is {shown}; expected {error}. Change or remove it; see docs/settings.md"
+            f"{source} is {shown}; expected {error}. Change or remove it; "
+            "see tritonclient-shim guide settings"
         ) from None
 
 

@@ -74,7 +74,9 @@ def _checked(name: str, value: Any) -> Any:
     if name not in FIELDS:
         near = _nearest(name, FIELDS)
         hint = f"did you mean {near}?" if near else f"there are: {', '.join(FIELDS)}."
-        raise TypeError(f"configure() knows no setting {name!r}; {hint} See docs/settings.md")
+        raise TypeError(
+            f"configure() knows no setting {name!r}; {hint} See tritonclient-shim guide settings"
+        )
     if value is None:
         return None
     return _Configured(read(name, value, f"configure({name}=…)"))
