@@ -12,7 +12,7 @@ from release.commands import Refused
 #: What building adds.
 ADDED = ("PKG-INFO", "tritonclient_shim.egg-info/")
 PACKAGES = ("tensorrtserver/", "tritonclient_shim/", "tensorrtserver.py")
-ENDINGS = (".py", ".pyi", ".proto", "py.typed", "migration_guide.md")
+ENDINGS = (".py", ".pyi", ".proto", "py.typed", ".md")
 
 
 def in_sdist(path: Path) -> set[str]:
