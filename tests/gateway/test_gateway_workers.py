@@ -87,8 +87,10 @@ def test_a_worker_that_ends_is_replaced(two: Gateway, killed: int) -> None:
     """The log tells it, the other worker goes on meanwhile, and pauses grow with each end."""
     told = []
     how = "by signal SIGKILL" if killed == signal.SIGKILL else "with status 0"
+    known: set[int] = set()
     for number in range(3):
-        victim = max(workers_of(two))  # from the second time on, the newest
+        victim = (set(workers_of(two)) - known).pop()  # from the second time on, the newest
+        known.update(workers_of(two))
         os.kill(victim, killed)
         until(lambda: f"(process {victim}) has ended {how}; " in two.said())  # noqa: B023
         assert two.infer("simple", SIMPLE, BODY).code == 200
