@@ -111,7 +111,7 @@ def test_wheel_holds_both_packages_and_nothing_else(wheel: Path) -> None:
     wanted = {
         path.relative_to(ROOT).as_posix()
         for package in ("tensorrtserver", "tritonclient_shim")
-        for pattern in ("*.py", "*.pyi", "*.proto", "py.typed", "migration_guide.md")
+        for pattern in ("*.py", "*.pyi", "*.proto", "py.typed", "*.md")
         for path in (ROOT / package).rglob(pattern)
     }
     wanted.add("tensorrtserver.py")  # what is imported when the package has lost its files
