@@ -22,6 +22,9 @@ HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 _METADATA_NAME = re.compile(r"(?!grpc-)[0-9a-z_.-]+(?<!-bin)")
 _METADATA_VALUE = re.compile(r"[\x20-\x7e]*")
+_TEXT = re.compile(r"[^\ud800-\udfff]*")
+#: Characters of a number; Python refuses to read thousands of them.
+_DIGITS = 20
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -99,15 +102,23 @@ def _pairs(
 
 
 def channel_arguments(value: Any) -> Any:
-    """gRPC channel arguments → sorted (name, int or str) pairs."""
+    """gRPC channel arguments → sorted (name, int or str) pairs; gRPC takes no others than these."""
     found = {}
     for key, given in _items(value, ",", "="):
         if not isinstance(key, str) or not isinstance(given, (int, str)):
             raise ValueError("names of channel arguments with values that are int or str")
-        text = str(int(given)) if isinstance(given, bool) else given
-        is_number = isinstance(text, str) and re.fullmatch(r"-?[0-9]+", text)
-        found[key] = int(text) if is_number else text
+        found[key] = _number_or_text(given)
+        if not _TEXT.fullmatch(f"{key}{given}"):
+            raise ValueError("names and values without surrogates, which have no UTF-8")
     return tuple(sorted(found.items()))
+
+
+def _number_or_text(given: int | str) -> int | str:
+    if isinstance(given, str) and not re.fullmatch(r"-?[0-9]+", given):
+        return given
+    if isinstance(given, str) and len(given) > _DIGITS or not -(2**31) <= int(given) < 2**31:
+        raise ValueError("numbers of channel arguments from -2147483648 to 2147483647")
+    return int(given)
 
 
 def _items(value: Any, separator: str, between: str) -> list[tuple[Any, Any]]:
