@@ -18,7 +18,8 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.usage import report
 from tritonclient_shim.usage.rows import UsageRow
 
-GUIDE = (Path(__file__).resolve().parents[2] / "migration_guide.md").read_text("utf-8")
+SOURCES = Path(__file__).resolve().parents[2]
+GUIDE = (SOURCES / "migration_guide.md").read_text("utf-8")
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -124,7 +125,7 @@ def test_pointers_need_the_package_alone(
 def test_what_is_shipped_is_the_repositorys(capsys: pytest.CaptureFixture[str]) -> None:
     """One source: what lies in the package are the pages of the repository, word for word."""
     assert (Path(ROOT) / "tritonclient_shim" / "migration_guide.md").read_text("utf-8") == GUIDE
-    assert printed(capsys, "guide", "settings") == (ROOT / "docs/settings.md").read_text("utf-8")
+    assert printed(capsys, "guide", "settings") == (SOURCES / "docs/settings.md").read_text("utf-8")
 
 
 def messages() -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from functools import partial
 from typing import Any, Callable, Iterator
@@ -27,6 +28,8 @@ from tritonclient_shim import testing
 
 ARGUMENTS = "Arguments of any kind: documented exceptions that say something, and a usable context"
 PATIENCE = 60.0
+#: How the keys of this process's regions begin.
+KEY = f"/fuzzed_{os.getpid()}_"
 PARTS = 9  # two for each kind of server, and one without
 
 
@@ -35,8 +38,8 @@ class Side:
 
     def __init__(self, url: str, protocol: int, streaming: bool) -> None:
         self.url, self.protocol, self.streaming = url, protocol, streaming
-        self.region = shm.create_shared_memory_region("fuzzed_region", "/fuzzed_region", 4096)
-        gone = shm.create_shared_memory_region("fuzzed_gone", "/fuzzed_gone", 64)
+        self.region = shm.create_shared_memory_region("fuzzed_region", f"{KEY}region", 4096)
+        gone = shm.create_shared_memory_region("fuzzed_gone", f"{KEY}gone", 64)
         shm.destroy_shared_memory_region(gone)
         self.handles = [self.region, self.region, gone]
         self.contexts = {model: self.open(model) for model in MODELS}
@@ -206,7 +209,9 @@ FUNCTIONS: list[Any] = [
 @given(data=st.data())
 def _functions(data: Any, handles: list[Any]) -> None:
     good = good_values("simple", "127.0.0.1:1", 0, handles)
-    good["shm_key"] = st.sampled_from(["/fuzzed_key", b"fuzzed_key"]) | odd.texts.map(KEY.__add__)
+    good["shm_key"] = st.sampled_from([f"{KEY}key", f"{KEY}key"[1:].encode()]) | odd.texts.map(
+        KEY.__add__
+    )
     for name in ("context", "server_id", "status", "debug_details"):
         good[name] = odd.anything
     function = data.draw(st.sampled_from(FUNCTIONS))
@@ -220,16 +225,13 @@ def _functions(data: Any, handles: list[Any]) -> None:
         attempt(lambda: shm.destroy_shared_memory_region(made), ("SharedMemoryException",))
 
 
-KEY = "/fuzzed_"
-
-
 def test_functions(tried: Tried) -> None:
     """Functions that need no server."""
-    region = shm.create_shared_memory_region("fuzzed", "/fuzzed_region", 64)
-    gone = shm.create_shared_memory_region("fuzzed", "/fuzzed_gone", 64)
+    region = shm.create_shared_memory_region("fuzzed", f"{KEY}region", 64)
+    gone = shm.create_shared_memory_region("fuzzed", f"{KEY}gone", 64)
     shm.destroy_shared_memory_region(gone)
     _functions(handles=[region, gone])
-    again = shm.create_shared_memory_region("fuzzed", "/fuzzed_region", 64)
+    again = shm.create_shared_memory_region("fuzzed", f"{KEY}region", 64)
     shm.set_shared_memory_region(again, [np.arange(16, dtype=np.int32)])
     shm.destroy_shared_memory_region(again)
     tried(ARGUMENTS, amount("arguments of any kind") // PARTS, "calls")
