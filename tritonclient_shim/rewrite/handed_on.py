@@ -40,10 +40,10 @@ def handed_on(
         keys = _keys(function, evaluator, set())
         if keys is None:
             return None
-        return {key: ast.Name(key.read(name)) for key in map(OptionalKey, sorted(keys))}
+        return {key: ast.Name(key.read(name), ast.Load()) for key in map(OptionalKey, sorted(keys))}
     if parameter is function.args.vararg:
         count = _count(function, evaluator)
-        return {n: ast.Name(f"{name}[{n}]") for n in range(count)} if count else None
+        return {n: ast.Name(f"{name}[{n}]", ast.Load()) for n in range(count)} if count else None
     return None
 
 
