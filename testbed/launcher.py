@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
+from functools import partial
 from pathlib import Path
-from typing import Sequence
+from typing import Callable, Sequence
 
 from testbed import environment
 from testbed import repository as standard
@@ -59,7 +60,19 @@ class TritonServer(RunningServer):
             process.wait_until_ready(http_port, _STARTED)
             return cls(process, http_port, grpc_port)
 
-        return with_free_ports(attempt, ports)
+        server = with_free_ports(attempt, ports)
+        server._again = partial(
+            cls.start, models, repository, model_control_mode, extra_args, server_id
+        )
+        return server
+
+    _again: Callable[[tuple[int, int]], TritonServer]
+
+    def start_again(self) -> None:
+        """Kill it if it is there, and start it at the same ports as the first time."""
+        self.kill()
+        http, grpc = (int(address.rpartition(":")[2]) for address in (self.http, self.grpc))
+        self._process = self._again((http, grpc))._process
 
 
 def _standard_repository(folder: str, models: Sequence[str] | None, explicit: bool) -> str:

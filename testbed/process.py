@@ -81,6 +81,12 @@ class Process:
         """Whether the server is there, or its remains are still being removed."""
         return self._supervisor.poll() is None
 
+    @property
+    def ended_by(self) -> int:
+        """The signal that has ended the server; 0 for one that is there, or has exited."""
+        status = self._supervisor.poll() or 0
+        return 256 - status if status > 128 else 0
+
     def stop(self) -> None:
         """End the server in an orderly way and remove everything it left; harmless when ended."""
         self._end(b".")
@@ -148,6 +154,11 @@ class RunningServer:
     def running(self) -> bool:
         """Whether the server is there."""
         return self._process.running
+
+    @property
+    def ended_by(self) -> int:
+        """The signal that has ended the server; 0 for one that is there, or has exited."""
+        return self._process.ended_by
 
     def url(self, protocol: int | str) -> str:
         """0 or "http", 1 or "grpc", or a ProtocolType → the address."""

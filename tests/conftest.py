@@ -10,6 +10,11 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from testbed import KServeServer, MLServer, PyTritonServer, TritonServer
+from tests.lost_server import (  # noqa: F401  (hooks of pytest)
+    pytest_runtest_protocol,
+    pytest_terminal_summary,
+    watched,
+)
 
 # The assertions of the modules beside the tests say as much as those of the tests.
 _FOLDERS = [path.name for path in Path(__file__).parent.iterdir() if path.is_dir()]
@@ -45,7 +50,7 @@ StartTriton = Callable[..., TritonServer]
 @pytest.fixture(scope="session")
 def triton() -> Iterator[TritonServer]:
     """One server with every standard model, for the whole run. Leave it as you found it."""
-    with TritonServer.start() as server:
+    with TritonServer.start() as server, watched(server):
         yield server
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-import urllib.request
 from typing import Callable, Sequence
 
 from testbed import TritonServer
+from tests.lost_server import is_alive
 
 _ATTEMPTS = 3
 
@@ -34,15 +33,7 @@ class ReplacedServer:
                 work(self._server)
                 return
             except Exception:
-                if attempt == _ATTEMPTS - 1 or self._is_alive():
+                if attempt == _ATTEMPTS - 1 or is_alive(self._server):
                     raise
                 self._server.kill()
                 self._server = TritonServer.start(models=self._models)
-
-    def _is_alive(self) -> bool:
-        time.sleep(1.0)  # for a process that has just been hit to be gone
-        try:  # connections are accepted by a process that is just dying, too: an answer is needed
-            urllib.request.urlopen(f"http://{self._server.http}/v2/health/live", timeout=10).close()
-        except OSError:
-            return False
-        return True
