@@ -127,6 +127,7 @@ OWN = (
     _own("repository", *PLACES),
     _own("sequence_stream", "-u", "{url}", protocols=GRPC, alone=True),
     _own("sequence_sync", *FLAGS, alone=True),
+    _own("server_session", *FLAGS),
     _own("service", *FLAGS),
     _own("settings_from_env", variables={"SETTINGS": _SETTINGS}),
     _own("several_models", *FLAGS),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Mapping
 
 from tritonclient_shim.migrate.sites import Site
-from tritonclient_shim.rewrite import closing, sharing
+from tritonclient_shim.rewrite import attributes, closing, sharing
 from tritonclient_shim.rewrite.draft import Cells, Draft
 from tritonclient_shim.rewrite.emitted import HELPERS
 from tritonclient_shim.rewrite.options import SiteOutcome
@@ -29,7 +29,9 @@ def tidied(draft: Draft, first: Draft, made: Cells) -> dict[ast.Call | None, str
     asks = "last_request" in first.helpers | first.there
     shared = sharing.share(draft, variables, blocks, asks)
     told: dict[ast.Call | None, str] = {}
-    open_ = {call for call in contexts if _is_kept(call, draft)}
+    open_ = {
+        call for call, context in contexts.items() if _is_kept(call, draft, _closed(context, first))
+    }
     for variable in variables:
         if variable in shared:
             open_ -= set(variable.made)
@@ -37,8 +39,16 @@ def tidied(draft: Draft, first: Draft, made: Cells) -> dict[ast.Call | None, str
             told.update({contexts[call]: f"the client of line {line}" for call in variable.made})
         elif closing.close(variable, draft, blocks):
             open_ -= set(variable.made)
+    for call, earlier in attributes.share(draft, first, contexts, blocks, asks).items():
+        open_.discard(call)
+        told[contexts[call]] = f"the client of line {contexts[earlier].lineno}"
     told.update({contexts[call]: _OPEN for call in open_})
     return told
+
+
+def _closed(context: ast.Call, first: Draft) -> bool:
+    """Whether the program closes what takes the place of a context."""
+    return any(group.closed for group in first.flows.groups if context in group.made)
 
 
 def with_clients(
@@ -72,9 +82,11 @@ def _contexts(draft: Draft, first: Draft, made: Cells) -> dict[ast.Call, ast.Cal
     }
 
 
-def _is_kept(call: ast.Call, draft: Draft) -> bool:
-    """Whether a client goes on to be there after the statement that makes it."""
+def _is_kept(call: ast.Call, draft: Draft, closed: bool) -> bool:
+    """Whether a client is there after the statement that makes it, and nothing closes it."""
     parent = draft.flows.parents[call]
+    if closed:
+        return False
     if isinstance(parent, ast.Call):
         return getattr(parent.func, "id", "") not in {draft.called(name) for name in HELPERS}
     return not isinstance(parent, (ast.Expr, ast.withitem, ast.Attribute))

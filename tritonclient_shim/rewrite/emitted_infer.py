@@ -143,7 +143,7 @@ class Model(typing.NamedTuple):
 
     client: typing.Any
     name: str
-    options: dict
+    options: dict = {}
     stream: bool = False  # whether its asynchronous requests go over a stream  #+stream
 
     def close(self):

@@ -30,6 +30,9 @@ CONTEXTS = tuple(
         "SharedMemoryControl",
     )
 )
+#: Methods that close a context; so does leaving what :data:`_MANAGING` or ``with`` makes of it.
+CLOSING = frozenset({"close", "__exit__"})
+_MANAGING = frozenset({"closing", "enter_context"})
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
 #: Calls that hand on what they are given, or forget it.
 _HARMLESS = frozenset(
@@ -61,6 +64,13 @@ class Group:
     calls: list[ast.Call] = field(default_factory=list)  # of their methods
     taken: list[ast.Attribute] = field(default_factory=list)  # attributes that are not called
     escapes: list[tuple[ast.AST, str]] = field(default_factory=list)
+    managed: bool = False  # by a ``with`` statement or the like, which closes them
+
+    @property
+    def closed(self) -> bool:
+        """Whether the program closes one of them."""
+        used = (*(call.func for call in self.calls), *self.taken)
+        return self.managed or any(getattr(one, "attr", "") in CLOSING for one in used)
 
 
 class Flows:
@@ -128,6 +138,7 @@ class Flows:
         one.calls += other.calls
         one.taken += other.taken
         one.escapes += other.escapes
+        one.managed |= other.managed
         self._of.update({(one.kind, made): one for made in other.made})
         return one
 
@@ -143,6 +154,8 @@ class Flows:
             if mixed:
                 group.escapes.append((node, "it may be an object of one class or another here"))
             return
+        if isinstance(parent, ast.withitem) or _called(parent) in _MANAGING:
+            group.managed = True
         reason = self._escape(node, parent)
         if reason:
             group.escapes.append((node, reason))
@@ -187,10 +200,16 @@ class Flows:
         shared = any(
             str(getattr(one, "name", "")).startswith("tensorrtserver.") for one in values
         ) and not any(is_class(str(getattr(one, "name", ""))) for one in values)
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        name = _called(call)
         if name in _FILLING:
             return any(isinstance(getattr(one, "owner", None), Items) for one in values)
         return local or own or shared or name in _HARMLESS
+
+
+def _called(node: ast.AST) -> str:
+    """The last name of what a call calls; '' for another node."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _used(tree: ast.Module) -> Iterator[str]:

@@ -11,7 +11,7 @@ from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.migrate.sites import Site
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.flows import CONTEXTS, Group
+from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
 from tritonclient_shim.rewrite.handed_on import is_handed_on
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import (
@@ -33,7 +33,7 @@ from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 from tritonclient_shim.rewrite.rules.protocols import told
 
 INFER = f"{API}.InferContext"
-_NEUTRAL = frozenset({"close", "__enter__", "__exit__"})
+_NEUTRAL = CLOSING | {"__enter__"}
 _REQUESTS = frozenset({"TS051", "TS052", "TS053", "TS054"})
 _TAKES_REGIONS = frozenset({"TS041", "TS042", "TS043", "TS114", "TS115"})
 _OTHER_FILES = "calls in other files may hand on other arguments"
@@ -222,7 +222,7 @@ class _Planner:
     def plans(self) -> Plans:
         """What is to be done at each node."""
         group, draft = self._group, self._draft
-        taken = ((node, "its method is handed on") for node in group.taken)
+        taken = [(one, "its method is handed on") for one in group.taken if one.attr not in CLOSING]
         for node, reason in (*group.escapes, *taken):
             raise _Stays(node, f"{reason}, and expects the old context")
         created = sorted(group.made, key=lambda one: (one.lineno, one.col_offset))

@@ -86,10 +86,13 @@ def _same_attribute(node: ast.Attribute, use: ast.Call, draft: Draft) -> bool:
     if _same_name(head, use, draft):
         return True
     evaluator = draft.evaluator
+    scopes = evaluator.scopes
     owners = [one for one in evaluator.of(head) if isinstance(one, LocalInstance)]
-    assigned = evaluator.scopes.attributes.get(node.attr, ())
-    is_own = bool(owners) and owners[0].node is evaluator.scopes.enclosing_class(use)
-    return is_own and node.value is head and len(assigned) == 1 and _self(use, evaluator) == head.id
+    if not owners or owners[0].node is not scopes.enclosing_class(use) or node.value is not head:
+        return False
+    assigned = len(scopes.attributes.get(node.attr, ()))
+    once = assigned == 1 or not assigned and node.attr in scopes.of_node[owners[0].node].bindings
+    return once and _self(use, evaluator) == head.id
 
 
 def _self(use: ast.AST, evaluator: Evaluator) -> str:

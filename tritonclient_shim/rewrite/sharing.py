@@ -8,6 +8,7 @@ from typing import Iterable
 import libcst as cst
 
 from tritonclient_shim.migrate.evaluator import Evaluator
+from tritonclient_shim.migrate.scopes import Scope
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.variables import Blocks, Variable
@@ -60,19 +61,22 @@ def _fits(
     variable: Variable, group: list[Variable], draft: Draft, blocks: Blocks, asks: bool
 ) -> bool:
     """Whether the first client of a group can do what another one does."""
-    first, call = group[0], variable.made[0]
-    if first.scope is not variable.scope or _key(first.made[0]) != _key(call):
-        return False
-    if first.scope.frame is not first.scope:
-        return False  # the body of a class
-    start = blocks.statement(first.made[0])
+    first = group[0]
+    if first.scope is not variable.scope or first.scope.frame is not first.scope:
+        return False  # of another function, or of the body of a class
+    keeping = [one for one in (*group, variable) if _keeps(one, asks)]
+    return len(keeping) < 2 and alike(first.made[0], variable.made[0], first.scope, draft, blocks)
+
+
+def alike(first: ast.Call, call: ast.Call, frame: Scope, draft: Draft, blocks: Blocks) -> bool:
+    """Whether a client is made as an earlier one of its function is, which is there in any case."""
+    start = blocks.statement(first)
     block = blocks.of[start][0]
     end = blocks.inside(block, call)
-    if end is None or block.index(end) <= block.index(start):
+    if _key(first) != _key(call) or end is None or block.index(end) <= block.index(start):
         return False
-    keeping = [one for one in (*group, variable) if _keeps(one, asks)]
     between = block[block.index(start) : block.index(end) + 1]
-    return len(keeping) < 2 and _is_same(first.made[0], between, first, draft)
+    return _is_same(first, between, frame, draft)
 
 
 def _key(call: ast.Call) -> str:
@@ -92,7 +96,7 @@ def _keeps(variable: Variable, asks: bool) -> bool:
     return bool(functions & (_KEEPING | (_REMEMBERING if asks else set())))
 
 
-def _is_same(call: ast.Call, between: list[ast.stmt], first: Variable, draft: Draft) -> bool:
+def _is_same(call: ast.Call, between: list[ast.stmt], frame: Scope, draft: Draft) -> bool:
     """Whether the arguments of a client are what they were when later statements are reached."""
     arguments = [*call.args, *call.keywords]
     parts = [part for one in arguments for part in ast.walk(one)]
@@ -108,7 +112,7 @@ def _is_same(call: ast.Call, between: list[ast.stmt], first: Variable, draft: Dr
         return False
     if any(getattr(one, "attr", "") in attributes for one in stores):
         return False
-    return not _rebound_elsewhere(names, attributes, first, draft.evaluator)
+    return not _rebound_elsewhere(names, attributes, frame, draft.evaluator)
 
 
 def _stores(node: ast.AST) -> bool:
@@ -117,10 +121,10 @@ def _stores(node: ast.AST) -> bool:
 
 
 def _rebound_elsewhere(
-    names: Iterable[ast.Name], attributes: set[str], first: Variable, evaluator: Evaluator
+    names: Iterable[ast.Name], attributes: set[str], frame: Scope, evaluator: Evaluator
 ) -> bool:
     """Whether another function binds what the arguments read, and may be called in between."""
-    frame, places = first.scope.frame, evaluator.scopes.places
+    places = evaluator.scopes.places
     for name in names:
         owner = places[name].scope.owner(name.id)
         for binding in owner.bindings[name.id] if owner else ():

@@ -48,8 +48,8 @@ PAIRS = {
         'every = []\nfor n in names:\n    every.append(InferContext("u", 1, n))\n'
         "for c in every:\n    c.run(i, o)\n    c.close()\n",
         "every = []\nfor n in names:\n"
-        '    every.append(Model(grpcclient.InferenceServerClient("u"), n, {}))\n'
-        "for c in every:\n    run_model(c.client, c.name, i, o, **c.options)\n"
+        '    every.append(Model(grpcclient.InferenceServerClient("u"), n))\n'
+        "for c in every:\n    run_model(c.client, c.name, i, o)\n"
         "    c.close()\n",
     ),
     "contexts in a dict": (

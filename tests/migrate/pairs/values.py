@@ -16,8 +16,8 @@ PAIRS = {
     "annotations of records": (
         'def f(n) -> InferContext:\n    return InferContext("u", 1, n)\n'
         "def g(c: InferContext):\n    return c.run(i, o)\ng(f(n))\n",
-        f"def f(n) -> Model:\n    return Model({CLIENT}, n, {{}})\n"
-        "def g(c: Model):\n    return run_model(c.client, c.name, i, o, **c.options)\ng(f(n))\n",
+        f"def f(n) -> Model:\n    return Model({CLIENT}, n)\n"
+        "def g(c: Model):\n    return run_model(c.client, c.name, i, o)\ng(f(n))\n",
     ),
     "annotations of both protocols": (
         "def f(p) -> List[ServerHealthContext]:\n    return [ServerHealthContext('u', p)]\n"
@@ -40,17 +40,17 @@ PAIRS = {
         "    def __getitem__(self, k):\n        return self.of[k]\n"
         "a = A()\na['x'].run(i, o)\n",
         "class A:\n    def __init__(self):\n"
-        f"        self.of = {{k: Model({CLIENT}, k, {{}}) for k in names}}\n"
+        f"        self.of = {{k: Model({CLIENT}, k) for k in names}}\n"
         "        setattr(self, name, self.of)\n"
         "    def __getitem__(self, k):\n        return self.of[k]\n"
-        "a = A()\nrun_model(a['x'].client, a['x'].name, i, o, **a['x'].options)\n",
+        "a = A()\nrun_model(a['x'].client, a['x'].name, i, o)\n",
     ),
     "streams of records": (
         "every = [InferContext('u', 1, n, streaming=s) for n, s in pairs]\n"
         "for c in every:\n    c.async_run(cb, i, o, 1)\n",
-        f"every = [Model({CLIENT}, n, {{}}, s) for n, s in pairs]\n"
+        f"every = [Model({CLIENT}, n, stream=s) for n, s in pairs]\n"
         "for c in every:\n"
-        "    start_run(c.client, c.name, cb, i, o, owner=c, stream=c.stream, **c.options)\n",
+        "    start_run(c.client, c.name, cb, i, o, owner=c, stream=c.stream)\n",
     ),
     "elements of tuples": (
         "for t in pairs:\n    InferContext(t[0], 1, t[1], streaming=t[2]).run(i, o)\n",
@@ -64,7 +64,7 @@ PAIRS = {
     ),
     "records from calls": (
         "def f(n):\n    return InferContext('u', 1, n)\nf('m').run(i, o, timeout_us=3)\n",
-        f"def f(n):\n    return Model({CLIENT}, n, {{}})\nrun_of(f('m'), i, o, timeout=3)\n",
+        f"def f(n):\n    return Model({CLIENT}, n)\nrun_of(f('m'), i, o, timeout=3)\n",
     ),
     "formats by another name": (
         "def f():\n    fmt = InferContext.ResultFormat\n"
@@ -75,8 +75,8 @@ PAIRS = {
     "contexts of a pool": (
         'q = [InferContext("u", 1, n) for n in ("m", "n")]\n'
         "c = q.pop()\nc.run(i, o)\nq.pop().close()\n",
-        'q = [Model(grpcclient.InferenceServerClient("u"), n, {}) for n in ("m", "n")]\n'
-        "c = q.pop()\nrun_model(c.client, c.name, i, o, **c.options)\nq.pop().close()\n",
+        'q = [Model(grpcclient.InferenceServerClient("u"), n) for n in ("m", "n")]\n'
+        "c = q.pop()\nrun_model(c.client, c.name, i, o)\nq.pop().close()\n",
     ),
     "numbers of NumPy as ids": (
         'n = np.uint64(7)\nc = InferContext("u", 0, "m", -1, False, n)\nc.run(i, o)\n'

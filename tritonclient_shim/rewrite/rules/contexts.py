@@ -102,13 +102,15 @@ def _record(
 ) -> cst.BaseExpression:
     draft.need("Model")
     pairs = ", ".join(f'"{key}": {value}' for key, value in options_of(made, draft).items())
-    options = draft.edits.expression(f"{{{pairs}}}")
-    parts = [client, name.value, options]
+    texts = [f"{{{pairs}}}"] if pairs else []
     stream = stream_of(made, draft) if carried.starts else ""
-    parts += [draft.edits.expression(stream)] if stream else []
-    arguments = [cst.Arg(one, comma=COMMA) for one in parts]
-    arguments[-1] = cst.Arg(parts[-1])
-    return cst.Call(cst.Name(draft.called("Model")), arguments)
+    texts += [f"stream={stream}"] if stream else []
+    call = draft.edits.expression(f"{draft.called('Model')}({', '.join(['x', 'x', *texts])})")
+    assert isinstance(call, cst.Call)
+    first, second = (
+        one.with_changes(value=value) for one, value in zip(call.args, (client, name.value))
+    )
+    return call.with_changes(args=[first, second, *call.args[2:]])
 
 
 def _check_model(

@@ -130,7 +130,8 @@ def _model(
         if not is_simple(call.func.value):
             return [owner], []  # for run_of
         text = draft.text(call.func.value)
-        return [f"{text}.client", f"{text}.name"], [f"**{text}.options"]
+        given_options: list[NewArgument] = [f"**{text}.options"] if carried.has_options else []
+        return [f"{text}.client", f"{text}.name"], given_options
     options: list[NewArgument] = [f"{key}={value}" for key, value in carried.options().items()]
     return [owner, carried.name()], options
 

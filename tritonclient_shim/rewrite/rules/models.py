@@ -14,7 +14,7 @@ from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.migrate.scopes import spelt
 from tritonclient_shim.rewrite.calls import given
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.flows import Group
+from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
 from tritonclient_shim.rewrite.threads import crosses
@@ -42,6 +42,11 @@ class Carried:
     def options(self) -> dict[str, str]:
         """Parameter of ``infer`` → its expression."""
         return options_of(self._first, self.draft)
+
+    @property
+    def has_options(self) -> bool:
+        """Whether requests of any context of the group have options besides their own."""
+        return any(options_of(one, self.draft) for one in _arguments(self.group))
 
     @property
     def stream(self) -> str:
@@ -203,7 +208,7 @@ def _asks(call: ast.Call) -> bool:
 
 
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
-_OF_RECORD = ("close", "__enter__", "__exit__")
+_OF_RECORD = (*CLOSING, "__enter__")
 _WITHOUT_MODEL = frozenset(
     ("get_async_run_results", "get_ready_async_request")
     + ("get_stat", "get_last_request_model_version", *_OF_RECORD)

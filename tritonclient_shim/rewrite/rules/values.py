@@ -10,7 +10,7 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.infer import FLAGS
 from tritonclient_shim.rewrite.rules.plan import Plan
-from tritonclient_shim.rewrite.rules.protocols import told
+from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, told
 
 
 def protocol(node: ast.AST, draft: Draft) -> Plan:
@@ -29,6 +29,10 @@ def protocol_from_text(call: ast.AST, draft: Draft) -> Plan:
         return Plan(lambda: draft.replace(call, "str.lower"), "the protocol's name in lower case")
     if not isinstance(call, ast.Call) or len(call.args) != 1:
         raise Refused("expected from_str(text)")
+    text = draft.constant(call.args[0]) if isinstance(call.args[0], ast.Constant) else ...
+    if isinstance(text, str) and text.lower() in PROTOCOLS:
+        name = f'"{text.lower()}"'
+        return Plan(lambda: draft.replace(call, name), name)
     return Plan(lambda: draft.change(call, _lowered), "the protocol's name in lower case")
 
 
