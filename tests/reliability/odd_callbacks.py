@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import wraps
 from typing import Any, Callable
 
 from tensorrtserver.api import InferenceServerException
@@ -122,58 +123,62 @@ class _Returned:
         raise SystemExit("in __repr__")
 
 
+def _counted(action: Callable[[Any, int], Any]) -> Callable[[Callable[[], None]], Any]:
+    """Makes callbacks that say that they were called, and then do something."""
+
+    @wraps(action)
+    def make(came: Callable[[], None]) -> Any:
+        def callback(context: Any, number: int) -> Any:
+            came()
+            return action(context, number)
+
+        return callback
+
+    return make
+
+
 def raising(error: Callable[[], BaseException], came: Callable[[], None]) -> Any:
     """A function that raises."""
 
-    def callback(context: Any, number: int) -> None:
-        came()
+    def action(context: Any, number: int) -> None:
         raise error()
 
-    return callback
+    return _counted(action)(came)
 
 
-def recursing(came: Callable[[], None]) -> Any:
-    """A function that calls itself until Python stops it."""
+@_counted
+def recursing(context: Any, number: int) -> None:
+    """Calls itself until Python stops it."""
 
-    def callback(context: Any, number: int) -> None:
-        came()
-        again(number)
+    def again() -> None:
+        again()
 
-    def again(number: int) -> None:
-        again(number)
-
-    return callback
+    again()
 
 
-def returning(came: Callable[[], None]) -> Any:
-    """A function that returns what it should not."""
-
-    def callback(context: Any, number: int) -> Any:
-        came()
-        return _Returned()
-
-    return callback
+@_counted
+def returning(context: Any, number: int) -> Any:
+    """Returns what it should not."""
+    return _Returned()
 
 
-def exiting(came: Callable[[], None]) -> Any:
-    """A function that ends the interpreter, or so it thinks."""
-
-    def callback(context: Any, number: int) -> None:
-        came()
-        sys.exit("from a callback")
-
-    return callback
+@_counted
+def exiting(context: Any, number: int) -> None:
+    """Ends the interpreter, or so it thinks."""
+    sys.exit("from a callback")
 
 
-def of_two_results(came: Callable[[], None]) -> Any:
-    """A function that fetches its result twice: the second time there is none."""
+@_counted
+def of_two_results(context: Any, number: int) -> None:
+    """Fetches its result twice: the second time there is none."""
+    context.get_async_run_results(number)
+    context.get_async_run_results(number)
 
-    def callback(context: Any, number: int) -> None:
-        came()
-        context.get_async_run_results(number)
-        context.get_async_run_results(number)
 
-    return callback
+@_counted
+def generator(context: Any, number: int) -> Any:
+    """A generator function: its body never runs, and nothing is raised."""
+    yield 1
 
 
 class Method:
@@ -185,19 +190,6 @@ class Method:
     def __call__(self, *arguments: Any) -> None:
         self.came()
         raise TypeError("takes 0 positional arguments")
-
-
-def generator(came: Callable[[], None]) -> Any:
-    """A generator function: its body never runs, and nothing is raised."""
-
-    def callback(context: Any, number: int) -> Any:
-        yield 1
-
-    def counted(context: Any, number: int) -> Any:
-        came()
-        return callback(context, number)
-
-    return counted
 
 
 #: Callables that do not raise an exception of the table above.
