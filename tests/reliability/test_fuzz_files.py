@@ -86,7 +86,10 @@ def _scan(commands: Commands, data: Any) -> None:
     else:
         path = commands.write("fuzzed.ipynb", data.draw(odd_files.notebooks()))
     form = data.draw(st.sampled_from(["text", "json", "sarif", "markdown"]))
-    commands("scan", path, "--format", form)
+    status = commands("scan", path, "--format", form)
+    if status < 2:
+        commands("scan", path, "--write-baseline", "known.json")
+        assert commands("scan", path, "--baseline", "known.json") == 0
     assert commands("scan", "good.py") == 1
 
 
@@ -154,7 +157,7 @@ def test_model_configurations(commands: Commands, tried: Tried) -> None:
 
 @fuzzed("programs that are migrated", 2)
 @given(data=st.data())
-def _migrate(data: Any) -> None:
+def _migrate(commands: Commands, data: Any) -> None:
     if data.draw(st.integers(0, 3)):
         name, content = "fuzzed.py", data.draw(odd_files.sources())
     else:
@@ -162,16 +165,21 @@ def _migrate(data: Any) -> None:
     options = MigrateOptions(
         data.draw(st.sampled_from(["", "grpc", "http"])), data.draw(st.booleans()), {}
     )
+    chosen = [f"--to={options.to}"] * bool(options.to) + ["--unsafe"] * options.unsafe
+    status = commands("migrate", "--write", commands.write(name, content), *chosen)
+    written = (commands.folder / name).read_bytes()
     try:
         found = migrate(name, content, options)
     except Unreadable as error:
         assert str(error).startswith(name)
+        assert (status, written) == (3, content)
         return
+    assert (status, written) == (int(found.todo), found.after)
     if name == "fuzzed.py" and is_python(content):
-        assert is_python(found.after if isinstance(found.after, bytes) else found.after.encode())
+        assert is_python(written)
 
 
-def test_migrate(tried: Tried) -> None:
-    """Programs of the old client, changed, are migrated to programs."""
-    _migrate()
+def test_migrate(commands: Commands, tried: Tried) -> None:
+    """Programs of the old client, changed, are migrated to programs, written as a whole."""
+    _migrate(commands)
     tried(FILES, amount("programs that are migrated") // 2, "programs migrated")
