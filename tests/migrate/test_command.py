@@ -182,6 +182,18 @@ def test_notebook_keeps_what_is_no_code(folder: Path) -> None:
     assert main(["migrate", "--check", "n.ipynb"]) == 0
 
 
+def test_comment_above_a_cell_is_written_once(folder: Path) -> None:
+    """What is to be done at the first statement of a cell is told there once, not at each run."""
+    sources = ["from tensorrtserver.api import *\n", "ctx = InferContext(url, given, 'm')\n"]
+    cells = [{"cell_type": "code", "metadata": {}, "source": [one]} for one in sources]
+    (folder / "n.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")
+    assert main(["migrate", "--write", "n.ipynb"]) == 1
+    first = (folder / "n.ipynb").read_text("utf-8")
+    assert first.count("# TODO(TS050)") == 1
+    assert main(["migrate", "--write", "n.ipynb"]) == 1
+    assert (folder / "n.ipynb").read_text("utf-8") == first
+
+
 def test_without_libcst(folder: Path) -> None:
     """Where libcst is missing, the command to install it is printed, and scan still works."""
     program = (

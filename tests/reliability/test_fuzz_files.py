@@ -175,6 +175,7 @@ def _migrate(commands: Commands, data: Any) -> None:
         assert (status, written) == (3, content)
         return
     assert (status, written) == (int(found.todo), found.after)
+    assert migrate(name, written, options).after == written
     if name == "fuzzed.py" and is_python(content):
         assert is_python(written)
 

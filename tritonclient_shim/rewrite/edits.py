@@ -68,10 +68,14 @@ class _Maker(cst.CSTTransformer):
         for change in self._edits.changes.get(original_node, ()):
             node = change(node)
         if isinstance(original_node, (cst.IndentedBlock, cst.Module)):
-            return node.with_changes(body=self._body(original_node.body, node.body))
+            header = original_node.header if isinstance(original_node, cst.Module) else ()
+            return node.with_changes(body=self._body(original_node.body, node.body, header))
         return node
 
-    def _body(self, originals: Sequence[Any], updated: Sequence[Any]) -> list[Any]:
+    def _body(
+        self, originals: Sequence[Any], updated: Sequence[Any], header: Sequence[cst.EmptyLine]
+    ) -> list[Any]:
+        """The statements of a block; ``header`` is what stands above the first one in a module."""
         found: list[tuple[Any, list[Any]]] = []
         kept: list[cst.EmptyLine] = []  # what stood above statements that are gone
         previous = None
@@ -83,8 +87,8 @@ class _Maker(cst.CSTTransformer):
             after = self._parsed(self._edits.after.get(original, ()))
             both = [*before, *own, *after]
             above = [*kept, *self._space(previous, node.leading_lines), *node.leading_lines]
+            above += self._comments(original, above if previous else [*header, *above])
             previous = original
-            above += self._comments(original, above)
             kept = [] if both else self._kept(original, above, below)
             if before or not own:
                 both[1:] = [self._bare(one, original, node) for one in both[1:]]
