@@ -79,6 +79,7 @@ class Armed(NamedTuple):
     moment: str
     marker: bytes
     times: int  # the connections that it strikes
+    first: int  # where the moment "headers" is in a request
 
 
 class FaultProxy:
@@ -110,9 +111,16 @@ class FaultProxy:
         self._thread.join()
         self._loop.close()
 
-    def arm(self, act: Act, moment: str, marker: bytes, times: int = 1 << 30) -> None:
+    def arm(
+        self,
+        act: Act,
+        moment: str,
+        marker: bytes,
+        times: int = 1 << 30,
+        first: int = IN_HEADERS,
+    ) -> None:
         """Let the fault strike at this moment of the requests that end with the marker."""
-        self._do(self._arm(Armed(act, moment, marker, times)))
+        self._do(self._arm(Armed(act, moment, marker, times, first)))
 
     def lift(self) -> None:
         """Let no more connections be struck."""
@@ -207,5 +215,5 @@ class FaultProxy:
             return None
         if armed.moment == "unanswered":
             return end
-        at = {"headers": IN_HEADERS, "body": IN_BODY, "answering": IN_ANSWER}[armed.moment]
+        at = {"headers": armed.first, "body": IN_BODY, "answering": IN_ANSWER}[armed.moment]
         return at - before if before <= at < before + len(data) else None

@@ -37,7 +37,7 @@ grpc            connect headers body    unanswered answering idle
   close         fails   fails   fails   fails      fails     either
   half-close    fails   fails   fails   fails      fails     either
   duplicate     .       .       .       either     .         either
-  garbage       fails   fails   fails   fails      .         either
+  garbage       fails   fails   .       fails      .         either
   too long      fails   fails   fails   fails      .         fails
   too short     limit   limit   limit   limit      .         limit
   GOAWAY        fails   either  either  either     either    either
@@ -53,7 +53,7 @@ stream          connect headers body    unanswered answering idle
   close         fails   fails   fails   fails      fails     works
   half-close    fails   fails   fails   fails      fails     works
   duplicate     .       .       .       either     .         either
-  garbage       fails   fails   fails   fails      .         works
+  garbage       fails   fails   .       fails      .         works
   too short     .       fails   fails   fails      .         fails
   GOAWAY        fails   either  either  either     either    works
   GOAWAY, later fails   works   works   works      works     works

@@ -12,7 +12,7 @@ import tritonclient_shim
 from tensorrtserver.api import InferContext
 from testbed import TritonServer
 from tests.reliability.amounts import amount, some
-from tests.reliability.fault_proxy import FaultProxy
+from tests.reliability.fault_proxy import IN_HEADERS, FaultProxy
 from tests.reliability.fault_table import Cell, cells
 from tests.reliability.faults import FAULTS
 from tests.reliability.figures import Tried
@@ -116,7 +116,9 @@ def strike(proxy: FaultProxy, context: InferContext, style: str, cell: Cell) -> 
     """A call before the fault, the one that it strikes, and another one."""
     before, number = ask(context, style, next(numbers)), next(numbers)
     assert before.message == ""
-    proxy.arm(FAULTS[cell.fault], cell.moment, marker(number))
+    between = cell.fault == "garbage" and cell.protocol != "http"  # frames: not within data
+    first = 0 if between else IN_HEADERS
+    proxy.arm(FAULTS[cell.fault], cell.moment, marker(number), first=first)
     if cell.moment in ("connect", "idle"):
         time.sleep(0.05)  # for the client to see what happened to its connection
     struck = ask(context, style, number)
