@@ -194,6 +194,17 @@ def test_comment_above_a_cell_is_written_once(folder: Path) -> None:
     assert (folder / "n.ipynb").read_text("utf-8") == first
 
 
+@pytest.mark.parametrize("source", ["", "# nothing yet\n", "ctx.run(1", "%matplotlib inline\n"])
+def test_cells_without_statements_stay(folder: Path, source: str) -> None:
+    """Empty cells, those with comments alone and broken ones stay as they are."""
+    sources = ["from tensorrtserver.api import *\n", source]
+    cells = [{"cell_type": "code", "metadata": {}, "source": one} for one in sources]
+    (folder / "n.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")
+    main(["migrate", "--write", "n.ipynb"])
+    after = json.loads((folder / "n.ipynb").read_text("utf-8"))["cells"]
+    assert [cell["source"] for cell in after] == ["", source]
+
+
 def test_without_libcst(folder: Path) -> None:
     """Where libcst is missing, the command to install it is printed, and scan still works."""
     program = (

@@ -68,8 +68,11 @@ class _Maker(cst.CSTTransformer):
         for change in self._edits.changes.get(original_node, ()):
             node = change(node)
         if isinstance(original_node, (cst.IndentedBlock, cst.Module)):
-            header = original_node.header if isinstance(original_node, cst.Module) else ()
-            return node.with_changes(body=self._body(original_node.body, node.body, header))
+            is_module = isinstance(original_node, cst.Module)
+            header = original_node.header if is_module else ()
+            body = self._body(original_node.body, node.body, header)
+            empty = () if is_module else self._edits.statements("pass")
+            return node.with_changes(body=body or empty)
         return node
 
     def _body(
@@ -96,7 +99,7 @@ class _Maker(cst.CSTTransformer):
                 own_lines = both[0].leading_lines if gone and not before else ()
                 both[0] = both[0].with_changes(leading_lines=[*above, *own_lines])
             found.append((original, both))
-        return self._entered(found) or list(self._edits.statements("pass"))
+        return self._entered(found)
 
     def _entered(self, found: list[tuple[Any, list[Any]]]) -> list[Any]:
         """Statements with what they have become → these, with some inside of others."""

@@ -49,7 +49,7 @@ class Notebook:
         """The notebook with other sources in its code cells."""
         for cell, new in zip(self._cells, sources):
             old = "".join(cell.get("source", ()))
-            text = self._restored(new) + ("\n" if old.endswith("\n") else "")
+            text = self._restored(new) + ("\n" if new and old.endswith("\n") else "")
             if text != old:
                 whole = isinstance(cell.get("source"), str)
                 cell["source"] = text if whole else text.splitlines(keepends=True)
