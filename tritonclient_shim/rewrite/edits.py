@@ -68,11 +68,11 @@ class _Maker(cst.CSTTransformer):
         for change in self._edits.changes.get(original_node, ()):
             node = change(node)
         if isinstance(original_node, (cst.IndentedBlock, cst.Module)):
-            is_module = isinstance(original_node, cst.Module)
-            header = original_node.header if is_module else ()
+            header = original_node.header if isinstance(original_node, cst.Module) else ()
             body = self._body(original_node.body, node.body, header)
-            empty = () if is_module else self._edits.statements("pass")
-            return node.with_changes(body=body or empty)
+            if not body and isinstance(original_node, cst.IndentedBlock):
+                body = [*self._edits.statements("pass")]
+            return node.with_changes(body=body)
         return node
 
     def _body(
