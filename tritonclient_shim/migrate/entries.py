@@ -30,6 +30,8 @@ _UNMISTAKABLE = (
     *("get_ready_async_request", "get_stat", "get_last_request_id"),
     *("get_last_request_model_name", "get_last_request_model_version"),
 )
+#: Of these, what tritonclient's clients have, too.
+_OF_BOTH = "get_model_repository_index"
 _BY_METHOD = {
     symbol.rpartition(".")[2]: symbol
     for symbol in BY_SYMBOL
@@ -79,6 +81,8 @@ def entries_of(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = Non
     if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
         if node.attr in _OF_ERRORS and call is not None and evaluator.is_any_error(node.value):
             return [entry.id for entry in [_method(_EXCEPTION, node.attr)] if entry]
+        if node.attr == _OF_BOTH and evaluator.imports.successor:
+            return []
         is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
         entries = [BY_SYMBOL.get(_RUN if is_run else _BY_METHOD.get(node.attr, ""))]
     return sorted({entry.id for entry in entries if entry})

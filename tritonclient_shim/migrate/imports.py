@@ -45,13 +45,13 @@ def star_of(module: str) -> dict[str, str]:
 class Imports:
     """The imports of a file.
 
-    ``legacy``: it imports tensorrtserver, itself or through another. ``vendored``: it uses a copy
-    of v1's generated modules.
+    ``legacy``: it imports tensorrtserver, itself or through another; ``successor``: it imports
+    tritonclient. ``vendored``: it uses a copy of v1's generated modules.
     """
 
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.star: dict[str, str] = {}  # names that a star import provides
-        self.legacy = False
+        self.legacy = self.successor = False
         self._path = path
         self._visited = {os.path.abspath(path)}
         self.vendored = _names_v1(tree)
@@ -86,7 +86,8 @@ class Imports:
         return self.symbol(path if owner else name, node.level)
 
     def _see(self, module: str) -> None:
-        self.legacy = self.legacy or f"{module}.".startswith("tensorrtserver.")
+        self.legacy |= f"{module}.".startswith("tensorrtserver.")
+        self.successor |= f"{module}.".startswith("tritonclient.")
 
     def _star(self, module: str, level: int) -> None:
         if module in _MODULES:
