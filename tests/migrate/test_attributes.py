@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.migrate.sources_migrated import STAR, body
+from tests.migrate.sources_migrated import STAR, body, migrated, todo
 from tests.migrate.test_clients import told
 
 START = """\
@@ -130,3 +130,12 @@ def test_protocol_by_its_name() -> None:
     assert body('print(is_up(ProtocolType.from_str("gRPC")))\n', unsafe=False) == (
         'print(is_up("grpc"))\n'
     )
+
+
+def test_use_in_an_argument_that_goes() -> None:
+    """What stands in the protocol's argument goes with it, where the protocol is chosen."""
+    source = f"{STAR}p = given()\nh = ServerHealthContext(u, ProtocolType(p))\nh.is_live()\n"
+    chosen = migrated(source, "grpc")
+    assert todo(chosen) == []
+    assert "TODO" not in chosen.after.decode()
+    assert todo(migrated(source)) == ["1:TS001", "3:TS010"]

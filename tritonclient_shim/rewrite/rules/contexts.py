@@ -10,7 +10,7 @@ import libcst as cst
 from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.rewrite.calls import COMMA, NewCall, given, named
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import Refused, State
 from tritonclient_shim.rewrite.rules.models import Carried, options_of, stream_of
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
@@ -35,9 +35,20 @@ def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
         draft.change(call, change)
+        if protocol:
+            _gone(made["protocol"], draft)
         _check_model(call, made, draft, carried)
 
     return Plan(carry_out, f"{protocol or 'grpc or http'} client")
+
+
+def _gone(argument: ast.expr, draft: Draft) -> None:
+    """An argument that is left out takes with it what no rule rewrites in it."""
+    inside = set(ast.walk(argument))
+    for site in draft.sites:
+        outcome = draft.outcome(site) if site.node in inside else None
+        if outcome and outcome.todo:
+            draft.note(site.node, State.SAFE, "gone with the argument")
 
 
 def _changed(
