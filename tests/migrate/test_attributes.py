@@ -139,3 +139,12 @@ def test_use_in_an_argument_that_goes() -> None:
     assert todo(chosen) == []
     assert "TODO" not in chosen.after.decode()
     assert todo(migrated(source)) == ["1:TS001", "3:TS010"]
+
+
+def test_method_that_is_called_on_its_class() -> None:
+    """Without an object no client can take its place, also where the file makes only one."""
+    made = "s = ServerStatusContext(u, 1)\n"
+    source = f"{STAR}{made}print(ServerStatusContext.get_server_status())\n"
+    found = migrated(source)
+    assert "ServerStatusContext.get_server_status()" in found.after.decode()
+    assert "3:TS026" in todo(found)

@@ -9,6 +9,7 @@ from typing import Callable, Iterator, List, Tuple
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.migrate.sites import Site
+from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
@@ -140,11 +141,14 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
 def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
     """Count a method with the contexts of its class, where the file makes them in one place."""
     groups = [group for group in draft.flows.groups if group.kind == owner]
-    called = site.call is not None and isinstance(site.call.func, ast.Attribute)
-    is_only = len(groups) == 1 and len(groups[0].made) == 1
-    if draft.options.unsafe and called and is_only and site.call is not None:
-        groups[0].calls.append(site.call)
-    return draft.options.unsafe and called and is_only
+    if site.call is None or not isinstance(site.call.func, ast.Attribute):
+        return False
+    if Symbol(owner) in draft.evaluator.of(site.call.func.value):
+        return False  # it is called on the class itself
+    if not draft.options.unsafe or len(groups) != 1 or len(groups[0].made) != 1:
+        return False
+    groups[0].calls.append(site.call)
+    return True
 
 
 def _handled(site: Site, draft: Draft) -> bool:
