@@ -7,7 +7,7 @@ from typing import Iterator, Union
 
 from tests.architecture.source import PACKAGES, ROOT, trees
 
-FILE_LINES = 300
+FILE_LINES = 600  # a smell, not a law: one idea, one module
 FUNCTION_LINES = 40  # without its docstring
 LEVELS = 3
 OWN = (*PACKAGES, "testbed", "demo", "benchmarks", "release")
