@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_scripts import ROOT, shim
+from tritonclient_shim.cli._script_ends import ConnectionAdvice
+from tritonclient_shim.core.errors import TransportFault
 
 TWICE = """\
 from tensorrtserver.api import *
@@ -164,6 +166,17 @@ def test_who_is_no_triton_leads_to_doctor_as_well(tmp_path: Path) -> None:
         server.shutdown()
     assert "did not return status" in done.stderr
     assert "doctor --url HOST:PORT --protocol http" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("status", "protocol"), [("StatusCode.UNAVAILABLE", "grpc"), ("", "http")])
+def test_the_advice_does_not_depend_on_a_messages_words(
+    capsys: pytest.CaptureFixture[str], status: str, protocol: str
+) -> None:
+    """The protocol of a failed connection is known from the error's status, whatever its text."""
+    advice = ConnectionAdvice()
+    advice.note(TransportFault("any text", status))
+    advice.print()
+    assert f"--protocol {protocol}`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("end", ["raise KeyError('x')", "sys.exit(3)", "pass"])

@@ -16,7 +16,7 @@ class ConnectionAdvice:
 
     def __init__(self) -> None:
         self._text = ""
-        atexit.register(self._print)  # before the report's: functions run in reverse order
+        atexit.register(self.print)  # before the report's: functions run in reverse order
 
     def note(self, end: BaseException) -> None:
         """Remember the advice if the script ended because a connection failed.
@@ -28,9 +28,11 @@ class ConnectionAdvice:
             command = f"tritonclient-shim doctor --url HOST:PORT --protocol {protocol}"
             self._text = _ADVICE.format(command=command)
 
-    def _print(self) -> None:
-        if self._text:
-            print(self._text, file=sys.stderr)
+    def print(self) -> None:
+        """Print the advice, once."""
+        text, self._text = self._text, ""
+        if text:
+            print(text, file=sys.stderr)
 
 
 def _protocol_of_failed_connection(end: BaseException) -> str:
@@ -42,7 +44,7 @@ def _protocol_of_failed_connection(end: BaseException) -> str:
     error: BaseException | None = end
     while error is not None:
         if isinstance(error, TransportFault):
-            return "grpc" if error.message.startswith("GRPC") else "http"
+            return "grpc" if error.status else "http"  # only gRPC has a status without a reply
         if isinstance(error, ForeignFault) and not isinstance(error, UnreadableFault):
             return "http"
         error = error.__cause__ or error.__context__
