@@ -7,7 +7,7 @@ import pytest
 
 from tritonclient_shim.backends.grpc.connection import target_of
 from tritonclient_shim.backends.grpc.errors import as_fault, breaks_channel, fault_of
-from tritonclient_shim.core.errors import ServerFault, TransportFault
+from tritonclient_shim.core.errors import ServerFault, TransportFault, TransportKind
 
 CODE = grpc.StatusCode
 RESET = "Received RST_STREAM with error code 2"
@@ -128,7 +128,21 @@ def test_faults_that_spend_a_channel() -> None:
     assert breaks_channel(fault_of(CODE.UNAVAILABLE, "ping timeout"))
     assert breaks_channel(fault_of(CODE.DEADLINE_EXCEEDED, "Deadline Exceeded"))
     assert not breaks_channel(fault_of(CODE.UNAVAILABLE, "Socket closed"))
+    assert breaks_channel(fault_of(CODE.INTERNAL, "Stream removed"))
     assert not breaks_channel(fault_of(CODE.NOT_FOUND, "Connect Failed"))
+
+
+def test_a_channel_is_not_given_up_for_words() -> None:
+    """A peer's text that ends like one of ours does not spend the channel."""
+    assert not breaks_channel(fault_of(CODE.UNAVAILABLE, "the proxy says: Connect Failed"))
+    assert not breaks_channel(fault_of(CODE.RESOURCE_EXHAUSTED, "quota: Deadline Exceeded"))
+
+
+def test_a_time_limit_has_a_kind() -> None:
+    """A call that reached its time limit is recognised by its kind."""
+    fault = fault_of(CODE.DEADLINE_EXCEEDED, "Stream removed (Deadline Exceeded)")
+    assert isinstance(fault, TransportFault)
+    assert fault.kind is TransportKind.TIMEOUT
 
 
 @pytest.mark.parametrize(

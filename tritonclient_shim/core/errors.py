@@ -20,6 +20,7 @@
 from __future__ import annotations
 
 from ctypes import ArgumentError
+from enum import Enum
 from typing import Any
 
 from tritonclient.utils import InferenceServerException as _TritonException
@@ -34,6 +35,7 @@ __all__ = [
     "ServerFault",
     "StreamEnded",
     "TransportFault",
+    "TransportKind",
     "Unsendable",
     "UnreadableFault",
 ]
@@ -126,15 +128,28 @@ class Refusal(ServerFault):
     """What v1's server would have refused, found on this side and already in v1's words."""
 
 
+class TransportKind(Enum):
+    """Why no usable answer came, as far as callers act on it."""
+
+    UNREACHABLE = "no connection could be made"
+    DROPPED = "the connection ended before an answer, and gRPC may not notice"
+    SILENT = "keepalive probes were not answered"
+    TIMEOUT = "a time limit was reached"
+    OTHER = "anything else"
+
+
 class TransportFault(Fault):
     """No usable answer came. ``message`` is v1's complete client text
-    (docs/v1-behaviour.md §3.1).
+    (docs/v1-behaviour.md §3.1). Callers decide by ``kind``, never by the message.
     """
 
-    def __init__(self, message: str, status: str = "") -> None:
+    def __init__(
+        self, message: str, status: str = "", kind: TransportKind = TransportKind.OTHER
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.status = status
+        self.kind = kind
 
 
 class StreamEnded(TransportFault):

@@ -29,7 +29,7 @@ from tritonclient_shim.backends.grpc.options import options_of
 from tritonclient_shim.backends.grpc.server_of_channel import ServerOfChannel
 from tritonclient_shim.backends.plugins import Plugin, plugin_of
 from tritonclient_shim.core import addresses
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportFault, TransportKind
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings, of_connections
 
@@ -253,7 +253,7 @@ def target_of(address: str) -> str:
 
 def unresolvable() -> TransportFault:
     """v1's fault for a name that cannot be resolved (docs/v1-behaviour.md §3.1)."""
-    return transport_fault(StatusCode.UNAVAILABLE, NO_SUCH_NAME)
+    return transport_fault(StatusCode.UNAVAILABLE, NO_SUCH_NAME, TransportKind.UNREACHABLE)
 
 
 def _own_channel(api: Any, place: tuple[str, Any, Any]) -> Any:

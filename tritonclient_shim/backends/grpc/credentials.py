@@ -14,6 +14,7 @@ from tritonclient_shim.backends.grpc.errors import CONNECT_FAILED, StatusCode, t
 from tritonclient_shim.backends.grpc.options import Option
 from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core.addresses import split_port
+from tritonclient_shim.core.errors import TransportKind
 
 _PARTIAL_CHAIN = 0x80000  # X509_V_FLAG_PARTIAL_CHAIN; the ssl module names it since 3.10
 
@@ -53,7 +54,8 @@ def _server_certificate(target: str, files: Tls, timeout: float | None) -> tuple
         context.verify_mode = ssl.CERT_REQUIRED
         return pem.encode("ascii"), _name_in(_peer_certificate(address, timeout, context, False))
     except (OSError, ValueError) as error:
-        raise transport_fault(StatusCode.UNAVAILABLE, CONNECT_FAILED) from error
+        kind = TransportKind.UNREACHABLE
+        raise transport_fault(StatusCode.UNAVAILABLE, CONNECT_FAILED, kind) from error
 
 
 def _peer_certificate(

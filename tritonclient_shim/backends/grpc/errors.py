@@ -9,7 +9,7 @@ import grpc
 from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.backends.names import user_message
-from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, TransportKind
 from tritonclient_shim.core.server_sentences import said_by_triton
 
 StatusCode = grpc.StatusCode
@@ -17,8 +17,6 @@ StatusCode = grpc.StatusCode
 STREAM_CLOSED = "Stream has been closed."  # docs/v1-behaviour.md §A
 CONNECT_FAILED = "Connect Failed"
 NO_SUCH_NAME = "Name resolution failure"
-PROBE_UNANSWERED = "keepalive watchdog timeout"
-LIMIT_REACHED = "Deadline Exceeded"
 
 #: Statuses under which a server refuses, unless the words are gRPC's own.
 _APPLICATION = frozenset(
@@ -53,16 +51,17 @@ _WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
 
 
 class _StatusRule(NamedTuple):
-    """Details that match ``pattern`` under ``code`` are v1's ``text`` under ``becomes``."""
+    """Details that match ``pattern`` under ``code`` become v1's ``text`` under ``becomes``."""
 
     code: Any
     pattern: Pattern[str]
     becomes: Any
     text: str
+    kind: TransportKind
 
 
-def _rule(code: Any, pattern: str, becomes: Any, text: str) -> _StatusRule:
-    return _StatusRule(code, re.compile(pattern, re.IGNORECASE | re.DOTALL), becomes, text)
+def _rule(code: Any, pattern: str, becomes: Any, text: str, kind: TransportKind) -> _StatusRule:
+    return _StatusRule(code, re.compile(pattern, re.IGNORECASE | re.DOTALL), becomes, text, kind)
 
 
 _RULES = (
@@ -72,45 +71,79 @@ _RULES = (
         "failed to connect .*(Socket closed|Connection reset|Broken pipe|http1)",
         StatusCode.UNKNOWN,
         "Stream removed",
+        TransportKind.UNREACHABLE,
     ),
-    _rule(StatusCode.UNAVAILABLE, "failed to connect", StatusCode.UNAVAILABLE, CONNECT_FAILED),
+    _rule(
+        StatusCode.UNAVAILABLE,
+        "failed to connect",
+        StatusCode.UNAVAILABLE,
+        CONNECT_FAILED,
+        TransportKind.UNREACHABLE,
+    ),
     _rule(
         StatusCode.UNAVAILABLE,
         "errors resolving|DNS resolution failed|name resolution",
         StatusCode.UNAVAILABLE,
         NO_SUCH_NAME,
+        TransportKind.UNREACHABLE,
     ),
     _rule(
         StatusCode.UNAVAILABLE,
         "Socket closed|Connection reset|Broken pipe|GOAWAY|connection closed",
         StatusCode.UNAVAILABLE,
         "Socket closed",
+        TransportKind.OTHER,
     ),
     # gRPC's words in the days of v1, and still in grpcio 1.56.
-    _rule(StatusCode.UNAVAILABLE, "ping timeout", StatusCode.UNAVAILABLE, PROBE_UNANSWERED),
+    _rule(
+        StatusCode.UNAVAILABLE,
+        "ping timeout|^keepalive watchdog timeout$",
+        StatusCode.UNAVAILABLE,
+        "keepalive watchdog timeout",
+        TransportKind.SILENT,
+    ),
     _rule(
         StatusCode.DEADLINE_EXCEEDED,
-        LIMIT_REACHED,
+        "Deadline Exceeded",
         StatusCode.DEADLINE_EXCEEDED,
-        LIMIT_REACHED,
+        "Deadline Exceeded",
+        TransportKind.TIMEOUT,
     ),
-    _rule(StatusCode.UNKNOWN, "^Stream removed", StatusCode.UNKNOWN, "Stream removed"),
+    _rule(
+        StatusCode.UNKNOWN,
+        "^Stream removed",
+        StatusCode.UNKNOWN,
+        "Stream removed",
+        TransportKind.DROPPED,
+    ),
+    _rule(
+        StatusCode.INTERNAL,
+        "^Stream removed$",
+        StatusCode.INTERNAL,
+        "Stream removed",
+        TransportKind.DROPPED,
+    ),
 )
 
-#: Texts of faults after which a channel is of no use. Either no connection came about, and gRPC
-#: waits before it tries again; or a connection was given up as silent, and gRPC may still hand
-#: the next call to it; or a time limit was reached, and nothing tells whether the server is slow or
-#: the connection leads nowhere any more.
+#: Kinds after which a channel is of no use. Without a connection gRPC waits before it tries again.
+#: After silence or a time limit gRPC may hand the next call to a connection that leads nowhere.
 _BREAKING = frozenset(
-    {CONNECT_FAILED, NO_SUCH_NAME, "Stream removed", PROBE_UNANSWERED, LIMIT_REACHED}
+    {
+        TransportKind.UNREACHABLE,
+        TransportKind.DROPPED,
+        TransportKind.SILENT,
+        TransportKind.TIMEOUT,
+    }
 )
 
 
-def transport_fault(code: Any, details: str) -> TransportFault:
+def transport_fault(
+    code: Any, details: str, kind: TransportKind = TransportKind.OTHER
+) -> TransportFault:
     """Status and details → fault in v1's words, ``GRPC client failed: 14: …``
     (docs/v1-behaviour.md §3.1).
     """
-    fault = TransportFault(f"GRPC client failed: {code.value[0]}: {details}", str(code))
+    fault = TransportFault(f"GRPC client failed: {code.value[0]}: {details}", str(code), kind)
     fault.no_such_call = code is StatusCode.UNIMPLEMENTED
     return fault
 
@@ -123,7 +156,7 @@ def fault_of(code: Any, details: str | None) -> Fault:
     plain = text if code is StatusCode.UNKNOWN else _unwrapped(text)
     for rule in _RULES:
         if rule.code is code and rule.pattern.search(plain):
-            return transport_fault(rule.becomes, rule.text)
+            return transport_fault(rule.becomes, rule.text, rule.kind)
     return transport_fault(code, plain)
 
 
@@ -159,10 +192,8 @@ def caused(fault: Fault, cause: BaseException | None) -> Fault:
 
 
 def breaks_channel(fault: Fault) -> bool:
-    """Is the channel of no use after this fault? The next call could fail without being sent."""
-    if not isinstance(fault, TransportFault):
-        return False
-    return fault.message.rpartition(": ")[2] in _BREAKING
+    """True if the channel is of no use after this fault: a next call might not be sent."""
+    return isinstance(fault, TransportFault) and fault.kind in _BREAKING
 
 
 def status_of(error: Any) -> tuple[Any, str | None]:

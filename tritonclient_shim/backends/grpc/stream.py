@@ -24,7 +24,7 @@ from tritonclient_shim.backends.grpc.framing import (
     encode_request,
     shm_use,
 )
-from tritonclient_shim.core.errors import Fault, StreamEnded, TransportFault
+from tritonclient_shim.core.errors import Fault, StreamEnded, TransportFault, TransportKind
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.core.reading import outcome_of
 
@@ -111,7 +111,8 @@ def _ended(fault: Fault | None) -> StreamEnded:
     """What a request is told that came after the stream's end."""
     if fault is None:
         return StreamEnded(STREAM_CLOSED)
-    ended = StreamEnded(str(fault), getattr(fault, "status", ""))
+    kind = getattr(fault, "kind", TransportKind.OTHER)
+    ended = StreamEnded(str(fault), getattr(fault, "status", ""), kind)
     ended.__cause__ = fault
     return ended
 

@@ -24,6 +24,7 @@ from tritonclient_shim.core.errors import (
     ForeignFault,
     ServerFault,
     TransportFault,
+    TransportKind,
     UnreadableFault,
 )
 from tritonclient_shim.core.server_sentences import Meaning, recognise, without_request_id
@@ -51,9 +52,12 @@ class FaultRule(NamedTuple):
     exceptions: type[BaseException] | tuple[type[BaseException], ...]
     text: str
     fault: type[TransportFault] = TransportFault
+    kind: TransportKind = TransportKind.OTHER
 
 
-_TIMEOUT = FaultRule((socket.timeout, TimeoutError), "Timeout was reached")
+_TIMEOUT = FaultRule(
+    (socket.timeout, TimeoutError), "Timeout was reached", kind=TransportKind.TIMEOUT
+)
 _MEMORY = FaultRule(MemoryError, "Out of memory")
 
 
@@ -71,7 +75,7 @@ class Phase:
             return
         for rule in self._rules:
             if isinstance(error, rule.exceptions):
-                raise rule.fault(PREFIX + rule.text) from error
+                raise rule.fault(PREFIX + rule.text, kind=rule.kind) from error
 
 
 ADDRESS = Phase(
