@@ -26,8 +26,9 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from tritonclient_shim import backends
+from tritonclient_shim.backends import in_process
+from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.backends.in_process import (
-    InProcessBackend,
     InProcessServer,
     Model,
     Sequence,
@@ -145,8 +146,8 @@ def server(
     running = Server(*(at or (f"{host}:8000", f"{host}:8001")))
     process_server = InProcessServer(id, served)
 
-    def opened(endpoint: Endpoint) -> InProcessBackend:
-        return InProcessBackend(endpoint, process_server)
+    def opened(endpoint: Endpoint) -> Backend:
+        return in_process.open_backend(endpoint, process_server)
 
     endpoints = (_endpoint(HTTP, running.http), _endpoint(GRPC, running.grpc))
     begun = []

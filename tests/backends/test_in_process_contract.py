@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterator
+import asyncio
+from queue import SimpleQueue
+from typing import Any, Callable, Iterator
 
 import pytest
 
 from tests.backends.contract import Contract
+from tests.backends.contract_calls import PATIENCE, simple
 from tests.backends.in_process_models import STANDARD
 from tritonclient_shim import testing
 from tritonclient_shim.backends import open_backend as opened_backend
-from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.errors import Unsendable
-from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.backends.base import Backend, Outcome
+from tritonclient_shim.core.errors import ServerFault, TransportFault, Unsendable
+from tritonclient_shim.core.model import Endpoint, InferReply
 
 OpenBackend = Callable[[Endpoint], Backend]
 
@@ -58,3 +61,33 @@ class TestInProcessBackend(Contract):
         with pytest.raises(Unsendable, match="which no tritonclient client can reach") as caught:
             backend.client()
         assert backend.endpoint.address in caught.value.message
+
+    def test_in_loop(self, backend: Any, dead_backend: Any) -> None:
+        """An event loop gets the reply, the refusal or the broken connection as an outcome."""
+        outcome = in_loop(backend, "simple")
+        assert isinstance(outcome, InferReply)
+        assert outcome.request_id == "5"
+        assert isinstance(in_loop(backend, "no_such_model"), ServerFault)
+        assert isinstance(in_loop(dead_backend, "simple"), TransportFault)
+
+    def test_stream_with_headers(self, backend: Any) -> None:
+        """A stream is opened with metadata as a stream to a real server is."""
+        replies: SimpleQueue[tuple[str, Outcome]] = SimpleQueue()
+        stream = backend.open_stream(
+            lambda *reply: replies.put(reply), lambda _: None, (("name", "value"),)
+        )
+        stream.send(simple(request_id="7"))
+        wire_id, outcome = replies.get(timeout=PATIENCE)
+        stream.close()
+        assert wire_id == "7"
+        assert isinstance(outcome, InferReply)
+
+
+def in_loop(backend: Any, model: str) -> Outcome:
+    """Return the outcome of a call in an event loop."""
+
+    async def ask() -> Outcome:
+        outcome: Outcome = await backend.infer_in_loop(simple(model_name=model, request_id="5"))()
+        return outcome
+
+    return asyncio.run(ask())

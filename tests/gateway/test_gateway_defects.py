@@ -99,7 +99,7 @@ class SlowToOpen:
         server.fragile_streams = False
         return server
 
-    def open_stream(self, on_reply: Any, on_end: Any) -> Any:
+    def open_stream(self, on_reply: Any, on_end: Any, headers: Any = ()) -> Any:
         self.begun.set()
         assert self.may_open.wait(30)
         return self

@@ -17,7 +17,7 @@ def call(number: int, sequence: int = 0, start: bool = False, end: bool = False)
 class FakeStream:
     """One stream: keeps what is sent, answers when told."""
 
-    def __init__(self, on_reply: Any, on_end: Any) -> None:
+    def __init__(self, on_reply: Any, on_end: Any, headers: Any = ()) -> None:
         self.on_reply, self._on_end = on_reply, on_end
         self.sent: list[str] = []
         self.closed: list[bool] = []
@@ -51,7 +51,7 @@ class FakeBackend:
         self.streams: list[FakeStream] = []
         self.refuses: Fault | None = None
 
-    def open_stream(self, on_reply: Any, on_end: Any) -> FakeStream:
+    def open_stream(self, on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
         if self.refuses is not None:
             raise self.refuses
         self.streams.append(FakeStream(on_reply, on_end))

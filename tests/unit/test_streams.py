@@ -137,7 +137,7 @@ def test_the_new_stream_ends_at_once(fake: FakeBackend, stream: ContextStream) -
     fake.latest.end()
     real = fake.open_stream
 
-    def ended(on_reply: Any, on_end: Any) -> FakeStream:
+    def ended(on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
         opened = real(on_reply, on_end)
         opened.takes = False
         return opened
@@ -164,7 +164,7 @@ def test_many_threads_open_one_stream(fake: FakeBackend, stream: ContextStream) 
     """Threads that find the stream broken at the same time share its one successor."""
     real, number, barrier = fake.open_stream, 8, threading.Barrier(8)
 
-    def slowly(on_reply: Any, on_end: Any) -> FakeStream:
+    def slowly(on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
         threading.Event().wait(0.05)
         return real(on_reply, on_end)
 
@@ -224,7 +224,7 @@ def test_close_while_a_stream_is_opened(fake: FakeBackend, stream: ContextStream
     """A stream that was being opened when the context was closed is closed as well."""
     real = fake.open_stream
 
-    def open_stream(on_reply: Any, on_end: Any) -> FakeStream:
+    def open_stream(on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
         stream.close(wait=False)
         return real(on_reply, on_end)
 

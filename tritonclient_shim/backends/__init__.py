@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Callable, cast
+from typing import Callable, Tuple
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.settings import Settings, current
 from tritonclient_shim.settings.rewriting import rewritten
 
-_MODULES = {
-    HTTP: "tritonclient_shim.backends.http",
-    GRPC: "tritonclient_shim.backends.grpc",
-}
+#: Opens a backend for an endpoint, with headers for every request, under these settings.
+Opener = Callable[[Endpoint, Tuple[Tuple[str, str], ...], Settings], Backend]
 
 #: What is served inside this process: protocol and address → what opens a backend on it.
 _in_process: dict[tuple[str, str], Callable[[Endpoint], Backend]] = {}
@@ -55,8 +52,18 @@ def open_backend(
     served = _in_process.get((effective.protocol, effective.address)) if _in_process else None
     if served is not None:
         return served(effective)
-    module = importlib.import_module(_MODULES[endpoint.protocol])
-    return cast(Backend, module.open_backend(effective, headers, chosen))
+    return _opener(endpoint.protocol)(effective, headers, chosen)
+
+
+def _opener(protocol: str) -> Opener:
+    """Return the function that opens a protocol, importing the protocol's modules first."""
+    if protocol == GRPC:
+        from tritonclient_shim.backends import grpc
+
+        return grpc.open_backend
+    from tritonclient_shim.backends import http
+
+    return http.open_backend
 
 
 def effective_endpoint(endpoint: Endpoint, settings: Settings) -> Endpoint:

@@ -69,8 +69,7 @@ class RequestStream:
         self.number = sequences.next_stream() if number is None else number
         self._outstanding = _OutstandingRequests()
         self._on_end = on_end
-        more = (headers,) if headers else ()
-        self._stream = backend.open_stream(self._outstanding.answer, self._end, *more)
+        self._stream = backend.open_stream(self._outstanding.answer, self._end, headers)
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.

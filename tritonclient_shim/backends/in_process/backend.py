@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar
+from typing import Any, Awaitable, Callable, Iterator, Mapping, Sequence, TypeVar
 
-from tritonclient_shim.backends.base import Done, StreamEnd, StreamReply
+from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamEnd, StreamReply
 from tritonclient_shim.backends.in_process.declared import HTTP_STATUS
 from tritonclient_shim.backends.in_process.server import InProcessServer
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
@@ -113,8 +114,24 @@ class InProcessBackend:
             taken = _copied(call)
             self._threads.execute(lambda: done(self._outcome(taken)))
 
-    def open_stream(self, on_reply: StreamReply, on_end: StreamEnd) -> _InProcessStream:
-        """A stream whose requests are carried out one after the other."""
+    def infer_in_loop(self, call: InferCall) -> Callable[[], Awaitable[Outcome]]:
+        """Return a coroutine function that runs the model on another thread."""
+        taken = _copied(call)
+
+        async def outcome() -> Outcome:
+            try:
+                self._check()
+            except Fault as fault:
+                return fault
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, self._outcome, taken)
+
+        return outcome
+
+    def open_stream(
+        self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
+    ) -> _InProcessStream:
+        """Open a stream that answers one request after the other; no model sees ``headers``."""
         return _InProcessStream(self._outcome, on_reply, on_end)
 
     def _outcome(self, call: InferCall) -> InferReply | Fault:
