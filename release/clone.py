@@ -27,8 +27,8 @@ class Clone:
             git(root, *NOBODY, "commit", "--quiet", "--message", "The working tree")
 
     def _copy_changes(self) -> None:
-        """What is changed, new or removed in the working tree, without what git ignores."""
-        words = ("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
+        """What is changed or removed in the working tree. Untracked files are the user's own."""
+        words = ("ls-files", "-z", "--modified", "--deleted")
         staged = git(self._home, "diff", "-z", "--name-only", "--no-renames", "--cached")
         for name in {*git(self._home, *words).split("\0"), *staged.split("\0")} - {""}:
             source, target = self._home / name, self.root / name

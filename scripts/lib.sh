@@ -6,6 +6,13 @@ say() { printf '\n== %s\n' "$*" >&2; }
 
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
+# clean_up_at_the_end: give everything that follows one temporary folder, and remove it at the end.
+clean_up_at_the_end() {
+    TMPDIR=$(mktemp -d) || exit 1
+    export TMPDIR
+    trap 'rm -rf "$TMPDIR"' EXIT
+}
+
 # real_python PYTHON 3.X: print where it really lies (PYTHON may be a pyenv shim), or fail
 # unless it starts, is that version, and can make virtual environments.
 real_python() {

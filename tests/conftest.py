@@ -10,11 +10,8 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from testbed import KServeServer, MLServer, PyTritonServer, TritonServer
-from tests.lost_server import (  # noqa: F401  (hooks of pytest)
-    pytest_runtest_protocol,
-    pytest_terminal_summary,
-    watched,
-)
+from tests import left_behind, lost_server
+from tests.lost_server import watched
 
 # The assertions of the modules beside the tests say as much as those of the tests.
 _FOLDERS = [path.name for path in Path(__file__).parent.iterdir() if path.is_dir()]
@@ -43,6 +40,13 @@ def _left_out(*_arguments: Any, **_options: Any) -> Any:
 if os.environ.get("TESTBED_WITHOUT_SERVER"):
     for kind in (TritonServer, PyTritonServer, MLServer, KServeServer):
         setattr(kind, "start", staticmethod(_left_out))  # noqa: B010  (mypy: a method)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch the servers, and what the run leaves."""
+    for plugin in (left_behind, lost_server):
+        config.pluginmanager.register(plugin)
+
 
 StartTriton = Callable[..., TritonServer]
 

@@ -1,0 +1,98 @@
+"""A plugin of pytest that fails a run after which shared memory or a process is left.
+
+Every process of a run inherits a variable with the name of the run. An object in /dev/shm counts as
+left when it is new and no process uses it: servers of others may run beside the tests.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_VARIABLE = "TESTBED_RUN"
+_PATIENCE = 5.0  # seconds for processes that are just ending
+_MEMORY = "/dev/shm"
+_SECTION = "left behind by the run"
+
+
+class _Run:
+    """A run: its name, what was in /dev/shm before, and its session."""
+
+    def __init__(self, session: pytest.Session) -> None:
+        self.session = session
+        self._name = os.environ[_VARIABLE] = uuid.uuid4().hex
+        self._before = set(os.listdir(_MEMORY))
+
+    def left(self) -> list[str]:
+        """Return what the run has left, after the moment that a process may take to end."""
+        deadline = time.monotonic() + _PATIENCE
+        while (left := [*self._processes(), *self._objects()]) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return left
+
+    def _processes(self) -> list[str]:
+        mark = f"{_VARIABLE}={self._name}".encode()
+        others = set(map(int, filter(str.isdigit, os.listdir("/proc")))) - {os.getpid()}
+        return [
+            f"process {pid}: {_command(pid)}"
+            for pid in sorted(others)
+            if mark in _read(pid, "environ").split(b"\0")
+        ]
+
+    def _objects(self) -> list[str]:
+        new = set(os.listdir(_MEMORY)) - self._before
+        return [f"{_MEMORY}/{name}" for name in sorted(new - _in_use())] if new else []
+
+
+def _read(pid: int, file: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes()
+    except OSError:  # ended, or another user's
+        return b""
+
+
+def _command(pid: int) -> str:
+    return _read(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace")
+
+
+def _in_use() -> set[str]:
+    """Return the names of the objects in /dev/shm that a process has open or mapped."""
+    used = set()
+    for link in glob.glob("/proc/[0-9]*/fd/*") + glob.glob("/proc/[0-9]*/map_files/*"):
+        try:
+            target = os.readlink(link)
+        except OSError:
+            continue
+        if target.startswith(f"{_MEMORY}/"):
+            used.add(target[len(_MEMORY) + 1 :])
+    return used
+
+
+_runs: list[_Run] = []
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Note what is there, unless this is a worker of the process that watches."""
+    if not hasattr(session.config, "workerinput"):
+        _runs.append(_Run(session))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name what is left, and count it as an error of the run."""
+    for run in _runs:
+        left = run.left()
+        if not left:
+            continue
+        terminalreporter.section(_SECTION)
+        for line in left:
+            terminalreporter.write_line(line)
+        where = (_SECTION, None, _SECTION)
+        report = pytest.TestReport(_SECTION, where, {}, "failed", "\n".join(left), "teardown")
+        terminalreporter.stats.setdefault("error", []).append(report)
+        run.session.exitstatus = pytest.ExitCode.TESTS_FAILED
