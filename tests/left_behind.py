@@ -18,6 +18,7 @@ import pytest
 _VARIABLE = "TESTBED_RUN"
 _PATIENCE = 5.0  # seconds for processes that are just ending
 _MEMORY = "/dev/shm"
+_TRACKER = "multiprocessing.resource_tracker"  # Python ends it with the process that has it
 _SECTION = "left behind by the run"
 
 
@@ -42,7 +43,7 @@ class _Run:
         return [
             f"process {pid}: {_command(pid)}"
             for pid in sorted(others)
-            if mark in _read(pid, "environ").split(b"\0")
+            if mark in _read(pid, "environ").split(b"\0") and _TRACKER not in _command(pid)
         ]
 
     def _objects(self) -> list[str]:

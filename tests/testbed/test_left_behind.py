@@ -24,8 +24,9 @@ def run(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_clean_run_passes(tmp_path: Path) -> None:
-    """A run that leaves nothing succeeds."""
-    assert run(tmp_path, "pass").returncode == 0
+    """A run that leaves nothing but Python's own helper of shared memory succeeds."""
+    tracker = "from multiprocessing import resource_tracker as r; r.ensure_running()"
+    assert run(tmp_path, tracker).returncode == 0
 
 
 def test_what_is_left_fails_the_run(tmp_path: Path) -> None:
