@@ -6,12 +6,15 @@ import json
 import re
 import time
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator, NamedTuple
 
 import grpc
 import numpy as np
 import pytest
+from google.protobuf import json_format
+from tritonclient.grpc import service_pb2 as v2
 
+import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import (
     InferContext,
     InferenceServerException,
@@ -20,11 +23,19 @@ from tensorrtserver.api import (
 )
 from testbed import TritonServer, repository
 from tests.backends import answering_servers
-from tests.backends.answering_servers import HttpAnswers, model_config, reply, with_data
+from tests.backends.answering_servers import (
+    GrpcAnswers,
+    HttpAnswers,
+    model_config,
+    reply,
+    with_data,
+)
+from tests.backends.scripted_server import SILENCE
 from tests.backends.unreadable_cases import output
 from tests.server.infer_cases import CLASS, RAW
+from tests.unit.shm_regions import fresh_keys
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.session import models
+from tritonclient_shim.session import inference, models
 
 MODELS = ("classify", "classify_nolabels", "identity_fp32", "ensemble_classify")
 SCORES = np.arange(10, dtype=np.float32)
@@ -127,14 +138,13 @@ def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
 
 
 def test_a_larger_batch(reloading: Reloading, protocol: int) -> None:
-    """What v1's client checked itself is checked against what is known, as v1 did."""
-    # docs/v1-behaviour.md §3.1
+    """A batch that a reload has made possible is sent, in whatever way it is asked for."""
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "identity_fp32") as context:
         arrays = [np.array([1.5], np.float32)] * 9
         reloading.change("identity_fp32", "max_batch_size: 8", "max_batch_size: 16")
-        with pytest.raises(Exception, match="exceeds maximum batch size 8"):
-            context.run({"INPUT0": arrays}, {"OUTPUT0": RAW}, 9)
+        results = context.run({"INPUT0": arrays}, {"OUTPUT0": RAW}, 9)
+        assert len(results["OUTPUT0"]) == 9
 
 
 def test_an_unloaded_model(reloading: Reloading, protocol: int) -> None:
@@ -203,6 +213,114 @@ def test_an_answer_of_another_datatype(answering: HttpAnswers) -> None:
         found = run(context)
         assert (found.dtype, found.tobytes()) == (np.int32, ANSWERED.tobytes())
         assert times_configured(answering) == 2
+
+
+class Confused(NamedTuple):
+    """What a confused server said of its model, and what a context refuses because of it."""
+
+    change: Callable[[dict[str, Any]], object]
+    refusal: str
+
+
+CONFUSED = {
+    "datatype": Confused(
+        lambda config: config["input"][0].update(data_type="TYPE_FP64"),
+        "invalid size 8 bytes for input 'IN', expects 16 bytes",
+    ),
+    "input": Confused(
+        lambda config: config["input"][0].update(name="OTHER"), "unknown input 'IN' for 'm'"
+    ),
+    "output": Confused(
+        lambda config: config["output"][0].update(name="OTHER"), "unknown output 'OUT' for 'm'"
+    ),
+    "decoupled": Confused(
+        lambda config: config.update(model_transaction_policy={"decoupled": True}),
+        "doesn't support models with decoupled transaction policy",
+    ),
+}
+
+
+@pytest.fixture(params=CONFUSED)
+def confused(request: pytest.FixtureRequest) -> Confused:
+    """One confused description of the model."""
+    return CONFUSED[request.param]
+
+
+def in_confusion(confused: Confused, protocol: int) -> Any:
+    """Return the answer to a configuration request of a confused server."""
+    config = model_config()
+    confused.change(config)
+    if protocol == 0:
+        return json.dumps(config).encode(), None
+    content = v2.ModelConfigResponse()
+    json_format.ParseDict({"config": config}, content)
+    return content.SerializeToString()
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["run", "async_run"])
+def test_a_confused_configuration(confused: Confused, protocol: int, later: bool) -> None:
+    """A context that was made while the server was confused answers when it no longer is."""
+    with (GrpcAnswers if protocol else HttpAnswers)() as server:
+        server.replaced["config"] = in_confusion(confused, protocol)
+        with InferContext(server.address, protocol, "m") as context:
+            with pytest.raises(InferenceServerException, match=confused.refusal):
+                run(context)
+            del server.replaced["config"]
+            if later:
+                id = context.async_run({"IN": [ANSWERED]}, {"OUT": RAW})
+                (found,) = context.get_async_run_results(id, True)["OUT"]
+            else:
+                found = run(context)
+            assert found.tolist() == ANSWERED.tolist()
+
+
+def test_a_confused_configuration_for_a_stub(confused: Confused) -> None:
+    """A stub that has heard of a confused configuration answers when the server is well again."""
+    request = pb.InferRequest(model_name="m", model_version=-1)
+    request.meta_data.batch_size = 1
+    request.meta_data.input.add(name="IN", dims=[2])
+    request.meta_data.output.add(name="OUT")
+    request.raw_input.append(ANSWERED.tobytes())
+    with GrpcAnswers() as server, grpc.insecure_channel(server.address) as channel:
+        server.replaced["config"] = in_confusion(confused, 1)
+        stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
+        stub.Infer(request)
+        del server.replaced["config"]
+        for response in (stub.Infer(request), stub.Infer.future(request).result(30)):
+            assert response.request_status.code == 1, response
+            assert response.raw_output[0] == ANSWERED.tobytes()
+
+
+def test_a_right_refusal(answering: HttpAnswers) -> None:
+    """A refusal that follows from a right configuration is v1's; it costs one request."""
+    with InferContext(answering.address, 0, "m") as context:
+        for asked in (2, 3, 4):
+            with pytest.raises(InferenceServerException) as caught:
+                context.run({"OTHER": [ANSWERED]}, {"OUT": RAW})
+            assert str(caught.value) == "[ 0] unknown input 'OTHER' for 'm'"
+            assert times_configured(answering) == asked
+
+
+def test_a_right_refusal_in_the_words_of_a_server(answering: HttpAnswers) -> None:
+    """A refusal that v1's server would have sent costs one request, too."""
+    with fresh_keys() as new_key, InferContext(answering.address, 0, "m") as context:
+        handle = shm.create_shared_memory_region("region", new_key(), 16)
+        for asked in (2, 3, 4):
+            with pytest.raises(InferenceServerException, match="unexpected shape for input 'IN'"):
+                context.run({"IN": (handle, [4])}, {"OUT": RAW})
+            assert times_configured(answering) == asked
+        shm.destroy_shared_memory_region(handle)
+
+
+def test_a_refusal_while_the_server_hangs(
+    answering: HttpAnswers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal waits for a server that says nothing a limited time only."""
+    monkeypatch.setattr(inference, "ASKED_AGAIN_WITHIN", 0.1)
+    with InferContext(answering.address, 0, "m") as context:
+        monkeypatch.setattr(answering, "_answer", lambda _: SILENCE)
+        with pytest.raises(InferenceServerException, match="unknown input"):
+            context.run({"OTHER": [ANSWERED]}, {"OUT": RAW})
 
 
 def test_answers_that_never_fit(answering: HttpAnswers) -> None:

@@ -100,9 +100,12 @@ class Exchange:
         except Refusal:
             if profile.server is None:
                 self._check_version()
-            elif self.model.reloaded(backend, profile):  # another server has taken its place
-                return self.call()
-            raise
+            # A profile that was read from a confused server, or has changed since, refuses
+            # requests that the model takes: it is read once more, at the cost of one request.
+            if not self.model.reloaded(backend, profile):
+                raise
+        profile = self._profile = self.model.read(backend)
+        return self._call_for(profile, backend.endpoint.protocol)
 
     def prompt_call(self) -> InferCall | None:
         """The same without asking the server anything; None if it may have to be asked."""
@@ -118,7 +121,7 @@ class Exchange:
 
     def _call_for(self, profile: ModelProfile, protocol: str) -> InferCall:
         if profile.decoupled:
-            raise ServerFault(_DECOUPLED, "UNIMPLEMENTED")
+            raise Refusal(_DECOUPLED, "UNIMPLEMENTED")
         assert self._make is not None
         request = self._make(profile)
         call = to_v2.infer_call(profile, request, protocol)
@@ -185,6 +188,8 @@ class Exchange:
         """
         try:
             return self._read(self._worded(outcome))
+        except Refusal:  # the configuration has been read again before
+            raise
         except (ServerFault, ForeignFault) as fault:
             if not self._reloaded(fault):
                 raise

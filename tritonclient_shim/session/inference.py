@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, Mapping, cast
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
-from tritonclient_shim.core.errors import Fault, ServerFault
+from tritonclient_shim.core.daemon_executor import within
+from tritonclient_shim.core.errors import Fault, InferenceServerException, ServerFault
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import (
     GRPC,
@@ -36,6 +38,9 @@ from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.translate import arguments, request, undeclared
 from tritonclient_shim.translate.headers import Headers
+
+#: Seconds for which a refusal of this side waits while the model's configuration is read again.
+ASKED_AGAIN_WITHIN = 5.0
 
 _NO_STATUS = "status request did not return status"
 
@@ -199,6 +204,36 @@ class InferSession(ServerSession):
         """
         started = perf_counter_ns()
         profile = self._model.profile or self._profile()
+        try:
+            return self._prepared(profile, inputs, outputs, scalars, numbered, started)
+        except InferenceServerException:
+            changed = self._changed_since(profile)
+            if changed is None:
+                raise
+        return self._prepared(changed, inputs, outputs, scalars, numbered, started)
+
+    def _changed_since(self, known: ModelProfile) -> ModelProfile | None:
+        """Read the configuration that a refusal followed from once more; None if it was right.
+
+        v1's client refused at once, and did so while its server was gone, too.
+        """
+        if sys.is_finalizing():  # no thread runs any more
+            return None
+        try:
+            ask = partial(self._model.reloaded, self.backend, known)
+            return self._model.profile if within(ASKED_AGAIN_WITHIN, ask) else None
+        except (Fault, RuntimeError, TimeoutError):  # no connection, no thread, or no answer
+            return None
+
+    def _prepared(
+        self,
+        profile: ModelProfile,
+        inputs: Mapping[Any, Any],
+        outputs: Mapping[Any, Any],
+        scalars: Any,
+        numbered: bool,
+        started: int,
+    ) -> PendingRequest:
         bound = self._bound(profile, inputs, outputs, scalars, numbered)
         if bound is not None:
             exchange = self._exchange(bound.request.id, lambda _: bound.complete(), bound)

@@ -3,13 +3,14 @@ stub and the gateway alike.
 
 A model's configuration is read once; where the server has none, the model's metadata are read in
 its place. That a server has none is remembered as long as its connection lasts, for all models and
-contexts. Both are read again when the v2 server refuses a request, or answers with another data
-type than configured: then the model may have been reloaded with another configuration, and the
-request is repeated if it has. Other labels show in no answer. So before outputs are classified,
-configuration and labels are asked for again when this process has loaded or unloaded a model since,
-and after :data:`BELIEVED` seconds. Metadata are asked for again after that time, or on another
-connection, before any request, since another server may have taken the place of the one that told
-them.
+contexts. Both are read again when the v2 server refuses a request or answers with another data type
+than configured, and when this side refuses a request because of them. The model may have been
+reloaded, or its server may have been confused; the request is repeated if the configuration has
+changed. Each refusal costs one small request at most. Other labels show in no answer. So before
+outputs are classified, configuration and labels are asked for again when this process has loaded or
+unloaded a model since, and after :data:`BELIEVED` seconds. Metadata are asked for again after that
+time, or on another connection, before any request, since another server may have taken the place of
+the one that told them.
 """
 
 from __future__ import annotations
