@@ -69,7 +69,7 @@ def test_unreadable_file_does_not_stop_the_others(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A file that cannot be parsed is named; the others are written."""
-    (folder / "b.py").write_text("def f(:\n", "utf-8")
+    (folder / "b.py").write_text("def f(:  # tensorrtserver\n", "utf-8")
     assert main(["migrate", "--write", "b.py", "a.py", "missing.py"]) == 3
     err = capsys.readouterr().err
     assert "tritonclient-shim migrate: b.py: line 1: " in err

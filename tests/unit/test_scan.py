@@ -200,7 +200,7 @@ def test_folders_leave_out_what_is_not_the_users(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "status"), [("print(1)\n", 0), (STAR, 1), ("def broken(:\n", 3), (None, 3)]
+    ("text", "status"), [("print(1)\n", 0), (STAR, 1), (STAR + "def f(:\n", 3), (None, 3)]
 )
 def test_exit_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, status: int
@@ -219,7 +219,7 @@ def test_one_bad_file_does_not_hide_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What the readable files have is printed all the same."""
-    (tmp_path / "a.py").write_text("def broken(:\n")
+    (tmp_path / "a.py").write_text("def broken(:  # tensorrtserver\n")
     (tmp_path / "b.py").write_text(STAR)
     assert main(["scan", str(tmp_path), "--format", "json"]) == 3
     assert [use["id"] for use in json.loads(capsys.readouterr().out)["uses"]] == ["TS001"]
@@ -231,7 +231,7 @@ def test_one_bad_file_does_not_hide_the_others(
     [
         ("deep.py", STAR + "x" + ".y" * 900),
         ("deep.py", STAR + "x = " + "-" * 50_000 + "1"),
-        ("deep.ipynb", "[" * 50_000),
+        ("deep.ipynb", "[" * 50_000 + '"tensorrtserver"'),
     ],
     ids=["attributes", "signs", "notebook"],
 )

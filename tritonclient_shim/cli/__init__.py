@@ -15,12 +15,18 @@ from typing import Sequence
 
 from tritonclient_shim import __version__
 
+#: The exit status of a command that Ctrl-C ended, as shells report it.
+INTERRUPTED = 128 + 2
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in ``argv``, by default the process's arguments → exit status."""
     arguments = _parser().parse_args(argv)
     run = arguments.run
-    return int(run(arguments))
+    try:
+        return int(run(arguments))
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:

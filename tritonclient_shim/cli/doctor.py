@@ -1,12 +1,14 @@
 """Check the installation, the versions, the settings and, with --url, a server and its models.
 
-What is wrong comes first. Exit status: 0 nothing wrong, 1 something is.
+What is wrong comes first. Exit status: 0 nothing wrong, 1 something is, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Iterator
+
+from tritonclient_shim.cli import INTERRUPTED
 
 if TYPE_CHECKING:
     from tritonclient_shim.cli._findings import Finding
@@ -34,24 +36,41 @@ def _positive(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is found, what is wrong before the rest → exit status."""
-    from tritonclient_shim.cli import _installed, _settings
     from tritonclient_shim.cli._findings import WRONG
     from tritonclient_shim.cli._output import show
-    from tritonclient_shim.core.addresses import without_user
 
-    sections = {"Installation": [*_installed.ownership()], "Versions": [*_installed.versions()]}
-    lacking = any(one.level == WRONG for one in sections["Versions"])
-    sections["Settings"] = [*_settings.table()]
-    if "url" in arguments:
-        sections[f"Server {without_user(arguments.url)}"] = [*_server(arguments, lacking)]
+    sections: dict[str, list[Finding]] = {}
+    interrupted = False
+    try:
+        for title, findings in _checks(arguments):
+            section = sections.setdefault(title, [])
+            section.extend(findings)  # one by one: Ctrl-C leaves those before it
+    except KeyboardInterrupt:
+        interrupted = True
     wrong = [one for found in sections.values() for one in found if one.level == WRONG]
-    text = _text("What is wrong" if wrong else "Nothing is wrong.", wrong)
+    nothing = "Interrupted." if interrupted else "Nothing is wrong."
+    text = _text("What is wrong" if wrong else nothing, wrong)
     for title, found in sections.items():
         rest = [one for one in found if one.level != WRONG]
         if rest:
             text += _text(title, rest)
     show(text)
-    return int(bool(wrong))
+    return INTERRUPTED if interrupted else int(bool(wrong))
+
+
+def _checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Finding]]]:
+    """Yield the title and the findings of each check."""
+    from tritonclient_shim.cli import _installed, _settings
+    from tritonclient_shim.cli._findings import WRONG
+    from tritonclient_shim.core.addresses import without_user
+
+    yield "Installation", _installed.ownership()
+    versions = [*_installed.versions()]
+    yield "Versions", iter(versions)
+    yield "Settings", _settings.table()
+    if "url" in arguments:
+        lacking = any(finding.level == WRONG for finding in versions)
+        yield f"Server {without_user(arguments.url)}", _server(arguments, lacking)
 
 
 def _text(title: str, findings: list[Finding]) -> str:

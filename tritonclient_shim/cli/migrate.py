@@ -6,7 +6,8 @@ file in which something is left runs on this package, beside tritonclient.
 
 Exit status: 0 nothing would change (with --write: everything is rewritten), 1 something would
 change (with --write: something is left to do), 2 wrong usage, 3 files that could not be read,
-parsed or written, which are named; what became of the others is printed all the same.
+parsed or written, which are named; what became of the others is printed all the same, 130
+interrupted: what was done so far is printed.
 """
 
 from __future__ import annotations
@@ -15,15 +16,28 @@ import argparse
 import os
 import sys
 import traceback
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tritonclient_shim.cli import INTERRUPTED
 from tritonclient_shim.cli._migrate import MigrateRefused
 
 if TYPE_CHECKING:
+    from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.rewrite.files import Migrated
+    from tritonclient_shim.rewrite.options import MigrateOptions
 
 _DONE, _LEFT, _REFUSED, _UNREADABLE = 0, 1, 2, 3
 _FORMATS = ("text", "json", "sarif")
+
+
+@dataclass
+class _Work:
+    """The files that were migrated, and why others were not."""
+
+    done: list[Migrated]
+    failed: list[str]
+    interrupted: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,13 +77,16 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.report:
             check_place(arguments.report)
-        done, failed = _migrated(arguments)
+        work = _migrated(arguments)
+        done, failed = work.done, work.failed
         if arguments.report:
             write(arguments.report, arguments.format, done, failed)
     except MigrateRefused as error:
         _tell(str(error))
         return _REFUSED
     show(_printed(arguments, done, failed))
+    if work.interrupted:
+        return INTERRUPTED
     if failed:
         return _UNREADABLE
     left = any(one.todo for one in done)
@@ -78,33 +95,65 @@ def run(arguments: argparse.Namespace) -> int:
     return _LEFT if any(one.changed for one in done) else _DONE
 
 
-def _migrated(arguments: argparse.Namespace) -> tuple[list[Migrated], list[str]]:
-    """Migrate each file, and write it if that is asked for → the files, and what failed."""
+def _migrated(arguments: argparse.Namespace) -> _Work:
+    """Migrate each file, and write it if that is asked for."""
     from tritonclient_shim.cli._migrate.models import configurations
-    from tritonclient_shim.cli._migrate.writing import read, replace
-    from tritonclient_shim.cli._scan.files import ExcludedPaths, chosen
-    from tritonclient_shim.migrate.sources import Unreadable
-    from tritonclient_shim.rewrite.files import migrate
+    from tritonclient_shim.cli._output import progress
+    from tritonclient_shim.migrate.candidates import Candidates
+    from tritonclient_shim.notice.warn import without_syntax_warnings
     from tritonclient_shim.rewrite.options import MigrateOptions
 
-    patterns = [part for text in arguments.exclude for part in text.split(",") if part]
+    paths = _paths(arguments)
     configs = configurations(arguments.server, arguments.model_config)
     options = MigrateOptions(arguments.to, arguments.unsafe, configs)
-    done: list[Migrated] = []
-    failed: list[str] = []
-    for path in chosen(arguments.paths, ExcludedPaths(tuple(patterns)), ""):
-        try:
-            found = migrate(path, read(path), options)
-            if arguments.write and found.changed:
-                replace(path, found.after)
-            done.append(found)
-        except Unreadable as error:
-            failed.append(str(error))
-        except Exception as error:  # one file must not keep the others from being migrated
-            failed.append(f"{path}: {_bug(error)}")
-    for reason in failed:
+    candidates, work = Candidates(), _Work([], [])
+    try:
+        with without_syntax_warnings():
+            for path in progress(paths, "migrate"):
+                _migrate_file(path, arguments.write, options, candidates, work)
+    except KeyboardInterrupt:
+        work.interrupted = True
+    for reason in work.failed:
         _tell(reason)
-    return done, failed
+    if work.interrupted:
+        _tell(f"interrupted: {len(work.done)} of {len(paths)} files are done")
+    return work
+
+
+def _paths(arguments: argparse.Namespace) -> list[str]:
+    """Return the files to migrate; raise MigrateRefused if there are none."""
+    from tritonclient_shim.cli._scan.files import ExcludedPaths, chosen
+
+    patterns = [part for text in arguments.exclude for part in text.split(",") if part]
+    paths = list(chosen(arguments.paths, ExcludedPaths(tuple(patterns)), ""))
+    if not paths:
+        raise MigrateRefused(
+            "no file to migrate; expected .py, .pyw or .ipynb in the folders, and not all excluded"
+        )
+    return paths
+
+
+def _migrate_file(
+    path: str, write: bool, options: MigrateOptions, candidates: Candidates, work: _Work
+) -> None:
+    """Migrate one file; keep what became of it, or why it failed."""
+    from tritonclient_shim.cli._migrate.writing import read, replace
+    from tritonclient_shim.migrate.sources import Unreadable
+    from tritonclient_shim.rewrite.files import Migrated, migrate
+
+    try:
+        data = read(path)
+        if not candidates.includes(path, data):
+            work.done.append(Migrated(path, data, data, []))
+            return
+        migrated = migrate(path, data, options)
+        if write and migrated.changed:
+            replace(path, migrated.after)
+        work.done.append(migrated)
+    except Unreadable as error:
+        work.failed.append(str(error))
+    except Exception as error:  # one file must not keep the others from being migrated
+        work.failed.append(f"{path}: {_bug(error)}")
 
 
 def _bug(error: Exception) -> str:

@@ -8,7 +8,8 @@ Whether a use can be rewritten automatically is what `migrate --unsafe` would do
 needs libcst, pip install "tritonclient-shim[migrate]"; without it, the id alone tells.
 
 Exit status: 0 nothing found, 1 uses found, 2 wrong usage or configuration, 3 files that could not
-be read or parsed, which are named; what the others have is printed all the same.
+be read or parsed, which are named; what the others have is printed all the same. 130 interrupted:
+what was found so far is printed.
 """
 
 from __future__ import annotations
@@ -19,15 +20,22 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tritonclient_shim.cli._scan import FORMATS, ScanRefused
+from tritonclient_shim.cli import INTERRUPTED
+from tritonclient_shim.cli._scan import FORMATS, STDIN, ScanRefused
 
 if TYPE_CHECKING:
     from tritonclient_shim.cli._scan.options import ScanOptions
     from tritonclient_shim.cli._scan.output import ScanReport
+    from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.migrate.sources import ParsedSource
     from tritonclient_shim.usage.rows import UsageRow
 
 _NOTHING, _FOUND, _REFUSED, _UNREADABLE = 0, 1, 2, 3
+_NO_FILE = "no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded"
+_GONE = (
+    "{number} of the uses in {path} are gone; write it again with "
+    "tritonclient-shim scan --write-baseline {path} PATH"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,59 +68,81 @@ def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
     from tritonclient_shim.cli._output import show
     from tritonclient_shim.cli._scan.options import options
-    from tritonclient_shim.cli._scan.output import render
+    from tritonclient_shim.cli._scan.output import ScanReport, render
 
+    report = ScanReport()
     try:
         wanted = options(arguments)
-        report = _scanned(wanted)
-        if wanted.write_baseline:
+        _scan_all(wanted, report)
+        if wanted.write_baseline and not report.interrupted:
             _write_baseline(wanted, report)
     except ScanRefused as error:
         _tell(str(error))
         return _REFUSED
-    if not wanted.write_baseline:
+    for text in report.notes:
+        _tell(text)
+    if report.interrupted or not wanted.write_baseline:
         show(render(report, wanted.format, wanted.statistics))
+    if report.interrupted:
+        return INTERRUPTED
     if report.unreadable:
         return _UNREADABLE
     found = report.rows and not wanted.write_baseline and not wanted.exit_zero
     return _FOUND if found else _NOTHING
 
 
-def _scanned(wanted: ScanOptions) -> ScanReport:
-    """Scan every file, and tell of those that cannot be read."""
-    from tritonclient_shim.cli._scan import baseline, files, ignores
-    from tritonclient_shim.cli._scan.output import ScanReport
-    from tritonclient_shim.migrate.scan import scan
-    from tritonclient_shim.migrate.sources import Unreadable, not_too_deep
+def _scan_all(wanted: ScanOptions, report: ScanReport) -> None:
+    """Scan every file into the report."""
+    from tritonclient_shim.cli._output import progress
+    from tritonclient_shim.cli._scan import baseline, files
+    from tritonclient_shim.migrate.candidates import Candidates
+    from tritonclient_shim.notice.warn import without_syntax_warnings
 
-    report = ScanReport()
     known = baseline.read(wanted.baseline) if wanted.baseline else None
-    for path in files.chosen(wanted.paths, wanted.excluded, wanted.stdin_name):
-        try:
-            source = _read(path, wanted.stdin_name)
-            with not_too_deep(path):
-                uses = _judged(source, scan(source))
-        except Unreadable as error:
-            report.unreadable.append(str(error))
-            _tell(str(error))
-            continue
-        for text in source.broken:
-            report.unreadable.append(text)
-            _tell(text)
-        rows = [row for row in uses if not wanted.only or row.entry.id in wanted.only]
-        outcome = ignores.applied(source, rows, wanted.only)
-        report.read.append(source.path)
-        report.rows += outcome.rows
-        report.ignored += outcome.hidden
-        for note in outcome.notes:
-            _tell(note)
+    paths = list(files.chosen(wanted.paths, wanted.excluded, wanted.stdin_name))
+    candidates = Candidates()
+    try:
+        with without_syntax_warnings():
+            for path in progress(paths, "scan"):
+                _scan_file(path, wanted, candidates, report)
+    except KeyboardInterrupt:
+        report.interrupted = True
+        report.notes.append(f"interrupted: {len(report.read)} of {len(paths)} files were read")
     if known is not None:
         found, report.rows = len(report.rows), baseline.unknown(wanted.baseline, known, report.rows)
         report.known = found - len(report.rows)
-        _tell_of_gone(wanted, baseline.gone(wanted.baseline, known, report.read, wanted.only))
-    if not report.read and not report.unreadable:
-        _tell("no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded")
-    return report
+        gone = baseline.gone(wanted.baseline, known, report.read, wanted.only)
+        report.notes += [_GONE.format(number=gone, path=wanted.baseline)] if gone else []
+    if not paths:
+        report.notes.append(_NO_FILE)
+
+
+def _scan_file(path: str, wanted: ScanOptions, candidates: Candidates, report: ScanReport) -> None:
+    """Add the uses of one file to the report, or why it cannot be read."""
+    from tritonclient_shim.cli._scan import ignores
+    from tritonclient_shim.migrate import sources
+    from tritonclient_shim.migrate.scan import scan
+
+    name = wanted.stdin_name if path == STDIN else path
+    try:
+        data = _content(path, name)
+        if not candidates.includes(name, data):
+            report.read.append(name)
+            return
+        source = sources.parsed(name, data)
+        with sources.not_too_deep(path):
+            uses = _judged(source, scan(source))
+    except sources.Unreadable as error:
+        report.unreadable.append(str(error))
+        report.notes.append(str(error))
+        return
+    rows = [row for row in uses if not wanted.only or row.entry.id in wanted.only]
+    outcome = ignores.applied(source, rows, wanted.only)
+    report.read.append(source.path)
+    report.rows += outcome.rows
+    report.ignored += outcome.hidden
+    report.unreadable += source.broken
+    report.notes += [*source.broken, *outcome.notes]
 
 
 def _judged(source: ParsedSource, rows: list[UsageRow]) -> list[UsageRow]:
@@ -125,15 +155,15 @@ def _judged(source: ParsedSource, rows: list[UsageRow]) -> list[UsageRow]:
     return [replace(row, rewritable=known.get((row.place, row.entry.id))) for row in rows]
 
 
-def _read(path: str, stdin_name: str) -> ParsedSource:
-    from tritonclient_shim.cli._scan.files import STDIN
+def _content(path: str, name: str) -> bytes:
+    """Return the bytes of a file or of standard input; raise Unreadable if there are none."""
     from tritonclient_shim.migrate import sources
 
     if path != STDIN:
-        return sources.read(path)
+        return sources.content(path)
     if sys.stdin is None:
-        raise sources.Unreadable(f"{stdin_name}: standard input is closed")
-    return sources.parsed(stdin_name, sys.stdin.buffer.read())
+        raise sources.Unreadable(f"{name}: standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 def _write_baseline(wanted: ScanOptions, report: ScanReport) -> None:
@@ -142,14 +172,6 @@ def _write_baseline(wanted: ScanOptions, report: ScanReport) -> None:
 
     baseline.write(wanted.write_baseline, report.rows)
     show(f"The uses are written to {wanted.write_baseline}. {report.told}\n")
-
-
-def _tell_of_gone(wanted: ScanOptions, number: int) -> None:
-    if number:
-        _tell(
-            f"{number} of the uses in {wanted.baseline} are gone; write it again with "
-            f"tritonclient-shim scan --write-baseline {wanted.baseline} PATH"
-        )
 
 
 def _tell(text: str) -> None:

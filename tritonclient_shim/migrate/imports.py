@@ -17,7 +17,7 @@ _GENERATED = frozenset(
     symbol.rpartition(".")[2] for symbol in BY_SYMBOL if symbol.rpartition("_")[2] == "pb2"
 ) | {"grpc_service_pb2_grpc"}
 #: Names that only v1's generated modules have; Triton's have other names in files called alike.
-_ONLY_V1 = frozenset(
+ONLY_V1 = frozenset(
     ("GRPCServiceStub", "GRPCServiceServicer", "InferRequestHeader", "InferResponseHeader")
     + ("RequestStatusCode", "ServerReadyState", "ModelReadyState", "InferSharedMemory")
 )
@@ -120,8 +120,8 @@ def _names_v1(tree: ast.Module) -> bool:
     """Whether the file uses a name that only v1's generated modules have."""
     return any(
         isinstance(node, ast.Attribute)
-        and node.attr in _ONLY_V1
+        and node.attr in ONLY_V1
         or isinstance(node, ast.alias)
-        and node.name.rpartition(".")[2] in {*_ONLY_V1, "request_status_pb2", "server_status_pb2"}
+        and node.name.rpartition(".")[2] in {*ONLY_V1, "request_status_pb2", "server_status_pb2"}
         for node in ast.walk(tree)
     )

@@ -16,7 +16,7 @@ from tritonclient_shim.migrate.notebooks import python_of
 from tritonclient_shim.migrate.python2 import feature, refuse
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
-_ENDINGS = (".py", ".pyw", ".ipynb")
+ENDINGS = (".py", ".pyw", ".ipynb")
 
 
 class Unreadable(Exception):
@@ -74,18 +74,22 @@ def _below(folder: str) -> Iterator[str]:
     errors: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=errors.append):
         folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
-        yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(_ENDINGS))
+        yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(ENDINGS))
     yield from (error.filename for error in errors)
 
 
 def read(path: str) -> ParsedSource:
     """The file, parsed; Unreadable when it is missing or cannot be parsed."""
+    return parsed(path, content(path))
+
+
+def content(path: str) -> bytes:
+    """Return the bytes of a file; raise Unreadable if there are none."""
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            return file.read()
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
-    return parsed(path, data)
 
 
 def parsed(path: str, data: bytes) -> ParsedSource:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from types import CodeType, FrameType
+from typing import Iterator
 
 from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning
 from tritonclient_shim.registry import ENTRIES
@@ -50,6 +52,14 @@ def issue(notice: Warning, frame: FrameType) -> None:
         module,
         registry,
     )
+
+
+@contextmanager
+def without_syntax_warnings() -> Iterator[None]:
+    """Hide what Python warns of in the sources that the block parses: they are the user's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        yield
 
 
 class Once:

@@ -72,7 +72,8 @@ def _summary(done: list[Migrated], failed: list[str]) -> str:
     changed = sum(one.changed for one in done)
     unreadable = f", {len(failed)} failed" if failed else ""
     told = f"{times(len(states), 'use')}: {', '.join(counts)}. "
-    uses = told if states else "No use of the legacy API. "
+    nothing = "No use of the legacy API. " if done else ""
+    uses = told if states else nothing
     return f"{uses}{times(len(done), 'file')} read{unreadable}; {changed} with changes."
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 #: The names of the formats, the default first.
 FORMATS = ("text", "concise", "json", "markdown", "sarif")
 
+#: The path that stands for standard input.
+STDIN = "-"
+
 
 class ScanRefused(Exception):
     """Wrong usage or configuration: the text says what was expected and what to do."""

@@ -7,10 +7,8 @@ import os
 from fnmatch import fnmatchcase
 from typing import Iterable, Iterator, NamedTuple
 
+from tritonclient_shim.cli._scan import STDIN
 from tritonclient_shim.migrate import sources
-
-#: The path that stands for standard input.
-STDIN = "-"
 
 
 class ExcludedPaths(NamedTuple):

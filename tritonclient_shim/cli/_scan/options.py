@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from tritonclient_shim.cli._scan import FORMATS, ScanRefused, configuration
-from tritonclient_shim.cli._scan.files import STDIN, ExcludedPaths
+from tritonclient_shim.cli._scan import FORMATS, STDIN, ScanRefused, configuration
+from tritonclient_shim.cli._scan.files import ExcludedPaths
 from tritonclient_shim.registry import ENTRIES
 
 

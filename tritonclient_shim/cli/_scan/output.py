@@ -19,6 +19,8 @@ class ScanReport:
     unreadable: list[str] = field(default_factory=list)  # why, for each file
     ignored: int = 0  # uses that comments hide
     known: int = 0  # uses that the baseline has
+    notes: list[str] = field(default_factory=list)  # what stderr gets
+    interrupted: bool = False
 
     @property
     def told(self) -> str:

@@ -1,0 +1,82 @@
+"""Ctrl-C: each command ends at once, without a traceback, and prints what it has."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.cli_scripts import ROOT
+from tests.cli.scan_runs import CONTEXT
+
+INTERRUPTED = 130
+
+
+def started(folder: Path, *arguments: str) -> Any:
+    """Start ``tritonclient-shim arguments``, which Ctrl-C can reach."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tritonclient_shim", *arguments],
+        cwd=str(folder),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def interrupted(process: Any) -> tuple[str, str]:
+    """Send what Ctrl-C sends; return stdout and stderr of a process that ended as it should."""
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED, err
+    assert "Traceback" not in out + err
+    return out, err
+
+
+@pytest.mark.parametrize("command", ["scan", "migrate"])
+def test_files_done_so_far_are_reported(tmp_path: Path, command: str) -> None:
+    """The uses in the files before the interruption are printed, and how many these are."""
+    if command == "migrate":
+        pytest.importorskip("libcst", reason="the extra for migrate is not installed")
+    (tmp_path / "a.py").write_text(CONTEXT)
+    os.mkfifo(tmp_path / "b.py")
+    process = started(tmp_path, command, ".")
+    with open(tmp_path / "b.py", "wb"):  # returns when the command reads the file
+        out, err = interrupted(process)
+    assert "a.py:2:5: TS050" in out
+    assert "interrupted: 1 of 2 files" in err
+
+
+def test_doctor(tmp_path: Path) -> None:
+    """What was checked before the interruption is printed."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"127.0.0.1:{silent.getsockname()[1]}"
+        process = started(tmp_path, "doctor", "--url", url)
+        silent.settimeout(60)
+        connection, _ = silent.accept()
+        with connection:
+            out, _ = interrupted(process)
+    assert out.startswith("Interrupted.\nInstallation\n")
+    assert "tritonclient" in out
+
+
+def test_run(tmp_path: Path) -> None:
+    """A script that does not catch the interruption ends; its report is printed."""
+    (tmp_path / "old.py").write_text(
+        "from tensorrtserver.api import *\n"
+        "import time\n"
+        "ProtocolType.from_str('grpc')\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    process = started(tmp_path, "run", "old.py")
+    assert process.stdout.readline() == "ready\n"
+    _, err = interrupted(process)
+    assert "TS011  tensorrtserver.api.ProtocolType.from_str  (1 call" in err

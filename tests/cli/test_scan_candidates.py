@@ -1,0 +1,112 @@
+"""Files that cannot have a legacy use are not analysed, and all others are."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+
+import pytest
+
+from tests.cli.scan_runs import RUN, STAR, Scanner
+from tests.migrate import uses
+from tests.unit.test_scan_corpus import CORPUS, expected
+from tritonclient_shim.cli import _output, main
+from tritonclient_shim.migrate import sources
+from tritonclient_shim.migrate.candidates import Candidates
+
+OLD_NUMPY = "import numpy as np\nx = np.bool\n"
+
+
+def test_each_program_with_uses_is_analysed() -> None:
+    """The text decides as the analysis would: no file with an expected use is left out."""
+    candidates = Candidates()
+    for path in uses.sources_of_programs():
+        if uses.expected().get(uses.name_of(path)):
+            assert candidates.includes(str(path), path.read_bytes()), path
+
+
+@pytest.mark.parametrize("program", CORPUS, ids=lambda path: path.stem)
+def test_each_program_of_the_corpus_is_analysed(tmp_path: Path, program: Path) -> None:
+    """One that has uses is analysed without neighbours, whatever its style."""
+    if not expected(program.read_text("utf-8")):
+        pytest.skip("it has no use")
+    assert Candidates().includes(str(tmp_path / "script.py"), program.read_bytes())
+
+
+def test_star_imports_of_star_imports(scan: Scanner) -> None:
+    """Names that come through two modules of the folder, which import each other, are found."""
+    scan.write("a.py", "from b import *\nc = InferContext(u, p, m)\n")
+    scan.write("b.py", "from a import *\nfrom \\\n  .c import *\n")
+    scan.write("c.py", STAR)
+    assert "a.py:2:TS050" in scan.found("a.py")
+    assert "a.py:2:TS050" in scan.found(".")
+
+
+def test_other_files_are_not_parsed(scan: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without a name of v1's counts as read, and costs no analysis."""
+    monkeypatch.setattr(sources, "parsed", None)
+    scan.write("a.py", "print 'of Python 2'\nfrom os import *\n")
+    done = scan(".")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == "No use of the legacy API. 1 file read.\n"
+
+
+def test_removed_names_of_other_programs(scan: Scanner) -> None:
+    """What NumPy removed is reported only in a folder that uses v1."""
+    scan.write("theirs/a.py", OLD_NUMPY)
+    scan.write("ours/a.py", OLD_NUMPY)
+    scan.write("ours/b.py", STAR)
+    assert scan.found(".") == ["ours/a.py:2:TS201", "ours/b.py:1:TS001"]
+    assert scan.found("ours/a.py") == ["ours/a.py:2:TS201"]
+
+
+def test_migrate_leaves_other_programs_alone(scan: Scanner) -> None:
+    """What NumPy removed is rewritten only in a folder that uses v1."""
+    pytest.importorskip("libcst", reason="the extra for migrate is not installed")
+    other, ours = scan.write("theirs/a.py", OLD_NUMPY), scan.write("ours/a.py", OLD_NUMPY)
+    scan.write("ours/b.py", STAR)
+    main(["migrate", "--write", "."])
+    assert other.read_text() == OLD_NUMPY
+    assert ours.read_text() == OLD_NUMPY.replace("np.bool", "bool")
+
+
+@pytest.mark.parametrize("command", ["scan", "migrate"])
+def test_warnings_of_sources(scan: Scanner, command: str) -> None:
+    """What Python warns of in a source is its author's business."""
+    if command == "migrate":
+        pytest.importorskip("libcst", reason="the extra for migrate is not installed")
+    scan.write("a.py", STAR + "if 1 is 1: '\\d'\n" + RUN)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        main([command, "a.py"])
+    assert [str(one.message) for one in caught if one.category is SyntaxWarning] == []
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what it is shown."""
+
+    def isatty(self) -> bool:
+        """True: this is a terminal."""
+        return True
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that takes longer shows how far it is, and clears the line at the end."""
+    monkeypatch.setattr(_output, "_PATIENCE", 0)
+    monkeypatch.setattr(_output, "_INTERVAL", 0)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert [*_output.progress(["a", "b"], "scan")] == ["a", "b"]
+    shown = terminal.getvalue()
+    assert "tritonclient-shim scan: 1 of 2 files" in shown
+    assert shown.endswith("\r\033[K")
+
+
+def test_no_progress_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe gets nothing but messages."""
+    monkeypatch.setattr(_output, "_PATIENCE", 0)
+    pipe = io.StringIO()
+    monkeypatch.setattr("sys.stderr", pipe)
+    assert [*_output.progress(["a"], "scan")] == ["a"]
+    assert pipe.getvalue() == ""
