@@ -109,9 +109,7 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def live(made: connection.GrpcConnection) -> bool:
     """Ask on the connection's own channel."""
-    request = service_pb2.ServerLiveRequest
-    ask = made.method("ServerLive", request, service_pb2.ServerLiveResponse)
-    return bool(ask(request()).live)
+    return bool(made.method("ServerLive")(service_pb2.ServerLiveRequest()).live)
 
 
 @pytest.mark.usefixtures("sealed")
@@ -132,12 +130,12 @@ def test_a_second_channel_is_as_secure(tmp_path: Path) -> None:
         assert live(connection.GrpcConnection(connection.connector_for(endpoint, trusting)))
 
 
-def test_the_client_of_a_users_channel(triton: TritonServer) -> None:
-    """It sends on that channel, with what the user gave for the call."""
+def test_control_calls_on_a_users_channel(triton: TritonServer) -> None:
+    """They are sent on that channel, with what the user gave for the call."""
     with grpc.insecure_channel(triton.grpc) as channel:
         options = CallOptions(deadline=time.monotonic() + 30)
         backend = ChannelBackend(ChannelConnection(channel), options)
-        assert backend.client().is_server_live()
+        assert backend.live()
         assert backend.bound.last.code() is grpc.StatusCode.OK
 
 

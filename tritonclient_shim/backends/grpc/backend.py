@@ -1,8 +1,7 @@
-"""The gRPC backend: control calls through tritonclient, inference framed by hand."""
+"""KServe v2 over gRPC: control calls with tritonclient's messages, inference framed by hand."""
 
 from __future__ import annotations
 
-import base64
 from functools import partial
 from typing import Any, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
 
@@ -60,87 +59,78 @@ class GrpcBackend:
 
     def live(self) -> bool:
         """ServerLive."""
-        return bool(self._health("ServerLive").live)
+        return bool(present(self._ask("ServerLive")).live)
 
     def ready(self) -> bool:
         """ServerReady."""
-        return bool(self._health("ServerReady").ready)
-
-    def _health(self, rpc: str) -> Any:
-        request, response = (getattr(service_pb2, rpc + kind) for kind in ("Request", "Response"))
-        return present(self._call(lambda used: used.method(rpc, request, response)(request())))
+        return bool(present(self._ask("ServerReady")).ready)
 
     def server_metadata(self) -> ServerMetadata:
         """ServerMetadata: name (``--id``), version and extensions."""
-        return self._query(messages.server_metadata, lambda client: client.get_server_metadata())
+        return converted(messages.server_metadata, self._ask("ServerMetadata"))
 
     def known_server(self) -> KnownServer:
-        """What is known of the server behind the channel."""
+        """Return what is known of the server behind the channel."""
         return self._connection().server.present()
 
     def model_metadata(self, name: str) -> ModelMetadata:
         """ModelMetadata."""
-        return self._query(messages.model_metadata, lambda client: client.get_model_metadata(name))
+        return converted(messages.model_metadata, self._ask("ModelMetadata", name=name))
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """ModelConfig; ServerFault NOT_FOUND for an unknown or unloaded model."""
-        return self._query(
-            messages.config_document, lambda client: client.get_model_config(name, version)
-        )
+        reply = self._ask("ModelConfig", name=name, version=version)
+        return converted(messages.config_document, reply)
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
         """ModelConfig of several models, up to :data:`WINDOW` at once, refused ones left out."""
-        found: dict[str, ModelConfigDocument] = {}
+        documents: dict[str, ModelConfigDocument] = {}
         for start in range(0, len(names), WINDOW):
-            found.update(self._configs(names[start : start + WINDOW]))
-        return found
+            documents.update(self._configs(names[start : start + WINDOW]))
+        return documents
 
     def _configs(self, names: Sequence[str]) -> Iterator[tuple[str, ModelConfigDocument]]:
-        request, response = service_pb2.ModelConfigRequest, service_pb2.ModelConfigResponse
+        def begin(connection: GrpcConnection) -> tuple[GrpcConnection, list[Any]]:
+            method = connection.method("ModelConfig")
+            requests = [service_pb2.ModelConfigRequest(name=name) for name in names]
+            return connection, [method.future(request) for request in requests]
 
-        def ask_all(connection: GrpcConnection) -> tuple[GrpcConnection, list[Any]]:
-            ask = connection.method("ModelConfig", request, response)
-            return connection, [ask.future(request(name=name)) for name in names]
-
-        connection, futures = self._call(ask_all)
+        connection, futures = self._call(begin)
         for name, future in zip(names, futures):
             try:
-                answer = self._attempt(connection, _result(future))
-                yield name, converted(messages.config_document, answer)
+                reply = self._attempt(connection, _result(future))
+                yield name, converted(messages.config_document, reply)
             except ServerFault:
                 continue
 
     def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """ModelStatistics of one model, or of all."""
-        return self._query(
-            messages.model_statistics, lambda client: client.get_inference_statistics(name, version)
-        )
+        reply = self._ask("ModelStatistics", name=name, version=version)
+        return converted(messages.model_statistics, reply)
 
     def repository_index(self) -> tuple[IndexRow, ...]:
         """RepositoryIndex."""
-        return self._query(messages.index_rows, lambda client: client.get_model_repository_index())
+        return converted(messages.index_rows, self._ask("RepositoryIndex"))
 
     def load(self, name: str) -> None:
         """RepositoryModelLoad; returns when the model is ready or has failed."""
-        self._command("RepositoryModelLoad", name, lambda client: client.load_model(name))
+        self._command("RepositoryModelLoad", name)
 
     def unload(self, name: str) -> None:
-        """RepositoryModelUnload; returns at once."""
-        self._command("RepositoryModelUnload", name, lambda client: client.unload_model(name))
+        """RepositoryModelUnload; returns at once. Models that an ensemble needed stay loaded."""
+        self._command("RepositoryModelUnload", name)
 
-    def _command(self, rpc: str, name: str, ask: Callable[[Any], Any]) -> None:
-        """``ask``; KServe's server expects the name in another field (docs/v2-mapping.md §14)."""
+    def _command(self, rpc: str, name: str) -> None:
+        """Call ``rpc``; KServe's server has the name in another field (docs/v2-mapping.md §14)."""
         try:
-            self._control(ask)
+            self._ask(rpc, model_name=name)
         except ServerFault as fault:
             if fault.code not in _NAMELESS or self.server_metadata().name != "kserve":
                 raise
-            request = getattr(service_pb2, f"{rpc}Request")(repository_name=name, model_name=name)
-            response = getattr(service_pb2, f"{rpc}Response")
             try:
-                self._call(lambda used: used.method(rpc, type(request), response)(request))
+                self._ask(rpc, repository_name=name, model_name=name)
             except ServerFault as again:
-                if "ModelNotReady" not in again.message:  # which it fails to put into words
+                if "ModelNotReady" not in again.message:  # KServe fails to put it into words
                     raise
                 raise ServerFault(f"Model with name {name} is not ready.", "UNAVAILABLE") from again
 
@@ -207,13 +197,13 @@ class GrpcBackend:
 
     def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
         """SystemSharedMemoryRegister; sizes in bytes."""
-        place = (percent_encoded(name), key, byte_size, offset)
-        self._control(lambda client: client.register_system_shared_memory(*place), (name,))
+        place = {"key": key, "offset": offset, "byte_size": byte_size}
+        self._ask("SystemSharedMemoryRegister", (name,), name=percent_encoded(name), **place)
 
     def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
         """CudaSharedMemoryRegister of a 64-byte IPC handle."""
-        place = (percent_encoded(name), base64.b64encode(raw_handle), device_id, byte_size)
-        self._control(lambda client: client.register_cuda_shared_memory(*place), (name,))
+        place = {"raw_handle": raw_handle, "device_id": device_id, "byte_size": byte_size}
+        self._ask("CudaSharedMemoryRegister", (name,), name=percent_encoded(name), **place)
 
     def unregister(self, name: str) -> None:
         """Both kinds, as v1 had one name space; the empty name, v2's "all", is none here."""
@@ -225,14 +215,14 @@ class GrpcBackend:
         self._unregister("")
 
     def _unregister(self, wire: str, names: Sequence[str] = ()) -> None:
-        self._control(lambda client: client.unregister_system_shared_memory(wire), names)
-        self._control(lambda client: client.unregister_cuda_shared_memory(wire), names)
+        self._ask("SystemSharedMemoryUnregister", names, name=wire)
+        self._ask("CudaSharedMemoryUnregister", names, name=wire)
 
     def shm_status(self) -> tuple[RegisteredRegion, ...]:
         """SystemSharedMemoryStatus and CudaSharedMemoryStatus."""
         return (
-            *self._query(messages.system_regions, lambda c: c.get_system_shared_memory_status()),
-            *self._query(messages.cuda_regions, lambda c: c.get_cuda_shared_memory_status()),
+            *converted(messages.system_regions, self._ask("SystemSharedMemoryStatus")),
+            *converted(messages.cuda_regions, self._ask("CudaSharedMemoryStatus")),
         )
 
     # ------------------------------------------------------------------------ connection
@@ -258,12 +248,13 @@ class GrpcBackend:
             raise TransportFault("The gRPC backend is closed; open another one.")
         return self._connector.connect()
 
-    def _query(self, convert: Callable[[Any], T], ask: Callable[[Any], Any]) -> T:
-        """What the server answers, converted; UnreadableFault when it makes no sense."""
-        return converted(convert, self._control(ask))
+    def _ask(self, rpc: str, regions: Collection[str] = (), **fields: Any) -> Any:
+        """Call the unary method ``rpc`` with a request of these fields; return its reply.
 
-    def _control(self, ask: Callable[[Any], T], regions: Collection[str] = ()) -> T:
-        return self._call(lambda connection: ask(connection.client), regions)
+        A fault names the ``regions`` as their users do.
+        """
+        request = getattr(service_pb2, f"{rpc}Request")(**fields)
+        return self._call(lambda connection: connection.method(rpc)(request), regions)
 
     def _call(self, begin: Callable[[GrpcConnection], T], regions: Collection[str] = ()) -> T:
         """Use the connection; once more with a new one if a user of ``client()`` closed it."""

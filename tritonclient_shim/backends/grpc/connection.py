@@ -17,7 +17,7 @@ from urllib.parse import quote
 import grpc
 import grpc.aio
 import tritonclient.grpc
-from tritonclient.grpc import service_pb2_grpc
+from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
@@ -162,10 +162,9 @@ class GrpcConnection:
             self.server.follow(channel)
         return found
 
-    def method(self, name: str, request: Any, response: Any) -> Any:
-        """The call object of a unary method, for protobuf messages of the given classes."""
-        serialize, parse = request.SerializeToString, response.FromString
-        return self._with_all.unary_unary(_SERVICE + name, serialize, parse)
+    def method(self, name: str) -> Any:
+        """Return the call object of a unary method of protobuf messages."""
+        return unary_method(self._with_all, name)
 
     def user_client(self) -> Any:
         """A client for a user, on this connection, which it keeps open.
@@ -178,6 +177,13 @@ class GrpcConnection:
         client.__class__ = _closable(client.__class__)
         client._connection, client._stream, client._plugin = self, None, None
         return client
+
+
+def unary_method(channel: Any, name: str) -> Any:
+    """Return the call object of a unary method of the service on ``channel``."""
+    request = getattr(service_pb2, f"{name}Request")
+    reply = getattr(service_pb2, f"{name}Response")
+    return channel.unary_unary(_SERVICE + name, request.SerializeToString, reply.FromString)
 
 
 class _Limited:

@@ -6,7 +6,6 @@ import re
 from typing import Any, Collection, NamedTuple, Pattern
 
 import grpc
-from tritonclient.utils import InferenceServerException
 
 from tritonclient_shim.backends.names import user_message
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, TransportKind
@@ -196,20 +195,12 @@ def breaks_channel(fault: Fault) -> bool:
     return isinstance(fault, TransportFault) and fault.kind in _BREAKING
 
 
-def status_of(error: Any) -> tuple[Any, str | None]:
-    """A gRPC error, or tritonclient's rendering of one → (status code, details)."""
-    if isinstance(error, InferenceServerException):
-        name = str(error.status()).rpartition(".")[2]
-        return getattr(StatusCode, name, StatusCode.UNKNOWN), error.message()
-    return error.code(), error.details()
-
-
-#: What calls of gRPC and of tritonclient end with when they fail.
-CALL_ERRORS = (grpc.RpcError, grpc.FutureCancelledError, InferenceServerException)
+#: What a gRPC call that fails raises.
+CALL_ERRORS = (grpc.RpcError, grpc.FutureCancelledError)
 
 
 def as_fault(error: Any, regions: Collection[str] = ()) -> Fault:
     """One of :data:`CALL_ERRORS` → the fault to raise from it; see :func:`in_users_words`."""
     if isinstance(error, grpc.FutureCancelledError):  # by an interceptor of the user
         return transport_fault(StatusCode.CANCELLED, "Channel closed!")
-    return in_users_words(fault_of(*status_of(error)), regions)
+    return in_users_words(fault_of(error.code(), error.details()), regions)

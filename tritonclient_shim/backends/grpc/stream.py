@@ -16,7 +16,7 @@ import grpc
 
 from tritonclient_shim.backends.base import CallHeaders, StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc.connection import GrpcConnection
-from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, caused, fault_of, status_of
+from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, as_fault, caused
 from tritonclient_shim.backends.grpc.framing import (
     NO_SHM,
     ShmUse,
@@ -187,7 +187,7 @@ class GrpcStream:
             for message in self._call:
                 self._on_reply(*decode_stream_reply(message, self._shm_use))
         except grpc.RpcError as error:
-            return caused(fault_of(*status_of(error)), error)
+            return caused(as_fault(error), error)
         return None if self._closing else TransportFault(STREAM_CLOSED)
 
     def _shm_use(self, wire_id: str) -> ShmUse:

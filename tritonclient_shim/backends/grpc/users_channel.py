@@ -6,7 +6,6 @@ it, and the time limit holds for all calls of one :class:`ChannelBackend` togeth
 
 from __future__ import annotations
 
-import base64
 import time
 from dataclasses import dataclass
 from typing import Any, Callable, Collection, Iterator, Sequence, TypeVar, Union, cast
@@ -16,7 +15,11 @@ from tritonclient.grpc import service_pb2
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.backends.grpc import messages
 from tritonclient_shim.backends.grpc.backend import GrpcBackend
-from tritonclient_shim.backends.grpc.connection import GrpcConnection, connector_for
+from tritonclient_shim.backends.grpc.connection import (
+    GrpcConnection,
+    connector_for,
+    unary_method,
+)
 from tritonclient_shim.backends.grpc.errors import StatusCode, caused, fault_of, in_users_words
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
 from tritonclient_shim.backends.grpc.server_of_channel import ServerOfChannel
@@ -63,20 +66,13 @@ class ChannelConnection:
 
     def __init__(self, channel: Any) -> None:
         self._channel = channel
-        self._methods: dict[str, Any] = {}
         self.server = ServerOfChannel(channel)
         self.infer = channel.unary_unary(_SERVICE + "ModelInfer")
         self.stream = channel.stream_stream(_SERVICE + "ModelStreamInfer")
 
-    def method(self, name: str, request: Any, response: Any) -> Any:
-        """The call object of a unary method, for protobuf messages of the given classes."""
-        found = self._methods.get(name)
-        if found is None:
-            found = self._channel.unary_unary(
-                _SERVICE + name, request.SerializeToString, response.FromString
-            )
-            self._methods[name] = found
-        return found
+    def method(self, name: str) -> Any:
+        """Return the call object of a unary method of protobuf messages."""
+        return unary_method(self._channel, name)
 
 
 class _Unary:
@@ -122,7 +118,6 @@ class BoundConnection:
         self.options = options
         self.last: Any = None
         self.server = connection.server
-        self.client = ChannelClient(self)
 
     @property
     def infer(self) -> _Unary:
@@ -138,94 +133,9 @@ class BoundConnection:
         self.last = self._connection.stream(requests, **self.options.arguments())
         return _Stream(self.last)
 
-    def method(self, name: str, request: Any, response: Any) -> _Unary:
-        """A unary method; see :meth:`ChannelConnection.method`."""
-        return _Unary(self._connection.method(name, request, response), self)
-
-    def ask(self, rpc: str, **fields: Any) -> Any:
-        """Call the unary method ``rpc`` with a request of these fields."""
-        request = getattr(service_pb2, f"{rpc}Request")
-        response = getattr(service_pb2, f"{rpc}Response")
-        return self.method(rpc, request, response)(request(**fields))
-
-
-class ChannelClient:
-    """The control calls of ``tritonclient.grpc.InferenceServerClient``, on a user's channel."""
-
-    def __init__(self, bound: BoundConnection) -> None:
-        self._ask = bound.ask
-
-    def is_server_live(self) -> bool:
-        """ServerLive."""
-        return bool(self._ask("ServerLive").live)
-
-    def is_server_ready(self) -> bool:
-        """ServerReady."""
-        return bool(self._ask("ServerReady").ready)
-
-    def get_server_metadata(self) -> Any:
-        """ServerMetadata."""
-        return self._ask("ServerMetadata")
-
-    def get_model_metadata(self, name: str) -> Any:
-        """ModelMetadata."""
-        return self._ask("ModelMetadata", name=name)
-
-    def get_model_config(self, name: str, version: str = "") -> Any:
-        """ModelConfig."""
-        return self._ask("ModelConfig", name=name, version=version)
-
-    def get_inference_statistics(self, name: str = "", version: str = "") -> Any:
-        """ModelStatistics."""
-        return self._ask("ModelStatistics", name=name, version=version)
-
-    def get_model_repository_index(self) -> Any:
-        """RepositoryIndex."""
-        return self._ask("RepositoryIndex")
-
-    def load_model(self, name: str) -> None:
-        """RepositoryModelLoad."""
-        self._ask("RepositoryModelLoad", model_name=name)
-
-    def unload_model(self, name: str) -> None:
-        """RepositoryModelUnload; models that an ensemble needed stay loaded."""
-        self._ask("RepositoryModelUnload", model_name=name)
-
-    def register_system_shared_memory(
-        self, name: str, key: str, byte_size: int, offset: int = 0
-    ) -> None:
-        """SystemSharedMemoryRegister."""
-        self._ask(
-            "SystemSharedMemoryRegister", name=name, key=key, offset=offset, byte_size=byte_size
-        )
-
-    def register_cuda_shared_memory(
-        self, name: str, raw_handle: bytes, device_id: int, byte_size: int
-    ) -> None:
-        """CudaSharedMemoryRegister of a base64-encoded handle."""
-        self._ask(
-            "CudaSharedMemoryRegister",
-            name=name,
-            raw_handle=base64.b64decode(raw_handle),
-            device_id=device_id,
-            byte_size=byte_size,
-        )
-
-    def unregister_system_shared_memory(self, name: str) -> None:
-        """SystemSharedMemoryUnregister; '' is all."""
-        self._ask("SystemSharedMemoryUnregister", name=name)
-
-    def unregister_cuda_shared_memory(self, name: str) -> None:
-        """CudaSharedMemoryUnregister; '' is all."""
-        self._ask("CudaSharedMemoryUnregister", name=name)
-
-    def get_system_shared_memory_status(self) -> Any:
-        """SystemSharedMemoryStatus."""
-        return self._ask("SystemSharedMemoryStatus")
-
-    def get_cuda_shared_memory_status(self) -> Any:
-        """CudaSharedMemoryStatus."""
-        return self._ask("CudaSharedMemoryStatus")
+    def method(self, name: str) -> _Unary:
+        """Return the call object of a unary method; see :meth:`ChannelConnection.method`."""
+        return _Unary(self._connection.method(name), self)
 
 
 class ChannelBackend(GrpcBackend):
@@ -237,10 +147,10 @@ class ChannelBackend(GrpcBackend):
 
     def model_config_async(self, name: str, done: Callable[[ConfigOutcome], None]) -> None:
         """ModelConfig in the background; ``done`` gets the outcome once, on any thread."""
-        request, response = service_pb2.ModelConfigRequest, service_pb2.ModelConfigResponse
+        request = service_pb2.ModelConfigRequest(name=name)
 
-        def begin(bound: Any) -> Any:
-            return bound.method("ModelConfig", request, response).future(request(name=name))
+        def begin(connection: Any) -> Any:
+            return connection.method("ModelConfig").future(request)
 
         def finish(future: Any) -> None:
             done(outcome_of(_outcome_of, future, messages.config_document))
@@ -252,8 +162,8 @@ class ChannelBackend(GrpcBackend):
         return self.bound.server.present()
 
     def client(self) -> Any:
-        """The control calls on this channel."""
-        return self.bound.client
+        """Raise TypeError: a stub has no context to unwrap."""
+        raise TypeError("a user's channel has no tritonclient client; expected unwrap(context)")
 
     def _call(self, begin: Callable[[Any], T], regions: Collection[str] = ()) -> T:
         return self._attempt(cast(GrpcConnection, self.bound), begin, regions)
