@@ -1,4 +1,4 @@
-"""tritonclient's client on the pool: names in URLs, the client users get, the missing hook."""
+"""Control calls over HTTP, and tritonclient's client on the connections of a backend."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_other_objects_are_foreign(body: bytes) -> None:
 
 
 def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tritonclient without ``_client_stub`` is refused before anything is sent."""
+    """A tritonclient without ``_client_stub`` cannot be unwrapped; calls do without it."""
 
     class Changed(tritonclient.http.InferenceServerClient):
         def __init__(self, url: str) -> None:
@@ -175,15 +175,17 @@ def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(tritonclient.http, "InferenceServerClient", Changed)
     with pytest.raises(RuntimeError, match="_client_stub.*2.40 to 2.73"):
+        backend.client()
+    with pytest.raises(ServerFault, match="^no$"):
         backend.server_metadata()
 
 
 LAZY = """
 import sys
 import tritonclient_shim.backends.http as http
-from tritonclient_shim.core.errors import ForeignFault
-from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
-backend = http.open_backend(Endpoint("http", "127.0.0.1:1"))
+from tritonclient_shim.core.model import Endpoint
+backend = http.open_backend(Endpoint("http", sys.argv[1]))
+backend.load("m"), backend.live()
 assert not {"tritonclient.http", "gevent", "grpc"} & set(sys.modules), "imported too early"
 backend.client()
 assert "tritonclient.http" in sys.modules
@@ -191,8 +193,10 @@ assert "tritonclient.http" in sys.modules
 
 
 def test_tritonclient_http_is_imported_late() -> None:
-    """gevent and tritonclient.http come with the first control call, not with the backend."""
-    subprocess.run([sys.executable, "-c", LAZY], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+    """gevent and tritonclient.http come with unwrap(), not with calls."""
+    with ScriptedServer(lambda request: http(200)) as server:
+        program = [sys.executable, "-c", LAZY, server.address]
+        subprocess.run(program, check=True, env={"PYTHONPATH": ":".join(sys.path)})
 
 
 def test_rows_of_other_v2_servers() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import gevent
 import pytest
 
-from tritonclient_shim.backends.http.deferred import ThreadPool
+from tritonclient_shim.backends.http.users_client import ThreadPool
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 
 PATIENCE = 30.0

@@ -22,6 +22,7 @@ from tensorrtserver.api import (
     SharedMemoryControlContext,
 )
 from testbed.process import free_ports
+from tests.server import own_interpreter
 from tests.server.odd_servers import foreign_server
 
 #: Each context with a call that changes nothing, and whether the server's answer is right.
@@ -291,3 +292,24 @@ def test_many_threads(triton: Any, protocol: int) -> None:
         thread.join()
     context.close()
     assert answers == [True] * 40
+
+
+WITHOUT_GEVENT = """
+import sys
+import numpy
+from tensorrtserver.api import *
+url, ramp = sys.argv[1], numpy.arange(16, dtype=numpy.int32)
+context = InferContext(url, ProtocolType.HTTP, "simple")
+inputs, raw = {"INPUT0": [ramp], "INPUT1": [ramp]}, InferContext.ResultFormat.RAW
+found = context.run(inputs, {"OUTPUT0": raw})
+assert found["OUTPUT0"][0][15] == 30
+ServerStatusContext(url, ProtocolType.HTTP).get_server_status()
+ModelControlContext(url, ProtocolType.HTTP).unload("no_such_model")
+print({"gevent", "geventhttpclient", "tritonclient.http", "grpc"} & set(sys.modules))
+"""
+
+
+def test_http_needs_no_gevent(triton: Any) -> None:
+    """Calls over HTTP import neither gevent nor tritonclient's HTTP client."""
+    outcome = own_interpreter.script(WITHOUT_GEVENT, triton.http, paths=sys.path)
+    assert outcome == (0, "set()\n", "")

@@ -1,17 +1,21 @@
-"""KServe v2 over HTTP: inference framed here, everything else by tritonclient's methods."""
+"""KServe v2 over HTTP."""
 
 from __future__ import annotations
 
+import json
 import weakref
 from base64 import b64encode
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
 
 from tritonclient_shim.backends.base import Done
-from tritonclient_shim.backends.http import control, framing, json_tensors
+from tritonclient_shim.backends.http import answers, framing, json_tensors
+from tritonclient_shim.backends.http.answers import check_done, json_of
 from tritonclient_shim.backends.http.client import HttpClient
 from tritonclient_shim.backends.http.compression import compressed
-from tritonclient_shim.backends.http.errors import CONTENT, PREFIX, refusal
+from tritonclient_shim.backends.http.errors import PREFIX, refusal
+from tritonclient_shim.backends.http.framing import model_path
 from tritonclient_shim.backends.http.response import Reply
+from tritonclient_shim.backends.http.users_client import users_client
 from tritonclient_shim.backends.names import path_part, user_message
 from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
@@ -28,7 +32,13 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.core.reading import outcome_of, read
 from tritonclient_shim.settings import Settings
 
+T = TypeVar("T")
+
 _HEADER_LENGTH = "Inference-Header-Content-Length"
+#: The header of a JSON body, without which some servers take it for text.
+JSON = {"Content-Type": "application/json"}
+_NO_FIELDS: Mapping[str, Any] = {}
+_KINDS = ("system", "cuda")
 
 
 class HttpBackend:
@@ -40,7 +50,6 @@ class HttpBackend:
         self._encoding = settings.http_request_compression
         self._release = weakref.finalize(self, self._http.close)
         self._release.atexit = False
-        self._control_client: Any = None
         self._user_client: Any = None
 
     # ------------------------------------------------------------------------ the server
@@ -59,27 +68,22 @@ class HttpBackend:
 
     def server_metadata(self) -> ServerMetadata:
         """GET /v2."""
-        answer = self._ask(lambda client: client.get_server_metadata())
-        return read(control.server_metadata, answer)
+        return self._query(answers.server_metadata, "/v2")
 
     def known_server(self) -> KnownServer:
-        """What is known of the server behind the pooled connections."""
+        """Return what is known of the server behind the pooled connections."""
         return self._http.known_server()
 
     def model_metadata(self, name: str) -> ModelMetadata:
         """GET /v2/models/<name>."""
-        wire = path_part(name)
-        answer = self._ask(lambda client: client.get_model_metadata(wire), name)
-        return read(control.model_metadata, answer)
+        return self._query(answers.model_metadata, f"/v2/models/{path_part(name)}", name)
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """GET /v2/models/<name>[/versions/<version>]/config."""
-        wire, which = path_part(name), path_part(version)
-        answer = self._ask(lambda client: client.get_model_config(wire, which), name)
-        return read(control.config_document, answer)
+        return self._query(answers.config_document, f"{model_path(name, version)}/config", name)
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
-        """The configurations of several models, without those the server refuses."""
+        """Return the configurations of several models, without those that the server refuses."""
         documents = {}
         for name in names:
             try:
@@ -90,9 +94,8 @@ class HttpBackend:
 
     def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """GET /v2/models[/<name>[/versions/<version>]]/stats."""
-        wire, which = path_part(name), path_part(version)
-        answer = self._ask(lambda client: client.get_inference_statistics(wire, which), name)
-        return read(control.statistics, answer)
+        path = model_path(name, version) if name else "/v2/models"
+        return self._query(answers.statistics, f"{path}/stats", name)
 
     def repository_index(self) -> tuple[IndexRow, ...]:
         """POST /v2/repository/index; GET /v2/models, KServe's own, where there is none.
@@ -100,28 +103,25 @@ class HttpBackend:
         Triton 2.33 never answers this, and this alone, when it has failed to start; it says 400
         when it is asked whether it is live.
         """
-        if self._http.send("GET", f"{self._http.prefix}/v2/health/live").status == 400:
+        if self._http.send("GET", "/v2/health/live").status == 400:
             raise ServerFault("Server not ready", "UNAVAILABLE")
         try:
-            answer = self._ask(lambda client: client.get_model_repository_index(control.JSON))
+            return read(answers.index_rows, json_of(self._send("POST", "/v2/repository/index")))
         except ForeignFault as fault:
             if not fault.no_such_call:
                 raise
-            served = self._http.send("GET", f"{self._http.prefix}/v2/models")
+            served = self._http.send("GET", "/v2/models")
             if served.status != 200:
                 raise
-            return read(control.served_models, served.body)
-        return read(control.index_rows, answer)
+            return read(answers.served_models, json_of(served.body))
 
     def load(self, name: str) -> None:
         """POST /v2/repository/models/<name>/load."""
-        wire = path_part(name)
-        self._ask(lambda client: client.load_model(wire), name)
+        self._command(f"/v2/repository/models/{path_part(name)}/load", name)
 
     def unload(self, name: str) -> None:
-        """POST /v2/repository/models/<name>/unload."""
-        wire = path_part(name)
-        self._ask(lambda client: client.unload_model(wire), name)
+        """POST /v2/repository/models/<name>/unload; models that an ensemble needed stay loaded."""
+        self._command(f"/v2/repository/models/{path_part(name)}/unload", name)
 
     # ------------------------------------------------------------------------- inference
 
@@ -142,8 +142,8 @@ class HttpBackend:
             done(TransportFault(f"{PREFIX}Out of memory"))
 
     def _prepared(self, call: InferCall, body: Sequence[Buffer]) -> Callable[[], Reply]:
-        path = self._http.prefix + framing.infer_path(call)
-        headers = {_HEADER_LENGTH: str(len(body[0]))} if call.binary else dict(control.JSON)
+        path = f"{model_path(call.model_name, call.model_version)}/infer"
+        headers = {_HEADER_LENGTH: str(len(body[0]))} if call.binary else dict(JSON)
         if self._encoding != "none":
             headers["Content-Encoding"] = self._encoding
             body = [compressed(self._encoding, body)]
@@ -153,48 +153,41 @@ class HttpBackend:
 
     def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
         """POST /v2/systemsharedmemory/region/<name>/register."""
-        wire = path_part(name)
-        self._ask(
-            lambda client: client.register_system_shared_memory(wire, key, byte_size, offset), name
-        )
+        place = {"key": key, "offset": offset, "byte_size": byte_size}
+        self._command(f"{_region_path('system', name)}/register", name, place)
 
     def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
         """POST /v2/cudasharedmemory/region/<name>/register."""
-        wire, text = path_part(name), b64encode(raw_handle).decode()
-        self._ask(
-            lambda client: client.register_cuda_shared_memory(wire, text, device_id, byte_size),
-            name,
-        )
+        handle = {"b64": b64encode(raw_handle).decode()}
+        place = {"raw_handle": handle, "device_id": device_id, "byte_size": byte_size}
+        self._command(f"{_region_path('cuda', name)}/register", name, place)
 
     def unregister(self, name: str) -> None:
         """POST /v2/{system,cuda}sharedmemory/region/<name>/unregister; '' is no region."""
         if name:  # without a name the server would forget all of them
-            wire = path_part(name)
-            self._ask(lambda client: client.unregister_system_shared_memory(wire), name)
-            self._ask(lambda client: client.unregister_cuda_shared_memory(wire), name)
+            for kind in _KINDS:
+                self._command(f"{_region_path(kind, name)}/unregister", name)
 
     def unregister_all(self) -> None:
         """POST /v2/{system,cuda}sharedmemory/unregister."""
-        self._ask(lambda client: client.unregister_system_shared_memory())
-        self._ask(lambda client: client.unregister_cuda_shared_memory())
+        for kind in _KINDS:
+            self._command(f"/v2/{kind}sharedmemory/unregister")
 
     def shm_status(self) -> tuple[RegisteredRegion, ...]:
         """GET /v2/{system,cuda}sharedmemory/status."""
-        system = self._ask(lambda client: client.get_system_shared_memory_status())
-        cuda = self._ask(lambda client: client.get_cuda_shared_memory_status())
-        return read(control.regions, system, cuda)
+        system, cuda = (json_of(self._send("GET", f"/v2/{k}sharedmemory/status")) for k in _KINDS)
+        return read(answers.regions, system, cuda)
 
     # ---------------------------------------------------------------------------- client
 
     def client(self) -> Any:
-        """A ``tritonclient.http.InferenceServerClient`` on the same connections.
+        """Return a ``tritonclient.http.InferenceServerClient`` on the same connections.
 
         Unlike tritonclient's own it may be used from any thread; it has this backend's headers.
         """
-        stub = getattr(self._user_client, "_client_stub", None)
-        if stub is None or stub.closed:
-            stub = control.UserStub(self._http)
-            self._user_client = control.users_client(self._http, stub)
+        if self._user_client is None or self._user_client._client_stub.closed:
+            self._http.check_address()
+            self._user_client = users_client(self._http)
         return self._user_client
 
     def close(self) -> None:
@@ -202,18 +195,30 @@ class HttpBackend:
         self._release()
 
     def _healthy(self, kind: str) -> bool:
-        return self._http.send("GET", f"{self._http.prefix}/v2/health/{kind}").status == 200
+        return self._http.send("GET", f"/v2/health/{kind}").status == 200
 
-    def _ask(self, question: Callable[[Any], Any], name: str = "") -> Any:
-        """What ``question`` gets from the tritonclient client; Fault when it fails."""
-        if self._control_client is None:
-            stub = control.ControlStub(self._http)
-            self._control_client = control.make_client(self._http.prefix, stub)
-        try:
-            with CONTENT:
-                return question(self._control_client)
-        except ServerFault as fault:
-            raise _for_user(fault, (name,)) from fault
+    def _query(self, reader: Callable[[Any], T], path: str, name: str = "") -> T:
+        return read(reader, json_of(self._send("GET", path, name)))
+
+    def _command(self, path: str, name: str = "", fields: Mapping[str, Any] = _NO_FIELDS) -> None:
+        check_done(self._send("POST", path, name, fields))
+
+    def _send(
+        self, method: str, path: str, name: str = "", fields: Mapping[str, Any] = _NO_FIELDS
+    ) -> Buffer:
+        """Send a control call, return the body of its reply; Fault for a status other than 200.
+
+        A POST has the ``fields`` as its JSON body. A fault has ``name`` as the user wrote it.
+        """
+        headers, body = (JSON, [json.dumps(fields).encode()]) if method == "POST" else ({}, [])
+        reply = self._http.send(method, path, headers, body)
+        if reply.status != 200:
+            raise _for_user(refusal(reply.status, reply.body), (name,))
+        return reply.body
+
+
+def _region_path(kind: str, name: str) -> str:
+    return f"/v2/{kind}sharedmemory/region/{path_part(name)}"
 
 
 def _pieces(call: InferCall) -> list[Buffer]:

@@ -39,10 +39,9 @@ class HttpClient:
         self._open = True
         self._lines: bytes | None = None
 
-    @property
-    def prefix(self) -> str:
-        """The path prefix of the endpoint, '' or '/…'; TransportFault for a bad address."""
-        return self._pool.location.prefix
+    def check_address(self) -> None:
+        """Raise TransportFault if the address of the endpoint is none."""
+        self._pool.location  # noqa: B018  parsed at the first use
 
     def send(
         self,
@@ -51,7 +50,9 @@ class HttpClient:
         headers: Mapping[str, Any] = _NO_HEADERS,
         body: Sequence[Buffer] = (),
     ) -> Reply:
-        """One exchange; ``path`` starts with the prefix. TransportFault without an answer.
+        """Send one request, return its reply; TransportFault without one.
+
+        ``path`` is below the prefix of the endpoint.
 
         ``headers`` replace those of the thread's calls, and these the client's own of that name.
         """
@@ -84,7 +85,7 @@ class HttpClient:
     ) -> Callable[[], Reply]:
         if not self._open:
             raise TransportFault(f"{PREFIX}this connection has been closed")
-        start = f"{method} {self._origin}{path} HTTP/1.1\r\n"
+        start = f"{method} {self._origin}{self._pool.location.prefix}{path} HTTP/1.1\r\n"
         if method == "POST":
             start += f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n"
         return partial(_run, self._pool, (start.encode() + first + end, *body), method == "GET")

@@ -25,7 +25,6 @@ from tritonclient_shim.core.errors import (
     ServerFault,
     TransportFault,
     TransportKind,
-    UnreadableFault,
 )
 from tritonclient_shim.core.server_sentences import Meaning, recognise, without_request_id
 
@@ -175,20 +174,3 @@ def _detail(told: Any) -> str:
             where = ".".join(map(str, place)) if isinstance(place, list) else ""
             texts.append(f"{where}: {said}" if where else said)
     return "; ".join(texts)
-
-
-class _Parsing(Phase):
-    """The step in which tritonclient sends a request and parses the answer as JSON.
-
-    An answer that is no JSON of the expected kind is not that of a v2 server. Exceptions of other
-    types, such as a plugin may raise, pass.
-    """
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, (ValueError, LookupError, TypeError, AttributeError)):
-            raise ForeignFault(f"not the answer of a v2 server: {error!r}") from error
-        if isinstance(error, (RecursionError, MemoryError)):  # nested too deep, or too large
-            raise UnreadableFault(repr(error)) from error
-
-
-CONTENT = _Parsing()

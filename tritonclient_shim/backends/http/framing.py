@@ -6,13 +6,12 @@ the tensors of a response are views on the body received. No I/O here.
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _text  # the C encoder of json.dumps
 from typing import Any, NamedTuple
 
-from tritonclient_shim.backends.http.json_tensors import tensor_data
-from tritonclient_shim.backends.http.json_values import (
+from tritonclient_shim.backends.http.answers import (
+    json_of,
     list_of,
     number,
     record_of,
@@ -20,10 +19,11 @@ from tritonclient_shim.backends.http.json_values import (
     v2_object,
     version,
 )
+from tritonclient_shim.backends.http.json_tensors import tensor_data
 from tritonclient_shim.backends.names import path_part, percent_encoded
 from tritonclient_shim.backends.remembered import remembered
 from tritonclient_shim.backends.reply_checks import check_sizes, checked
-from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
+from tritonclient_shim.core.errors import UnreadableFault
 from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
@@ -35,10 +35,10 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.core.reading import shown
 
 
-def infer_path(call: InferCall) -> str:
-    """InferCall → the path of its URL, below the server's prefix."""
-    version = f"/versions/{path_part(call.model_version)}" if call.model_version else ""
-    return f"/v2/models/{path_part(call.model_name)}{version}/infer"
+def model_path(name: str, version: str) -> str:
+    """Return the path of a model, or of one version; Unsendable for a name with steps in it."""
+    versions = f"/versions/{path_part(version)}" if version else ""
+    return f"/v2/models/{path_part(name)}{versions}"
 
 
 def request_pieces(call: InferCall) -> list[Buffer]:
@@ -157,11 +157,7 @@ class _Header(NamedTuple):
 
 @remembered
 def _header(content: bytes) -> _Header:
-    try:
-        header = json.loads(content)
-    except ValueError as error:
-        raise ForeignFault(f"not the answer of a v2 server: {error!r}") from error
-    v2_object(header, "model_name")
+    header = v2_object(json_of(content), "model_name")
     names = text(header, "model_name"), version(header, "model_version")
     tensors = tuple(map(_tensor, list_of(header, "outputs", [])))
     return _Header(*names, text(header, "id", ""), tensors)

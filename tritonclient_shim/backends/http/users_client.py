@@ -1,0 +1,157 @@
+"""The tritonclient client that users get from ``unwrap()``, on the connections of a backend.
+
+tritonclient's methods reach the network through ``_client_stub``, and asynchronously through
+``_pool``. With objects of ours in those places they work from any thread, without gevent's sockets.
+tritonclient.http, and with it gevent, is imported when the first such client is made.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from concurrent.futures import Future, TimeoutError, wait
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, Mapping
+
+from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
+from tritonclient_shim.backends.http.client import HttpClient
+from tritonclient_shim.backends.http.response import Reply
+from tritonclient_shim.core.errors import ForeignFault, TransportFault
+
+_HOOKS = ("get", "post", "close")
+
+
+class StubResponse:
+    """An answer in the form tritonclient reads it."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.status_code = reply.status
+        self._headers = reply.headers
+        self._body = reply.body
+        self._position = 0
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """A header by its case-insensitive name."""
+        return self._headers.get(name.lower(), default)
+
+    def read(self, length: int = -1) -> bytes:
+        """The next ``length`` bytes of the body, -1: all the rest."""
+        start = self._position
+        self._position = len(self._body) if length < 0 else start + length
+        return bytes(memoryview(self._body)[start : self._position])
+
+
+class UserStub:
+    """Stands in for ``_client_stub``: what tritonclient's methods send their requests with.
+
+    Refusals are left to tritonclient. Transport errors are the original exceptions, such as
+    ConnectionRefusedError.
+    """
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self.closed = False
+
+    def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
+        """GET."""
+        return self._send("GET", request_uri, headers or {}, ())
+
+    def post(
+        self, request_uri: str, body: Any = b"", headers: Mapping[str, str] | None = None
+    ) -> StubResponse:
+        """POST."""
+        content = body.encode() if isinstance(body, str) else body
+        return self._send("POST", request_uri, headers or {}, (content,))
+
+    def close(self) -> None:
+        """Refuse further calls; the connections belong to the pool."""
+        self.closed = True
+
+    def _send(
+        self, method: str, uri: str, headers: Mapping[str, str], body: tuple[Any, ...]
+    ) -> StubResponse:
+        if self.closed:
+            raise RuntimeError("this client is closed; make a new one")
+        try:
+            return StubResponse(self._http.send(method, uri, headers, body))
+        except TransportFault as fault:
+            raise (fault.__cause__ or UnwrappedError(fault.message)) from None
+        except ForeignFault as fault:
+            raise UnwrappedError(str(fault)) from fault
+
+
+class Deferred:
+    """A request under way, in the form of a greenlet."""
+
+    def __init__(self, future: Future[Any]) -> None:
+        self._future = future
+
+    def start(self) -> None:
+        """It runs already."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """The answer or its exception; gevent.Timeout when there is none yet."""
+        import gevent
+
+        try:
+            self._future.exception(timeout if block else 0)
+        except TimeoutError:
+            raise gevent.Timeout from None
+        return self._future.result()
+
+
+class ThreadPool:
+    """Stands in for ``_pool``: tritonclient's greenlets belong to the thread that made a client."""
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self._running: set[Future[Any]] = set()
+
+    def apply_async(self, act: Callable[..., Any], arguments: Any) -> Deferred:
+        """Run soon; at most 64 at once per endpoint. RuntimeError when no thread is to be had."""
+        future = self._http.executor.submit(act, *arguments)
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        return Deferred(future)
+
+    def join(self) -> None:
+        """Wait until nothing runs."""
+        wait(set(self._running))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collection inside: the newest zope.interface for Python 3.8, which gevent
+    brings, ends the process when one happens to start while it is being imported."""
+    pause = gc.isenabled() and sys.version_info < (3, 9)
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
+
+
+def users_client(http: HttpClient) -> Any:
+    """Return a tritonclient client that sends over ``http``, from any thread.
+
+    Its errors are also v1's. RuntimeError for a tritonclient without the places used here.
+    """
+    import tritonclient
+
+    with _no_collection():
+        from tritonclient.http import InferenceServerClient
+
+    client = InferenceServerClient("localhost")  # never contacted
+    original: Any = getattr(client, "_client_stub", None)
+    if not all(hasattr(original, hook) for hook in _HOOKS):
+        version = getattr(tritonclient, "__version__", "installed here")
+        raise RuntimeError(
+            f"tritonclient {version} does not send through _client_stub.get and .post any more; "
+            "unwrap() over HTTP needs a tritonclient from 2.40 to 2.73"
+        )
+    original.close()
+    client._client_stub, client._pool = UserStub(http), ThreadPool(http)
+    client.__class__ = user_client_class(type(client))
+    return client
