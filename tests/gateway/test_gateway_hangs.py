@@ -16,7 +16,7 @@ import pytest
 from testbed import TritonServer
 from tests.gateway.bad_clients import BODY, SIMPLE, health, until
 from tests.gateway.gateway_process import Gateway, StartGateway, code_of
-from tests.gateway.grpc_requests import simple
+from tests.gateway.grpc_requests import simple, slow
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -107,6 +107,35 @@ def test_a_stream_has_the_limit_too(own: TritonServer, start_gateway: StartGatew
     assert list(responses) == []
 
 
+def test_a_hang_is_told_before_the_time_limit(
+    own: TritonServer, start_gateway: StartGateway
+) -> None:
+    """With the default time limits, no request waits 60 seconds for a Triton that hangs."""
+    gateway = start_gateway("--triton-grpc", own.grpc)
+    until(lambda: works(gateway))
+    asked: queue.Queue[Any] = queue.Queue()
+    responses = gateway.stream(iter(asked.get, None))
+    with ThreadPoolExecutor(6) as pool, hanging(own):
+        start = time.monotonic()
+        asked.put(simple(1))
+        infers = [pool.submit(gateway.infer, "simple", SIMPLE, BODY) for _ in range(2)]
+        over_grpc = [pool.submit(gateway.call, "Infer", simple()) for _ in range(2)]
+        health = pool.submit(gateway.get, "/api/health/live")
+        statuses = [one.result().status for one in [*infers, health]]
+        statuses += [one.result().request_status for one in over_grpc]
+        statuses.append(next(responses).request_status)
+        assert time.monotonic() - start < 20
+    assert {code_of(one) for one in statuses} == {"UNAVAILABLE"}
+    assert all("--health-timeout" in one.msg for one in statuses), statuses
+    asked.put(None)
+
+
+def test_a_slow_model_does_not_hang(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """An inference may take longer than a hang, as long as Triton answers for its health."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--health-timeout", "0.5")
+    assert code_of(gateway.call("Infer", slow(1, 4.0)).request_status) == "SUCCESS"
+
+
 def test_health_is_told_at_once(own: TritonServer, start_gateway: StartGateway) -> None:
     """Only the first question after Triton has stopped waits for the time limit of health."""
     gateway = start_gateway("--triton-grpc", own.grpc, "--health-timeout", "3")
@@ -124,7 +153,7 @@ def test_health_does_not_wait_behind_requests_that_hang(
     own: TritonServer, start_gateway: StartGateway
 ) -> None:
     """While all slots hang and more requests wait for one, health is told; no request is lost."""
-    limits = ("--upstream-timeout", "5", "--health-timeout", "0.5", "--max-in-flight", "2")
+    limits = ("--upstream-timeout", "2", "--health-timeout", "0.5", "--max-in-flight", "2")
     gateway = start_gateway("--triton-grpc", own.grpc, *limits)
     until(lambda: works(gateway))
     with ThreadPoolExecutor(16) as pool, hanging(own):

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportFault, TransportKind
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.gateway.http import service
 from tritonclient_shim.gateway.http.answers import refusal
@@ -23,8 +23,9 @@ from tritonclient_shim.gateway.http.body_limits import FAIR_WAIT, Bodies
 from tritonclient_shim.gateway.http.connections import Connections, HttpServer
 from tritonclient_shim.gateway.operation import serve
 from tritonclient_shim.gateway.options.table import GatewayOptions, ListenAddress
-from tritonclient_shim.gateway.stopping import stop_http
+from tritonclient_shim.gateway.stopping import Stopping, stop_http
 from tritonclient_shim.gateway.upstream import inference
+from tritonclient_shim.gateway.upstream.server import Upstream
 
 PATIENCE = 30.0
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -168,6 +169,17 @@ def test_an_outcome_that_comes_too_late() -> None:
         return arrived.cancelled()
 
     assert asyncio.run(settle())
+
+
+@pytest.mark.parametrize("kind", TransportKind)
+def test_only_the_time_limit_names_its_option(kind: TransportKind) -> None:
+    """A text like that of the time limit, such as a proxy's, does not blame --upstream-timeout."""
+    nowhere = ListenAddress("127.0.0.1", 0)
+    options = GatewayOptions(nowhere, nowhere, Endpoint("grpc", "h:1", False))
+    session = Upstream(options.triton_grpc, options, Stopping())._session
+    fault = TransportFault("GRPC client failed: 14: the proxy: Deadline Exceeded", kind=kind)
+    named = "--upstream-timeout" in str(session.fault_to_error(fault))
+    assert named is (kind is TransportKind.TIMEOUT)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -263,6 +264,17 @@ def test_bad_arguments(arguments: tuple[str, ...], text: str) -> None:
     """What is wrong on the command line is named, with exit status 2."""
     done = run_command("gateway", *arguments)
     assert done.returncode == 2 and text in done.stderr
+
+
+def test_advice_about_addresses_only_where_it_helps(tmp_path: Path) -> None:
+    """What else prevents a start is not mistaken for an address in use, whatever it is called."""
+    file = tmp_path / "cannot listen on.pem"
+    file.write_text("no certificate")
+    listen = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
+    options = ("--tls-certificate", str(file), "--tls-key", str(file))
+    done = run_command("gateway", "--triton-grpc", "127.0.0.1:9", *listen, *options)
+    assert done.returncode == 1 and "cannot be used" in done.stderr
+    assert "Give other addresses" not in done.stderr
 
 
 @pytest.mark.parametrize("front", ["http", "grpc"])

@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT → exit status."""
+    from tritonclient_shim.gateway.addresses import CannotListen
     from tritonclient_shim.gateway.operation.logs import log_to_stderr
     from tritonclient_shim.gateway.options import configuration
 
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         program.run(options, _announce)
     except (OSError, RuntimeError, SettingsError) as error:
-        advice = _OTHER_ADDRESSES if "cannot listen on" in str(error) else ""
+        advice = _OTHER_ADDRESSES if isinstance(error, CannotListen) else ""
         return _fail(f"cannot start: {error}{advice}")
     return 0
 

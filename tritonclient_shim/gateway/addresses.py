@@ -17,6 +17,10 @@ from typing import Any
 from tritonclient_shim.gateway.options.table import ListenAddress
 
 
+class CannotListen(OSError):
+    """An address cannot be listened on."""
+
+
 def reserve(address: ListenAddress, held: AsyncExitStack) -> ListenAddress:
     """Hold an address until ``held`` is closed → the same with the port that the system chose.
 
@@ -31,7 +35,7 @@ def reserve(address: ListenAddress, held: AsyncExitStack) -> ListenAddress:
             holder = held.enter_context(bound_socket(family, where, shared=True))
         except OSError as error:
             shown = ListenAddress(address.host, port)
-            raise OSError(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
+            raise CannotListen(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
         port = holder.getsockname()[1]
     return ListenAddress(address.host, port)
 

@@ -17,6 +17,7 @@ from tritonclient_shim.backends.call_headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
+from tritonclient_shim.gateway.addresses import CannotListen
 from tritonclient_shim.gateway.forwarding import of_grpc
 from tritonclient_shim.gateway.grpc.admission import AwaitedRequests
 from tritonclient_shim.gateway.grpc.messages import WireRequest, read_request
@@ -232,7 +233,7 @@ def _milliseconds(seconds: float) -> int:
 def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, int]:
     """A gRPC server that listens and has not been started, and its port.
 
-    Raises RuntimeError when the address is in use.
+    Raises CannotListen when the address is in use.
     """
     server = grpc.aio.server(
         handlers=[grpc.method_handlers_generic_handler(v1.SERVICE, service.handlers())],
@@ -246,5 +247,5 @@ def open_server(options: GatewayOptions, service: GatewayService) -> tuple[Any, 
         else:
             port = server.add_secure_port(str(options.grpc), secure)
     if not port:
-        raise RuntimeError(f"cannot listen on {options.grpc}")
+        raise CannotListen(f"cannot listen on {options.grpc}")
     return server, port

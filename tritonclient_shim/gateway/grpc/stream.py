@@ -18,7 +18,7 @@ from typing import Any, AsyncIterator
 import grpc
 
 from tritonclient_shim.backends.base import CallHeaders
-from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.errors import Fault, InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog
 from tritonclient_shim.gateway.grpc.messages import read_request
 from tritonclient_shim.gateway.grpc.responses import Responses
@@ -56,7 +56,6 @@ class V1Stream:
         self._inference = inference
         self._responses = responses
         self._context = context
-        self._loop = asyncio.get_running_loop()
         self._entries: deque[Asked] = deque()  # unanswered, in the order of the requests
         self._unread = 0
         self._changed = asyncio.Event()
@@ -92,15 +91,17 @@ class V1Stream:
 
     async def _outcome(self, entry: Asked) -> Came:
         if not entry.arrived.done():
-            limit = self._loop.call_later(self._upstream.timeout, self._late)
+
+            def end(fault: Fault) -> None:
+                self._behind.give_up(fault)
+                entry.settle(self._upstream.error_of(fault))  # its stream may not be open yet
+
+            stop_waiting = self._inference.wait(end)
             try:
                 await entry.arrived
             finally:
-                limit.cancel()
+                stop_waiting()
         return entry.arrived.result()
-
-    def _late(self) -> None:
-        self._behind.give_up(self._upstream.timed_out())
 
     async def _response(self, entry: Asked, came: Came) -> tuple[Any, bytes]:
         if isinstance(came, InferenceServerException):

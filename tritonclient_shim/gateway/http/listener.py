@@ -8,7 +8,7 @@ import struct
 from contextlib import suppress
 from typing import Any
 
-from tritonclient_shim.gateway.addresses import bound_socket
+from tritonclient_shim.gateway.addresses import CannotListen, bound_socket
 
 #: Linux's number of the option; Python has no name for it.
 _SO_ATTACH_FILTER = 26
@@ -26,7 +26,7 @@ def listener_on(family: int, address: Any, shared: bool) -> socket.socket:
         listener = bound_socket(family, address, shared)
     except OSError as error:
         shown = f"{address[0]}:{address[1]}"
-        raise OSError(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
+        raise CannotListen(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
     listener.setblocking(False)
     return listener
 

@@ -12,6 +12,8 @@ from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 #: Seconds between two questions to a server that hangs.
 _PAUSE = 0.2
+#: A server hangs if it has been silent for this many times its time limit of health.
+_HANGS_AFTER = 2
 _HANGS = (
     "it does not answer: it was asked for its health {0:.1f} seconds ago, and has {1:g} seconds "
     "for that, the gateway's --health-timeout. It is asked again all the time: send the request "
@@ -38,6 +40,24 @@ class Health:
         self._lock = threading.Lock()
         self._silent_since: float | None = None
         self._thread = DaemonExecutor(1, "gateway-health-check")
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a request waits before :meth:`hang` is asked."""
+        return _HANGS_AFTER * self._timeout
+
+    def hang(self) -> TransportFault | None:
+        """Return a fault if the server has answered nothing for twice its time limit, else None.
+
+        An inference may take long on a server that works; that server still answers for its health.
+        """
+        if self._silent_since is None:
+            self.ask(pb.HealthRequest(mode="live"))
+        since = self._silent_since
+        silent = 0.0 if since is None else time.monotonic() - since
+        if silent < _HANGS_AFTER * self._timeout:
+            return None
+        return TransportFault(_HANGS.format(silent, self._timeout))
 
     def ask(self, request: pb.HealthRequest) -> pb.HealthResponse:
         """The server's answer, or why there is none."""

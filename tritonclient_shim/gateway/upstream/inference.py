@@ -25,6 +25,8 @@ Came = Union[Outcome, InferenceServerException]
 
 #: Sends a request and waits for what comes of it.
 Ask = Callable[[], Awaitable[Outcome]]
+#: Ends the wait for an answer of the v2 server.
+EndWait = Callable[[TransportFault], None]
 #: Runs a function with arguments in the event loop.
 Run = Callable[..., None]
 
@@ -60,9 +62,13 @@ class Inferences:
         self._loop = asyncio.get_running_loop()
         self._asking: set[asyncio.Task[None]] = set()  # the event loop does not keep them
         self._threads = DaemonExecutor(_THREADS, "gateway-infer")
+        #: What ends each wait for the v2 server, and when it began; the oldest first.
+        self._waits: dict[EndWait, float] = {}
+        self._watching = asyncio.ensure_future(self._watch())
 
     def close(self) -> None:
         """End the threads when they have nothing left to do; does not wait for them."""
+        self._watching.cancel()
         self._threads.shutdown()
 
     async def answer(
@@ -113,10 +119,10 @@ class Inferences:
         Raises InferenceServerException if it failed inside the gateway.
         """
         arrived: asyncio.Future[Outcome] = self._loop.create_future()
-        limit = self._loop.call_later(self._timeout, self._late, arrived)
+        stop_waiting = self.wait(partial(_settle, arrived))
 
         def free(_: object) -> None:
-            limit.cancel()
+            stop_waiting()
             self._free.release()
 
         arrived.add_done_callback(free)
@@ -129,8 +135,41 @@ class Inferences:
         finally:
             self._meter.upstream(self._protocol, time.perf_counter() - sent)
 
-    def _late(self, arrived: asyncio.Future[Outcome]) -> None:
-        _settle(arrived, self._upstream.timed_out())
+    def wait(self, end: EndWait) -> Callable[[], None]:
+        """Begin a wait for the v2 server → the function that ends it after an answer.
+
+        ``end`` is called with a fault at the time limit, or earlier if the server hangs.
+        """
+        limit = self._loop.call_later(self._timeout, self._late, end)
+        self._waits[end] = time.monotonic()
+
+        def stop() -> None:
+            limit.cancel()
+            self._waits.pop(end, None)
+
+        return stop
+
+    def _late(self, end: EndWait) -> None:
+        end(self._upstream.timed_out())
+
+    async def _watch(self) -> None:
+        """End waits early while the server hangs. A slow model alone does not end them."""
+        patience = self._upstream.patience
+        while True:
+            await asyncio.sleep(patience)
+            begun = time.monotonic() - patience
+            old = [end for end, since in self._waits.items() if since <= begun]
+            if old:
+                await self._end_if_hanging(old)
+
+    async def _end_if_hanging(self, waits: list[EndWait]) -> None:
+        try:
+            fault = await self.on_thread(self._upstream.hang)
+        except Exception:  # such as a plugin's: it is logged when it fails a request
+            return
+        if fault is not None:
+            for end in self._waits.keys() & waits:
+                end(fault)
 
     def _send(
         self, make: Callable[[], InferCall | None], arrived: asyncio.Future[Outcome], run: Run

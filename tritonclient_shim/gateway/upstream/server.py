@@ -13,6 +13,7 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     ServerFault,
     TransportFault,
+    TransportKind,
     Unsendable,
 )
 from tritonclient_shim.core.ids import next_request_id
@@ -35,9 +36,6 @@ log = logging.getLogger("tritonclient_shim.gateway")
 
 PROTOCOL_NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
 
-
-#: How the faults of calls end to which no answer came in time, over gRPC and over HTTP.
-_TIMED_OUT = (": Deadline Exceeded", ": Timeout was reached")
 _LATE = (
     "it did not answer within {0:g} seconds: send the request again, or start the gateway with a "
     "larger {1}"
@@ -84,7 +82,7 @@ class _GatewaySession(ServerSession):
 
     def fault_to_error(self, fault: Fault, *more: Any, **named: Any) -> InferenceServerException:
         """What went wrong below → the error; one that came of the time limit tells of it."""
-        if isinstance(fault, TransportFault) and fault.message.endswith(_TIMED_OUT):
+        if isinstance(fault, TransportFault) and fault.kind is TransportKind.TIMEOUT:
             fault = self.timed_out()
         return super().fault_to_error(fault, *more, **named)
 
@@ -139,6 +137,18 @@ class Upstream:
     def timed_out(self) -> TransportFault:
         """The fault of an inference that the server has not answered in time."""
         return self._session.timed_out()
+
+    def hang(self) -> TransportFault | None:
+        """Ask whether the server hangs → the fault of the requests that wait for it; None if not.
+
+        Returns within the time limit of health.
+        """
+        return self._health.hang()
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a request waits before the server is asked whether it hangs."""
+        return self._health.patience
 
     def open(self) -> None:
         """Make everything ready for the first request; sends nothing.
