@@ -1,6 +1,7 @@
-"""``python -m benchmarks.readme FILE``: what ``--json FILE`` wrote, as the README shows it.
+"""``python -m benchmarks.readme FILE``: write what ``--json FILE`` measured into the pages.
 
-It replaces what stands in the README between START and STOP; the rest is written by hand.
+README.md gets a few rows, docs/costs.md all of them and how they were taken. In each page the text
+between START and STOP is replaced.
 """
 
 from __future__ import annotations
@@ -11,48 +12,74 @@ import textwrap
 from pathlib import Path
 from typing import Any, Mapping
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+COSTS = ROOT / "docs" / "costs.md"
 START = "<!-- scripts/bench --readme FILE writes this part -->"
 STOP = "<!-- until here -->"
-HEAD = (
-    "| workload | gRPC ÷ hand | CPU | ÷ bare | HTTP ÷ hand | CPU | ÷ bare |\n"
-    "|---|---|---|---|---|---|---|\n"
+#: Of each protocol: the heading, the program that the facade is divided by, and the clock.
+COLUMNS = (("hand", "hand", "wall"), ("CPU", "hand", "cpu"), ("÷ bare", "bare", "wall"))
+#: The rows of README.md: one of each kind of work.
+README_ROWS = (
+    "small run, 2×INT32[16]",
+    "8×FP32[3,224,224] in, FP32[1000] out",
+    "100k short strings in and out",
+    "1000 async requests in flight",
+    "64 MB in and out, system shared memory",
 )
-#: Of each protocol: the program that the facade is divided by, and the clock.
-COLUMNS = (("hand", "wall"), ("hand", "cpu"), ("bare", "wall"))
 WIDTH = 98
 
 Document = Mapping[str, Any]
 
 
-def part(document: Document) -> str:
-    """The table of the facade ÷ the hand port and ÷ bare, then how it was taken.
+def costs(document: Document) -> str:
+    """Return the table of all rows, then how it was taken."""
+    ratios = _ratios(document)
+    workloads = dict.fromkeys(workload for workload, _, against in ratios if against == "hand")
+    head = ["workload"]
+    for protocol in ("gRPC", "HTTP"):
+        head += [f"{protocol} ÷ hand", *(heading for heading, _, _ in COLUMNS[1:])]
+    lines = [_cells(workload, ratios, COLUMNS) for workload in workloads]
+    text = f"{_import(document)} {_taken(document)}"
+    return f"{_table(head, lines)}\n{textwrap.fill(text, WIDTH, break_on_hyphens=False)}"
 
-    ValueError when the document is not of every row.
-    """
+
+def overview(document: Document) -> str:
+    """Return the table of README_ROWS by the wall clock."""
+    ratios = _ratios(document)
+    lines = [_cells(workload, ratios, COLUMNS[:1]) for workload in README_ROWS]
+    return _table(["workload", "gRPC ÷ hand", "HTTP ÷ hand"], lines).rstrip("\n")
+
+
+def _ratios(document: Document) -> dict[tuple[str, str, str], Document]:
+    """Return the comparisons by workload, protocol and program. ValueError without every row."""
     if document["only"]:
         raise ValueError(f"these are the rows with {document['only']!r} only: run scripts/bench")
-    found = {
-        (one["workload"], one["protocol"], one["against"]): one for one in document["comparisons"]
+    return {
+        (row["workload"], row["protocol"], row["against"]): row for row in document["comparisons"]
     }
-    workloads = dict.fromkeys(workload for workload, _, against in found if against == "hand")
-    lines = [_line(workload, found) for workload in workloads]
-    text = f"{_import(document)} {_taken(document)}"
-    return f"{HEAD}{''.join(lines)}\n{textwrap.fill(text, WIDTH, break_on_hyphens=False)}"
 
 
-def _line(workload: str, found: Mapping[tuple[str, str, str], Document]) -> str:
-    ratios = [
-        found.get((workload, protocol, against), {}).get(clock)
+def _cells(
+    workload: str,
+    ratios: Mapping[tuple[str, str, str], Document],
+    columns: tuple[tuple[str, str, str], ...],
+) -> list[str]:
+    medians = [
+        ratios.get((workload, protocol, against), {}).get(clock)
         for protocol in ("gRPC", "HTTP")
-        for against, clock in COLUMNS
+        for _, against, clock in columns
     ]
-    cells = [f"{ratio['median']:.2f}" if ratio else "–" for ratio in ratios]
-    return f"| {workload} | {' | '.join(cells)} |\n"
+    return [workload, *(f"{ratio['median']:.2f}" if ratio else "–" for ratio in medians)]
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = (head, ["---"] * len(head), *rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _import(document: Document) -> str:
-    (taken,) = (one for one in document["comparisons"] if one["against"] == "imports")
+    (taken,) = (row for row in document["comparisons"] if row["against"] == "imports")
     return (
         f"Importing `tensorrtserver.api` takes {taken['wall']['median']:.2f} times as long as "
         "importing numpy and google.protobuf, which it needs."
@@ -67,20 +94,23 @@ def _taken(document: Document) -> str:
     )
 
 
-def replaced(readme: str, new: str) -> str:
-    """The README with another part. ValueError unless it has each marker once, in order."""
-    if readme.count(START) != 1 or readme.count(STOP) != 1:
-        raise ValueError(f"README.md must have one line {START!r} and one line {STOP!r}")
-    before, rest = readme.split(START)
+def replaced(page: str, new: str) -> str:
+    """Return a page with a new part. ValueError unless it has each marker once, in order."""
+    if page.count(START) != 1 or page.count(STOP) != 1:
+        raise ValueError(f"the page must have one line {START!r} and one line {STOP!r}")
+    before, rest = page.split(START)
     if STOP not in rest:
-        raise ValueError(f"README.md must have {STOP!r} below {START!r}")
+        raise ValueError(f"the page must have {STOP!r} below {START!r}")
     return f"{before}{START}\n\n{new}\n\n{STOP}{rest.split(STOP)[1]}"
 
 
 def main(file: str) -> None:
-    """Write the README anew."""
+    """Write the part of both pages, or of none."""
     document = json.loads(Path(file).read_text("utf-8"))
-    README.write_text(replaced(README.read_text("utf-8"), part(document)), "utf-8")
+    parts = {README: overview(document), COSTS: costs(document)}
+    pages = {path: replaced(path.read_text("utf-8"), part) for path, part in parts.items()}
+    for path, page in pages.items():
+        path.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"])
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
 def test_paths_exist(name: str) -> None:
     """Each file or folder of the repository that a paper names is there."""
     found = PATH.findall((ROOT / name).read_text("utf-8"))

@@ -27,8 +27,8 @@ def test_pictures_are_current() -> None:
 
 
 def test_the_chart_shows_the_table() -> None:
-    """Every workload of README's table is there, with both of its ratios."""
-    table = text("README.md").partition("| workload |")[2].partition("\n\n")[0]
+    """Every workload of docs/costs.md is there, with both of its ratios."""
+    table = text("docs/costs.md").partition("| workload |")[2].partition("\n\n")[0]
     shown = words("benchmarks.svg")
     rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
     assert len(rows) > 10

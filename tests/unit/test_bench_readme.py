@@ -1,4 +1,4 @@
-"""The README's table of figures comes from what the benchmarks wrote, and from nowhere else."""
+"""The tables of README and docs/costs.md come from the file that the benchmarks wrote."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks import concurrent, processes, readme, regions, workloads
 
 
 def comparison(workload: str, protocol: str, against: str, wall: float, cpu: Any) -> dict[str, Any]:
-    """As the JSON file has it."""
+    """Return a comparison as the JSON file has it."""
     spread = {"low": 0.0, "high": 9.0}
     return {
         "workload": workload,
@@ -39,42 +39,57 @@ DOCUMENT = {
         comparison("small", "HTTP", "hand", 0.5, 0.25),
         comparison("memory", "gRPC", "hand", 0.67, None),
         comparison("import", "–", "imports", 1.126, None),
+        *(comparison(name, "HTTP", "hand", 0.7, None) for name in readme.README_ROWS),
     ],
 }
-PART = """\
+COSTS = """\
 | workload | gRPC ÷ hand | CPU | ÷ bare | HTTP ÷ hand | CPU | ÷ bare |
-|---|---|---|---|---|---|---|
+| --- | --- | --- | --- | --- | --- | --- |
 | small | 0.99 | 0.88 | 1.12 | 0.50 | 0.25 | 1.10 |
 | stream | 1.50 | 1.25 | – | – | – | – |
 | memory | 0.67 | – | – | – | – | – |
+{}
 
 Importing `tensorrtserver.api` takes 1.13 times as long as importing numpy and google.protobuf,
 which it needs. Taken on 2031-02-03 with up to 20 seconds per row on 4 cores: Python 3.11.7,
-tritonclient 2.73.0, Triton 2.51.0."""
+tritonclient 2.73.0, Triton 2.51.0.""".format(
+    "\n".join(f"| {name} | – | – | – | 0.70 | – | – |" for name in readme.README_ROWS)
+)
+OVERVIEW = "\n".join(
+    [
+        "| workload | gRPC ÷ hand | HTTP ÷ hand |",
+        "| --- | --- | --- |",
+        *(f"| {name} | – | 0.70 |" for name in readme.README_ROWS),
+    ]
+)
 
 
-def test_part() -> None:
-    """A line per workload with medians against the hand port and bare, then how they were taken."""
-    assert readme.part(DOCUMENT) == PART
+def test_parts() -> None:
+    """Each row has its medians, docs/costs.md all rows and how they were taken."""
+    assert readme.costs(DOCUMENT) == COSTS
+    assert readme.overview(DOCUMENT) == OVERVIEW
 
 
 def test_some_rows_are_no_table() -> None:
     """The figures of ``--only`` do not replace the whole table."""
     with pytest.raises(ValueError, match="strings"):
-        readme.part({**DOCUMENT, "only": "strings"})
+        readme.costs({**DOCUMENT, "only": "strings"})
 
 
 def test_only_the_part_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything outside the markers stays, and writing twice changes nothing."""
+    """Everything outside the markers stays, and a second run changes nothing."""
     before, after = "# Title\n\ntext\n\n", "\n\nmore\n"
-    file, target = tmp_path / "figures.json", tmp_path / "README.md"
+    file = tmp_path / "figures.json"
     file.write_text(json.dumps(DOCUMENT), "utf-8")
-    target.write_text(f"{before}{readme.START}\n\nold\n\n{readme.STOP}{after}", "utf-8")
-    monkeypatch.setattr(readme, "README", target)
+    targets = {"README": tmp_path / "README.md", "COSTS": tmp_path / "costs.md"}
+    for name, target in targets.items():
+        target.write_text(f"{before}{readme.START}\n\nold\n\n{readme.STOP}{after}", "utf-8")
+        monkeypatch.setattr(readme, name, target)
     for _ in range(2):
         readme.main(str(file))
-        expected = f"{before}{readme.START}\n\n{PART}\n\n{readme.STOP}{after}"
-        assert target.read_text("utf-8") == expected
+        for name, part in (("README", OVERVIEW), ("COSTS", COSTS)):
+            expected = f"{before}{readme.START}\n\n{part}\n\n{readme.STOP}{after}"
+            assert targets[name].read_text("utf-8") == expected
 
 
 @pytest.mark.parametrize(
@@ -83,19 +98,19 @@ def test_only_the_part_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ids=["none", "one", "wrong order", "twice"],
 )
 def test_missing_markers_are_told(text: str) -> None:
-    """A README without its markers is refused rather than spoilt."""
-    with pytest.raises(ValueError, match="README.md must have"):
-        readme.replaced(text, PART)
+    """A page without its markers is refused."""
+    with pytest.raises(ValueError, match="the page must have"):
+        readme.replaced(text, COSTS)
 
 
-def test_the_readme_has_the_part() -> None:
-    """The project's README has its markers and, between them, a line for every row there is."""
-    text = readme.README.read_text("utf-8")
-    assert readme.replaced(text, PART).count(PART) == 1
-    part = text.split(readme.START)[1].split(readme.STOP)[0]
-    assert part.startswith(f"\n\n{readme.HEAD}")
-    bars = {line.count("|") for line in part.splitlines() if line.startswith("|")}
-    assert bars == {readme.HEAD.splitlines()[0].count("|")}
+def rows_shown(page: Path) -> list[str]:
+    """Return the workloads between the markers of a page."""
+    part = page.read_text("utf-8").split(readme.START)[1].split(readme.STOP)[0]
+    return [line.split(" | ")[0][2:] for line in part.splitlines() if line.startswith("| ")][2:]
+
+
+def test_the_pages_have_the_parts() -> None:
+    """README has its rows between the markers, docs/costs.md every row there is."""
     rows = [row.name for row in (*workloads.ROWS, *concurrent.ROWS, *regions.ROWS)]
-    shown = [line.split(" | ")[0][2:] for line in part.splitlines() if line.startswith("| ")]
-    assert sorted(shown[1:]) == sorted([*rows, processes.MEMORY])
+    assert sorted(rows_shown(readme.COSTS)) == sorted([*rows, processes.MEMORY])
+    assert rows_shown(readme.README) == [*readme.README_ROWS]
