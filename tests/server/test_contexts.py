@@ -24,6 +24,7 @@ from tensorrtserver.api import (
 from testbed.process import free_ports
 from tests.server import own_interpreter
 from tests.server.odd_servers import foreign_server
+from tritonclient_shim.core.errors import cause_of
 
 #: Each context with a call that changes nothing, and whether the server's answer is right.
 CALLS: dict[Any, Callable[[Any], bool]] = {
@@ -70,7 +71,7 @@ def test_server_down(context_class: Any, protocol: int) -> None:
         assert context.get_last_request_id() is None
     assert str(caught.value) == f"[ 0] {texts[protocol]}"
     assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)
-    assert caught.value.__cause__ is not None
+    assert cause_of(caught.value) is not None
 
 
 def test_closed(context_class: Any, url: str, protocol: int) -> None:

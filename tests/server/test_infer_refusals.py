@@ -15,6 +15,7 @@ import tritonclient.utils
 from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
 from tests.server.infer_cases import CLASS, ONE, RAW, Completions, client_error, fp32, server_error
 from tests.server.odd_servers import foreign_server
+from tritonclient_shim.core.errors import cause_of
 
 pytest_plugins = ["tests.server.infer_fixtures"]
 
@@ -84,7 +85,7 @@ def test_exception_class(connect: Any) -> None:
         connect("failing").run(fp32(3), ONE)
     error = caught.value
     assert type(error) is InferenceServerException
-    assert error.__cause__ is not None
+    assert cause_of(error) is not None
     last_line = traceback.format_exception(type(error), error, None)[-1]
     assert last_line.startswith("tensorrtserver.api.InferenceServerException: [triton ")
     copy = pickle.loads(pickle.dumps(error))

@@ -13,6 +13,7 @@ from tritonclient_shim.core.errors import (
     ServerFault,
     TransportFault,
     Unsendable,
+    cause_of,
 )
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import HTTP, Endpoint
@@ -150,5 +151,5 @@ def test_guard_chains(backend: FakeBackend) -> None:
     with pytest.raises(InferenceServerException) as caught, ServerSession(ENDPOINT).guard(4):
         raise fault
     assert caught.value.message() == "failed to load 'm', no version is available"
-    assert caught.value.__cause__ is fault
+    assert cause_of(caught.value) is fault
     assert caught.value.debug_details() == fault.message

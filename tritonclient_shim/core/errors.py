@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import sys
 from ctypes import ArgumentError
 from enum import Enum
 from typing import Any
@@ -38,6 +39,8 @@ __all__ = [
     "TransportKind",
     "Unsendable",
     "UnreadableFault",
+    "cause_of",
+    "shown_cause",
 ]
 
 #: A destructor that runs when the module it belongs to is taken apart can wait for nobody.
@@ -101,6 +104,20 @@ class InferenceServerException(_TritonException):
 
 
 InferenceServerException.__module__ = "tensorrtserver.api"
+
+
+def shown_cause(cause: BaseException) -> BaseException | None:
+    """Return what a traceback of a legacy call shows as its cause: nothing, as in v1.
+
+    Python's development mode shows it (``python -X dev``, ``PYTHONDEVMODE=1``).
+    """
+    return cause if sys.flags.dev_mode else None
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """Return what an error was raised for, whether or not tracebacks show it."""
+    context = error.__context__ if isinstance(error, InferenceServerException) else None
+    return error.__cause__ or context
 
 
 class Fault(Exception):

@@ -15,7 +15,7 @@ def c_string(value: Any, position: int, errors: str) -> str:
     try:
         encoded = value if isinstance(value, bytes) else value.encode("utf-8")
     except (AttributeError, UnicodeEncodeError) as cause:
-        raise refusal(position, cause) from cause
+        raise refusal(position, cause) from None
     text: str = encoded.partition(b"\0")[0].decode("utf-8", errors)
     return text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tritonclient_shim.core import server_sentences
-from tritonclient_shim.core.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.errors import InferenceServerException, ServerFault, cause_of
 from tritonclient_shim.core.server_sentences import Meaning
 from tritonclient_shim.protos import request_status_pb2 as pb
 
@@ -30,7 +30,7 @@ def refused(error: InferenceServerException) -> pb.RequestStatus:
 
     A refusal whose code has no counterpart in v1, such as a proxy's UNAUTHENTICATED, is raised too.
     """
-    fault = error.__cause__
+    fault = cause_of(error)
     refusal = fault.code in _CODES if isinstance(fault, ServerFault) else bool(error.server_id())
     if not refusal:
         raise error
@@ -50,7 +50,7 @@ def _code(error: InferenceServerException) -> int:
     name = server_sentences.v1_code(error.message() or "")
     if name:
         return int(pb.RequestStatusCode.Value(name))
-    fault = error.__cause__
+    fault = cause_of(error)
     return _CODES.get(fault.code, pb.UNKNOWN) if isinstance(fault, ServerFault) else pb.UNKNOWN
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Iterable, Iterator
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault
+from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault, shown_cause
 from tritonclient_shim.core.model import HTTP, Endpoint, IndexRow, ModelStatistics, ServerSnapshot
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import server_status_pb2 as pb
@@ -55,7 +55,7 @@ def _health(session: ServerSession, mode: str, request_id: int) -> bool:
         # (docs/v1-behaviour.md §6.1).
         if session.endpoint.protocol == HTTP and isinstance(fault, (ServerFault, ForeignFault)):
             return False
-        raise session.fault_to_error(fault, request_id, NO_HEALTH_STATUS) from fault
+        raise session.fault_to_error(fault, request_id, NO_HEALTH_STATUS) from shown_cause(fault)
 
 
 def server_status(session: ServerSession, model_name: str, request_id: int) -> pb.ServerStatus:

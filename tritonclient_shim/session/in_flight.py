@@ -17,7 +17,12 @@ from functools import partial
 from typing import Any, Callable, Generic, TypeVar
 
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.errors import INTERPRETER_ENDS, InferenceServerException, TransportFault
+from tritonclient_shim.core.errors import (
+    INTERPRETER_ENDS,
+    InferenceServerException,
+    TransportFault,
+    shown_cause,
+)
 
 _T = TypeVar("_T")
 
@@ -74,7 +79,7 @@ class CallbackThread:
                 raise InferenceServerException(
                     f"the callback cannot be called: {error}; expected a thread of its own for it; "
                     "end threads that are not needed, or ask without a callback"
-                ) from error
+                ) from shown_cause(error)
             self._ident = thread.ident
             self._started = True
 

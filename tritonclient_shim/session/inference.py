@@ -9,7 +9,7 @@ from typing import Any, Mapping, cast
 
 from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
 from tritonclient_shim.core.daemon_executor import within
-from tritonclient_shim.core.errors import Fault, InferenceServerException, ServerFault
+from tritonclient_shim.core.errors import Fault, InferenceServerException, ServerFault, shown_cause
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import (
     GRPC,
@@ -109,7 +109,7 @@ class InferSession(ServerSession):
             if says(fault.message, Meaning.NOT_LOADED):
                 return
             unknown = f"no status available for unknown model '{name}'"
-            raise self.server_error(unknown, request_id, fault.status) from fault
+            raise self.server_error(unknown, request_id, fault.status) from shown_cause(fault)
 
     def _profile(self) -> ModelProfile:
         """The profile of a model that was not loaded when it was last asked for."""
@@ -160,7 +160,7 @@ class InferSession(ServerSession):
             self._send(call, done)
         except Fault as fault:
             self._requests.forget(client_id)
-            raise exchange.error(fault) from fault
+            raise exchange.error(fault) from shown_cause(fault)
         except BaseException:  # such as a plugin's own: nothing was sent
             self._requests.forget(client_id)
             raise
@@ -283,7 +283,7 @@ class InferSession(ServerSession):
         try:
             tensors = request.bind_inputs(whole, options, inputs, self._shapes, look_up)
         except RegionError as error:
-            raise client_error_of(error) from error
+            raise client_error_of(error) from shown_cause(error)
         client_id = self._requests.next_id() if numbered else 0
         made = request.build(options, tensors, self.model_version, correlation_id, client_id)
         if whole is not profile:
@@ -325,7 +325,7 @@ class InferSession(ServerSession):
             # docs/v1-behaviour.md §4.6: a refusal over HTTP has no body and is not counted.
             if counts and self.endpoint.protocol == GRPC:
                 self._count(pending, received)
-            raise exchange.error(fault) from fault
+            raise exchange.error(fault) from shown_cause(fault)
         if counts:
             self._count(pending, received)
         return CompletedRequest(exchange.request_id, pending.options, reply)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tritonclient_shim.core.errors import InferenceServerException, UnreadableFault
+from tritonclient_shim.core.errors import InferenceServerException, UnreadableFault, shown_cause
 from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.shm.handle_table import lookup
@@ -24,7 +24,7 @@ def look_up(handle: object) -> Region:
     try:
         return lookup(handle)
     except RegionError as error:
-        raise client_error_of(error) from error
+        raise client_error_of(error) from shown_cause(error)
 
 
 class CompletedRequest(NamedTuple):
@@ -51,9 +51,9 @@ class CompletedRequest(NamedTuple):
         try:
             result.read_into(results, self.options, self.reply, self.client_id)
         except RegionError as error:
-            raise client_error_of(error) from error
+            raise client_error_of(error) from shown_cause(error)
         except UnreadableFault as fault:
-            raise InferenceServerException(fault.message) from fault
+            raise InferenceServerException(fault.message) from shown_cause(fault)
 
 
 class PendingRequest(NamedTuple):

@@ -21,6 +21,7 @@ from tritonclient_shim.core.errors import (
     ServerFault,
     TransportFault,
     UnreadableFault,
+    shown_cause,
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import GRPC, Endpoint
@@ -169,4 +170,6 @@ class ServerSession:
         try:
             yield
         except Fault as fault:
-            raise self.fault_to_error(fault, request_id, no_status_text, asked) from fault
+            raise self.fault_to_error(fault, request_id, no_status_text, asked) from shown_cause(
+                fault
+            )

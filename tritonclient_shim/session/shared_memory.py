@@ -11,7 +11,12 @@ from typing import Callable, Iterator
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
+from tritonclient_shim.core.errors import (
+    InferenceServerException,
+    Refusal,
+    ServerFault,
+    shown_cause,
+)
 from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning, says
@@ -137,7 +142,7 @@ def _region(handle: object, kind: str | None = None) -> Region:
     try:
         return handle_table.lookup(handle, kind)
     except RegionError as error:
-        raise InferenceServerException(str(error)) from error
+        raise InferenceServerException(str(error)) from shown_cause(error)
 
 
 def _check_http_path(name: str, key: str) -> None:

@@ -32,5 +32,5 @@ def int32(position: int, value: Any) -> int:
 def _integer(position: int, value: Any) -> int:
     try:
         return operator.index(value)
-    except TypeError as error:
-        raise texts.refusal(position, TypeError("wrong type")) from error
+    except TypeError:
+        raise texts.refusal(position, TypeError("wrong type")) from None

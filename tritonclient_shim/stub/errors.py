@@ -11,6 +11,7 @@ from tritonclient_shim.core.errors import (
     ForeignFault,
     InferenceServerException,
     TransportFault,
+    cause_of,
 )
 
 T = TypeVar("T")
@@ -61,8 +62,8 @@ def answered(ask: Callable[[], T]) -> T:
 def rpc_error(error: BaseException) -> BaseException:
     """An error of the service → the RpcError among its causes, or else one for the last fault."""
     chain = [error]
-    while chain[-1].__cause__ is not None:
-        chain.append(chain[-1].__cause__)
+    while (cause := cause_of(chain[-1])) is not None:
+        chain.append(cause)
     found: BaseException | None = next((one for one in chain if is_rpc_error(one)), None)
     faults = [one for one in chain if isinstance(one, Fault)]
     return found or _local([*chain[-1:], *faults][-1])

@@ -25,8 +25,8 @@ def unsigned(value: Any, mask: int, position: int) -> int:
         return value & mask
     try:
         return operator.index(value) & mask
-    except TypeError as cause:
-        raise wrong_type(position) from cause
+    except TypeError:
+        raise wrong_type(position) from None
 
 
 def signed64(value: Any, position: int) -> int:
@@ -55,9 +55,9 @@ def class_count(value: Any) -> int:
         raise TypeError("int expected instead of float")
     try:
         return operator.index(value) & UINT32
-    except TypeError as cause:
+    except TypeError:
         name = type(value).__name__
-        raise TypeError(f"an integer is required (got type {name})") from cause
+        raise TypeError(f"an integer is required (got type {name})") from None
 
 
 def text(value: Any, what: str, position: int, errors: str = "strict") -> str:

@@ -15,6 +15,7 @@ from tritonclient_shim.core.errors import (
     TransportFault,
     TransportKind,
     Unsendable,
+    cause_of,
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
@@ -250,9 +251,9 @@ class Upstream:
         if not isinstance(error, InferenceServerException):
             defect = self.defect(error)
             return request_status_pb2.INTERNAL, defect.message() or "", defect.request_id()
-        if isinstance(error.__cause__, ServerFault):  # with a code that v1 did not have
+        if isinstance(cause_of(error), ServerFault):  # with a code that v1 did not have
             return request_status_pb2.UNKNOWN, error.message() or "", error.request_id()
-        if isinstance(error.__cause__, Unsendable):
+        if isinstance(cause_of(error), Unsendable):
             return request_status_pb2.INVALID_ARG, error.message() or "", 0
         where = self._address
         text = (

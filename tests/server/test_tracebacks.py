@@ -1,0 +1,81 @@
+"""The traceback of a legacy call that nobody catches: one, as v1's, with the user's line."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from tests.cli.cli_scripts import python
+
+NAMES = ("http", "grpc")
+CALLS = {
+    "unknown model": "InferContext(url, protocol, 'nope')",
+    "unknown output": "InferContext(url, protocol, 'simple').run(inputs, {'NOPE': RAW})",
+    "refused by the server": "ModelControlContext(url, protocol).load('nope')",
+    "refused asynchronously": "context = InferContext(url, protocol, 'simple'); "
+    "context.get_async_run_results(context.async_run(inputs, {'NOPE': RAW}), True)",
+    "wrong type": "InferContext(url, protocol, 'simple').run(inputs, {'OUTPUT0': RAW}, 'x')",
+}
+SCRIPT = """\
+import sys
+import numpy as np
+from tensorrtserver.api import *
+url, protocol = sys.argv[1], ProtocolType.from_str(sys.argv[2])
+RAW = InferContext.ResultFormat.RAW
+inputs = {name: [np.zeros(16, np.int32)] for name in ("INPUT0", "INPUT1")}
+"""
+CAUSE = "The above exception was the direct cause"
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address where nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def traceback(folder: Path, call: str, url: str, protocol: str, *options: str) -> str:
+    """Return what a script prints on stderr that ends with this call."""
+    (folder / "old.py").write_text(f"{SCRIPT}{call}\n")
+    done = python(folder, *options, "old.py", url, protocol, TRITON_SHIM_WARNINGS="off")
+    assert done.returncode == 1
+    return str(done.stderr)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_refused_calls(tmp_path: Path, url: str, protocol: int, call: str) -> None:
+    """A refusal shows one traceback, the line of the call and v1's message."""
+    shown = traceback(tmp_path, call, url, NAMES[protocol])
+    assert shown.count("Traceback") == 1
+    assert 'old.py", line 7, in <module>' in shown
+    assert shown.splitlines()[-1].startswith(("tensorrtserver.api.Inference", "ctypes.Argument"))
+
+
+@pytest.mark.parametrize("protocol", NAMES)
+def test_no_server(tmp_path: Path, nobody: str, protocol: str) -> None:
+    """A connection that fails shows one traceback, v1's message and where to look."""
+    shown = traceback(tmp_path, CALLS["unknown model"], nobody, protocol)
+    assert shown.count("Traceback") == 1
+    assert 'old.py", line 7, in <module>' in shown
+    assert f"InferenceServerException: [ 0] {protocol.upper()} client failed: " in shown
+
+
+@pytest.mark.parametrize("protocol", NAMES)
+def test_development_mode_shows_the_cause(tmp_path: Path, nobody: str, protocol: str) -> None:
+    """``python -X dev`` shows what failed below, down to the network's error."""
+    shown = traceback(tmp_path, CALLS["unknown model"], nobody, protocol, "-X", "dev")
+    assert CAUSE in shown
+    assert "Connection refused" in shown
+
+
+def test_the_cause_can_be_read(tmp_path: Path) -> None:
+    """A program that looks for it finds the cause in the error's context."""
+    text = "try:\n    InferContext('127.0.0.1:1', 0, 'm')\nexcept Exception as error:\n"
+    (tmp_path / "old.py").write_text(
+        f"from tensorrtserver.api import *\n{text}    print(repr(error.__context__))\n"
+    )
+    assert "Couldn't connect to server" in python(tmp_path, "old.py").stdout
