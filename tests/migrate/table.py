@@ -14,6 +14,8 @@ import demo.programs as demo
 from tests.migrate import scenario_scripts
 
 PROGRAMS_FOLDER = Path(__file__).with_name("programs")
+#: Programs in the style of real ones, whose uses nobody has written down line by line.
+STYLES_FOLDER = PROGRAMS_FOLDER.with_name("styles")
 DEMO_FOLDER = Path(__file__).parents[2] / "demo" / "legacy"
 
 FLAGS = ("-u", "{url}", "-i", "{protocol}")
@@ -50,9 +52,9 @@ class Program(NamedTuple):
 def _own(name: str, *arguments: str, **more: object) -> Program:
     """A program of ours: a script, a notebook or a folder with a ``main.py``."""
     file = name.partition("-")[0]
-    found = sorted(PROGRAMS_FOLDER.glob(f"{file}.*")) or sorted(
-        (PROGRAMS_FOLDER / file).glob("*.py")
-    )
+    folders = (PROGRAMS_FOLDER, STYLES_FOLDER)
+    found = [path for folder in folders for path in sorted(folder.glob(f"{file}.*"))]
+    found = found or [path for one in folders for path in sorted((one / file).glob("*.py"))]
     return Program(name, tuple(found), arguments, **more)  # type: ignore[arg-type]
 
 
@@ -65,6 +67,13 @@ OWN = (
     _own("async_busy_wait", *PLACES),
     _own("async_errors", *FLAGS),
     _own("asyncio_bridge", *PLACES),
+    _own("thread_last", *PLACES),
+    _own("late_import", *PLACES),
+    _own("late_import_notebook", variables=VARIABLES),
+    _own("sequence_both_ways", *FLAGS, alone=True),
+    _own("sequence_both_ways-streaming", *FLAGS, "-s", "-a", protocols=GRPC, alone=True),
+    _own("star_through_files", *FLAGS),
+    _own("protocol_in_settings", *FLAGS),
     _own("both_protocols", variables={"HTTP_URL": "{http}", "GRPC_URL": "{grpc}"}, protocols=GRPC),
     _own("context_manager", *FLAGS),
     _own("context_pool", *PLACES),

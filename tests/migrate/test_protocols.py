@@ -18,7 +18,8 @@ def test_use_in_an_argument_that_goes() -> None:
     chosen = migrated(source, "grpc")
     assert todo(chosen) == []
     assert "TODO" not in chosen.after.decode()
-    assert todo(migrated(source)) == ["1:TS001", "3:TS010"]
+    assert todo(migrated(source)) == []
+    assert "CLIENTS[ProtocolType(p)]" in migrated(source).after.decode()
 
 
 def test_method_that_is_called_on_its_class() -> None:

@@ -101,6 +101,7 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     from tritonclient_shim.cli._output import progress
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.notice.warn import without_syntax_warnings
+    from tritonclient_shim.rewrite.neighbours import importers_first
     from tritonclient_shim.rewrite.options import MigrateOptions
 
     paths = _paths(arguments)
@@ -109,10 +110,13 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     candidates, work = Candidates(), _Work([], [])
     try:
         with without_syntax_warnings():
-            for path in progress(paths, "migrate"):
-                _migrate_file(path, arguments.write, options, candidates, work)
+            for path in progress(importers_first(paths), "migrate"):
+                _migrate_file(path, options, candidates, work)
     except KeyboardInterrupt:
         work.interrupted = True
+    work.done.sort(key=lambda one: paths.index(one.path))
+    if arguments.write:
+        _write(work)
     for reason in work.failed:
         _tell(reason)
     if work.interrupted:
@@ -133,11 +137,9 @@ def _paths(arguments: argparse.Namespace) -> list[str]:
     return paths
 
 
-def _migrate_file(
-    path: str, write: bool, options: MigrateOptions, candidates: Candidates, work: _Work
-) -> None:
+def _migrate_file(path: str, options: MigrateOptions, candidates: Candidates, work: _Work) -> None:
     """Migrate one file; keep what became of it, or why it failed."""
-    from tritonclient_shim.cli._migrate.writing import read, replace
+    from tritonclient_shim.cli._migrate.writing import read
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.rewrite.files import Migrated, migrate
 
@@ -146,14 +148,26 @@ def _migrate_file(
         if not candidates.includes(path, data):
             work.done.append(Migrated(path, data, data, []))
             return
-        migrated = migrate(path, data, options)
-        if write and migrated.changed:
-            replace(path, migrated.after)
-        work.done.append(migrated)
+        texts = {os.path.abspath(one.path): one.after for one in work.done if one.changed}
+        work.done.append(migrate(path, data, options, texts))
     except Unreadable as error:
         work.failed.append(str(error))
     except Exception as error:  # one file must not keep the others from being migrated
         work.failed.append(f"{path}: {_bug(error)}")
+
+
+def _write(work: _Work) -> None:
+    """Write the changed files; those that cannot be written have failed."""
+    from tritonclient_shim.cli._migrate.writing import replace
+    from tritonclient_shim.migrate.sources import Unreadable
+
+    for one in list(work.done):
+        try:
+            if one.changed:
+                replace(one.path, one.after)
+        except Unreadable as error:
+            work.done.remove(one)
+            work.failed.append(str(error))
 
 
 def _bug(error: Exception) -> str:

@@ -17,6 +17,7 @@ from tritonclient_shim.rewrite.calling import Calling, Function
 from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import HELPERS
 from tritonclient_shim.rewrite.flows import Flows
+from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.rewrite.places import Places
 from tritonclient_shim.rewrite.spread import spread, written_out
@@ -24,12 +25,17 @@ from tritonclient_shim.rewrite.spread import spread, written_out
 #: The modules of a notebook's cells, or the one of a file, each with the number of lines before it.
 Cells = List[Tuple[int, cst.Module]]
 
+_ANNOTATED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
+
 
 class Draft:
     """The file, and what the rules have decided so far."""
 
-    def __init__(self, source: ParsedSource, cells: Cells, options: MigrateOptions) -> None:
+    def __init__(
+        self, source: ParsedSource, cells: Cells, options: MigrateOptions, beside: Neighbours
+    ) -> None:
         self.source, self.cells, self.options = source, cells, options
+        self.beside = beside
         self.evaluator: Evaluator = evaluated(source)
         self.sites: list[Site] = sites(source, self.evaluator)
         self.flows = Flows(source.tree, self.evaluator)
@@ -46,6 +52,7 @@ class Draft:
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.memory = True  # shared memory is rewritten
         self.numbered = False  # protocols are v1's numbers still, for contexts that stay
+        self.protocol_class = False  # the file gets a class ProtocolType of its own
         self._defined = {name for one in source.tree.body for name in _emitted(one)}
         scopes = self.evaluator.scopes.of_node.values()
         self._names = {name for scope in scopes for name in scope.bindings} - self._defined
@@ -161,6 +168,15 @@ class Draft:
         while node in self.flows.parents and node not in known:
             node = self.flows.parents[node]
         return node in known
+
+    def in_annotation(self, node: ast.AST) -> bool:
+        """True if a node is part of an annotation."""
+        while node in self.flows.parents:
+            parent = self.flows.parents[node]
+            if isinstance(parent, _ANNOTATED):
+                return node is getattr(parent, "annotation", getattr(parent, "returns", None))
+            node = parent
+        return False
 
     def reads(self, name: ast.Name) -> list[ast.AST]:
         """What is around each place where a variable of this name is read."""

@@ -40,6 +40,7 @@ _THREADS = (
 #: In the order in which a file has them.
 HELPERS: dict[str, Emitted] = {
     "FLAGS": Emitted(texts.FLAGS),
+    "ProtocolType": Emitted(small.PROTOCOLS, ("import enum",)),
     "CLIENTS": Emitted(texts.CLIENTS),
     "CLIENTS_BY_NUMBER": Emitted(texts.CLIENTS_BY_NUMBER),
     "signed_id": Emitted(texts.SIGNED_ID),
@@ -166,7 +167,6 @@ def written(
         text = _chosen(text, marks).replace("CLIENT.", module)
         if "InferenceServerException" in text:
             imports.add(_EXCEPTION)
-        text = last.remembering(text) if "last_request" in wanted else text
         for old, new in called.items():
             text = re.sub(rf"\b{old}\b", new, text)
         if "model_config_pb2." in text:
@@ -199,4 +199,5 @@ _MARKS = {
     "config": "config_of",
     "stream": "send_on_stream",
     "threads": "send",
+    "last": "last_request",
 }

@@ -92,10 +92,11 @@ def run_model(client, model_name, inputs, outputs, batch_size=1, **options):  #+
         region = outputs[tensor.name()]  #+region
         if isinstance(region, Region):  #+region
             tensor.set_shared_memory(region.name, region.byte_size)  #+region
-    answer = client.infer(model_name, tensors, outputs=wanted, **options)  #-threads
-    answer = _own_client(client).infer(  #+threads
-        model_name, tensors, outputs=wanted, **options  #+threads
-    )  #+threads
+    answer = client.infer(model_name, tensors, outputs=wanted, **options)  #-threads-last
+    answer = _own_client(client).infer(  #+threads-last
+        model_name, tensors, outputs=wanted, **options  #+threads-last
+    )  #+threads-last
+    answer = infer_remembered(client, model_name, tensors, outputs=wanted, **options)  #+last
     return results_of(answer, outputs, config_of(client, model_name))
 '''  # noqa: E501
 RUN_OF = '''

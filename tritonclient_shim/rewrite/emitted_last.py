@@ -20,7 +20,8 @@ def infer_remembered(client, model_name, inputs, **options):
     """Infer, and remember what answered and how long that took."""
     _last_requests.pop(client, None)
     started = time.perf_counter_ns()
-    answer = client.infer(model_name, inputs, **options)
+    answer = client.infer(model_name, inputs, **options)  #-threads
+    answer = _own_client(client).infer(model_name, inputs, **options)  #+threads
     return remembered(client, answer, time.perf_counter_ns() - started)
 
 
@@ -50,18 +51,3 @@ def request_stat(client):
     }
 '''
 IMPORTS = ("import itertools", "import time", "import typing", "import weakref")
-
-#: What of the other functions is another call where the file asks for its last requests.
-_REMEMBERING = {
-    "answer = client.infer(model_name, tensors, ": (
-        "answer = infer_remembered(client, model_name, tensors, "
-    ),
-    "results_of(future.result(), ": "results_of(remembered(client, future.result()), ",
-}
-
-
-def remembering(text: str) -> str:
-    """The text of a function that makes requests, so that it remembers them."""
-    for plain, other in _REMEMBERING.items():
-        text = text.replace(plain, other)
-    return text

@@ -19,6 +19,21 @@ def repository_index(client):
         names = {model["name"] for model in answer}
     return types.SimpleNamespace(models=[types.SimpleNamespace(name=one) for one in sorted(names)])
 '''
+PROTOCOLS = '''
+class ProtocolType(enum.IntEnum):
+    """The protocols, by the names and numbers that they had."""
+
+    HTTP = 0
+    GRPC = 1
+
+    @classmethod
+    def from_str(cls, text):
+        """The protocol of a name in any case."""
+        return cls[text.upper()]
+
+    def __str__(self):
+        return f"ProtocolType.{self.name}"
+'''
 SERVER_STATES = '''
 class ServerReadyState(enum.IntEnum):
     """States of a server, by the names and numbers that they had."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tokenize
 from dataclasses import dataclass
-from typing import List, Tuple
+from typing import List, Mapping, Tuple
 
 import libcst as cst
 
@@ -18,6 +18,7 @@ from tritonclient_shim.migrate.sources import ParsedSource, Unreadable
 from tritonclient_shim.rewrite import clients, program
 from tritonclient_shim.rewrite.draft import Cells, Draft
 from tritonclient_shim.rewrite.header import FileHeader
+from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.notebooks import Notebook
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.usage.rows import UsageRow
@@ -45,8 +46,13 @@ class Migrated:
         return any(outcome.todo for _, outcome in self.uses)
 
 
-def migrate(path: str, data: bytes, options: MigrateOptions) -> Migrated:
-    """Rewrite a file; Unreadable where it cannot be parsed."""
+def migrate(
+    path: str, data: bytes, options: MigrateOptions, texts: Mapping[str, bytes] | None = None
+) -> Migrated:
+    """Rewrite a file. Raise Unreadable if it cannot be parsed.
+
+    ``texts``: absolute path → the new text of a file that is to be written.
+    """
     source = sources.parsed(path, data)
     encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
     text = data.decode("utf-8" if path.endswith(".ipynb") else encoding)
@@ -54,7 +60,7 @@ def migrate(path: str, data: bytes, options: MigrateOptions) -> Migrated:
     old = notebook.sources() if notebook else [without_async(text)[0]]
     try:
         with sources.not_too_deep(path):
-            new, uses = _cells(source, old, options)
+            new, uses = _cells(source, old, options, Neighbours(path, texts or {}))
     except cst.ParserSyntaxError as error:
         raise Unreadable(f"{path}: line {error.raw_line}: {error.message}") from error
     if new == old:
@@ -67,24 +73,25 @@ def migrate(path: str, data: bytes, options: MigrateOptions) -> Migrated:
 def rewritable(source: ParsedSource) -> dict[tuple[str, str], bool]:
     """Place and id of each use in a source → whether it is rewritten, safely or not."""
     try:
-        uses = _cells(source, ["\n".join(source.lines)], MigrateOptions(unsafe=True))[1]
+        whole, beside = ["\n".join(source.lines)], Neighbours(source.path, {})
+        uses = _cells(source, whole, MigrateOptions(unsafe=True), beside)[1]
     except cst.ParserSyntaxError:
         return {}
     return {(row.place, row.entry.id): not outcome.todo for row, outcome in uses}
 
 
 def _cells(
-    source: ParsedSource, old: list[str], options: MigrateOptions
+    source: ParsedSource, old: list[str], options: MigrateOptions, beside: Neighbours
 ) -> tuple[list[str], _Uses]:
     """Rewrite the cells of a notebook, or the one of a file."""
     if not sites(source, evaluated(source)):
         return old, []  # without a syntax tree of libcst, which takes most of the time
-    modules, found, draft = program.rewritten(source, _parsed(old), options)
+    modules, found, draft = program.rewritten(source, _parsed(old), options, beside)
     if not draft.edits.any and not any(site.id in program.IMPORTS for site in found):
         return old, _uses(source, found)
     texts = [module.code for module in modules]
     after = _parsed(texts)
-    second = Draft(sources.of_cells(source.path, texts), after, options)
+    second = Draft(sources.of_cells(source.path, texts), after, options, beside)
     told = clients.tidied(
         second, draft, [(before, one) for (before, _), one in zip(after, modules)]
     )

@@ -26,12 +26,11 @@ from tritonclient_shim.rewrite.rules.annotations import (
     annotation_plans,
     drop_aliases,
     formats_alias,
-    is_annotation,
 )
 from tritonclient_shim.rewrite.rules.contexts import client
 from tritonclient_shim.rewrite.rules.models import Carried, carried
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
-from tritonclient_shim.rewrite.rules.protocols import told
+from tritonclient_shim.rewrite.rules.protocols import needs_class
 
 INFER = f"{API}.InferContext"
 _NEUTRAL = CLOSING | {"__enter__"}
@@ -56,6 +55,7 @@ class _Stays(Exception):
 def rewrite(draft: Draft) -> None:
     """Rewrite every group of contexts that can be, and the constants that belong to them."""
     groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
+    draft.protocol_class = needs_class(draft)
     planned, memory, lost = _planned(draft, groups)
     if not _memory_fits(draft, groups, planned, memory):
         draft.memory = False  # all of it stays, with the contexts that take it
@@ -63,7 +63,7 @@ def rewrite(draft: Draft) -> None:
         planned, memory, lost = _planned(draft, groups)
     constants = _constants(draft, planned)
     whole = len(planned) == len(groups) and not lost
-    draft.numbered = not whole or told(draft)
+    draft.numbered = not whole or draft.protocol_class
     if whole:
         memory += constants
     else:
@@ -154,7 +154,7 @@ def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
 def _handled(site: Site, draft: Draft) -> bool:
     """Whether a context's class stands where no context is made: as a base, or an annotation."""
     parent = draft.flows.parents.get(site.node)
-    if is_annotation(site.node, draft) or formats_alias(site.node, draft):
+    if draft.in_annotation(site.node) or formats_alias(site.node, draft):
         return True
     if isinstance(parent, ast.ClassDef):
         draft.todo(site.node, "write the class anew, around a client that it keeps")
@@ -183,7 +183,7 @@ def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
         node = site.whole
         if site.id not in rules or id(node) in inside or draft.outcome(site):
             continue
-        if is_annotation(node, draft):
+        if draft.in_annotation(node):
             continue
         try:
             found.append((node, checked(rules[site.id](node, draft), draft.options)))

@@ -17,6 +17,7 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import HELPERS, written
 from tritonclient_shim.rewrite.extent import extent
 
+_PROTOCOL = "ProtocolType"
 _IMPORT = (ast.Import, ast.ImportFrom)
 _PACKAGE = "tensorrtserver"
 _CONFIG = f"{API}.model_config_pb2"
@@ -45,7 +46,13 @@ class FileHeader:
     def __init__(self, draft: Draft, first: Draft) -> None:
         self._memory = not first.memory
         self._draft, modules = draft, first.modules
+        self._taken = draft.beside.taken
         helpers = {*first.helpers, *self._functions_of_star()}
+        if not self._reads(_PROTOCOL):
+            helpers.discard(_PROTOCOL)
+        self._own = helpers & {_PROTOCOL}
+        self._emitted = {first.called(name) for name in helpers} | {"create_region", "connect"}
+        self._emitted |= {"start_run", "run_results", "grpcclient", "httpclient"}
         text, more = written(helpers, modules, first.renamed, first.there, extent(first))
         text, more = _with_builtins(text, draft), {*more}
         more.update(["import builtins"] if "builtins." in text else [])
@@ -53,7 +60,7 @@ class FileHeader:
         clients = {f"import tritonclient.{one} as {one}client" for one in modules}
         self._needed = {*first.imports, *more, *(clients if modules else ())}
         self._removed: list[ast.stmt] = []
-        self._kept = False
+        self._has_star = False
         self._anchor: cst.CSTNode | None = None
 
     def rewrite(self) -> None:
@@ -63,6 +70,8 @@ class FileHeader:
                 self._import(node)
             elif isinstance(node, ast.ImportFrom) and self._is_ours(node):
                 self._import_from(node)
+        if not self._has_star and not self._star_stays():
+            self._needed.update(self._provided())  # another file's star import bound them
         self._place()
 
     @staticmethod
@@ -96,7 +105,8 @@ class FileHeader:
     def _import_from(self, node: ast.ImportFrom) -> None:
         lines: list[str] = []
         if node.names[0].name == "*":
-            stays = self._star_stays(node.module or "")
+            self._has_star = True
+            stays = self._star_stays()
             if not stays:
                 lines += self._provided()
             self._replace(node, node.names if stays else [], lines)
@@ -111,7 +121,7 @@ class FileHeader:
         self._replace(node, kept, lines)
 
     def _member(self, name: str, bound: str) -> tuple[str, bool]:
-        used = self._uses(bound)
+        used = self._uses(bound) and bound not in self._own
         last = name.rpartition(".")[2]
         renamed = "" if bound == last else f" as {bound}"
         if not used:
@@ -132,6 +142,8 @@ class FileHeader:
     # --- what the rewritten text uses
 
     def _uses(self, name: str) -> bool:
+        if name in self._taken:
+            return True
         nodes = ast.walk(self._draft.source.tree)
         names = (n for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store))
         return any(one.id == name and self._imported(one) for one in names)
@@ -148,16 +160,13 @@ class FileHeader:
     def _memory_stays(self) -> bool:
         return self._memory
 
-    def _star_stays(self, module: str) -> bool:
-        provided = self._draft.evaluator.is_provided
+    def _star_stays(self) -> bool:
         star = self._draft.evaluator.imports.star
-        return any(
-            isinstance(node, ast.Name)
-            and provided(node)
-            and star[node.id].startswith(f"{_PACKAGE}.")
-            and (self._draft.errors_stay or node.id not in _SUCCESSORS)
-            for node in ast.walk(self._draft.source.tree)
-        )
+        legacy = {name for name, symbol in star.items() if symbol.startswith(f"{_PACKAGE}.")}
+        if legacy & self._taken - self._own:
+            return True
+        found = self._star_names() & legacy - self._own
+        return bool(found - (set() if self._draft.errors_stay else _SUCCESSORS.keys()))
 
     def _provided(self) -> list[str]:
         """The imports of the names that only the star import bound."""
@@ -172,12 +181,17 @@ class FileHeader:
 
     def _functions_of_star(self) -> set[str]:
         """The functions that only the star import bound, where the file gets some of its own."""
-        return self._star_names() & HELPERS.keys()
+        return self._star_names() & HELPERS.keys() - {_PROTOCOL}
 
     def _star_names(self) -> set[str]:
         provided = self._draft.evaluator.is_provided
         nodes = ast.walk(self._draft.source.tree)
-        return {one.id for one in nodes if isinstance(one, ast.Name) and provided(one)}
+        names = {one.id for one in nodes if isinstance(one, ast.Name) and provided(one)}
+        return names | self._taken & self._draft.evaluator.imports.star.keys()
+
+    def _reads(self, name: str) -> bool:
+        nodes = ast.walk(self._draft.source.tree)
+        return name in self._taken or any(getattr(one, "id", "") == name for one in nodes)
 
     # --- changes
 
@@ -201,7 +215,7 @@ class FileHeader:
         body = self._draft.source.tree.body
         there = {_text_of(one, one.names) for one in body if isinstance(one, _IMPORT)}
         lines = sorted(self._needed - there, key=_order)
-        edits, imports = self._draft.edits, _leading(body)
+        edits, imports = self._draft.edits, _leading(body, self._emitted)
         last = self._draft.statement(imports[-1]) if imports else self._anchor
         anchor = self._anchor or last
         if anchor is not None:
@@ -221,11 +235,13 @@ def _with_builtins(text: str, draft: Draft) -> str:
     return text
 
 
-def _leading(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The imports of a module up to the last one in front of its first function or class."""
+def _leading(body: list[ast.stmt], emitted: set[str]) -> list[ast.stmt]:
+    """Return the imports before the first function, class or statement that needs the others."""
     found: list[ast.stmt] = []
     for one in body:
         if isinstance(one, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            break
+        if any(getattr(node, "id", "") in emitted for node in ast.walk(one)):
             break
         if isinstance(one, (ast.Import, ast.ImportFrom)):
             found.append(one)

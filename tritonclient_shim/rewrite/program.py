@@ -9,6 +9,7 @@ from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite import groups
 from tritonclient_shim.rewrite.draft import Cells, Draft
+from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutcome, State
 from tritonclient_shim.rewrite.rules import LOOSE
 from tritonclient_shim.rewrite.rules.plan import carry_out, checked
@@ -26,10 +27,10 @@ IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 
 
 def rewritten(
-    source: ParsedSource, cells: Cells, options: MigrateOptions
+    source: ParsedSource, cells: Cells, options: MigrateOptions, beside: Neighbours
 ) -> tuple[list[cst.Module], dict[Site, SiteOutcome], Draft]:
     """The modules with what the rules changed, imports left out, and what became of each use."""
-    draft = Draft(source, cells, options)
+    draft = Draft(source, cells, options, beside)
     groups.rewrite(draft)
     _loose(draft)
     found = {site: _outcome(site, draft) for site in draft.sites}

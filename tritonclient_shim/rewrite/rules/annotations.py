@@ -20,24 +20,13 @@ from tritonclient_shim.rewrite.rules.protocols import one_protocol
 
 _INFER = f"{API}.InferContext"
 _PROTOCOL = f"{API}.ProtocolType"
-_HOLDERS = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def is_annotation(node: ast.AST, draft: Draft) -> bool:
-    """Whether a node is in an annotation."""
-    while node in draft.flows.parents:
-        parent = draft.flows.parents[node]
-        if isinstance(parent, _HOLDERS):
-            return node is getattr(parent, "annotation", getattr(parent, "returns", None))
-        node = parent
-    return False
 
 
 def annotated(site: Site, draft: Draft) -> Plan | None:
     """The class of a client, or ``str`` for a protocol; None for what is no annotation."""
     symbol = ENTRIES[site.id].symbol
     is_class = symbol == _PROTOCOL or symbol in CONTEXTS
-    if site.call is not None or not is_class or not is_annotation(site.node, draft):
+    if site.call is not None or not is_class or not draft.in_annotation(site.node):
         return None
     if symbol == _PROTOCOL:
         return Plan(lambda: draft.replace(site.node, "str"), "str")

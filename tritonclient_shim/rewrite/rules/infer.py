@@ -108,7 +108,10 @@ def request(
     if draft.constant(made.get("corr_id")) not in (None, 0, False):
         after = [one for one in after if not str(one).startswith("sequence_id=")]
         text = sequence_id(made["corr_id"], draft)
-        if text != draft.text(made["corr_id"]):
+        options = next((one for one in after if str(one).startswith("**")), None)
+        if options is not None:  # they may have an id, too, and a call takes one
+            after[after.index(options)] = f"**dict({str(options)[2:]}, sequence_id={text})"
+        elif text != draft.text(made["corr_id"]):
             after.append(f"sequence_id={text}")
         else:
             kept["corr_id"] = "sequence_id"

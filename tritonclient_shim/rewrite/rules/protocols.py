@@ -9,13 +9,43 @@ from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.rules.plan import Plan
 
 PROTOCOLS = ("http", "grpc")  # by v1's numbers
+CLASS = Symbol(f"{API}.ProtocolType")
 _MEMBERS = {Symbol(f"{API}.ProtocolType.{name.upper()}"): name for name in PROTOCOLS}
 
 
-def told(draft: Draft) -> bool:
-    """Whether the file makes text of a protocol, which was ``ProtocolType.GRPC``."""
+def needs_class(draft: Draft) -> bool:
+    """True if a protocol cannot become text: it is printed, or goes to or from another file."""
+    bare = (site.node for site in draft.sites if site.id == "TS010")
+    return draft.beside.linked or _printed(draft) or any(_is_class(one, draft) for one in bare)
+
+
+def _is_class(node: ast.AST, draft: Draft) -> bool:
+    return CLASS in draft.evaluator.of(node) and not draft.in_annotation(node)
+
+
+def of_class(node: ast.AST, draft: Draft) -> Plan:
+    """Keep what is done with v1's class of protocols, with a class of the file."""
+    target = node.func if isinstance(node, ast.Call) else node
+    while isinstance(target, ast.Attribute) and CLASS not in draft.evaluator.of(target):
+        target = target.value
+    if CLASS not in draft.evaluator.of(target):
+        raise Refused("write the protocol as ProtocolType.GRPC or ProtocolType.HTTP")
+    name = "ProtocolType"
+
+    def carry_out() -> None:
+        draft.need(name)
+        draft.free(name)
+        if draft.text(target) != name:
+            draft.replace(target, name)
+
+    return Plan(carry_out, "ProtocolType, a class of the file")
+
+
+def _printed(draft: Draft) -> bool:
+    """True if the file makes text of a protocol, which was ``ProtocolType.GRPC``."""
     for node in draft.evaluator.scopes.places:
         if isinstance(node, ast.expr) and _makes_text(node, draft.flows.parents[node]):
             names = (

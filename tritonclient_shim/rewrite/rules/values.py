@@ -10,13 +10,14 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.infer import FLAGS
 from tritonclient_shim.rewrite.rules.plan import Plan
-from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, told
+from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, of_class
 
 
 def protocol(node: ast.AST, draft: Draft) -> Plan:
     """``ProtocolType.GRPC`` → ``"grpc"``."""
     name = node.attr if isinstance(node, ast.Attribute) else ""
-    _check_text(draft)
+    if draft.protocol_class:
+        return of_class(node, draft)
     if name not in ("GRPC", "HTTP"):
         raise Refused("the class of the protocols has no successor; a protocol is a module now")
     return Plan(lambda: draft.replace(node, f'"{name.lower()}"'), f'"{name.lower()}"')
@@ -24,7 +25,8 @@ def protocol(node: ast.AST, draft: Draft) -> Plan:
 
 def protocol_from_text(call: ast.AST, draft: Draft) -> Plan:
     """``ProtocolType.from_str(text)`` → ``text.lower()``."""
-    _check_text(draft)
+    if draft.protocol_class:
+        return of_class(call, draft)
     if isinstance(call, ast.Attribute):
         return Plan(lambda: draft.replace(call, "str.lower"), "the protocol's name in lower case")
     if not isinstance(call, ast.Call) or len(call.args) != 1:
@@ -34,11 +36,6 @@ def protocol_from_text(call: ast.AST, draft: Draft) -> Plan:
         name = f'"{text.lower()}"'
         return Plan(lambda: draft.replace(call, name), name)
     return Plan(lambda: draft.change(call, _lowered), "the protocol's name in lower case")
-
-
-def _check_text(draft: Draft) -> None:
-    if told(draft):
-        raise Refused("the file makes text of a protocol, which would be another one")
 
 
 def _lowered(old: cst.Call) -> cst.Call:

@@ -1,0 +1,131 @@
+"""The other files of a program: who imports whom, and the names that importers take."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from typing import Iterable, Mapping
+
+from tritonclient_shim.migrate.imports import API, star_of
+from tritonclient_shim.migrate.sources import Unreadable, parsed
+
+_ENDINGS = (".py", ".pyw", ".ipynb")
+_IMPORTS = re.compile(
+    r"(?:^|\\n|\")[ \t]*(?:from[ \t]+([.\w]+)[ \t]+)?import[ \t]+([^\n\"]*)", re.M
+)
+
+
+class Neighbours:
+    """The files beside one, with the text of those that have been migrated already.
+
+    ``texts``: path → text that will take the place of what is on disk.
+    """
+
+    def __init__(self, path: str, texts: Mapping[str, bytes]) -> None:
+        self._stem = _stem(path)
+        others = [one for one in _beside(path) if os.path.abspath(one) != os.path.abspath(path)]
+        self._others = {one: _text(one, texts) for one in others}
+        self._path, self._own = path, _text(path, texts)
+
+    @property
+    def linked(self) -> bool:
+        """True if the file imports another one of its program, or is imported."""
+        stems = {_stem(one) for one in self._others}
+        return bool(stems & imported(self._own)) or any(True for _ in self._importers())
+
+    @property
+    def taken(self) -> set[str]:
+        """Return the names that importers read and do not bind themselves."""
+        return {name for path, text in self._importers() for name in _free_names(path, text)}
+
+    def _importers(self) -> Iterable[tuple[str, bytes]]:
+        return ((one, text) for one, text in self._others.items() if self._stem in imported(text))
+
+
+def importers_first(paths: list[str]) -> list[str]:
+    """Sort files so that each one comes after those that import it."""
+    stems = {path: imported(_text(path, {})) for path in paths}
+    ordered: list[str] = []
+    visiting: set[str] = set()
+
+    def visit(path: str) -> None:
+        if path in visiting:
+            return
+        visiting.add(path)
+        stem = _stem(path)
+        for other in paths:
+            if stem in stems[other]:
+                visit(other)
+        ordered.append(path)
+
+    for path in paths:
+        visit(path)
+    return ordered
+
+
+def imported(text: bytes) -> set[str]:
+    """Return the last names of the modules that a text may import."""
+    found: set[str] = set()
+    for module, names in _IMPORTS.findall(text.decode("utf-8", "replace")):
+        found.add(module.rpartition(".")[2])
+        parts = re.split(r"[,()\s]+", names.partition("#")[0])
+        found.update(part.rpartition(".")[2] for part in parts)
+    return found - {"", "*", "as"}
+
+
+def _beside(path: str) -> list[str]:
+    """The sources in the folder of a file, and above it where that folder is a package."""
+    folder = os.path.dirname(os.path.abspath(path))
+    folders = [folder]
+    if os.path.exists(os.path.join(folder, "__init__.py")):
+        folders.append(os.path.dirname(folder))
+    found = ((place, name) for place in folders for name in sorted(os.listdir(place)))
+    return [os.path.join(place, name) for place, name in found if name.endswith(_ENDINGS)]
+
+
+def _stem(path: str) -> str:
+    """The name by which others import a file."""
+    folder, name = os.path.split(os.path.abspath(path))
+    stem = os.path.splitext(name)[0]
+    return os.path.basename(folder) if stem == "__init__" else stem
+
+
+def _text(path: str, texts: Mapping[str, bytes]) -> bytes:
+    known = texts.get(os.path.abspath(path))
+    if known is not None:
+        return known
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _free_names(path: str, text: bytes) -> set[str]:
+    """The names that a file reads and does not bind, attributes included."""
+    try:
+        nodes = list(ast.walk(parsed(path, text).tree))
+    except Unreadable:
+        return set(re.findall(r"[A-Za-z_]\w*", text.decode("utf-8", "replace")))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            read.add(node.attr)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.Import):
+            bound |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and _is_library(node.module or ""):
+            bound |= {one.asname or one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            read |= {one.name for one in node.names}
+    return read - bound - (star_of(API).keys() if "*" in bound else set())
+
+
+def _is_library(module: str) -> bool:
+    """True for a module of v1, of tritonclient or of NumPy, as opposed to one of the program."""
+    known = ("tensorrtserver", "tritonclient", "numpy", "future", "functools", "ctypes", "google")
+    return module.partition(".")[0] in known
