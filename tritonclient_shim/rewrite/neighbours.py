@@ -45,7 +45,10 @@ class Neighbours:
 
 def importers_first(paths: list[str]) -> list[str]:
     """Sort files so that each one comes after those that import it."""
-    stems = {path: imported(_text(path, {})) for path in paths}
+    importers: dict[str, list[str]] = {}
+    for path in paths:
+        for stem in sorted(imported(_text(path, {}))):
+            importers.setdefault(stem, []).append(path)
     ordered: list[str] = []
     visiting: set[str] = set()
 
@@ -53,10 +56,8 @@ def importers_first(paths: list[str]) -> list[str]:
         if path in visiting:
             return
         visiting.add(path)
-        stem = _stem(path)
-        for other in paths:
-            if stem in stems[other]:
-                visit(other)
+        for other in importers.get(_stem(path), ()):
+            visit(other)
         ordered.append(path)
 
     for path in paths:
