@@ -11,6 +11,7 @@ import pytest
 
 from testbed import KServeServer, MLServer, PyTritonServer, TritonServer
 from tests import left_behind, lost_server
+from tests.left_out import LeftOut
 from tests.lost_server import watched
 
 # The assertions of the modules beside the tests say as much as those of the tests.
@@ -43,8 +44,8 @@ if os.environ.get("TESTBED_WITHOUT_SERVER"):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch the servers, and what the run leaves."""
-    for plugin in (left_behind, lost_server):
+    """Watch the servers, what the run leaves, and what it leaves out."""
+    for plugin in (left_behind, lost_server, LeftOut()):
         config.pluginmanager.register(plugin)
 
 

@@ -6,8 +6,10 @@ left when it is new and no process uses it: servers of others may run beside the
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
+import re
 import time
 import uuid
 from pathlib import Path
@@ -18,6 +20,7 @@ import pytest
 _VARIABLE = "TESTBED_RUN"
 _PATIENCE = 5.0  # seconds for processes that are just ending
 _MEMORY = "/dev/shm"
+_OBJECT = re.compile(f"{_MEMORY}/([^/\n]+?)(?: \\(deleted\\))?$")
 _TRACKER = "multiprocessing.resource_tracker"  # Python ends it with the process that has it
 _SECTION = "left behind by the run"
 
@@ -65,13 +68,12 @@ def _command(pid: int) -> str:
 def _in_use() -> set[str]:
     """Return the names of the objects in /dev/shm that a process has open or mapped."""
     used = set()
-    for link in glob.glob("/proc/[0-9]*/fd/*") + glob.glob("/proc/[0-9]*/map_files/*"):
-        try:
-            target = os.readlink(link)
-        except OSError:
-            continue
-        if target.startswith(f"{_MEMORY}/"):
-            used.add(target[len(_MEMORY) + 1 :])
+    for folder in glob.glob("/proc/[0-9]*"):
+        texts = [line.decode() for line in _read(int(folder[6:]), "maps").splitlines()]
+        for link in glob.glob(f"{folder}/fd/*"):
+            with contextlib.suppress(OSError):
+                texts.append(os.readlink(link))
+        used |= {found[1] for found in map(_OBJECT.search, texts) if found}
     return used
 
 

@@ -1,7 +1,7 @@
-"""The server of the whole run is started again when it has ended of itself, and the test with it.
+"""The server of the whole run is started again when it has ended, and the test with it.
 
 Triton 2.51 can end with signal 11 (docs/v2-mapping.md §10). Without this, all tests that come after
-would fail with it. Nothing is run again for another reason, and the summary tells each time.
+would fail with it. Nothing is run again for another reason, and a warning reports it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import urllib.request
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Iterator
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -19,7 +19,6 @@ from testbed import TritonServer
 _LOG_LINES = 30
 _PATIENCE = 10.0  # seconds for a process that has been hit to be gone
 _watched: list[TritonServer] = []
-_told: list[str] = []
 
 
 @contextmanager
@@ -46,7 +45,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """Run a test; once more if the server has ended in it."""
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    if any(report.failed for report in reports) and _replaced(item.nodeid):
+    if any(report.failed for report in reports) and _replaced(item):
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
@@ -54,22 +53,16 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Tell of each server that was lost."""
-    for text in _told:
-        terminalreporter.section("the server has ended")
-        terminalreporter.write_line(text)
-
-
-def _replaced(test: str) -> bool:
-    """Whether a server has ended and another one is there in its place."""
+def _replaced(item: pytest.Item) -> bool:
+    """Start each server again that a signal has ended → whether there was one."""
     lost = [server for server in _watched if not is_alive(server) and _signal(server)]
     for server in lost:
         end = "\n".join(server.log.splitlines()[-_LOG_LINES:])
-        _told.append(
-            f"Triton ended with signal {_signal(server)} in {test}. It was started again, and the "
-            f"test was run again. The end of its log:\n{end}"
+        text = (
+            f"Triton ended with signal {_signal(server)} in {item.nodeid}. It was started again, "
+            f"and the test was run again. The end of its log:\n{end}"
         )
+        item.warn(pytest.PytestWarning(text))
         server.start_again()
     return bool(lost)
 

@@ -11,7 +11,7 @@ from tests.architecture.source import ROOT
 DOCUMENTS = {"docs/v1-behaviour.md": "v1", "docs/v2-mapping.md": "v2"}  # → prefix of its anchors
 FOLDERS = (
     *("tensorrtserver", "tritonclient_shim", "tests", "testbed", "demo", "benchmarks", "docs"),
-    *("release", "newsfragments"),
+    "newsfragments",
 )
 KINDS = ("*.py", "*.pyi", "*.md", "*.toml", "*.cfg")
 

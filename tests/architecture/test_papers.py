@@ -82,7 +82,7 @@ def test_every_room_has_its_row() -> None:
     rows = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("\n## Rooms\n")[2]
     rooms = {name for row in re.findall(r"^\|([^|]+)\|", rows, re.M) for name in NAME.findall(row)}
     inside = {path.parent.name for path in (ROOT / "tritonclient_shim").glob("*/__init__.py")}
-    beside = {"tensorrtserver", "release", "deploy", "docs", "testbed", "demo", "benchmarks"}
+    beside = {"tensorrtserver", "deploy", "docs", "testbed", "demo", "benchmarks"}
     assert {f"{name}/" for name in inside | beside} - rooms == set()
 
 

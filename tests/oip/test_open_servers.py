@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import glob
-import ipaddress
-import os
-import socket
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +12,6 @@ import tritonclient.http as http_client
 from testbed import KServeServer, MLServer
 from testbed.open_models.table import DATATYPES
 from testbed.process import RunningServer
-from tests.testbed.traces import Traces
 
 pytest_plugins = ["tests.oip.open_fixtures"]
 
@@ -110,45 +103,3 @@ def test_trained_models(mlserver: MLServer, protocol: int, model: str) -> None:
     flowers = np.array([[5.1, 3.5, 1.4, 0.2], [6.0, 2.7, 4.1, 1.0], [6.5, 3.0, 5.8, 2.2]])
     kinds = infer(mlserver, protocol, model, {"values": ("FP64", flowers)}, "predict")
     assert kinds.reshape(-1).tolist() == [0, 1, 2]
-
-
-def test_nothing_stays_behind(open_server: RunningServer) -> None:
-    """The folder, the processes and the ports of a killed server are gone."""
-    kind: Any = type(open_server)
-    with kind.start() as server:
-        name = Path(f"/proc/{server.pid}/environ").read_bytes().partition(b"SEMAPHORES=/")[2]
-        semaphores = f"sem.{name.partition(bytes(1))[0].decode()}"
-        traces = Traces(server.pid, os.path.dirname(server.log_path), semaphores)
-        assert len(traces.present()) >= 2, "the server and its folder"
-        if kind is MLServer:
-            assert glob.glob(f"/dev/shm/{semaphores}*"), "its workers'"
-    assert traces.present() == []
-    for address in (server.http, server.grpc):
-        host, _, port = address.partition(":")
-        with socket.socket() as probe:
-            assert probe.connect_ex((host, int(port))) != 0
-
-
-def test_listens_on_loopback_only(open_server: RunningServer) -> None:
-    """No process of a server listens on any other address, whatever it does by default."""
-    addresses = listening(open_server.pid)
-    assert addresses == {"127.0.0.1"}
-
-
-def listening(group: int) -> set[str]:
-    """The addresses on which the processes of the group listen."""
-    inodes = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if os.getpgid(int(folder.name)) == group:
-                inodes |= {os.readlink(one) for one in (folder / "fd").iterdir()}
-    found = set()
-    for name in ("tcp", "tcp6"):
-        for line in Path("/proc/net", name).read_text("ascii").splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:  # TCP_LISTEN
-                raw = bytes.fromhex(fields[1].partition(":")[0])
-                words = [raw[i : i + 4][::-1] for i in range(0, len(raw), 4)]
-                address = ipaddress.ip_address(b"".join(words))
-                found.add(str(getattr(address, "ipv4_mapped", None) or address))
-    return found

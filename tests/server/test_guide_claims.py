@@ -31,7 +31,7 @@ client = grpcclient.InferenceServerClient("{address}")
 done = queue.Queue()
 client.start_stream(callback=lambda result, error: done.put(error))
 client.async_stream_infer("simple", [])
-done.get()
+done.get(timeout=60)
 {close}
 print("done", flush=True)
 {end}

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 CONFTEST = """
 import pytest
 from testbed import TritonServer
-from tests.lost_server import pytest_runtest_protocol, pytest_terminal_summary, watched
+from tests.lost_server import pytest_runtest_protocol, watched
 
 @pytest.fixture(scope="session")
 def triton():

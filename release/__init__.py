@@ -1,1 +1,0 @@
-"""A release of tritonclient-shim: ``scripts/release``. Not distributed in the wheel."""
