@@ -19,7 +19,7 @@ from benchmarks.harness import LONGEST_WAIT, Call
 from tensorrtserver.api import ProtocolType
 from tritonclient_shim.backends.grpc import backend, framing, stream
 from tritonclient_shim.backends.grpc.options import options_of
-from tritonclient_shim.backends.http.connection_pool import HttpPool
+from tritonclient_shim.backends.http.connections import HttpPool
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.settings import DEFAULTS

@@ -153,7 +153,7 @@ EFFECTS = (
             SHIM + "session/in_flight.py",
             SHIM + "session/statistics.py",
             SHIM + "backends/in_process/models.py",
-            SHIM + "backends/http/connection_pool.py",  # hands RLock to forks.Lock
+            SHIM + "backends/http/connections.py",  # hands RLock to forks.Lock
             SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
             SHIM + "backends/grpc/stream.py",
             SHIM + "service/streams.py",

@@ -6,7 +6,8 @@ import pytest
 
 from tests.backends.scripted_server import ScriptedServer, http
 from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.backends.http.address import parse, usable_headers
+from tritonclient_shim.backends.http.client import usable_headers
+from tritonclient_shim.backends.http.connections import parse
 from tritonclient_shim.core.model import Endpoint, InferCall
 
 

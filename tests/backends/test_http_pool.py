@@ -13,7 +13,7 @@ import pytest
 
 from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, ScriptedServer, http
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.http import connection_pool, open_backend
+from tritonclient_shim.backends.http import connections, open_backend
 from tritonclient_shim.backends.http.backend import HttpBackend
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
@@ -135,13 +135,13 @@ def test_connection_that_breaks_before_the_request(
 ) -> None:
     """One that ends between the look at it and the sending: a fresh one takes the request."""
 
-    def usable(connection: connection_pool.HttpConnection) -> bool:
+    def usable(connection: connections.HttpConnection) -> bool:
         connection.close()
         return True
 
     backend = backend_on(server)
     backend.infer(CALL)
-    monkeypatch.setattr(connection_pool.HttpConnection, "usable", usable)
+    monkeypatch.setattr(connections.HttpConnection, "usable", usable)
     assert backend.infer(CALL).model_name == "m"
     assert (len(server.requests), server.connections) == (2, 2)
     backend.close()
@@ -155,7 +155,7 @@ def test_idle_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         together.wait(PATIENCE)
         return REPLY
 
-    monkeypatch.setattr(connection_pool, "MAX_IDLE", 1)
+    monkeypatch.setattr(connections, "MAX_IDLE", 1)
     with ScriptedServer(answer) as server:
         backend = backend_on(server)
         outcomes: SimpleQueue[Outcome] = SimpleQueue()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.backends.scripted_server import SILENCE, Answer, ScriptedServer, http
-from tritonclient_shim.backends.http import connection_pool, open_backend
+from tritonclient_shim.backends.http import connections, open_backend
 from tritonclient_shim.core.errors import TransportFault, TransportKind
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 from tritonclient_shim.settings import Settings, configure
@@ -161,6 +161,18 @@ def test_proxy_that_refuses_a_tunnel(server: ScriptedServer) -> None:
         backend.close()
 
 
+@pytest.mark.parametrize(("binary", "kind"), [(True, b"octet-stream"), (False, b"json")])
+def test_one_content_type(server: ScriptedServer, binary: bool, kind: bytes) -> None:
+    """A request names the type of its body once, whichever form its tensors have."""
+    backend = open_backend(Endpoint("http", server.address))
+    backend.infer(CALL._replace(binary=binary))
+    lines = server.requests[0].lower().split(b"\r\n")
+    assert [line for line in lines if line.startswith(b"content-type")] == [
+        b"content-type: application/" + kind
+    ]
+    backend.close()
+
+
 def test_network_timeout_is_not_repeated() -> None:
     """A server that falls silent: one request, the text of v1, and no second attempt."""
     answers: Iterator[Answer] = iter([REPLY, SILENCE, SILENCE])
@@ -204,7 +216,7 @@ def test_pools_are_of_equal_settings(server: ScriptedServer) -> None:
     pools = [backend._http._pool for backend in (*same, other)]
     assert pools[0] is pools[1]
     assert pools[2] is not pools[0]
-    before = len(connection_pool._pools)
+    before = len(connections._pools)
     for backend in (*same, other):
         backend.close()
-    assert len(connection_pool._pools) == before - 2
+    assert len(connections._pools) == before - 2

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tritonclient_shim.backends.http.json_tensors import request_body, tensor_data
+from tritonclient_shim.backends.http.framing import json_request, tensor_data
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import UnreadableFault, Unsendable
 from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn
@@ -23,7 +23,7 @@ def sent(datatype: str, *chunks: bytes) -> Any:
     """The elements of a tensor as a server reads them."""
     size = sum(map(len, chunks))
     tensor = TensorIn("x", datatype, (1,), chunks, size)
-    return json.loads(request_body(InferCall("m", "", (tensor,), ())))["inputs"][0]["data"]
+    return json.loads(json_request(InferCall("m", "", (tensor,), ())))["inputs"][0]["data"]
 
 
 @given(st.data())
@@ -50,7 +50,7 @@ def test_form_of_a_request() -> None:
     """Flat data of all batch entries, the outputs by name, no parameter of a binary tensor."""
     tensor = TensorIn("x", "INT8", (2, 1), (b"\1", b"\2"), 2)
     call = InferCall("m", "", (tensor,), (OutputSpec("y"),), "7", binary=False)
-    assert json.loads(request_body(call)) == {
+    assert json.loads(json_request(call)) == {
         "id": "7",
         "inputs": [{"name": "x", "shape": [2, 1], "datatype": "INT8", "data": [1, 2]}],
         "outputs": [{"name": "y"}],

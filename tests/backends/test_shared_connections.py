@@ -11,7 +11,7 @@ import pytest
 
 from tests.certificates import Authority
 from tritonclient_shim.backends.grpc import connection
-from tritonclient_shim.backends.http import connector
+from tritonclient_shim.backends.http import connections
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings, fields, of_connections
 from tritonclient_shim.settings.fields import ADDRESS, FIELDS, REQUEST, SECURE
@@ -20,7 +20,7 @@ from tritonclient_shim.settings.models import DeclaredModel
 pytest_plugins = ["tests.settings_fixtures"]
 
 CONNECTOR_FOR: Mapping[str, Callable[[Endpoint, Settings], Any]] = {
-    HTTP: connector.connector_for,
+    HTTP: connections.connector_for,
     GRPC: connection.connector_for,
 }
 ENDPOINTS = [

@@ -8,10 +8,9 @@ from base64 import b64encode
 from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
 
 from tritonclient_shim.backends.base import Done
-from tritonclient_shim.backends.http import answers, framing, json_tensors
+from tritonclient_shim.backends.http import answers, framing
 from tritonclient_shim.backends.http.answers import check_done, json_of
-from tritonclient_shim.backends.http.client import HttpClient
-from tritonclient_shim.backends.http.compression import compressed
+from tritonclient_shim.backends.http.client import HttpClient, compressed
 from tritonclient_shim.backends.http.errors import PREFIX, refusal
 from tritonclient_shim.backends.http.framing import model_path
 from tritonclient_shim.backends.http.response import Reply
@@ -142,12 +141,12 @@ class HttpBackend:
             done(TransportFault(f"{PREFIX}Out of memory"))
 
     def _prepared(self, call: InferCall, body: Sequence[Buffer]) -> Callable[[], Reply]:
-        path = f"{model_path(call.model_name, call.model_version)}/infer"
         headers = {_HEADER_LENGTH: str(len(body[0]))} if call.binary else dict(JSON)
         if self._encoding != "none":
             headers["Content-Encoding"] = self._encoding
             body = [compressed(self._encoding, body)]
-        return self._http.prepare("POST", path, headers, body, call.headers)
+        path = f"{model_path(call.model_name, call.model_version)}/infer"
+        return self._http.prepare("POST", path, {**headers, **dict(call.headers)}, body)
 
     # --------------------------------------------------------------------- shared memory
 
@@ -222,7 +221,7 @@ def _region_path(kind: str, name: str) -> str:
 
 
 def _pieces(call: InferCall) -> list[Buffer]:
-    return framing.request_pieces(call) if call.binary else [json_tensors.request_body(call)]
+    return framing.request_pieces(call) if call.binary else [framing.json_request(call)]
 
 
 def _infer_reply(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:

@@ -1,26 +1,70 @@
-"""The HTTP client of one backend: a share of a pool, and headers for each request."""
+"""The HTTP client of one backend: a share of a pool, headers and compression of each request."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Callable, Mapping, Sequence
+import gzip
+import zlib
+from functools import lru_cache, partial
+from typing import Any, Callable, Mapping, Sequence, Tuple
 
 from tritonclient_shim.backends import call_headers
-from tritonclient_shim.backends.base import CallHeaders
-from tritonclient_shim.backends.http import connection_pool
-from tritonclient_shim.backends.http.address import head_lines, merged
-from tritonclient_shim.backends.http.compression import decoded
-from tritonclient_shim.backends.http.connector import connector_for
+from tritonclient_shim.backends.http import connections
+from tritonclient_shim.backends.http.connections import connector_for
 from tritonclient_shim.backends.http.errors import PREFIX
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.plugins import headers_after, plugin_of
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import ForeignFault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Buffer, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
+from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 
+#: Headers that describe the message itself: the user's would break it (docs/v2-mapping.md §9).
+_OURS = frozenset(("content-length", "transfer-encoding", "inference-header-content-length"))
 _NO_HEADERS: Mapping[str, Any] = {}
+_Items = Tuple[Tuple[str, Any], ...]
+_COMPRESS: Mapping[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,  # HTTP's deflate is zlib's format
+}
+
+
+def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The user's (name, value) pairs → what is sent of them, sorted by name
+    (docs/v1-behaviour.md §6.6).
+
+    The last of equal names wins, names in the server's eyes equal included; a header without
+    value and one that describes the message itself are left out. ValueError for a name or
+    value that no HTTP message can carry.
+    """
+    chosen: dict[str, tuple[str, str]] = {}
+    for name, value in headers:
+        if not HEADER_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be the name of an HTTP header")
+        if not HEADER_VALUE.fullmatch(value):
+            raise ValueError(f"the value of HTTP header {name!r} has control characters: {value!r}")
+        chosen[name.lower()] = (name, value)
+    kept = (pair for key, pair in chosen.items() if key not in _OURS and pair[1])
+    return dict(sorted(kept))
+
+
+def merged(defaults: Mapping[str, Any], headers: Mapping[str, Any]) -> dict[str, Any]:
+    """Default headers, overridden by those of the same name in whatever case."""
+    given = {name.lower() for name in headers}
+    rest = {name: value for name, value in defaults.items() if name.lower() not in given}
+    return {**rest, **headers}
+
+
+def head_lines(headers: Mapping[str, Any]) -> bytes:
+    """Headers → their lines in a request head; those without value are left out."""
+    lines = (f"{name}: {value}\r\n" for name, value in headers.items() if value or value == 0)
+    return "".join(lines).encode()
+
+
+def compressed(encoding: str, pieces: Sequence[Buffer]) -> bytes:
+    """The pieces of a body → one compressed body; ``encoding`` is gzip or deflate."""
+    return _COMPRESS[encoding](b"".join(pieces))
 
 
 class HttpClient:
@@ -32,16 +76,24 @@ class HttpClient:
         self._headers = headers
         self._encoding = settings.http_response_compression
         self._plugin = plugin_of(settings)
-        self._pool = connection_pool.acquire(connector_for(endpoint, settings))
+        self._pool = connections.acquire(connector_for(endpoint, settings))
         self._proxy = None if endpoint.secure else self._pool.connector.proxy
-        # a proxy is told the whole url
-        self._origin = f"http://{self._pool.location.host_header}" if self._proxy else ""
         self._open = True
-        self._lines: bytes | None = None
+        # a plugin may change the headers of every request
+        self._end = self._head_end if self._plugin else lru_cache(maxsize=64)(self._head_end)
+
+    @property
+    def executor(self) -> DaemonExecutor:
+        """The threads of the endpoint's asynchronous requests, 64 at most."""
+        return self._pool.executor
 
     def check_address(self) -> None:
         """Raise TransportFault if the address of the endpoint is none."""
         self._pool.location  # noqa: B018  parsed at the first use
+
+    def known_server(self) -> KnownServer:
+        """Return what is known of the server behind the connections."""
+        return self._pool.known_server()
 
     def send(
         self,
@@ -52,70 +104,36 @@ class HttpClient:
     ) -> Reply:
         """Send one request, return its reply; TransportFault without one.
 
-        ``path`` is below the prefix of the endpoint.
-
-        ``headers`` replace those of the thread's calls, and these the client's own of that name.
+        ``headers`` replace those of the thread's calls, and these the client's own.
         """
-        if call_headers.current():
-            headers = merged(dict(call_headers.current()), headers)
-        end = head_lines(self._all_headers(headers)) + b"\r\n" if headers else self._end(headers)
-        return self._exchange(method, path, b"", end, body)()
+        current = call_headers.current()
+        return self.prepare(method, path, merged(dict(current), headers), body)()
 
     def prepare(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: Sequence[Buffer],
-        replacing: CallHeaders = (),
+        self, method: str, path: str, headers: Mapping[str, Any], body: Sequence[Buffer] = ()
     ) -> Callable[[], Reply]:
-        """The same in two steps: the exchange prepared now runs later, even after ``close``.
+        """Return a function that sends the request, also after ``close``, and returns the reply.
 
-        The pieces of ``body``, one after the other, are read when it runs. ``headers`` must be
-        others than the client's own, and those of ``replacing`` need not.
+        ``path`` is below the prefix of the endpoint. ``headers`` replace the client's own. The
+        pieces of ``body`` are read when the function runs.
         """
-        if replacing:
-            end = head_lines(self._all_headers({**headers, **dict(replacing)})) + b"\r\n"
-            return self._exchange(method, path, b"", end, body)
-        first = head_lines(headers) if self._plugin is None else b""
-        return self._exchange(method, path, first, self._end(headers), body)
-
-    def _exchange(
-        self, method: str, path: str, first: bytes, end: bytes, body: Sequence[Buffer]
-    ) -> Callable[[], Reply]:
         if not self._open:
             raise TransportFault(f"{PREFIX}this connection has been closed")
-        start = f"{method} {self._origin}{self._pool.location.prefix}{path} HTTP/1.1\r\n"
+        location = self._pool.location
+        origin = f"http://{location.host_header}" if self._proxy else ""  # proxies want it
+        head = f"{method} {origin}{location.prefix}{path} HTTP/1.1\r\n"
         if method == "POST":
-            start += f"Content-Length: {sum(memoryview(one).nbytes for one in body)}\r\n"
-        return partial(_run, self._pool, (start.encode() + first + end, *body), method == "GET")
-
-    def known_server(self) -> KnownServer:
-        """What is known of the server, shared with all that share its connections."""
-        return self._pool.known_server()
-
-    @property
-    def executor(self) -> DaemonExecutor:
-        """The threads of the endpoint's asynchronous requests, 64 at most."""
-        return self._pool.executor
+            head += f"Content-Length: {sum(memoryview(piece).nbytes for piece in body)}\r\n"
+        pieces = (head.encode() + self._end(tuple(headers.items())), *body)
+        return partial(_run, self._pool, pieces, method == "GET")
 
     def close(self) -> None:
         """Give up the share of the pool; to be called once."""
         self._open = False
-        connection_pool.release(self._pool)
+        connections.release(self._pool)
 
-    def _end(self, headers: Mapping[str, Any]) -> bytes:
-        """The end of a request head: what the address, the user and the plugin say.
-
-        Without a plugin it is the same for every request; with one, ``headers`` are in it.
-        """
-        if self._plugin is not None:
-            return head_lines(self._all_headers(headers)) + b"\r\n"
-        if self._lines is None:
-            self._lines = head_lines(self._all_headers(_NO_HEADERS)) + b"\r\n"
-        return self._lines
-
-    def _all_headers(self, headers: Mapping[str, Any]) -> dict[str, Any]:
+    def _head_end(self, headers: _Items) -> bytes:
+        """Return the header lines of a request: the address's, the user's, and the plugin's."""
         location = self._pool.location
         own = {
             "Host": location.host_header,
@@ -125,17 +143,30 @@ class HttpClient:
             "Proxy-Authorization": self._proxy.authorization if self._proxy else "",
             "Accept-Encoding": "" if self._encoding == "none" else self._encoding,
         }
-        everything = merged(merged(own, self._headers), headers)
-        return everything if self._plugin is None else self._after_plugin(everything)
+        everything = merged(merged(own, self._headers), dict(headers))
+        return head_lines(self._after_plugin(everything)) + b"\r\n"
 
     def _after_plugin(self, headers: dict[str, Any]) -> dict[str, Any]:
-        """The headers as the plugin wants them; its new ones replace old ones of their names."""
-        assert self._plugin is not None
+        """Apply the plugin; its new headers replace old ones of their names in any case."""
+        if self._plugin is None:
+            return headers
         changed = headers_after(self._plugin, dict(headers))
         kept = {name: value for name, value in changed.items() if headers.get(name) == value}
         new = {name: value for name, value in changed.items() if name not in kept}
         return merged(kept, new)
 
 
-def _run(pool: connection_pool.HttpPool, pieces: Sequence[Buffer], repeatable: bool) -> Reply:
-    return decoded(pool.request(pieces, repeatable))
+def _run(pool: connections.HttpPool, pieces: Sequence[Buffer], repeatable: bool) -> Reply:
+    return _decompressed(pool.request(pieces, repeatable))
+
+
+def _decompressed(reply: Reply) -> Reply:
+    """Reply → the same with a plain body; only an Accept-Encoding can make it compressed."""
+    if reply.headers.get("content-encoding") not in _COMPRESS:
+        return reply
+    headers = {name: text for name, text in reply.headers.items() if name != "content-encoding"}
+    try:
+        body = zlib.decompress(reply.body, zlib.MAX_WBITS | 32)
+    except (zlib.error, MemoryError) as error:
+        raise ForeignFault(f"the answer is not compressed as it says: {error!r}") from error
+    return Reply(reply.status, headers, body)

@@ -18,7 +18,6 @@ from http.client import (
 )
 from typing import Any, NamedTuple
 
-from tritonclient_shim.backends.http.response_head import UnknownCoding, WeirdReply
 from tritonclient_shim.core.errors import (
     Fault,
     ForeignFault,
@@ -29,6 +28,14 @@ from tritonclient_shim.core.errors import (
 from tritonclient_shim.core.server_sentences import Meaning, recognise, without_request_id
 
 PREFIX = "HTTP client failed: "
+
+
+class WeirdReply(HTTPException):
+    """A reply that two readers could take for different ones."""
+
+
+class UnknownCoding(HTTPException):
+    """A body in a transfer coding that was not asked for."""
 
 
 class Unsent(TransportFault):

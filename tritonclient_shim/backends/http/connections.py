@@ -1,36 +1,136 @@
-"""Keep-alive connections, shared by all in the process whose connectors are equal.
+"""From an address to pooled connections, shared by all in the process that connect alike.
 
-Any thread may send; a connection belongs to one exchange at a time. Nothing is ever run
-twice behind the user's back: see :meth:`HttpPool.request` for the failures that are repeated.
+Any thread may send; a connection belongs to one request at a time. Nothing is ever run twice
+behind the user's back: see :meth:`HttpPool.request` for the failures that are repeated.
 """
 
 from __future__ import annotations
 
+import re
 import select
+import socket
 import ssl
 import threading
 from collections import deque
-from typing import Iterator, Sequence
+from http.client import HTTPException, InvalidURL, UnknownProtocol
+from typing import Iterator, NamedTuple, Sequence
+from urllib.parse import quote
 
 from tritonclient_shim.backends import tls
-from tritonclient_shim.backends.http import address, errors
-from tritonclient_shim.backends.http.connector import HttpConnector, open_tunnel
-from tritonclient_shim.backends.http.response import Reply, read_reply
-from tritonclient_shim.core import forks
+from tritonclient_shim.backends.http import errors
+from tritonclient_shim.backends.http.response import Reply, read_reply, read_status
+from tritonclient_shim.core import addresses, forks
+from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.metadata import KnownServer
-from tritonclient_shim.core.model import Buffer
+from tritonclient_shim.core.model import Buffer, Endpoint
+from tritonclient_shim.settings import DEFAULTS, Proxy, Settings, of_connections, proxy_for
 
-MAX_IDLE = 64  # connections kept open per endpoint
-MAX_IN_FLIGHT = 64  # asynchronous requests per endpoint; more wait their turn
+_HOST = re.compile(r"\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\[?#]+")
+_UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
+_QUERY = re.compile(r"[?#]")
 LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
+MAX_IN_FLIGHT = 64  # asynchronous requests per endpoint; more wait their turn
+MAX_IDLE = 64  # connections kept open per endpoint
+_PROBES = 3  # unanswered ones that end a connection
+
+
+class Location(NamedTuple):
+    """A parsed address; ``prefix`` has no '/' at its end."""
+
+    host: str  # without brackets
+    port: int
+    host_header: str
+    prefix: str
+    authorization: str  # "" without user-info
+
+
+def parse(address: str, secure: bool) -> Location:
+    """Endpoint address → Location; InvalidURL where libcurl refused one
+    (docs/v1-behaviour.md §3.1).
+    """
+    if "://" in address:
+        raise UnknownProtocol(address)
+    found = None if _UNUSABLE.search(address) else addresses.parse(address)
+    if found is None or not _HOST.fullmatch(found.host) or _QUERY.search(found.prefix):
+        raise InvalidURL(f"{address!r} is not host:port, optionally followed by /prefix")
+    host = found.host.encode("ascii" if found.host.isascii() else "idna").decode()
+    port = int(found.port or (443 if secure else 80))
+    if not 0 < port < 65536:
+        raise InvalidURL(f"port {port} of {address!r} is not in 1..65535")
+    prefix = quote(found.prefix, safe="/%:@!$&'()*+,;=~").rstrip("/")
+    shown = f"{host}:{port}" if found.port else host
+    authorization = addresses.basic_authorization(found.user)
+    return Location(host.strip("[]"), port, shown, prefix, authorization)
+
+
+class HttpConnector(NamedTuple):
+    """How connections to a server are made; those made in different ways are never shared."""
+
+    endpoint: Endpoint
+    settings: Settings = DEFAULTS  # of connections; the others have their defaults
+    proxy: Proxy | None = None
+    tls: tls.Tls = tls.DEFAULT
+
+    def connect(self, location: Location) -> socket.socket:
+        """A socket connected to the server, or to the proxy before it; it keeps the time limit.
+
+        Raises TransportFault where that is impossible.
+        """
+        target, settings = self.proxy or location, self.settings
+        with errors.CONNECT:
+            made = socket.create_connection((target.host, target.port), settings.connect_timeout)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if settings.keepalive_time is not None:
+                _keep_alive(made, settings.keepalive_time, settings.keepalive_timeout or 20.0)
+        return made
+
+
+def connector_for(endpoint: Endpoint, settings: Settings) -> HttpConnector:
+    """What settings, files and environment mean for an endpoint; SettingsError when they cannot."""
+    relevant = of_connections(settings, endpoint)
+    return HttpConnector(endpoint, relevant, _proxy(endpoint, relevant), tls.tls_of(relevant))
+
+
+def _proxy(endpoint: Endpoint, settings: Settings) -> Proxy | None:
+    try:
+        host = parse(endpoint.address, endpoint.secure).host
+    except (HTTPException, UnicodeError):
+        return None  # the first call reports the address
+    return proxy_for(settings, host, endpoint.secure)
+
+
+def _keep_alive(connected: socket.socket, idle: float, patience: float) -> None:
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _whole(idle))
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _whole(patience / _PROBES))
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _PROBES)
+
+
+def _whole(seconds: float) -> int:
+    return min(max(1, round(seconds)), 32767)  # the kernel's limits
+
+
+def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:
+    """Have the proxy connect to the server (CONNECT); TransportFault when it does not."""
+    target = join_port(location.host, location.port)
+    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
+    if proxy.authorization:
+        lines.append(f"Proxy-Authorization: {proxy.authorization}")
+    with errors.SEND:
+        connected.sendall("\r\n".join([*lines, "", ""]).encode())
+    with connected.makefile("rb", buffering=0) as stream:
+        status = read_status(stream)
+    if status != 200:
+        raise TransportFault(f"{errors.PREFIX}Failure when receiving data from the peer")
 
 
 class HttpConnection:
     """One connection; used by one thread at a time."""
 
     def __init__(
-        self, location: address.Location, context: ssl.SSLContext | None, connector: HttpConnector
+        self, location: Location, context: ssl.SSLContext | None, connector: HttpConnector
     ) -> None:
         self._socket = connector.connect(location)
         try:
@@ -83,7 +183,7 @@ class HttpPool:
     def __init__(self, connector: HttpConnector) -> None:
         self.connector = connector
         self._endpoint = connector.endpoint
-        self._location: address.Location | None = None
+        self._location: Location | None = None
         self._context: ssl.SSLContext | None = None
         if connector.endpoint.secure and connector.tls != tls.DEFAULT:
             self._context = tls.client_context(connector.tls)
@@ -94,13 +194,13 @@ class HttpPool:
         forks.tell(self)
 
     @property
-    def location(self) -> address.Location:
+    def location(self) -> Location:
         """The parsed address; TransportFault when it is none, at first use as in v1
         (docs/v1-behaviour.md §3.1).
         """
         if self._location is None:
             with errors.ADDRESS:
-                self._location = address.parse(self._endpoint.address, self._endpoint.secure)
+                self._location = parse(self._endpoint.address, self._endpoint.secure)
         return self._location
 
     def known_server(self) -> KnownServer:
