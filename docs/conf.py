@@ -6,6 +6,7 @@ checkout and where the repository is hosted.
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,13 @@ exclude_patterns = [
     *(".*", "benchmarks", "build", "demo", "dist", "release", "scripts", "testbed", "tests"),
     *("tensorrtserver", "tritonclient_shim", "newsfragments/+*"),
 ]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    *("myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"),
+    *("sphinx_copybutton", "sphinx_design"),
+]
+myst_enable_extensions = ["colon_fence"]
+# A prompt is not copied.
+copybutton_prompt_text = "$ "
 
 # Titles are link targets, as where repositories are hosted: guide.md#inference.
 myst_heading_anchors = 4
@@ -56,6 +63,40 @@ def _insert_faq(_app: object, page: str, source: list[str]) -> None:
     source[0] = source[0].replace(_FAQ_GOES_HERE, faq)
 
 
+#: A labelled block of the migration guide: its label, the words of its fence, and its code.
+_LABELLED = re.compile(r"^\*\*(.+)\*\*\n```python ([\w ]+)\n(.*?)^```\n", re.M | re.S)
+
+
+def _show_tabs(_app: object, page: str, source: list[str]) -> None:
+    """Show what replaces a block of v1 as tabs below it; one choice holds for the whole guide."""
+    if page != "migration_guide":
+        return
+    tab_set: list[str] = []
+
+    def end_tabs() -> str:
+        tabs = "".join(tab_set)
+        tab_set.clear()
+        return f"\n::::{{tab-set}}\n:sync-group: client\n\n{tabs}::::\n\n" if tabs else ""
+
+    text, end = "", 0
+    for block in _LABELLED.finditer(source[0]):
+        between = source[0][end : block.start()]
+        if between.strip():
+            text += end_tabs()
+        text += between
+        end = block.end()
+        label, words, code = block.groups()
+        if "v1" in words.split():
+            text += f"{end_tabs()}**{label}**\n\n```python\n{code}```\n"
+        else:
+            column = words.split()[-1]
+            tab_set.append(
+                f":::{{tab-item}} {label}\n:sync: {column}\n\n```python\n{code}```\n:::\n\n"
+            )
+    source[0] = text + end_tabs() + source[0][end:]
+
+
 def setup(app: Any) -> None:
-    """What Sphinx calls."""
+    """Connect the changes of pages to Sphinx."""
+    app.connect("source-read", _show_tabs)
     app.connect("source-read", _insert_faq)

@@ -171,7 +171,7 @@ def test_comment_where_there_is_no_rule() -> None:
         "h = cuda.create_shared_memory_region('a', 4, 0)\n"
     )
     found = migrated(source).after.decode()
-    assert "# TODO(TS072): v1's messages and its raw stub have no successor" in found
+    assert "# TODO(TS072): v1's messages and its raw stub are rewritten by hand" in found
     assert "# TODO(TS086): CUDA memory is registered by name" in found
     assert migrated(found).after.decode() == found
 

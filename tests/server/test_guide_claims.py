@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import queue
 import subprocess
 import sys
@@ -41,7 +42,7 @@ print("done", flush=True)
 @pytest.fixture(scope="module")
 def server() -> Iterator[TritonServer]:
     """A server for requests that go wrong."""
-    with TritonServer.start(models=("simple", "sequence_sum")) as started:
+    with TritonServer.start(models=("simple", "sequence_sum", "slow")) as started:
         yield started
 
 
@@ -88,6 +89,32 @@ def test_http_has_no_callback(server: TritonServer) -> None:
     client = httpclient.InferenceServerClient(server.http)
     with client, pytest.raises(TypeError, match="unexpected keyword argument 'callback'"):
         client.async_infer("simple", inputs(httpclient), callback=print)
+
+
+@pytest.mark.parametrize(("concurrency", "waits"), [(1, True), (2, False)])
+def test_concurrency_limits_the_requests_in_flight(
+    server: TritonServer, concurrency: int, waits: bool
+) -> None:
+    """With concurrency=1, the default, a request waits for the slow request before it."""
+    seconds = httpclient.InferInput("INPUT0", [1], "FP32")
+    seconds.set_data_from_numpy(np.array([2], np.float32))
+    options = {} if concurrency == 1 else {"concurrency": concurrency}
+    with httpclient.InferenceServerClient(server.http, **options) as client:
+        slow = client.async_infer("slow", [seconds])
+        client.async_infer("simple", inputs(httpclient)).get_result()
+        if waits:
+            slow.get_result(block=False)
+        else:
+            with pytest.raises(InferenceServerException, match="failed to obtain"):
+                slow.get_result(block=False)
+            slow.get_result()
+
+
+def test_asyncio_clients_have_no_async_infer() -> None:
+    """Both asyncio clients have `infer` alone."""
+    for module in ("grpc", "http"):
+        client = importlib.import_module(f"tritonclient.{module}.aio").InferenceServerClient
+        assert hasattr(client, "infer") and not hasattr(client, "async_infer")
 
 
 def test_flags_are_bool_over_http(server: TritonServer) -> None:

@@ -32,6 +32,16 @@ COLUMNS = [
     for column in pair.blocks
     if column not in ("v1", "pytriton")
 ]
+#: The words of a block's fence, and the line above the block.
+LABELS = {
+    "v1": "**v1**",
+    "mixed": "**mixed**",
+    "grpc": "**tritonclient, gRPC**",
+    "http": "**tritonclient, HTTP**",
+    "pytriton": "**PyTriton**",
+    "grpc_aio": "**tritonclient, gRPC, asyncio**",
+    "http_aio": "**tritonclient, HTTP, asyncio**",
+}
 WITH_PYTRITON = [pair for pair in PAIRS if "pytriton" in pair.blocks]
 
 
@@ -67,7 +77,7 @@ def before(server: TritonServer) -> dict[str, Any]:
 
 def run(pair: Pair, column: str, server: TritonServer) -> Any:
     """Execute one block after its column's prelude → its ``result``."""
-    prelude = PRELUDES.get(column, PRELUDES["v1"])
+    prelude = PRELUDES.get(column.replace("_aio", ""), PRELUDES["v1"])
     namespace: dict[str, Any] = {}
     exec(prelude + at(pair.blocks[column], server.http, server.grpc), namespace)
     _until_ready(server)
@@ -132,17 +142,27 @@ def test_results_say_something(before: dict[str, Any]) -> None:
 
 def test_new_blocks_know_nothing_of_the_old_api() -> None:
     """No block on the third rung uses a legacy name."""
-    code = [pair.blocks[column] for pair in PAIRS for column in ("grpc", "http", "pytriton")
-            if column in pair.blocks]  # fmt: skip
+    code = [pair.blocks[column] for pair in PAIRS for column in pair.blocks
+            if column not in ("v1", "mixed")]  # fmt: skip
     assert not [block for block in code if "tensorrtserver" in block or "InferContext" in block]
 
 
 def test_every_pair_has_both_protocols_but_for_reasons() -> None:
     """Each operation is shown on gRPC and HTTP; one without HTTP is gRPC's own, or no call."""
     without = {pair.name for pair in PAIRS if "http" not in pair.blocks}
-    grpcs_own = {"Streams 1", "Streams 2", "Raw gRPC stub 1"}
-    assert without == {"Three rungs 1", "System shared memory 3", *grpcs_own}
+    grpcs_own = {"Streams 1", "Streams 2", *(f"Raw gRPC stub {number}" for number in range(1, 6))}
+    assert without == {"Three rungs 1", "System shared memory 3", "asyncio 1", *grpcs_own}
     assert [pair.name for pair in SHOWN] == ["CUDA shared memory 1"]
+
+
+def test_every_block_has_its_label() -> None:
+    """Each block of code has its kind in bold above it, for readers who do not see its fence."""
+    text = GUIDE.read_text("utf-8")
+    above = re.findall(r"^(.*)\n```python ([\w ]+)$", text, re.MULTILINE)
+    assert len(above) > 100
+    for label, words in above:
+        (column,) = {*words.split()} - {"prelude", "shown"}
+        assert label == LABELS[column]
 
 
 def test_links_within_the_guide_lead_somewhere() -> None:
@@ -247,7 +267,7 @@ def test_pairs_of_v1_use_what_they_are_about(
 NOT_IN_A_PAIR = frozenset(
     {
         *("TS042", "TS044", "TS046", "TS054", "TS056", "TS057", "TS058", "TS059"),
-        *("TS074", "TS075", "TS076", "TS077", "TS078", "TS079", "TS080"),
+        *("TS077", "TS078", "TS079", "TS080"),
         *("TS084", "TS086", "TS087", "TS088", "TS089"),
     }
 )

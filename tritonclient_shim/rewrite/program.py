@@ -17,7 +17,7 @@ from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 _NO_RULE = "no rule rewrites it"
 #: What the name of a use without a rule contains → why there is none.
 _REASONS = {
-    "_pb2": "v1's messages and its raw stub have no successor: make the request with a client",
+    "_pb2": "v1's messages and its raw stub are rewritten by hand: use a client, or the new stub",
     "cuda_shared_memory": "CUDA memory is registered by name, handle, device and size now",
     "cuda_register": "CUDA memory is registered by name, handle, device and size now",
     "InferContext": "a class around a client takes the place of one derived from a context",
