@@ -18,7 +18,7 @@ import grpc
 from benchmarks.harness import LONGEST_WAIT, Call
 from tensorrtserver.api import ProtocolType
 from tritonclient_shim.backends.grpc import backend, framing, stream
-from tritonclient_shim.backends.grpc.options import options_of
+from tritonclient_shim.backends.grpc.channel import options_of
 from tritonclient_shim.backends.http.connections import HttpPool
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.core.model import Buffer

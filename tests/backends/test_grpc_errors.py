@@ -5,7 +5,7 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from tritonclient_shim.backends.grpc.connection import target_of
+from tritonclient_shim.backends.grpc.channel import target_of
 from tritonclient_shim.backends.grpc.errors import as_fault, breaks_channel, fault_of
 from tritonclient_shim.core.errors import ServerFault, TransportFault, TransportKind
 

@@ -13,8 +13,7 @@ from tritonclient.grpc import service_pb2
 
 from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.grpc import framing
-from tritonclient_shim.backends.grpc.framing import CUT_FROM
-from tritonclient_shim.backends.grpc.wire_records import take
+from tritonclient_shim.backends.grpc.framing import CUT_FROM, take
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import ForeignFault, ServerFault, TransportFault
 from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, ShmSlice, TensorIn

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tritonclient_shim.backends.grpc.connection import target_of
+from tritonclient_shim.backends.grpc.channel import target_of
 from tritonclient_shim.backends.http.connections import parse
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportFault

@@ -1,6 +1,4 @@
-"""One tritonclient client, and its channel, per endpoint and process
-(docs/v1-behaviour.md §9.2).
-"""
+"""One tritonclient client and channel per endpoint and process (docs/v1-behaviour.md §9.2)."""
 
 from __future__ import annotations
 
@@ -8,11 +6,9 @@ import asyncio
 import atexit
 import copy
 import os
-import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Iterator
-from urllib.parse import quote
+from typing import Any, Callable, Iterator
 
 import grpc
 import grpc.aio
@@ -20,26 +16,31 @@ import tritonclient.grpc
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from tritonclient_shim.backends import tls
+from tritonclient_shim.backends.base import CallHeaders, Outcome
 from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
-from tritonclient_shim.backends.grpc import credentials
-from tritonclient_shim.backends.grpc.errors import NO_SUCH_NAME, StatusCode, transport_fault
-from tritonclient_shim.backends.grpc.in_loop import LoopChannel
-from tritonclient_shim.backends.grpc.interceptors import interceptor_of
-from tritonclient_shim.backends.grpc.options import options_of
-from tritonclient_shim.backends.grpc.server_of_channel import ServerOfChannel
+from tritonclient_shim.backends.grpc.channel import (
+    CallInterceptor,
+    channel_credentials,
+    check_files,
+    interceptor_of,
+    open_channel,
+    options_of,
+    target_of,
+)
+from tritonclient_shim.backends.grpc.errors import as_fault, caused
+from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
+from tritonclient_shim.backends.grpc.messages import present
 from tritonclient_shim.backends.plugins import Plugin, plugin_of
-from tritonclient_shim.core import addresses
-from tritonclient_shim.core.errors import TransportFault, TransportKind
-from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.core.metadata import KnownServer
+from tritonclient_shim.core.model import Endpoint, InferReply
+from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.settings import DEFAULTS, Settings, of_connections
 
 _SERVICE = "/inference.GRPCInferenceService/"
-#: A request of so many bytes is sent as a stream: that takes a thread, but frees its memory early.
+#: Requests of this many bytes are sent as a stream: that takes a thread, but frees memory early.
 LARGE = 16 * 1024 * 1024
-_DNS = re.compile(r"dns:(?:///)?(?=.*:)")  # a host may be called dns, too
-_HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[^\[\s?#%,]+")
-#: Address lists and sockets, which gRPC reads itself.
-_OWN_SCHEMES = ("unix:", "ipv4:", "ipv6:")
+_READY = grpc.ChannelConnectivity.READY.value[0]
 
 
 class GrpcConnector:
@@ -67,7 +68,7 @@ class GrpcConnector:
         self._connections: dict[int, GrpcConnection] = {}
 
     def connect(self) -> GrpcConnection:
-        """The shared connection of this process; TransportFault for an impossible address."""
+        """Return this process's connection; TransportFault for an impossible address."""
         process = os.getpid()
         found = self._connections.get(process)
         # setdefault decides between threads that come at once; the loser's never connects
@@ -88,7 +89,7 @@ _connectors: dict[Any, GrpcConnector] = {}
 
 
 def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConnector:
-    """The connector of an endpoint under some settings; SettingsError for unusable files."""
+    """Return the connector of an endpoint and its settings; SettingsError for unusable files."""
     relevant = of_connections(settings, endpoint)
     files, plugin = tls.tls_of(relevant), plugin_of(relevant)
     # plugins need not be hashable, and a connector keeps its own alive
@@ -96,7 +97,7 @@ def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConn
     key = (endpoint, hashable, files, id(plugin))
     found = _connectors.get(key)
     if found is None:
-        credentials.check(files)
+        check_files(files)
         made = GrpcConnector(endpoint, relevant, files, plugin)
         found = _connectors.setdefault(key, made)
     return found
@@ -121,7 +122,7 @@ class GrpcConnection:
         options, made = connector.options, None
         if secure:
             timeout = connector.connect_timeout
-            made, more = credentials.credentials(target, connector.files, timeout)
+            made, more = channel_credentials(target, connector.files, timeout)
             options = [*options, *more]
         kind = user_client_class(tritonclient.grpc.InferenceServerClient)
         self.client: Any = kind(target, ssl=secure, creds=made, channel_args=options)
@@ -129,7 +130,7 @@ class GrpcConnection:
         self._channel_is_hidden = plain is None
         self._place = (target, made, options)
         self._in_loop: LoopChannel | None = None
-        self.channel = _own_channel(grpc, self._place) if plain is None else plain
+        self.channel = open_channel(grpc, self._place) if plain is None else plain
         self.server = ServerOfChannel(self.channel)
         with_all = _intercepted(self.channel, connector.interceptor)
         if with_all is not self.channel:
@@ -154,10 +155,10 @@ class GrpcConnection:
         return reply
 
     def in_loop(self) -> LoopChannel:
-        """The channel of the event loop that runs. Another loop's takes its place."""
+        """Return the channel of the running event loop, in place of another loop's."""
         loop, found = asyncio.get_running_loop(), self._in_loop
         if found is None or found.loop is not loop:
-            channel = _own_channel(grpc.aio, self._place)
+            channel = open_channel(grpc.aio, self._place)
             found = self._in_loop = LoopChannel(loop, channel, *self._of_inference)
             self.server.follow(channel)
         return found
@@ -167,7 +168,7 @@ class GrpcConnection:
         return unary_method(self._with_all, name)
 
     def user_client(self) -> Any:
-        """A client for a user, on this connection, which it keeps open.
+        """Return a client for a user, on this connection, which it keeps open.
 
         Its stream, its plugin and its end are its own.
         """
@@ -222,7 +223,7 @@ class _ClosedStub:
 
 
 def is_closed(client: Any) -> bool:
-    """Has its user closed this client?"""
+    """True if the user has closed this client."""
     return isinstance(client._client_stub, _ClosedStub)
 
 
@@ -238,33 +239,89 @@ def _closable(base: Any) -> Any:
     return type(base.__name__, (base,), {"__doc__": base.__doc__, "close": _close})
 
 
-def target_of(address: str) -> str:
-    """``host:port`` → an unambiguous gRPC target.
+class ServerOfChannel:
+    """The server that a channel leads to. Any thread may call.
 
-    gRPC itself would supply a missing port and reduce a large one modulo 2^16, and so contact
-    somebody else (docs/v2-mapping.md §6); such addresses fail here as unresolvable names, like
-    v1's.
+    A channel connects again by itself, and perhaps to another server. It shows whether it is
+    connected, not whether it has been without a connection in between; what is known is not
+    believed for long, either (see ``session/models.py``).
     """
-    if address.startswith(_OWN_SCHEMES):
-        return address
-    scheme = _DNS.match(address)
-    found = addresses.parse(address[scheme.end() :] if scheme else address)
-    if found is None or found.scheme or found.user is not None or found.prefix:
-        raise unresolvable()
-    port = int(found.port) if found.port and len(found.port) <= 5 else 0
-    if not (0 < port < 2**16 and _HOST.fullmatch(found.host)):
-        raise unresolvable()
-    return f"dns:///{quote(found.host, safe=':')}:{port}"
+
+    def __init__(self, channel: Any) -> None:
+        self._channel = channel
+        self._followed: Any = None
+        self._was_ready = False
+        self._server = KnownServer()
+
+    def follow(self, channel: Any) -> None:
+        """Watch a further channel to the same server, one of ``grpc.aio``."""
+        self._followed, self._was_ready = channel, False
+
+    def present(self) -> KnownServer:
+        """Return what is known of the server; nothing if the channel has lost its connection."""
+        if self._server.is_known and not (
+            _state(self._channel) in (_READY, None) and self._is_connected()
+        ):
+            self.lose()
+        return self._server
+
+    def _is_connected(self) -> bool:
+        """True if the further channel has kept its connection, or never had one."""
+        if self._followed is None:
+            return True
+        ready = self._followed.get_state() is grpc.ChannelConnectivity.READY
+        lost, self._was_ready = self._was_ready and not ready, ready
+        return not lost
+
+    def lose(self) -> None:
+        """Forget the server: a call has shown that the connection is lost."""
+        self._server = KnownServer()
 
 
-def unresolvable() -> TransportFault:
-    """v1's fault for a name that cannot be resolved (docs/v1-behaviour.md §3.1)."""
-    return transport_fault(StatusCode.UNAVAILABLE, NO_SUCH_NAME, TransportKind.UNREACHABLE)
+def _state(channel: Any) -> Any:
+    """Return the state of a channel, None where it has none.
+
+    grpcio's public way to it needs a thread that wakes up five times a second. The method is the
+    innermost channel's, around which lie those of interceptors.
+    """
+    while channel is not None:
+        state = getattr(channel, "check_connectivity_state", None)
+        if state is not None:
+            return state(False)
+        channel = getattr(channel, "_channel", None)
+    return None
 
 
-def _own_channel(api: Any, place: tuple[str, Any, Any]) -> Any:
-    """A channel beside tritonclient's, with the same options, of ``grpc`` or ``grpc.aio``."""
-    target, made, options = place
-    if made is not None:
-        return api.secure_channel(target, made, options=options)
-    return api.insecure_channel(target, options=options)
+class LoopChannel:
+    """A channel of ``grpc.aio``, which belongs to one event loop.
+
+    The interceptor's additions are made here, because ``grpc.aio`` has interceptors of its own.
+    """
+
+    def __init__(
+        self, loop: Any, channel: Any, interceptor: CallInterceptor | None, timeout: float | None
+    ) -> None:
+        self.loop = loop
+        self._channel = channel  # which would be closed if nothing referred to it
+        self._interceptor = interceptor
+        self._timeout = timeout
+        self._infer = channel.unary_unary(_SERVICE + "ModelInfer")
+
+    async def outcome(
+        self, request: bytes, use: ShmUse, headers: CallHeaders, on_fault: Callable[[Fault], None]
+    ) -> Outcome:
+        """ModelInfer of a serialised request."""
+        metadata: Any = headers or None
+        if self._interceptor is not None:
+            metadata = tuple(self._interceptor.metadata_with(headers))
+        try:
+            reply = await self._infer(request, timeout=self._timeout, metadata=metadata)
+        except grpc.RpcError as error:
+            fault = as_fault(error, use.regions)
+            on_fault(fault)
+            return caused(fault, error)
+        return outcome_of(_decoded, reply, use)
+
+
+def _decoded(reply: Any, use: ShmUse) -> InferReply:
+    return decode_reply(present(reply), use.outputs)

@@ -2,8 +2,8 @@
 
 A protobuf message may be sent in pieces: the concatenation of two serialised messages is the
 serialised merge of both. So a request is its small header, serialised by protobuf, followed by
-one length-delimited record per tensor, and a reply is cut at its top level into the request's id,
-the tensors (of a large reply views on it), and the rest, which protobuf parses: once, if it comes
+one length-delimited record per tensor. A reply is cut at its top level into the request's id, the
+tensors (of a large reply views on it), and the rest. protobuf parses the rest, once if it comes
 again with the next reply.
 """
 
@@ -13,16 +13,16 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Callable, NamedTuple
 
+import numpy as np
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends.grpc.contents import typed_data
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
-from tritonclient_shim.backends.grpc.wire_records import take
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.backends.remembered import remembered
 from tritonclient_shim.backends.reply_checks import check_sizes, expected_size
-from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault
+from tritonclient_shim.core import byte_strings, dtypes
+from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault, UnreadableFault
 from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
@@ -31,7 +31,106 @@ from tritonclient_shim.core.model import (
     ShmSlice,
     TensorOut,
 )
-from tritonclient_shim.core.reading import read
+from tritonclient_shim.core.reading import read, shown
+
+_VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
+
+#: Tags of one byte of length-delimited fields, as almost all of KServe v2's are.
+_COMMON = frozenset(range(8 | _LENGTH_DELIMITED, 0x80, 8))
+
+
+def take(data: Buffer, *tags: int) -> tuple[bytes, tuple[list[Buffer], ...]]:
+    """Serialised message → (the message without the records of some tags, their values by tag).
+
+    The tags are those of length-delimited fields. The values are slices: views where ``data`` is
+    one. Raises DecodeError for anything that protobuf would not parse at this level.
+    """
+    taken: dict[int, list[Buffer]] = {tag: [] for tag in tags}
+    rest: list[Buffer] = []
+    position, kept_from, size = 0, 0, len(data)
+    while position < size:
+        tag = data[position]
+        if tag in _COMMON and position + 1 < size and data[position + 1] < 0x80:
+            value = position + 2
+            end = value + data[position + 1]
+        else:
+            tag, value, end = _extent(data, position)
+        if end > size:
+            raise DecodeError("a record of the message is cut short")
+        if tag in taken:
+            if kept_from < position:
+                rest.append(data[kept_from:position])
+            taken[tag].append(data[value:end])
+            kept_from = end
+        position = end
+    if kept_from < size:
+        rest.append(data[kept_from:])
+    return b"".join(rest), tuple(taken.values())
+
+
+def _extent(data: Buffer, position: int) -> tuple[int, int, int]:
+    """The tag of the record at ``position``, where its value begins, and where it ends."""
+    tag, position = read_varint(data, position)
+    wire_type = tag & 7
+    if tag < 8:
+        raise DecodeError("a record of the message has no field number")
+    if wire_type == _LENGTH_DELIMITED:
+        length, position = read_varint(data, position)
+        return tag, position, position + length
+    if wire_type == _VARINT:
+        return tag, position, read_varint(data, position)[1]
+    if wire_type in (_FIXED64, _FIXED32):
+        return tag, position, position + (8 if wire_type == _FIXED64 else 4)
+    raise DecodeError(f"wire type {wire_type} does not occur in KServe v2 messages")
+
+
+def read_varint(view: Buffer, position: int) -> tuple[int, int]:
+    """Bytes and a place in them → (the base-128 number there, where it ends)."""
+    value = shift = 0
+    while shift < 70 and position < len(view):
+        byte = view[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7
+    raise DecodeError("a number in the message does not end")
+
+
+#: Kind of the NumPy type → the field of its values; 64-bit integers have fields of their own.
+_FIELDS = {"b": "bool_contents", "i": "int_contents", "u": "uint_contents"}
+_WIDEST = {"b": "bool", "i": "i8", "u": "u8", "f": "f8"}
+_OWN = {
+    "INT64": "int64_contents",
+    "UINT64": "uint64_contents",
+    "BYTES": "bytes_contents",
+    "FP32": "fp32_contents",
+    "FP64": "fp64_contents",
+}
+
+
+def typed_data(tensor: Any) -> bytes | None:
+    """The values of an output tensor as its raw bytes; None where the message has none.
+
+    Some servers set the field beside raw bytes, and leave it empty.
+    """
+    if not tensor.HasField("contents"):
+        return None
+    row = dtypes.BY_V2.get(tensor.datatype)
+    if row is None or row.numpy is None:
+        return None
+    values = getattr(tensor.contents, _OWN.get(row.v2) or _FIELDS.get(row.numpy.kind, ""), ())
+    if row is dtypes.STRING:
+        return byte_strings.serialize(values)
+    exact = np.array(values, _WIDEST[row.numpy.kind])
+    found = exact.astype(row.numpy)
+    if row.numpy.kind != "f" and (found != exact).any():
+        raise UnreadableFault(
+            f"output {shown(tensor.name)} has a value out of range", f"type {tensor.datatype}"
+        )
+    content: bytes = found.tobytes()
+    return content
+
 
 #: The largest message of gRPC, in bytes.
 LIMIT = 2**31 - 1

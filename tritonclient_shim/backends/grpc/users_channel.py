@@ -17,12 +17,12 @@ from tritonclient_shim.backends.grpc import messages
 from tritonclient_shim.backends.grpc.backend import GrpcBackend
 from tritonclient_shim.backends.grpc.connection import (
     GrpcConnection,
+    ServerOfChannel,
     connector_for,
     unary_method,
 )
 from tritonclient_shim.backends.grpc.errors import StatusCode, caused, fault_of, in_users_words
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
-from tritonclient_shim.backends.grpc.server_of_channel import ServerOfChannel
 from tritonclient_shim.core.errors import Fault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import GRPC, Endpoint, ModelConfigDocument

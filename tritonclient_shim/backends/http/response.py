@@ -162,7 +162,7 @@ def _wished_open(headers: dict[str, str], default: bool) -> bool:
 
 
 class Reply(NamedTuple):
-    """An answer with its complete body; ``headers`` as in :class:`~.response_head.Head`."""
+    """An answer with its complete body; ``headers`` as in :class:`Head`."""
 
     status: int
     headers: Mapping[str, str]

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Sequence
 
 from google.protobuf.message import DecodeError
 
-from tritonclient_shim.backends.grpc.framing import CUT_FROM, varint
-from tritonclient_shim.backends.grpc.wire_records import take
+from tritonclient_shim.backends.grpc.framing import CUT_FROM, take, varint
 from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
