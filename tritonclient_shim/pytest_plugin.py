@@ -1,6 +1,6 @@
 """pytest plugin: the usage report of a test suite, and tests that fail on chosen ids.
 
-``--tritonshim-report=usage.md`` writes what the suite uses of the old API;
+``--tritonshim-report=usage.txt`` writes what the suite uses of the old API;
 ``--tritonshim-fail-on=TS050,TS051`` (or ``all``) fails each test that uses one of these.
 Without either it does nothing.
 
@@ -16,7 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tritonclient_shim.testing import Server
-    from tritonclient_shim.usage.recorder import Recorder, Use
+    from tritonclient_shim.usage import Recorder, Use
 
 _NAME = "tritonclient-shim-accounting"
 
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--tritonshim-report",
         metavar="PATH",
-        help="write the usage report there; its ending says how: .txt, .json, .md, .sarif",
+        help="write the usage report there; its ending says how: .txt, .json, .sarif",
     )
     group.addoption(
         "--tritonshim-fail-on",
@@ -47,7 +47,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start counting when one of the options is given."""
+    from tritonclient_shim.settings import report_problem
+
     path, ids = config.getoption("tritonshim_report"), config.getoption("tritonshim_fail_on")
+    problem = report_problem(path or "")
+    if problem:
+        raise pytest.UsageError(f"--tritonshim-report {path}: {problem}")
     if path or ids:
         config.pluginmanager.register(_Accounting(path or "", _chosen(ids or "")), _NAME)
 
@@ -67,7 +72,7 @@ class _Accounting:
 
     def __init__(self, path: str, forbidden: frozenset[str]) -> None:
         from tritonclient_shim import notice, usage
-        from tritonclient_shim.usage.recorder import Recorder
+        from tritonclient_shim.usage import Recorder
 
         self._path = path
         self._forbidden = forbidden
@@ -81,14 +86,12 @@ class _Accounting:
         """Note the counts before the test's fixtures are set up: their uses are the test's."""
         self._before = self._recorder.counts()
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_call(self) -> Iterator[None]:
-        """Fail the test when it, or a fixture set up for it, has used a forbidden symbol."""
-        outcome: Any = yield
-        outcome.get_result()
-        found = self._new(self._before)
-        if found:
-            pytest.fail("\n".join(["uses of the retired API:", *found]), pytrace=False)
+    @pytest.hookimpl(trylast=True)  # after the test itself, unless that has failed
+    def pytest_runtest_call(self) -> None:
+        """Fail the test if it, or a fixture set up for it, has used a forbidden symbol."""
+        uses = self._new(self._before)
+        if uses:
+            pytest.fail("\n".join(["uses of the retired API:", *uses]), pytrace=False)
 
     def _new(self, before: Mapping[Use, int]) -> list[str]:
         from tritonclient_shim.registry import ENTRIES

@@ -85,7 +85,7 @@ def test_an_unknown_section_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> N
     assert "inference " in printed(capsys, "guide", "--list")
 
 
-@pytest.mark.parametrize("name", ["usage.txt", "usage.md", "usage.json", "usage.sarif"])
+@pytest.mark.parametrize("name", ["usage.txt", "usage.json", "usage.sarif"])
 def test_reports_point_to_what_is_shipped(tmp_path: Path, name: str) -> None:
     """No report names the file, which only the repository has at its top level."""
     (tmp_path / "s.py").write_text(

@@ -45,7 +45,8 @@ def test_entry(scan: Scanner) -> None:
     """As pre-commit runs it, with changed files: new uses fail, those of the baseline do not."""
     scan.write("a.py", CONTEXT + RUN)
     scan.write("b.py", "x = 1\n")
-    scan.write("setup.cfg", "[tritonclient-shim:scan]\nbaseline = known.json\nexclude = vendor\n")
+    configuration = "baseline = 'known.json'\nexclude = 'vendor'\n"
+    scan.write("pyproject.toml", f"[tool.tritonclient-shim.scan]\n{configuration}")
     scan.write("vendor/c.py", CONTEXT)
     assert scan(".", "--write-baseline", "known.json").status == 0
     arguments = shlex.split(hook()["entry"])[1:]

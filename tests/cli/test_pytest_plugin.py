@@ -96,3 +96,10 @@ def test_unknown_ids_are_refused(tmp_path: Path, option: str) -> None:
     done = suite(tmp_path, option)
     assert done.returncode == 4
     assert "no such id: TS999" in done.stderr
+
+
+def test_an_unknown_ending(tmp_path: Path) -> None:
+    """A report in no known form is refused before any test runs."""
+    done = suite(tmp_path, "--tritonshim-report=usage.html")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no report is written as .html; expected .txt, .json, .sarif" in done.stderr

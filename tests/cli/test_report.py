@@ -34,13 +34,13 @@ def uses(text: str) -> list[tuple[str, int, int]]:
 
 
 def test_json_tells_everything(tmp_path: Path) -> None:
-    """Each use has symbol, place, count, successors, guide, and whether it is automatic."""
+    """Each use has symbol, place, count, successors, guide; `automatic` is not known."""
     _, text = report(tmp_path, SCRIPT)
     assert uses(text) == EXPECTED
     first = json.loads(text)["uses"][0]
     entry = ENTRIES["TS020"]
     assert first["file"] == "script.py"
-    assert (first["symbol"], first["automatic"]) == (entry.symbol, entry.automatic)
+    assert (first["symbol"], first["automatic"]) == (entry.symbol, None)
     assert first["successors"] == {
         "grpc": entry.grpc,
         "http": entry.http,
@@ -140,15 +140,6 @@ def test_notices_are_as_they_would_be(tmp_path: Path) -> None:
     assert done.stderr.count("TensorRTServerDeprecationWarning: ") == 1
 
 
-def test_markdown(tmp_path: Path) -> None:
-    """Totals with the command that shows each before and after, and a table of uses."""
-    _, text = report(tmp_path, SCRIPT, name="usage.md")
-    assert "| TS020 | tensorrtserver.api.ServerHealth" in text
-    assert "| `tritonclient-shim guide health` |" in text
-    assert "| script.py:3 | 3 |" in text
-    assert "3 places use 3 legacy symbols and usage patterns" in text
-
-
 def test_text_groups_by_symbol(tmp_path: Path) -> None:
     """Plain text: the symbol, what to write instead, and where it is."""
     _, text = report(tmp_path, SCRIPT, name="usage.txt")
@@ -174,7 +165,7 @@ def test_sarif(tmp_path: Path) -> None:
 def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     """The program ends as it would; stderr says that the report is lost."""
     (tmp_path / "script.py").write_text(SCRIPT)
-    done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.md")
+    done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.txt")
     assert done.returncode == 0
     assert "the usage report is lost: " in done.stderr
 
@@ -189,3 +180,21 @@ def test_killed_by_ctrl_c(tmp_path: Path) -> None:
     done, text = report(tmp_path, SCRIPT + interrupt)
     assert done.returncode in (-signal.SIGINT, 130)
     assert uses(text) == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["usage.html", "usage.pdf", "usage.md"])
+def test_an_unknown_ending(tmp_path: Path, name: str) -> None:
+    """A report in no known form is refused at the first use, with the forms that there are."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = python(tmp_path, "script.py", TRITON_SHIM_REPORT=name)
+    assert done.returncode == 1
+    assert f"SettingsError: TRITON_SHIM_REPORT is '{name}'; no report is written as " in done.stderr
+    assert "expected .txt, .json, .sarif or no ending" in done.stderr
+    assert not (tmp_path / name).exists()
+
+
+def test_the_mode_of_warnings(tmp_path: Path) -> None:
+    """A mode that is none raises SettingsError, as other settings do."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = python(tmp_path, "script.py", TRITON_SHIM_WARNINGS="loud")
+    assert "SettingsError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import pty
 import shlex
 import socket
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_scripts import ROOT, shim
+from tests.cli.cli_scripts import shim
 from tritonclient_shim.cli._script_ends import ConnectionAdvice
 from tritonclient_shim.core.errors import TransportFault
 
@@ -44,9 +39,10 @@ def test_the_report_fits_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("nowhere/usage.md", "cannot write the report to 'nowhere/usage.md': No such file or"),
+        ("nowhere/usage.txt", "cannot write the report to 'nowhere/usage.txt': No such file or"),
         (".", "cannot write the report to '.': Is a directory"),
-        ("old.py/usage.md", "cannot write the report to 'old.py/usage.md': Not a directory"),
+        ("usage.pdf", "no report is written as .pdf; expected .txt, .json, .sarif or no ending"),
+        ("old.py/usage.txt", "cannot write the report to 'old.py/usage.txt': Not a directory"),
     ],
 )
 @pytest.mark.parametrize("by", ["option", "variable"])
@@ -64,14 +60,14 @@ def test_a_report_that_cannot_be_written(tmp_path: Path, path: str, says: str, b
 
 def test_an_older_report_is_safe_until_the_end(tmp_path: Path) -> None:
     """Looking whether the report can be written neither empties a file nor leaves a new one."""
-    (tmp_path / "usage.md").write_text("the older one")
+    (tmp_path / "usage.txt").write_text("the older one")
     (tmp_path / "look.py").write_text(
-        "import os\nprint(open('usage.md').read(), sorted(os.listdir()))\n"
+        "import os\nprint(open('usage.txt').read(), sorted(os.listdir()))\n"
     )
-    done = shim(tmp_path, "run", "--report", "usage.md", "look.py")
-    assert done.stdout == "the older one ['look.py', 'usage.md']\n"
-    done = shim(tmp_path, "run", "--report", "new.md", "look.py")
-    assert done.stdout.endswith(" ['look.py', 'usage.md']\n")
+    done = shim(tmp_path, "run", "--report", "usage.txt", "look.py")
+    assert done.stdout == "the older one ['look.py', 'usage.txt']\n"
+    done = shim(tmp_path, "run", "--report", "new.txt", "look.py")
+    assert done.stdout.endswith(" ['look.py', 'usage.txt']\n")
 
 
 def test_a_report_to_what_is_no_file(tmp_path: Path) -> None:
@@ -79,35 +75,6 @@ def test_a_report_to_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "old.py").write_text(TWICE)
     done = shim(tmp_path, "run", "--report", "/dev/stderr", "old.py")
     assert "TS011  tensorrtserver.api.ProtocolType.from_str  (2 calls" in done.stderr
-
-
-def test_a_terminal_gets_a_table(tmp_path: Path) -> None:
-    """Where stderr is a terminal, and wide enough for the places."""
-    (tmp_path / "old.py").write_text(TWICE)
-    reading, writing = pty.openpty()
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    subprocess.run(
-        [sys.executable, "-m", "tritonclient_shim", "run", "old.py"],
-        cwd=str(tmp_path),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "120"},
-        stderr=writing,
-        check=True,
-    )
-    os.close(writing)
-    assert "│ old.py:2  once │" in _everything(reading)
-
-
-def _everything(terminal: int) -> str:
-    """What was written to a terminal that nobody writes to any more."""
-    found = b""
-    with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
-        while True:
-            chunk = os.read(terminal, 4096)
-            if not chunk:
-                break
-            found += chunk
-    os.close(terminal)
-    return found.decode("utf-8", "replace")
 
 
 CONNECTING = """\

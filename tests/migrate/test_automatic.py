@@ -12,7 +12,6 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.files import migrate, rewritable
 from tritonclient_shim.rewrite.options import MigrateOptions
 from tritonclient_shim.rewrite.program import IMPORTS
-from tritonclient_shim.rewrite.rules import REWRITTEN
 
 CORPORA = (PROGRAMS_FOLDER.with_name("expected_uses.txt"),
            *(Path(__file__).parents[1] / "unit" / "scan_corpus").glob("*.txt"))  # fmt: skip
@@ -24,11 +23,6 @@ InferResponseHeader, InferSharedMemory, ServerStatus, SharedMemoryStatus, ModelR
 cuda.CudaSharedMemoryException
 flags.async
 """
-
-
-def test_flag_is_what_the_rules_do() -> None:
-    """An entry is told as automatic if and only if there is a rule for its uses."""
-    assert {id for id, entry in ENTRIES.items() if entry.automatic} == REWRITTEN
 
 
 def test_each_id_is_told_by_a_tool() -> None:

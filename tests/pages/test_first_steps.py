@@ -49,7 +49,7 @@ def test_quickstart(tmp_path: Path, instead: Mapping[str, str]) -> None:
     where = environment(tmp_path / "environment")
     outputs = execute(text("docs/quickstart.md"), where, instead)
     assert sum(output.startswith(SUMS) for output in outputs) == 2
-    assert "TS051" in (where.folder / "work" / "usage.md").read_text("utf-8")
+    assert "TS051" in (where.folder / "work" / "usage.txt").read_text("utf-8")
 
 
 def test_the_readme_has_the_same_script() -> None:

@@ -19,8 +19,7 @@ from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli, pytest_plugin
 from tritonclient_shim.gateway.options.table import OPTIONS
 from tritonclient_shim.registry import ENTRIES
-from tritonclient_shim.usage import report, rows
-from tritonclient_shim.usage.recorder import Recorder
+from tritonclient_shim.usage import Recorder, report, rows
 
 COMMANDS = "Commands with any arguments end with a status of theirs, and a text where they refuse"
 REPORTS = "Reports of any uses can be written in each format, and read back"

@@ -86,7 +86,7 @@ def _scan(commands: Commands, data: Any) -> None:
         path = commands.write("fuzzed.py", data.draw(odd_files.sources()))
     else:
         path = commands.write("fuzzed.ipynb", data.draw(odd_files.notebooks()))
-    form = data.draw(st.sampled_from(["text", "json", "sarif", "markdown"]))
+    form = data.draw(st.sampled_from(["text", "json", "sarif"]))
     status = commands("scan", path, "--format", form)
     if status < 2:
         commands("scan", path, "--write-baseline", "known.json")
@@ -106,17 +106,16 @@ def _scan_settings(commands: Commands, data: Any) -> None:
     head = data.draw(st.sampled_from(["[tool.tritonclient-shim.scan]", "[tool.tritonclient-shim]"]))
     baseline = commands.write("baseline", data.draw(odd_files.json_files(BASELINE)))
     if data.draw(st.booleans()):
-        commands("scan", "good.py", "--isolated", "--baseline", baseline)
+        commands("scan", "good.py", "--baseline", baseline)
     else:
-        section = "[tritonclient-shim:scan]"
         commands.write("pyproject.toml", data.draw(odd_files.toml_files(SCAN_KEYS, head)))
-        commands.write("setup.cfg", data.draw(odd_files.toml_files(SCAN_KEYS, section)))
         commands("scan", "good.py")
-    assert commands("scan", "good.py", "--isolated") == 1
+    commands.write("pyproject.toml", b"")
+    assert commands("scan", "good.py") == 1
 
 
 def test_scan_settings(commands: Commands, tried: Tried) -> None:
-    """Baselines, pyproject.toml and setup.cfg are read."""
+    """Baselines and pyproject.toml are read."""
     _scan_settings(commands)
     tried(FILES, amount("files of commands") // 3, "files")
 

@@ -247,7 +247,7 @@ def test_pairs_of_v1_use_what_they_are_about(
 ) -> None:
     """Counted while they run, the v1 blocks cover every symbol that has a successor to show."""
     from tritonclient_shim import usage
-    from tritonclient_shim.usage.recorder import Recorder
+    from tritonclient_shim.usage import Recorder
 
     recorder = Recorder()
     usage.start(recorder)

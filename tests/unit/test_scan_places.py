@@ -68,7 +68,7 @@ def test_encoding_of_no_text() -> None:
 
 
 def test_machine_readable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON, SARIF and Markdown carry the column and the line."""
+    """JSON and SARIF carry the column and the line."""
     path = tmp_path / "script.py"
     path.write_text(CONTEXT + "if x:\n    c.run(i | `j`, o)\n".replace("`j`", "'`'"), "utf-8")
     line = "    c.run(i | '`', o)"
@@ -80,7 +80,3 @@ def test_machine_readable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
     assert region == {"startLine": 4, "startColumn": 5, "snippet": {"text": line}}
     assert run["columnKind"] == "unicodeCodePoints"
-    main(["scan", str(path), "--format", "markdown", "--only", "TS051"])
-    shown = capsys.readouterr().out
-    assert "script.py:4:5 | " in shown
-    assert "| `` c.run(i \\| '`', o) `` |\n" in shown

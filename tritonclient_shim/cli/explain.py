@@ -117,7 +117,6 @@ def _explained(entry: RegistryEntry) -> str:
         f"  on gRPC           {entry.grpc}",
         f"  over HTTP         {entry.http}",
         f"  with PyTriton     {entry.pytriton or 'nothing takes its place'}",
-        f"  migration         {'automatic' if entry.automatic else 'by hand'}",
         f"  in the guide      {entry.guide}",
     ]
     return "\n".join([*lines, ""])

@@ -129,7 +129,7 @@ def _paths(arguments: argparse.Namespace) -> list[str]:
     from tritonclient_shim.cli._scan.files import ExcludedPaths, chosen
 
     patterns = [part for text in arguments.exclude for part in text.split(",") if part]
-    paths = list(chosen(arguments.paths, ExcludedPaths(tuple(patterns)), ""))
+    paths = list(chosen(arguments.paths, ExcludedPaths(tuple(patterns))))
     if not paths:
         raise MigrateRefused(
             "no file to migrate; expected .py, .pyw or .ipynb in the folders, and not all excluded"

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to put back, with commas between: numpy (np.object, np.bool, np.int, ...), "
         "async (as a name), future (future.utils); or none (default: %(default)s)")  # fmt: skip
     add("--report", metavar="PATH", default=argparse.SUPPRESS,
-        help="write the report there; its ending says how: .txt, .json, .md, .sarif. "
+        help="write the report there; its ending says how: .txt, .json, .sarif. "
         "Otherwise it goes to stderr")  # fmt: skip
     add("-m", dest="module", nargs=argparse.REMAINDER, default=argparse.SUPPRESS,
         metavar="MODULE ARG", help="run a module, as python -m")  # fmt: skip
@@ -84,10 +84,16 @@ def _unusable_script(path: str) -> str:
 
 def _unusable_report(path: str) -> str:
     """Why the report cannot be written where it is wanted; '' where it can."""
-    from tritonclient_shim.settings import report_path
+    from tritonclient_shim.settings import SettingsError, report_path, report_problem
     from tritonclient_shim.usage import report
 
-    wanted = path or report_path()
+    try:
+        wanted = path or report_path()
+    except SettingsError as error:
+        return f"{error}. The script has not run"
+    problem = report_problem(wanted)
+    if problem:
+        return f"--report {wanted}: {problem}. The script has not run"
     reason = report.obstacle(wanted) if wanted else ""
     if not reason:
         return ""
@@ -129,8 +135,7 @@ def _fail(text: str) -> int:
 def _report(path: str) -> None:
     from tritonclient_shim import usage
     from tritonclient_shim.settings import report_path
-    from tritonclient_shim.usage import report
-    from tritonclient_shim.usage.recorder import Recorder
+    from tritonclient_shim.usage import Recorder, report
 
     recorder = Recorder()
     usage.start(recorder)

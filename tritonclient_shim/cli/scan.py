@@ -2,10 +2,10 @@
 
 A comment `# tritonshim: ignore[TS051]` at a line's end hides what the line has; without the ids,
 everything. The options baseline, exclude, exit-zero, format and only can stand in pyproject.toml,
-below [tool.tritonclient-shim.scan], or in setup.cfg, below [tritonclient-shim:scan].
+below [tool.tritonclient-shim.scan].
 
-Whether a use can be rewritten automatically is what `migrate --unsafe` would do at its place. This
-needs libcst, pip install "tritonclient-shim[migrate]"; without it, the id alone tells.
+"automatic" is what `migrate --unsafe` rewrites at its place. This needs libcst, pip install
+"tritonclient-shim[migrate]"; without it nothing is said of that.
 
 Exit status: 0 nothing found, 1 uses found, 2 wrong usage or configuration, 3 files that could not
 be read or parsed, which are named; what the others have is printed all the same. 130 interrupted:
@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import INTERRUPTED
-from tritonclient_shim.cli._scan import FORMATS, STDIN, ScanRefused
+from tritonclient_shim.cli._scan import FORMATS, ScanRefused
 
 if TYPE_CHECKING:
     from tritonclient_shim.cli._scan.options import ScanOptions
@@ -44,11 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     def add(*names: str, **how: Any) -> None:
         parser.add_argument(*names, default=argparse.SUPPRESS, **how)
 
-    add("paths", nargs="+", metavar="PATH",
-        help="a file, a notebook or a folder; - for standard input")  # fmt: skip
-    add("--format", choices=FORMATS,
-        help="how to write what is found, text unless configured otherwise")  # fmt: skip
-    add("--statistics", action="store_true", help="how many uses each id has, instead of the uses")
+    add("paths", nargs="+", metavar="PATH", help="a file, a notebook or a folder")
+    add("--format", choices=FORMATS, help="of the report, text unless configured otherwise")
     add("--only", action="append", metavar="IDS",
         help="look for these ids alone, with commas between, such as TS050,TS051")  # fmt: skip
     add("--exclude", action="append", metavar="GLOBS",
@@ -59,9 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--write-baseline", metavar="FILE",
         help="write the uses to this file, for --baseline, and do not report them")  # fmt: skip
     add("--exit-zero", action="store_true", help="exit with 0 where uses are found, too")
-    add("--stdin-filename", metavar="NAME",
-        help="the name of what standard input has; .ipynb at its end: a notebook")  # fmt: skip
-    add("--isolated", action="store_true", help="read no pyproject.toml and no setup.cfg")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -82,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     for text in report.notes:
         _tell(text)
     if report.interrupted or not wanted.write_baseline:
-        show(render(report, wanted.format, wanted.statistics))
+        show(render(report, wanted.format))
     if report.interrupted:
         return INTERRUPTED
     if report.unreadable:
@@ -99,7 +93,7 @@ def _scan_all(wanted: ScanOptions, report: ScanReport) -> None:
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
     known = baseline.read(wanted.baseline) if wanted.baseline else None
-    paths = list(files.chosen(wanted.paths, wanted.excluded, wanted.stdin_name))
+    paths = list(files.chosen(wanted.paths, wanted.excluded))
     candidates = Candidates()
     try:
         with without_syntax_warnings():
@@ -123,13 +117,12 @@ def _scan_file(path: str, wanted: ScanOptions, candidates: Candidates, report: S
     from tritonclient_shim.migrate import sources
     from tritonclient_shim.migrate.scan import scan
 
-    name = wanted.stdin_name if path == STDIN else path
     try:
-        data = _content(path, name)
-        if not candidates.includes(name, data):
-            report.read.append(name)
+        data = sources.content(path)
+        if not candidates.includes(path, data):
+            report.read.append(path)
             return
-        source = sources.parsed(name, data)
+        source = sources.parsed(path, data)
         with sources.not_too_deep(path):
             uses = _judged(source, scan(source))
     except sources.Unreadable as error:
@@ -153,17 +146,6 @@ def _judged(source: ParsedSource, rows: list[UsageRow]) -> list[UsageRow]:
 
     known = rewritable(source)
     return [replace(row, rewritable=known.get((row.place, row.entry.id))) for row in rows]
-
-
-def _content(path: str, name: str) -> bytes:
-    """Return the bytes of a file or of standard input; raise Unreadable if there are none."""
-    from tritonclient_shim.migrate import sources
-
-    if path != STDIN:
-        return sources.content(path)
-    if sys.stdin is None:
-        raise sources.Unreadable(f"{name}: standard input is closed")
-    return sys.stdin.buffer.read()
 
 
 def _write_baseline(wanted: ScanOptions, report: ScanReport) -> None:

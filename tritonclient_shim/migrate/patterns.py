@@ -8,26 +8,20 @@ from typing import Callable, Iterator, Mapping
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.values import HANDLE, Instance, Items, Symbol, Values, element, union
-
-_SERVER = ("url", "protocol", "verbose", "http_headers")
-_STATUS = ("url", "protocol", "model_name", "verbose", "http_headers")
-_INFER = (
-    *("url", "protocol", "model_name", "model_version", "verbose", "correlation_id"),
-    *("streaming", "http_headers"),
+from tritonclient_shim.registry.patterns import (
+    ARGUMENT_PATTERNS,
+    GIVEN,
+    HANDLE_IN,
+    HANDLE_OUT,
+    PARAMETERS,
+    WITH_SCHEME,
+    ArgumentPattern,
 )
-_RUN = ("inputs", "outputs", "batch_size", "flags", "corr_id", "priority", "timeout_us")
-_RUN_WITH_CALLBACK = ("callback", *_RUN)
-_RAW = Symbol(f"{API}.InferContext.ResultFormat.RAW")
 
-#: id of what is called → its parameters.
-PARAMETERS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("TS020", "TS030", "TS035", "TS040"), _SERVER),
-    "TS025": _STATUS,
-    "TS050": _INFER,
-    **dict.fromkeys(("TS051", "TS053"), _RUN),
-    **dict.fromkeys(("TS052", "TS054"), _RUN_WITH_CALLBACK),
-    "TS055": ("request_id", "wait"),
-}
+__all__ = ["PARAMETERS", "arguments", "patterns_in"]
+
+
+_RAW = Symbol(f"{API}.InferContext.ResultFormat.RAW")
 ExpressionRule = Callable[[ast.expr, Evaluator], bool]
 
 
@@ -39,7 +33,9 @@ def patterns_in(id: str, call: ast.Call, evaluator: Evaluator, skipped: int) -> 
     if id not in PARAMETERS:
         return
     for name, value in arguments(PARAMETERS[id], call, skipped).items():
-        yield from (pattern for pattern, rule in _RULES.get(name, ()) if rule(value, evaluator))
+        pattern, rule = _RULES.get(name, ("", None))
+        if rule is not None and rule(value, evaluator):
+            yield pattern
 
 
 def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mapping[str, ast.expr]:
@@ -93,20 +89,17 @@ def _given(value: ast.expr, evaluator: Evaluator) -> bool:
     return True
 
 
-#: Parameter → the usage patterns that a value given for it can show.
-_RULES: dict[str, tuple[tuple[str, ExpressionRule], ...]] = {
-    "url": (("TS101", _has_scheme),),
-    "http_headers": (("TS102", _other_than(None, "", [], ())),),
-    "verbose": (("TS103", _other_than(None, False, 0, "")),),
-    "streaming": (("TS104", _other_than(None, False, 0)),),
-    "correlation_id": (("TS105", _other_than(None, 0)),),
-    "model_version": (("TS106", _other_than(None, -1)),),
-    "inputs": (("TS114", _handle_in),),
-    "outputs": (("TS115", _handle_out),),
-    "batch_size": (("TS109", _other_than(1)),),
-    "flags": (("TS110", _other_than(0)),),
-    "corr_id": (("TS111", _other_than(0)),),
-    "priority": (("TS112", _other_than(0)),),
-    "timeout_us": (("TS113", _other_than(0)),),
-    "wait": (("TS116", _given),),
+_KINDS: dict[str, ExpressionRule] = {
+    GIVEN: _given,
+    WITH_SCHEME: _has_scheme,
+    HANDLE_IN: _handle_in,
+    HANDLE_OUT: _handle_out,
 }
+
+
+def _rule(pattern: ArgumentPattern) -> ExpressionRule:
+    return _KINDS[pattern.kind] if pattern.kind else _other_than(*pattern.harmless)
+
+
+#: Parameter → the usage pattern that a value given for it can show, and the rule for that.
+_RULES = {pattern.parameter: (pattern.id, _rule(pattern)) for pattern in ARGUMENT_PATTERNS}

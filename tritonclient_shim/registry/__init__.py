@@ -6,20 +6,13 @@ else says what replaces what. An id never changes its meaning and is never reuse
 
 from __future__ import annotations
 
-from tritonclient_shim.registry import contexts, inference, memory, messages, patterns
+from tritonclient_shim.registry import patterns, symbols
 from tritonclient_shim.registry.entry import RegistryEntry
-
-_ALL = (
-    *patterns.ENTRIES,
-    *contexts.ENTRIES,
-    *inference.ENTRIES,
-    *messages.ENTRIES,
-    *memory.ENTRIES,
-)
 
 #: id → entry, in the order of the ids.
 ENTRIES: dict[str, RegistryEntry] = {
-    entry.id: entry for entry in sorted(_ALL, key=lambda entry: entry.id)
+    entry.id: entry
+    for entry in sorted((*patterns.ENTRIES, *symbols.ENTRIES), key=lambda entry: entry.id)
 }
 
 #: Dotted symbol → entry. For ``async_run`` it is the style of 1.8 and later (TS052).

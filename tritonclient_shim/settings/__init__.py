@@ -6,7 +6,13 @@ docs/settings.md describes each setting for users.
 from __future__ import annotations
 
 from tritonclient_shim.settings.fields import DEFAULTS, Settings, SettingsError, of_connections
-from tritonclient_shim.settings.notices import WARNING_MODES, report_path, warnings_mode
+from tritonclient_shim.settings.notices import (
+    REPORT_ENDINGS,
+    WARNING_MODES,
+    report_path,
+    report_problem,
+    warnings_mode,
+)
 from tritonclient_shim.settings.proxies import Proxy, proxy_for
 from tritonclient_shim.settings.sources import (
     EffectiveSetting,
@@ -20,6 +26,7 @@ from tritonclient_shim.settings.sources import (
 
 __all__ = [
     "DEFAULTS",
+    "REPORT_ENDINGS",
     "WARNING_MODES",
     "Proxy",
     "EffectiveSetting",
@@ -33,6 +40,7 @@ __all__ = [
     "of_connections",
     "proxy_for",
     "report_path",
+    "report_problem",
     "unknown_variables",
     "warnings_mode",
 ]

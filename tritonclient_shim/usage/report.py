@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import sys
 from typing import Callable
 
-from tritonclient_shim.usage import machine, markdown, text
-from tritonclient_shim.usage.recorder import Recorder
+from tritonclient_shim.settings import REPORT_ENDINGS
+from tritonclient_shim.usage import Recorder, formats
 from tritonclient_shim.usage.rows import UsageRow, rows
 
-#: Ending of the file → how the report is written.
-FORMATS: dict[str, Callable[[list[UsageRow]], str]] = {
-    ".txt": text.render,
-    ".json": machine.render_json,
-    ".md": markdown.render,
-    ".sarif": machine.render_sarif,
-}
+#: Ending of the file → how the report is written; a path without an ending gets text.
+FORMATS: dict[str, Callable[[list[UsageRow]], str]] = dict(
+    zip(REPORT_ENDINGS, (formats.render_text, formats.render_json, formats.render_sarif))
+)
 
 
 def render(found: list[UsageRow], path: str) -> str:
-    """The report in the format of the path's ending; text for any other."""
-    return FORMATS.get(os.path.splitext(path)[1].lower(), text.render)(found)
+    """Return the report in the format of the path's ending."""
+    return FORMATS.get(os.path.splitext(path)[1].lower(), formats.render_text)(found)
 
 
 def write(found: list[UsageRow], path: str) -> None:
@@ -78,17 +74,12 @@ def _path_of_process(path: str, owner: int) -> str:
 
 
 def print_at_exit(recorder: Recorder) -> None:
-    """Print the recorder's uses on stderr when the process ends; nothing where there are none.
-
-    A terminal gets a table, where it is wide enough; a pipe or a file gets plain lines.
-    """
+    """Print the recorder's uses on stderr when the process ends; nothing if there are none."""
     owner = os.getpid()
 
     def finish() -> None:
         found = rows(recorder.counts())
         if found and os.getpid() == owner:
-            width = shutil.get_terminal_size((120, 40)).columns if sys.stderr.isatty() else 0
-            shown = text.render_for_terminal(found, width) if width else text.render(found)
-            print("\n" + shown, file=sys.stderr)
+            print("\n" + formats.render_text(found), file=sys.stderr)
 
     atexit.register(finish)

@@ -9,7 +9,7 @@ from typing import Any, Mapping, NamedTuple
 
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.entry import RegistryEntry
-from tritonclient_shim.usage.recorder import Use
+from tritonclient_shim.usage import Use
 
 #: The heading of a report, whatever its format.
 TITLE = "Legacy API in use"
@@ -37,13 +37,8 @@ class UsageRow:
 
     @property
     def how(self) -> str:
-        """``automatic`` if a program could rewrite it, otherwise ``by hand``."""
-        return "automatic" if self.automatic else "by hand"
-
-    @property
-    def automatic(self) -> bool:
-        """Whether ``migrate`` rewrites it: this use, or where that is not known most of its id."""
-        return self.entry.automatic if self.rewritable is None else self.rewritable
+        """``automatic`` if ``migrate`` rewrites it, ``by hand`` if not, '' if that is unknown."""
+        return {True: "automatic", False: "by hand", None: ""}[self.rewritable]
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
@@ -56,7 +51,7 @@ class UsageRow:
             "count": self.count,
             "since": entry.since,
             "successors": {"grpc": entry.grpc, "http": entry.http, "pytriton": entry.pytriton},
-            "automatic": self.automatic,
+            "automatic": self.rewritable,
             "guide": entry.guide,
         }
         if self.cell is not None:
@@ -111,16 +106,15 @@ def _calls(group: list[UsageRow]) -> int | None:
 
 
 def summary(found: list[UsageRow]) -> str:
-    """How many uses there are, and how many of them a program could rewrite, in a sentence."""
+    """Return how many uses there are and, if that is known, how many ``migrate`` rewrites."""
     if not found:
         return "No use of the legacy API."
-    automatic = sum(row.automatic for row in found)
     symbols = len({row.entry.id for row in found})
     places = "1 place uses" if len(found) == 1 else f"{len(found)} places use"
     what = f"{symbols} legacy symbols and usage patterns"
     if symbols == 1:
         what = "1 legacy symbol or usage pattern"
-    return (
-        f"{places} {what}; {automatic} could be rewritten automatically, "
-        f"{len(found) - automatic} by hand."
-    )
+    if any(row.rewritable is None for row in found):
+        return f"{places} {what}."
+    automatic = sum(bool(row.rewritable) for row in found)
+    return f"{places} {what}; `tritonclient-shim migrate --unsafe` rewrites {automatic} of them."

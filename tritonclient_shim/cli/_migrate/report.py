@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli._migrate import MigrateRefused
 from tritonclient_shim.cli._scan.output import times
-from tritonclient_shim.usage import machine
+from tritonclient_shim.usage import formats
 from tritonclient_shim.usage.report import obstacle
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def _lines(data: bytes) -> list[str]:
 def render(format: str, done: list[Migrated], failed: list[str]) -> str:
     """The report in one of the formats."""
     if format == "json":
-        return machine.dumped(_document(done, failed))
+        return formats.dumped(_document(done, failed))
     if format == "sarif":
-        return machine.dumped(_sarif(done, failed))
+        return formats.dumped(_sarif(done, failed))
     return _text(done, failed)
 
 
@@ -95,7 +95,7 @@ def _document(done: list[Migrated], failed: list[str]) -> dict[str, Any]:
 
 def _sarif(done: list[Migrated], failed: list[str]) -> dict[str, Any]:
     found = [(row, outcome) for one in done for row, outcome in one.uses]
-    document = machine.sarif_document([row for row, _ in found])
+    document = formats.sarif_document([row for row, _ in found])
     run = document["runs"][0]
     for result, (row, outcome) in zip(run["results"], found):
         where = "" if row.cell is None else f"Cell {row.cell}: "

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 #: The names of the formats, the default first.
-FORMATS = ("text", "concise", "json", "markdown", "sarif")
-
-#: The path that stands for standard input.
-STDIN = "-"
+FORMATS = ("text", "json", "sarif")
 
 
 class ScanRefused(Exception):

@@ -7,7 +7,6 @@ import os
 from fnmatch import fnmatchcase
 from typing import Iterable, Iterator, NamedTuple
 
-from tritonclient_shim.cli._scan import STDIN
 from tritonclient_shim.migrate import sources
 
 
@@ -32,15 +31,14 @@ class ExcludedPaths(NamedTuple):
         return any(fnmatchcase(one, wanted) for one in with_parents(os.path.abspath(path)))
 
 
-def chosen(paths: Iterable[str], excluded: ExcludedPaths, stdin_name: str) -> Iterator[str]:
-    """The files to read, ``-`` for standard input; a file that is named twice comes once."""
+def chosen(paths: Iterable[str], excluded: ExcludedPaths) -> Iterator[str]:
+    """Yield the files to read; a file that is named twice comes once."""
     seen: set[str] = set()
     for given in paths:
-        for path in [STDIN] if given == STDIN else sources.files([given]):
+        for path in sources.files([given]):
             path = path[2:] if path.startswith("./") else path  # as reports write it
-            name = stdin_name if path == STDIN else path
-            real = os.path.realpath(name)
-            if real not in seen and not excluded.match(name, _names(name, given)):
+            real = os.path.realpath(path)
+            if real not in seen and not excluded.match(path, _names(path, given)):
                 yield path
             seen.add(real)
 

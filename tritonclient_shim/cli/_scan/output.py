@@ -1,13 +1,17 @@
-"""What a scan found → text, one line per use, JSON, Markdown or SARIF."""
+"""What a scan found → text, JSON or SARIF."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
-from tritonclient_shim.cli._scan import FORMATS
-from tritonclient_shim.usage import machine, markdown, text
-from tritonclient_shim.usage.rows import UsageRow, summary, totals
+from tritonclient_shim.usage import formats
+from tritonclient_shim.usage.rows import UsageRow, summary
+
+_UNKNOWN = (
+    "Which of them `migrate` rewrites is known with libcst: "
+    'pip install "tritonclient-shim[migrate]"'
+)
 
 
 @dataclass
@@ -47,67 +51,47 @@ def times(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _full(report: ScanReport, statistics: bool) -> str:
+def render(report: ScanReport, format: str) -> str:
+    """Return the report in one of the formats."""
+    return {"text": _text, "json": _json, "sarif": _sarif}[format](report)
+
+
+def _text(report: ScanReport) -> str:
     """Each use with the line of the source, the totals, and what to do next."""
-    uses = (
-        [] if statistics else [line for row in report.rows for line in (_line(row), *_source(row))]
-    )
-    gap = [""] if uses else []
-    rest = [*text.totals_table(report.rows), report.told, *text.next_step(report.rows)]
-    return "\n".join([*uses, *gap, *rest, ""])
-
-
-def _concise(report: ScanReport, statistics: bool) -> str:
-    """One line per use, as linters write them."""
-    shown = text.totals_table(report.rows) if statistics else [_line(row) for row in report.rows]
-    return "\n".join([*shown, report.told, ""])
+    lines = [line for row in report.rows for line in (_line(row), *_source(row))]
+    lines += [""] if lines else []
+    lines += [*formats.totals_table(report.rows), report.told]
+    if any(row.rewritable is None for row in report.rows):
+        lines.append(_UNKNOWN)
+    return "\n".join([*lines, *formats.next_step(report.rows), ""])
 
 
 def _line(row: UsageRow) -> str:
-    entry = row.entry
-    return f"{row.place}: {entry.id} {entry.symbol} ({row.how}); instead: {entry.successor}"
+    entry, how = row.entry, f" ({row.how})" if row.how else ""
+    return f"{row.place}: {entry.id} {entry.symbol}{how}; instead: {entry.successor}"
 
 
 def _source(row: UsageRow) -> list[str]:
-    """The line of the source, and a mark below the place of the use."""
+    """Return the line of the source, and a mark below the place of the use."""
     before = row.snippet[: (row.column or 1) - 1].lstrip()
     padding = "".join("\t" if letter == "\t" else " " for letter in before)
     return [f"    {row.snippet.strip()}", f"    {padding}^"]
 
 
-def _json(report: ScanReport, statistics: bool) -> str:
-    """The report as one object; with statistics the ids and numbers instead of the uses."""
-    document = machine.json_document(report.rows)
-    if statistics:
-        del document["uses"]
-        document["statistics"] = [
-            {"id": one.entry.id, "symbol": one.entry.symbol, "places": one.places}
-            for one in totals(report.rows)
-        ]
+def _json(report: ScanReport) -> str:
+    document = formats.json_document(report.rows)
     document["files"] = {"read": len(report.read), "unreadable": report.unreadable}
     document["hidden"] = {"ignored": report.ignored, "baseline": report.known}
-    return machine.dumped(document)
+    return formats.dumped(document)
 
 
-def _markdown(report: ScanReport, statistics: bool) -> str:
-    """The report as a page."""
-    return markdown.page(report.rows, report.told, uses=not statistics)
-
-
-def _sarif(report: ScanReport, statistics: bool) -> str:
+def _sarif(report: ScanReport) -> str:
     """The report for code-review tools, with the files that could not be read."""
-    document = machine.sarif_document(report.rows)
+    document = formats.sarif_document(report.rows)
     notes: list[dict[str, Any]] = [
         {"level": "error", "message": {"text": reason}} for reason in report.unreadable
     ]
     document["runs"][0]["invocations"] = [
         {"executionSuccessful": not notes, "toolExecutionNotifications": notes}
     ]
-    return machine.dumped(document)
-
-
-def render(report: ScanReport, format: str, statistics: bool) -> str:
-    """The report in one of the formats; with statistics the totals without the uses."""
-    writers: tuple[Callable[[ScanReport, bool], str], ...]
-    writers = (_full, _concise, _json, _markdown, _sarif)
-    return dict(zip(FORMATS, writers))[format](report, statistics)
+    return formats.dumped(document)

@@ -1,4 +1,4 @@
-"""Rows → JSON, and SARIF 2.1.0 for code-review tools."""
+"""Rows of a report → text for people, JSON, and SARIF 2.1.0 for code-review tools."""
 
 from __future__ import annotations
 
@@ -7,9 +7,63 @@ from typing import Any
 from urllib.parse import quote
 
 from tritonclient_shim.registry.entry import RegistryEntry
-from tritonclient_shim.usage.rows import TITLE, UsageRow, summary
+from tritonclient_shim.usage.rows import TITLE, Total, UsageRow, grouped, summary, totals
 
+_TOTALS = ("id", "legacy symbol", "calls", "places")
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def render_text(found: list[UsageRow]) -> str:
+    """Plain text: each symbol once, with its totals, its successor and its places."""
+    groups = [line for group in grouped(found) for line in _paragraph(group)]
+    return "\n".join([TITLE, "", *groups, summary(found), *next_step(found), ""])
+
+
+def _paragraph(group: list[UsageRow]) -> list[str]:
+    entry = group[0].entry
+    (total,) = totals(group)
+    return [
+        f"{entry.id}  {entry.symbol}  ({_total(total)})",
+        f"       instead: {entry.successor}",
+        f"       {entry.guide}",
+        *(f"       {_where(row)}" for row in group),
+        "",
+    ]
+
+
+def totals_table(found: list[UsageRow]) -> list[str]:
+    """The totals as aligned lines, one per id, and an empty line."""
+    if not found:
+        return []
+    lines = [_TOTALS, *(one.cells for one in totals(found))]
+    width = max(len(line[1]) for line in lines)
+    columns = [f"  {id:<5}  {name:<{width}}  {a:>7}  {b:>6}" for id, name, a, b in lines]
+    return [*columns, ""]
+
+
+def _total(total: Total) -> str:
+    places = f"{total.places} place" + "s" * (total.places != 1)
+    if total.calls is None:
+        return places
+    return f"{total.calls} call{'s' * (total.calls != 1)} at {places}"
+
+
+def _where(row: UsageRow) -> str:
+    return row.place if row.count is None else f"{row.place}  {_times(row.count)}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def next_step(found: list[UsageRow]) -> list[str]:
+    """The line that says what to do next."""
+    if not found:
+        return []
+    return [
+        f"Next: `{found[0].entry.guide}` shows the first of them before and after; "
+        f"`tritonclient-shim explain {found[0].entry.id}` tells the same in short."
+    ]
 
 
 def render_json(found: list[UsageRow]) -> str:
@@ -53,7 +107,7 @@ def _rule(entry: RegistryEntry) -> dict[str, Any]:
         "id": entry.id,
         "shortDescription": {"text": f"legacy: {entry.symbol}"},
         "help": {"text": f"Use {entry.successor} instead. See `{entry.guide}`"},
-        "properties": {"automatic": entry.automatic, "since": entry.since},
+        "properties": {"since": entry.since},
     }
 
 
