@@ -21,6 +21,8 @@ from tests.gateway.gateway_process import Gateway
 from tests.gateway.grpc_requests import A, B
 from tritonclient_shim.protos import request_status_pb2
 
+pytestmark = pytest.mark.release  # packages of Node.js
+
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 CLIENT = Path(__file__).with_name("node_client.js")

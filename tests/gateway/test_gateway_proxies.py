@@ -21,6 +21,8 @@ from tests.server.nginx import nginx
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
+pytestmark = pytest.mark.release  # nginx and Envoy
+
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 SCORES = np.arange(1000, dtype=np.float32).tobytes()

@@ -18,6 +18,8 @@ from tests.gateway.rolling_restarts import Pair
 from tests.gateway.test_gateway_connections import Client
 from tests.gateway.test_gateway_proxies import infer
 
+pytestmark = pytest.mark.release  # nginx and Envoy
+
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'

@@ -19,6 +19,8 @@ from tests.gateway.grpc_requests import seconds, simple, slow
 from tests.gateway.rolling_restarts import Clients, Pair, over_grpc, over_http
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
+pytestmark = pytest.mark.release  # nginx and Envoy
+
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'

@@ -10,6 +10,8 @@ import pytest
 from tests.installation import distributions
 from tests.installation.environments import Environment, commands, top_level
 
+pytestmark = pytest.mark.release  # an environment for each test
+
 NEEDED = {
     "tritonclient": "tritonclient",
     "grpcio": "grpc",

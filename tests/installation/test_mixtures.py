@@ -11,6 +11,8 @@ import pytest
 from tests.installation import distributions
 from tests.installation.environments import Environment, commands, star_names_here
 
+pytestmark = pytest.mark.release  # an environment for each test
+
 State = Callable[["Mixture"], None]
 
 

@@ -12,6 +12,8 @@ import pytest
 from tests.installation import distributions
 from tests.installation.environments import Environment, commands, star_names_here, top_level
 
+pytestmark = pytest.mark.release  # an environment for each test
+
 Install = Callable[[Environment, Path, Path], None]
 
 

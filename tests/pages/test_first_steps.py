@@ -58,6 +58,7 @@ def test_the_readme_has_the_same_script() -> None:
     assert "InferContext" in script and script in text("README.md")
 
 
+@pytest.mark.release
 def test_leaving_the_old_api(tmp_path: Path, instead: Mapping[str, str]) -> None:
     """Each command of that part of the README does to the script what stands beside it."""
     where = environment(tmp_path / "environment")
@@ -84,6 +85,7 @@ def test_leaving_the_old_api(tmp_path: Path, instead: Mapping[str, str]) -> None
     }
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("name", HOW_TO)
 def test_how_to(tmp_path: Path, instead: Mapping[str, str], name: str) -> None:
     """Every command of a how-to page ends as the page says."""
@@ -92,6 +94,7 @@ def test_how_to(tmp_path: Path, instead: Mapping[str, str], name: str) -> None:
     assert execute(text(f"docs/how-to/{name}"), where, instead)
 
 
+@pytest.mark.release
 def test_gateway(tmp_path: Path, instead: Mapping[str, str]) -> None:
     """The gateway page's commands install it and start it; it prints a line as shown there."""
     where = environment(tmp_path / "environment")
@@ -116,6 +119,7 @@ def test_gateway(tmp_path: Path, instead: Mapping[str, str]) -> None:
         gateway.wait(30)
 
 
+@pytest.mark.release
 @pytest.mark.skipif(
     sys.version_info < (3, 9),
     reason="CONTRIBUTING asks for 3.9: on 3.8 pip has to compile parts of tritonclient[all]",

@@ -11,6 +11,8 @@ from tests.installation import distributions
 from tests.installation.environments import Environment, star_names_here
 from tests.pages.blocks import environment, execute, sections
 
+pytestmark = pytest.mark.release  # an environment for each test
+
 PAGE = sections("docs/install.md")
 
 

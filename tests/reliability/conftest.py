@@ -22,6 +22,20 @@ def _test_of(item: pytest.Item) -> str:
     return re.sub(r"\[.*", "", item.nodeid).rpartition("reliability/")[2]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave most rows of a large table to ``--all`` and ``--long``: each seventh is a sample."""
+    rows: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if "reliability/" in item.nodeid:
+            rows.setdefault(_test_of(item), []).append(item)
+    for table in rows.values():
+        step = min(7, max(1, len(table) // 2))
+        for number, item in enumerate(table):
+            if number % step:
+                item.add_marker("release")
+
+
 @pytest.fixture
 def tried(request: pytest.FixtureRequest) -> Iterator[Tried]:
     """Notes down what the test has tried; it counts when the test passes."""
