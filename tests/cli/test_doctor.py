@@ -48,6 +48,7 @@ def examined(
 
 
 @pytest.mark.parametrize("kind", ["http", "grpc"])
+@pytest.mark.smoke
 def test_server_and_models(
     server: TritonServer, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

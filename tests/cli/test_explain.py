@@ -62,6 +62,7 @@ def test_a_misspelt_symbol_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> No
     assert "did you mean async_run" in capsys.readouterr().err
 
 
+@pytest.mark.smoke
 def test_an_unknown_id_gets_advice(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing near of that name: what to give instead."""
     assert main(["explain", "TS999"]) == 1

@@ -23,6 +23,7 @@ ProtocolType.from_str("grpc")
 """
 
 
+@pytest.mark.smoke
 def test_a_script_of_2019_runs(tmp_path: Path) -> None:
     """np.object and its like, an attribute named async and future.utils are there again."""
     (tmp_path / "old.py").write_text(OLD)
@@ -31,6 +32,7 @@ def test_a_script_of_2019_runs(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.smoke
 def test_the_report_comes_at_the_end(tmp_path: Path) -> None:
     """On stderr: id, successor, place, and what to do next."""
     (tmp_path / "old.py").write_text(OLD)

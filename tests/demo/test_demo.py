@@ -58,6 +58,7 @@ def test_it_shows_the_untouched_script_first(output: str) -> None:
     assert any("infer_ctx.run(" in line for line in shown)
 
 
+@pytest.mark.smoke
 def test_a_result_per_feature_and_a_line_per_run(output: str) -> None:
     """Each feature shows one result that explains itself, each run that it is well."""
     runs = [line.split() for line in output.splitlines() if line.startswith("ok ")]

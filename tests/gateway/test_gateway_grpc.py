@@ -16,6 +16,7 @@ from tritonclient_shim.protos import retired_pb2
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 
+@pytest.mark.smoke
 def test_infer(gateway: Gateway) -> None:
     """One raw_output per output, the id echoed, success in request_status."""
     # docs/v1-behaviour.md §9.2
@@ -26,6 +27,7 @@ def test_infer(gateway: Gateway) -> None:
     assert (response.meta_data.id, response.meta_data.model_version) == (5, 1)
 
 
+@pytest.mark.smoke
 def test_refusal(gateway: Gateway) -> None:
     """gRPC status OK, the error in request_status, of the header only the id."""
     # docs/v1-behaviour.md §9.2
@@ -38,6 +40,7 @@ def test_refusal(gateway: Gateway) -> None:
     assert response.meta_data == type(response.meta_data)(id=9)
 
 
+@pytest.mark.smoke
 def test_stream_keeps_order(gateway: Gateway) -> None:
     """Responses in request order, refusals among them, then the stream ends."""
     # docs/v1-behaviour.md §9.2
@@ -95,6 +98,7 @@ def test_odd_requests(gateway: Gateway, rpc: str, request_: Any, message: str) -
     assert (code_of(found), found.msg) == ("UNKNOWN", message)
 
 
+@pytest.mark.smoke
 def test_control_and_repository(gateway: Gateway) -> None:
     """Load, unload and the index; Profile of 1.6 is answered as well."""
     # docs/v1-behaviour.md §6.3, §6.4

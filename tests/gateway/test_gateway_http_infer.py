@@ -36,6 +36,7 @@ def header_of(answer: Answer) -> api_pb2.InferResponseHeader:
     return header
 
 
+@pytest.mark.smoke
 def test_tensors_then_header(through: Gateway) -> None:
     """Raw outputs in request order, then the serialised header again (docs/v1-behaviour.md §D)."""
     answer = through.infer("simple?format=binary", BOTH, BODY)
@@ -211,6 +212,7 @@ def test_header_is_missing_or_garbled(gateway: Gateway) -> None:
     ],
     ids=["model", "version", "batch", "short", "long", "output"],
 )
+@pytest.mark.smoke
 def test_refusals(
     gateway: Gateway, path: str, header: str, body: bytes, code: str, message: str
 ) -> None:

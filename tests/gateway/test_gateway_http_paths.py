@@ -61,6 +61,7 @@ def test_wrong_method(gateway: Gateway, method: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["live", "ready"])
+@pytest.mark.smoke
 def test_health(gateway: Gateway, mode: str) -> None:
     """Health: 200 with NV-Status and an empty body, which clients would print."""
     # docs/v1-behaviour.md §6.1
@@ -69,6 +70,7 @@ def test_health(gateway: Gateway, mode: str) -> None:
     assert (code_of(answer.status), answer.status.server_id) == ("SUCCESS", "inference:0")
 
 
+@pytest.mark.smoke
 def test_status_formats(gateway: Gateway) -> None:
     """Status of one model as protobuf, text and JSON with the fields' own names."""
     # docs/v1-behaviour.md §9.1

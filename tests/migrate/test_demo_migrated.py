@@ -27,6 +27,7 @@ def server() -> Iterator[TritonServer]:
 @pytest.mark.parametrize("chosen", [True, False], ids=["chosen", "fixed"])
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 @pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.smoke
 def test_prints_the_same(
     server: TritonServer, tmp_path: Path, name: str, protocol: str, chosen: bool
 ) -> None:

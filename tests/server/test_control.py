@@ -55,6 +55,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.smoke
 def test_load_and_unload(server: Any, control: ModelControlContext, protocol: int) -> None:
     """load returns when the model is ready, unload when it takes no more requests."""
     # docs/v1-behaviour.md §6.4
@@ -97,6 +98,7 @@ def test_load_bytes(server: Any, control: ModelControlContext, protocol: int) ->
     assert states(server, protocol, "slow") == {1: server_status_pb2.MODEL_READY}
 
 
+@pytest.mark.smoke
 def test_load_unknown(control: ModelControlContext) -> None:
     """``no version is available``, from the server, and no last id."""
     # docs/v1-behaviour.md §6.4, §E.10

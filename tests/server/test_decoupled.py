@@ -37,6 +37,7 @@ def test_streaming_context(server: TritonServer) -> None:
         InferContext(server.grpc, 1, "failing", streaming=True)
 
 
+@pytest.mark.smoke
 def test_context(server: TritonServer, protocol: int) -> None:
     """Requests of a context are refused, however they are sent."""
     with InferContext(server.url(protocol), protocol, "failing") as context:

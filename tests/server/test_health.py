@@ -24,6 +24,7 @@ def failed() -> Iterator[Any]:
     server.stop()
 
 
+@pytest.mark.smoke
 def test_healthy(url: str, protocol: int) -> None:
     """Live and ready are True as bool, the last request id stays 0 (docs/v1-behaviour.md §6.1)."""
     with ServerHealthContext(url, protocol) as context:
@@ -38,6 +39,7 @@ def wait_until_unloaded(url: str, protocol: int, name: str) -> None:
             time.sleep(0.02)
 
 
+@pytest.mark.smoke
 def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: int) -> None:
     """Not ready after a failed load; still ready after a deliberate unload."""
     # docs/v1-behaviour.md §6.1, §E.2

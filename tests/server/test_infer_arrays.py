@@ -51,6 +51,7 @@ def test_reinterpreted(connect: Any) -> None:
         assert got["OUTPUT0"][0].tolist() == array.view("<i4").tolist()
 
 
+@pytest.mark.smoke
 def test_text_into_int32(connect: Any) -> None:
     """S and object arrays are serialised whatever the tensor's type."""
     # docs/v1-behaviour.md §3.3, §3.6
@@ -109,6 +110,7 @@ def layouts() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("layout", layouts())
+@pytest.mark.smoke
 def test_layouts(connect: Any, layout: str) -> None:
     """Arrays of any layout are sent in C order; masks are ignored; nothing is changed."""
     # docs/v1-behaviour.md §3.3

@@ -41,6 +41,7 @@ def test_results_after_the_callback(connect: Any) -> None:
     assert context.get_async_run_results(1)["OUTPUT0"][0].tolist() == SUM
 
 
+@pytest.mark.smoke
 def test_results_inside_the_callback(connect: Any) -> None:
     """Results can be fetched inside the callback (docs/v1-behaviour.md §5)."""
     context, done, fetched = connect("simple"), Completions(), []
@@ -115,6 +116,7 @@ def test_missing_arguments(connect: Any, arguments: Any, error: type[Exception])
         connect("simple").async_run(*arguments)
 
 
+@pytest.mark.smoke
 def test_refused_calls_are_raised(connect: Any) -> None:
     """Validation errors are raised by async_run, no callback, no id consumed."""
     # docs/v1-behaviour.md §5
@@ -169,6 +171,7 @@ def test_ids_are_integers(connect: Any, spelling: Any) -> None:
     assert len(context.get_async_run_results(spelling(done.wait()[0]))) == 2
 
 
+@pytest.mark.smoke
 def test_fetched_once(connect: Any) -> None:
     """Results can be fetched once (docs/v1-behaviour.md §5)."""
     context, done = connect("simple"), Completions()

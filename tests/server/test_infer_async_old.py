@@ -61,6 +61,7 @@ def test_call_shapes(connect: Any, arguments: Any) -> None:
 
 
 @pytest.mark.parametrize("wait", [True, 1, "yes"])
+@pytest.mark.smoke
 def test_waiting(connect: Any, wait: Any) -> None:
     """wait True: blocks until done; any truth value (docs/v1-behaviour.md §2.2)."""
     context = connect("slow")
@@ -118,6 +119,7 @@ def test_fetched_in_any_order(connect: Any) -> None:
         assert number(context.get_async_run_results(request_id, True)) == pytest.approx(seconds)
 
 
+@pytest.mark.smoke
 def test_ready(connect: Any) -> None:
     """get_ready_async_request: a finished id, the same until it is fetched."""
     # docs/v1-behaviour.md §2.2

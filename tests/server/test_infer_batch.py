@@ -24,6 +24,7 @@ REFUSED = "run batch-size {} exceeds maximum batch size {} allowed for model '{}
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 8])
+@pytest.mark.smoke
 def test_batches(connect: Any, batch_size: int) -> None:
     """Up to the model's maximum; each entry gets its own result (docs/v1-behaviour.md §3.5)."""
     arrays = [RAMP + entry for entry in range(batch_size)]
@@ -33,6 +34,7 @@ def test_batches(connect: Any, batch_size: int) -> None:
 
 
 @pytest.mark.parametrize("given", [9, 1000, 2**64 - 1, -1, -(2**63)])
+@pytest.mark.smoke
 def test_too_large(connect: Any, given: int) -> None:
     """More than the maximum is refused by the client; a negative number wraps."""
     # docs/v1-behaviour.md §3.5

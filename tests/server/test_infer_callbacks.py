@@ -26,6 +26,7 @@ from tests.server.infer_cases import (
 pytest_plugins = ["tests.server.infer_fixtures"]
 
 
+@pytest.mark.smoke
 def test_order_of_completion(connect: Any) -> None:
     """Order: completion order, not send order; so requests really run at once."""
     # docs/v1-behaviour.md §5
@@ -91,6 +92,7 @@ def test_daemon_thread(connect: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
+@pytest.mark.smoke
 def test_exception_in_a_callback(
     connect: Any, capfd: pytest.CaptureFixture[str], kind: type[BaseException]
 ) -> None:
@@ -179,6 +181,7 @@ def test_formats_belong_to_requests(connect: Any) -> None:
     assert list(context.get_async_run_results(3)) == ["OUTPUT1"]
 
 
+@pytest.mark.smoke
 def test_inputs_are_read_at_once(connect: Any) -> None:
     """Input memory: arrays changed after async_run do not change the request."""
     # docs/v1-behaviour.md §5

@@ -39,6 +39,7 @@ def inferences(triton: Any, model: str) -> int:
 @pytest.mark.parametrize(
     "model", ["classify", "classify_nobatch", "classify_variable", "ensemble_classify"]
 )
+@pytest.mark.smoke
 def test_values_and_labels(connect: Any, model: str) -> None:
     """Sorted by value, exact float32 values, labels from the file, also an ensemble's."""
     # docs/v1-behaviour.md §4.2
@@ -46,6 +47,7 @@ def test_values_and_labels(connect: Any, model: str) -> None:
     assert classify(connect(model), SCORES) == expected
 
 
+@pytest.mark.smoke
 def test_native_types(connect: Any) -> None:
     """Lists of tuples of native int, float, str; json takes them."""
     # docs/v1-behaviour.md §4.2, §F.4
@@ -189,6 +191,7 @@ def test_negative_zero(connect: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.smoke
 def test_ties(connect: Any, seed: int) -> None:
     """Equal values: the order of the server's sort, for a thousand classes as well."""
     # docs/v1-behaviour.md §4.2

@@ -40,6 +40,7 @@ CALLS: dict[str, Callable[[InferContext], Any]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
+@pytest.mark.smoke
 def test_use_after_close(connect: Any, call: str) -> None:
     """v1 ended the process; ``InferContext is closed``, each time."""
     # docs/v1-behaviour.md §6, §10.5.2
@@ -166,6 +167,7 @@ def test_close_http_in_flight(triton: Any) -> None:
     assert done.calls == []
 
 
+@pytest.mark.smoke
 def test_close_grpc_in_flight(triton: Any) -> None:
     """close, gRPC: waits for the next response and its callback, drops the others."""
     # docs/v1-behaviour.md §5

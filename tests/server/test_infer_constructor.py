@@ -51,6 +51,7 @@ def test_signature() -> None:
         (np.int64(1), False, np.int32(3), None, None),
     ],
 )
+@pytest.mark.smoke
 def test_positional(connect: Any, arguments: tuple[Any, ...]) -> None:
     """Three to eight positionals, with junk in their slots (docs/v1-behaviour.md §2.1, §F.2)."""
     assert set(connect("simple", *arguments).run(add_sub(), BOTH)) == set(BOTH)
@@ -74,6 +75,7 @@ def test_keywords(url: str, protocol: int) -> None:
 
 
 @pytest.mark.parametrize("spelling", [int, ProtocolType, float, str, np.int64])
+@pytest.mark.smoke
 def test_protocol(url: str, protocol: int, spelling: Any) -> None:
     """``protocol`` goes through int() (docs/v1-behaviour.md §1.5)."""
     with InferContext(url, spelling(protocol), "simple") as context:
@@ -99,6 +101,7 @@ def test_fresh_context(connect: Any) -> None:
     assert set(context.get_stat().values()) == {0}
 
 
+@pytest.mark.smoke
 def test_headers_are_sent() -> None:
     """http_headers go with the constructor's request (docs/v1-behaviour.md §6.6)."""
     with foreign_server() as foreign:

@@ -36,6 +36,7 @@ def test_impossible_protocol(protocol: Any, error: type[Exception], text: str) -
     assert text in str(caught.value)
 
 
+@pytest.mark.smoke
 def test_unknown_model(connect: Any) -> None:
     """Unknown model: a server error in the constructor (docs/v1-behaviour.md §3.1)."""
     with server_error("no status available for unknown model 'nope'"):
@@ -117,6 +118,7 @@ def test_unreachable_hosts(protocol: int, host: str, texts: set[str]) -> None:
 
 
 @pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.smoke
 def test_server_down(protocol: int, streaming: bool) -> None:
     """Server down: a client error, on each attempt, with a stream as well."""
     # docs/v1-behaviour.md §3.1

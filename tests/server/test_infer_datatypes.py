@@ -38,6 +38,7 @@ def extremes(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.smoke
 def test_every_number_type(connect: Any, name: str) -> None:
     """dtype: as configured; every bit arrives, NaN, -0.0 and denormals included."""
     # docs/v1-behaviour.md §4.1
@@ -51,6 +52,7 @@ def test_every_number_type(connect: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", [*NUMBERS, "string"])
 @pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.smoke
 def test_zero_size(connect: Any, name: str, batch_size: int) -> None:
     """Empty tensors: no data, one empty array of the right type per entry."""
     # docs/v1-behaviour.md §3.3, §4.1
@@ -118,6 +120,7 @@ def test_lists_per_batch_entry(connect: Any) -> None:
     assert np.array(results["OUTPUT0"]).shape == (3, 16)
 
 
+@pytest.mark.smoke
 def test_order_of_results(connect: Any) -> None:
     """The order of ``outputs`` is the order of the results, not the model's."""
     # docs/v1-behaviour.md §3.8

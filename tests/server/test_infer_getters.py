@@ -45,6 +45,7 @@ def completed(context: InferContext) -> int:
     return context.get_stat()["completed_request_count"]
 
 
+@pytest.mark.smoke
 def test_after_run(connect: Any) -> None:
     """run() ok: an id, the name, the version really used; native types."""
     # docs/v1-behaviour.md §4.4
@@ -79,6 +80,7 @@ def fails(context: InferContext, name: str) -> None:
 
 
 @pytest.mark.parametrize("call", FAILING)
+@pytest.mark.smoke
 def test_after_failing_run(connect: Any, call: str) -> None:
     """run() failing before or at the server: all three are None (docs/v1-behaviour.md §4.4)."""
     context = connect("failing")
@@ -195,6 +197,7 @@ def test_client_ids(connect: Any) -> None:
     assert done.wait(2) == [2, 2]
 
 
+@pytest.mark.smoke
 def test_stat_keys(connect: Any) -> None:
     """A dict of exactly four native ints, all growing with each run (docs/v1-behaviour.md §4.6)."""
     context = connect("simple")

@@ -45,6 +45,7 @@ def test_flag_numbers() -> None:
     assert InferRequestHeader.FLAG_SEQUENCE_END == END
 
 
+@pytest.mark.smoke
 def test_sequence(connect: Any, sequence: str, protocol: int) -> None:
     """START on the first request, END on the last, one corr_id from the constructor."""
     # docs/v1-behaviour.md §3.9
@@ -83,6 +84,7 @@ def test_every_bit_of_the_correlation_id(connect: Any, given: int) -> None:
         assert context.correlation_id() == given % 2**64
 
 
+@pytest.mark.smoke
 def test_correlation_id_is_sticky(connect: Any) -> None:
     """corr_id replaces the context's for good, 0 keeps it; ``_correlation_id`` stays."""
     # docs/v1-behaviour.md §3.9
@@ -184,6 +186,7 @@ def test_timeout_on_other_models(connect: Any, timeout_us: int) -> None:
 
 
 @not_on("2.33", "takes requests out of the queue before the model is free")
+@pytest.mark.smoke
 def test_timeout_in_the_queue(connect: Any) -> None:
     """timeout_us: ``Request timeout expired``; it holds for that request alone."""
     # docs/v1-behaviour.md §3.9, §3.4

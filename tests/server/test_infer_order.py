@@ -49,6 +49,7 @@ def fault(name: str) -> Any:
 
 @pytest.mark.parametrize("style", styles())
 @pytest.mark.parametrize("first", range(len(NAMES)))
+@pytest.mark.smoke
 def test_first_fault_wins(connect: Any, first: int, style: str) -> None:
     """Order of checks: of two faults the earlier one in the list is reported."""
     # docs/v1-behaviour.md §3.2

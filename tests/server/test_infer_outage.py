@@ -37,6 +37,7 @@ def cut_soon(door: Door) -> threading.Timer:
     return timer
 
 
+@pytest.mark.smoke
 def test_lost_during_run(door: Door, protocol: int) -> None:
     """Connection lost during a call: a client error, at once; getters are reset."""
     # docs/v1-behaviour.md §3.1
@@ -97,6 +98,7 @@ def test_refused_async_run(door: Door, protocol: int) -> None:
         lost(caught.value, protocol)
 
 
+@pytest.mark.smoke
 def test_server_is_back(triton: Any) -> None:
     """HTTP server restart: an old context works at once, without a failing call first."""
     # docs/v1-behaviour.md §E.7

@@ -30,6 +30,7 @@ def spare(triton: Any) -> Iterator[Any]:
         control.unload("spare")
 
 
+@pytest.mark.smoke
 def test_shape(connect: Any) -> None:
     """Shape: v1's sentence, without batch dimension and v2's NOTE (docs/v1-behaviour.md §3.4)."""
     message = "unexpected shape for input 'INPUT0' for model 'identity_nobatch'. Expected "
@@ -78,6 +79,7 @@ def test_async_refusal(connect: Any) -> None:
         context.get_async_run_results(request_id)
 
 
+@pytest.mark.smoke
 def test_exception_class(connect: Any) -> None:
     """Module, traceback, and a subclass of tritonclient's exception (docs/v1-behaviour.md §1.6)."""
     assert issubclass(InferenceServerException, tritonclient.utils.InferenceServerException)
@@ -169,6 +171,7 @@ def test_ensemble_refusal(connect: Any) -> None:
     assert "request id" not in caught.value.message()
 
 
+@pytest.mark.smoke
 def test_context_lives_on(connect: Any) -> None:
     """After each refusal the next good request is answered (docs/v1-behaviour.md §3.4)."""
     context = connect("failing")

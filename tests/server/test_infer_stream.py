@@ -47,6 +47,7 @@ def test_run(triton: Any, streaming: Any) -> None:
 
 
 @pytest.mark.parametrize("model", ["sequence_sum", "sequence_oldest"])
+@pytest.mark.smoke
 def test_sequence(stream: Any, model: str) -> None:
     """Sequence use: START on the first, END on the last, run() in between."""
     # docs/v1-behaviour.md §5
@@ -88,6 +89,7 @@ def test_every_bit_of_the_correlation_id(stream: Any, given: int) -> None:
     assert results["CORRID"][0].tolist() == [given % 2**64]
 
 
+@pytest.mark.smoke
 def test_order_of_requests(stream: Any) -> None:
     """Order: responses come in request order, a slow one before a quick one."""
     # docs/v1-behaviour.md §5
@@ -110,6 +112,7 @@ def test_ids_are_shared_with_run(stream: Any) -> None:
     assert done.wait() == [2]
 
 
+@pytest.mark.smoke
 def test_errors_reach_their_request(stream: Any) -> None:
     """Server errors come back per request, among good ones; the stream stays usable."""
     # docs/v1-behaviour.md §5

@@ -46,6 +46,7 @@ ARRAYS: dict[str, tuple[np.ndarray[Any, Any], list[bytes]]] = {
 
 @pytest.mark.parametrize("case", ARRAYS)
 @pytest.mark.parametrize("model", ["identity_string", "identity_string_nobatch"])
+@pytest.mark.smoke
 def test_elements(connect: Any, model: str, case: str) -> None:
     """What each kind of array sends; object arrays of bytes come back."""
     # docs/v1-behaviour.md §3.6, §4.1
@@ -123,6 +124,7 @@ def test_numbers_for_strings(connect: Any) -> None:
     assert got.tolist() == [b"ab"]
 
 
+@pytest.mark.smoke
 def test_decimal_strings(connect: Any) -> None:
     """The string model of NVIDIA's examples; elements are decoded by users."""
     # docs/v1-behaviour.md §F.4

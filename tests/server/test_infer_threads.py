@@ -6,6 +6,7 @@ import threading
 from typing import Any, Callable
 
 import numpy as np
+import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException
 from tests.server.infer_cases import (
@@ -47,6 +48,7 @@ def integers(*values: int) -> dict[str, Any]:
     return {"INPUT0": [np.array(values, np.int32)]}
 
 
+@pytest.mark.smoke
 def test_run_from_several_threads(connect: Any) -> None:
     """v1 crashed; every thread gets its own answers, all are counted."""
     # docs/v1-behaviour.md §10.3

@@ -36,6 +36,7 @@ def test_the_relay_renames(named: NamedVersions) -> None:
     assert ready == [True, True]
 
 
+@pytest.mark.smoke
 def test_results(named: NamedVersions, protocol: int) -> None:
     """A result comes, the first and the next ones of its form; the version used is -1."""
     with InferContext(named.url(protocol), protocol, "simple") as context:

@@ -73,6 +73,7 @@ def top(context: InferContext) -> Any:
     return found
 
 
+@pytest.mark.smoke
 def test_other_labels(reloading: Reloading, protocol: int) -> None:
     """Labels are those that the server has now, also for a context that lives long."""
     # docs/v1-behaviour.md §4.2
@@ -137,6 +138,7 @@ def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
         assert found["OUTPUT0"][0].dtype == np.int32
 
 
+@pytest.mark.smoke
 def test_a_larger_batch(reloading: Reloading, protocol: int) -> None:
     """A batch that a reload has made possible is sent, in whatever way it is asked for."""
     url = reloading.server.url(protocol)

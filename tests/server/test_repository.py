@@ -19,6 +19,7 @@ def names_of(index: ModelRepositoryIndex) -> list[str]:
     return [entry.name for entry in index.models]
 
 
+@pytest.mark.smoke
 def test_index(url: str, protocol: int) -> None:
     """Every model of the repository once, sorted, loaded or not, in v1's message."""
     # docs/v1-behaviour.md §6.3

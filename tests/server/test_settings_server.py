@@ -37,6 +37,7 @@ def live(url: str, protocol: int) -> bool:
         return context.is_live()
 
 
+@pytest.mark.smoke
 def test_hard_coded_addresses(triton: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A script's localhost:8000 and :8001 lead to the server that a variable names."""
     # docs/v1-behaviour.md §1.5
@@ -47,6 +48,7 @@ def test_hard_coded_addresses(triton: Any, monkeypatch: pytest.MonkeyPatch) -> N
             assert context.get_server_status().id == "triton"
 
 
+@pytest.mark.smoke
 def test_network_timeout(url: str, protocol: int) -> None:
     """A call that lasts longer fails with v1's texts, in either style; short ones work."""
     configure(network_timeout=0.5)

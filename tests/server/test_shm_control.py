@@ -49,6 +49,7 @@ def double(url: str, protocol: int, handle: Any) -> list[int]:
 # --------------------------------------------------------------- register and unregister
 
 
+@pytest.mark.smoke
 def test_register_and_unregister(regions: Regions, control: SharedMemoryControlContext) -> None:
     """register and unregister both return None, leave last id 0, and show in the status."""
     # docs/v1-behaviour.md §6
@@ -73,6 +74,7 @@ def test_foreign_success(regions: Regions) -> None:
             assert str(caught.value) == f"[ 0] {NO_STATUS}"
 
 
+@pytest.mark.smoke
 def test_register_twice(regions: Regions, control: SharedMemoryControlContext) -> None:
     """register twice, same name: the server's refusal, for the same key and for another."""
     # docs/v1-behaviour.md §6.5

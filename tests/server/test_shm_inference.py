@@ -35,6 +35,7 @@ def texts(*elements: str) -> np.ndarray[Any, Any]:
 # ------------------------------------------------------------------------------- handles
 
 
+@pytest.mark.smoke
 def test_bare_handle(open_context: Connect, memory: Regions) -> None:
     """Bare handle: the whole region is the input (docs/v1-behaviour.md §3.7)."""
     left, right = memory.holding(RAMP), memory.holding(RAMP * 10)
@@ -76,6 +77,7 @@ def test_other_shapes(open_context: Connect, memory: Regions, model: str) -> Non
 
 
 @pytest.mark.parametrize(("size", "batch"), [(60, 1), (68, 1), (64, 2)])
+@pytest.mark.smoke
 def test_size_check(open_context: Connect, memory: Regions, size: int, batch: int) -> None:
     """Region byte size: it must be the tensor's, or the client refuses."""
     # docs/v1-behaviour.md §3.7
@@ -194,6 +196,7 @@ def test_wrong_shape_sticks(open_context: Connect, memory: Regions) -> None:
 
 
 @pytest.mark.parametrize("spare", [0, 1, 40])
+@pytest.mark.smoke
 def test_strings(open_context: Connect, memory: Regions, spare: int) -> None:
     """Strings: fixed dims, a batch of two; the region may be larger than they are."""
     # docs/v1-behaviour.md §3.7

@@ -26,6 +26,7 @@ NUMERIC = ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int3
 
 
 @pytest.mark.parametrize("pair", [tuple, list])
+@pytest.mark.smoke
 def test_region_and_result(open_context: Connect, memory: Regions, pair: Any) -> None:
     """The result lies in the region and is returned as an ordinary array."""
     # docs/v1-behaviour.md §4.3
@@ -113,6 +114,7 @@ def test_two_dims(open_context: Connect, memory: Regions, model: str) -> None:
 
 
 @not_on("2.33", "destroys its own memory when the region of an output is too small")
+@pytest.mark.smoke
 def test_too_small(open_context: Connect, memory: Regions) -> None:
     """Region too small: the server error of 1.13 and later (docs/v1-behaviour.md §4.3)."""
     with server_error(

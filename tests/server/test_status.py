@@ -23,6 +23,7 @@ READY = server_status_pb2.MODEL_READY
 # ------------------------------------------------------------------------------ the server
 
 
+@pytest.mark.smoke
 def test_all_models(triton: Any, protocol: int) -> None:
     """model_name None: v1's message with every model that was loaded, and no other."""
     # docs/v1-behaviour.md §6.2
@@ -53,6 +54,7 @@ def test_one_model(triton: Any, protocol: int, name: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["no_such_model", "spare"])
+@pytest.mark.smoke
 def test_unknown_model(start_triton: Callable[..., Any], name: str) -> None:
     """Unknown model: v1's server error; a model never loaded was not tracked either."""
     # docs/v1-behaviour.md §6.2
@@ -151,6 +153,7 @@ def test_both_protocols_agree(triton: Any) -> None:
         assert first[name].config == second[name].config, name
 
 
+@pytest.mark.smoke
 def test_schedulers(triton: Any, protocol: int) -> None:
     """Sequence and dynamic batchers with what v1 knew of them (docs/v1-behaviour.md §8.3)."""
     models = status_of(triton, protocol).model_status

@@ -37,6 +37,7 @@ def outcome(response: Any) -> tuple[Any, str]:
 # --------------------------------------------------------------------------- status, health
 
 
+@pytest.mark.smoke
 def test_status_of_one_model(stub: Any) -> None:
     """Configuration and state of the model asked for, and of no other."""
     # docs/v1-behaviour.md §6.2
@@ -107,6 +108,7 @@ def test_repository(stub: Any) -> None:
     assert outcome(refused) == (codes.UNKNOWN, "request type is not specified")
 
 
+@pytest.mark.smoke
 def test_load_and_unload(start_triton: Any) -> None:
     """A load ends when the model answers; failures are INTERNAL with v1's text."""
     # docs/v1-behaviour.md §6.4

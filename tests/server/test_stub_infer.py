@@ -149,6 +149,7 @@ def test_one_output_raw_and_as_classes(stub: Any) -> None:
     assert (list(raw.raw.dims), raw.raw.batch_byte_size) == ([10], 40)
 
 
+@pytest.mark.smoke
 def test_class_values_are_exact(stub: Any) -> None:
     """Class values are the float32 scores bit for bit, not v2's six decimals."""
     score = np.float32(0.123456789e-7)
@@ -232,6 +233,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("way", ["call", "future", "stream"])
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[2][:30])
+@pytest.mark.smoke
 def test_refusals_are_in_the_status(stub: Any, case: Any, way: str) -> None:
     """v1's code and words, the id echoed, everything else empty, no RpcError."""
     # docs/v1-behaviour.md §3.4, §9.3

@@ -44,6 +44,7 @@ def ids(responses: Any) -> list[int]:
     return [response.meta_data.id for response in responses]
 
 
+@pytest.mark.smoke
 def test_answers_in_the_order_of_the_requests(stub: Any) -> None:
     """Whatever is ready first, and with ids that repeat or are 0 (docs/v1-behaviour.md §9.2)."""
     requests = [slow_request(0.6, 7), slow_request(0, 7), slow_request(0.3), slow_request(0, 1)]

@@ -112,6 +112,7 @@ def refusal(url: str, protocol: int) -> str:
     return str(caught.value.message())
 
 
+@pytest.mark.smoke
 def test_inference(secure: Url, protocol: int, authority: Authority) -> None:
     """With the authority's roots an https:// url works for every kind of call."""
     configure(root_certificates=authority.roots)

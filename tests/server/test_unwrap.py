@@ -55,6 +55,7 @@ def inputs_of(library: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", OPEN)
+@pytest.mark.smoke
 def test_every_context_has_one(kind: str, url: str, protocol: int) -> None:
     """Every context gives its protocol's client, the same each time, and none when closed."""
     with OPEN[kind](url, protocol) as context:

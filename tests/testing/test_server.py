@@ -47,6 +47,7 @@ def ask(url: str, protocol: int, value: float = 3.0) -> Any:
         return context.run({"I": [np.array([value], np.float32)]}, {"O": RAW})["O"][0]
 
 
+@pytest.mark.smoke
 def test_batches(triton: testing.Server, protocol: int) -> None:
     """The function gets the whole batch; the caller gets a list of its entries."""
     with InferContext(triton.url(protocol), protocol, "simple") as context:
@@ -67,6 +68,7 @@ def test_checks_of_the_client(triton: testing.Server, protocol: int) -> None:
             context.run(PAIR, {"X": RAW})
 
 
+@pytest.mark.smoke
 def test_unknown_model(triton: testing.Server, protocol: int) -> None:
     """The error is the server's: its id, a request id, v1's words."""
     with pytest.raises(InferenceServerException, match="unknown model 'nope'") as caught:

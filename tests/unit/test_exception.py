@@ -36,6 +36,7 @@ def test_no_argument() -> None:
         InferenceServerException()  # type: ignore[call-arg]
 
 
+@pytest.mark.smoke
 def test_server_error() -> None:
     """str: ``[<server id> <request id>] <message>`` (docs/v1-behaviour.md §1.6)."""
     error = InferenceServerException("no", "inference:0", 7, "404")
@@ -76,6 +77,7 @@ def test_copies(again: Any, arguments: tuple[Any, ...]) -> None:
     assert twin.status() == error.status()
 
 
+@pytest.mark.smoke
 def test_protocol_type() -> None:
     """An IntEnum of two, equal to ints, shown by name on every Python."""
     # docs/v1-behaviour.md §1.5

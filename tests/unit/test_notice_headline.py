@@ -50,6 +50,7 @@ def test_category() -> None:
     assert issubclass(TensorRTServerDeprecationWarning, DeprecationWarning)
 
 
+@pytest.mark.smoke
 def test_once_at_the_users_line(tmp_path: Path) -> None:
     """One headline per process, at the user's line, under default filters."""
     done = run(tmp_path, SCRIPT)
@@ -97,6 +98,7 @@ def test_import_alone_is_silent(tmp_path: Path) -> None:
         ((), {"TRITON_SHIM_WARNINGS": "off"}),
     ],
 )
+@pytest.mark.smoke
 def test_silenced(tmp_path: Path, how: Any) -> None:
     """Silenced by -W, PYTHONWARNINGS, and the one variable."""
     options, variables = how

@@ -96,6 +96,7 @@ def site(tmp_path: Path) -> Site:
 
 
 @pytest.mark.skipif("TOX_ENV_NAME" not in os.environ, reason="only tox installs the wheel")
+@pytest.mark.smoke
 def test_the_suite_runs_on_the_installed_package() -> None:
     """Under tox both packages come from the environment, not from the checkout."""
     import tensorrtserver
@@ -137,6 +138,7 @@ def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
     ]
 
 
+@pytest.mark.smoke
 def test_ours_over_nvidias_refuses_to_import(site: Site, wheel: Path, nvidia_wheel: Path) -> None:
     """Installed over NVIDIA's, the import fails and says what was found and how to repair it."""
     site.install(nvidia_wheel)

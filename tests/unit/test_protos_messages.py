@@ -75,6 +75,7 @@ def sample_status() -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
+@pytest.mark.smoke
 def test_public_names(name: str) -> None:
     """Exactly the public names of release 1.15, and the modules a module imports."""
     # docs/v1-behaviour.md §1.4

@@ -83,6 +83,7 @@ def test_unusable_keys(bad: str | bytes) -> None:
         (2**64, -4, "unable to read/mmap the shared memory region"),
     ],
 )
+@pytest.mark.smoke
 def test_unusable_sizes(key: str, size: int, code: int, text: str) -> None:
     """Codes -3 (negative size) and -4 (size 0 or huge) (docs/v1-behaviour.md §7.1)."""
     with pytest.raises(shm.SharedMemoryException) as caught:

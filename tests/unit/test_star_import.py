@@ -67,6 +67,7 @@ def bound() -> dict[str, Any]:
     return {name: value for name, value in namespace.items() if not name.startswith("__")}
 
 
+@pytest.mark.smoke
 def test_nothing_is_missing(bound: dict[str, Any]) -> None:
     """Every name that 1.15 bound is bound (docs/v1-behaviour.md §1.2)."""
     there = [name for name in CTYPES if hasattr(ctypes, name)]
@@ -116,6 +117,7 @@ def test_names_not_bound() -> None:
         *("grpc_service_pb2", "grpc_service_pb2_grpc"),
     ],
 )
+@pytest.mark.smoke
 def test_import_spellings(module: str) -> None:
     """``import tensorrtserver.api.X as y`` and ``from … import X``."""
     # docs/v1-behaviour.md §1.2, §F.1
