@@ -7,14 +7,14 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, overload
 
-from tensorrtserver.api._lazy_imports import arguments
+from tensorrtserver.api._lazy_imports import arguments, request
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from tensorrtserver.api import _types as types
-    from tritonclient_shim.session.inference import InferSession
+    from tritonclient_shim.session.infer_session import InferSession
     from tritonclient_shim.session.requests import CompletedRequest
 
 _UNSET: Any = object()
@@ -126,8 +126,10 @@ class AsyncCalls:
         priority: types.Integer = 0,
         timeout_us: types.Integer = 0,
     ) -> None:
-        scalars = (batch_size, flags, corr_id, priority, timeout_us)
-        self._session().start(lambda id: callback(self, id), inputs, outputs, scalars)
+        given = request.RunArguments(
+            inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
+        )
+        self._session().start(lambda id: callback(self, id), given)
 
     def _async_with_id(
         self,
@@ -139,8 +141,10 @@ class AsyncCalls:
         priority: types.Integer = 0,
         timeout_us: types.Integer = 0,
     ) -> int:
-        scalars = (batch_size, flags, corr_id, priority, timeout_us)
-        return self._session().start(None, inputs, outputs, scalars)
+        given = request.RunArguments(
+            inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
+        )
+        return self._session().start(None, given)
 
     @overload
     def get_async_run_results(

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from tensorrtserver.api._async import AsyncCalls
 from tensorrtserver.api._infer_session import open_session
 from tensorrtserver.api._last_request import LastRequest
-from tensorrtserver.api._lazy_imports import errors
+from tensorrtserver.api._lazy_imports import errors, request
 from tensorrtserver.api._unpicklable import Unpicklable
 from tritonclient_shim import notice
 
 if TYPE_CHECKING:
     from tensorrtserver.api import _types as types
     from tensorrtserver.api._server_context import HttpHeaders
-    from tritonclient_shim.session.inference import InferSession
+    from tritonclient_shim.session.infer_session import InferSession
     from tritonclient_shim.session.requests import CompletedRequest
 
 _Context = TypeVar("_Context", bound="InferContext")
@@ -228,9 +228,10 @@ class InferContext(AsyncCalls, LastRequest, Unpicklable):
         """
         notice.used("TS051")
         self._forget_last()
-        scalars = (batch_size, flags, corr_id, priority, timeout_us)
-        answer = self._session().run(inputs, outputs, scalars)
-        return self._read(answer)
+        arguments = request.RunArguments(
+            inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
+        )
+        return self._read(self._session().run(arguments))
 
     def _read(self, answer: CompletedRequest) -> dict[Any, list[Any]]:
         self._last_request_id = answer.request_id

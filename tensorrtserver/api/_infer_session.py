@@ -10,13 +10,13 @@ from tensorrtserver.api._lazy_imports import (
     endpoint,
     errors,
     headers,
-    inference,
+    infer_session,
 )
 from tensorrtserver.api._protocol import protocol_of
 from tritonclient_shim.core.ids import next_request_id
 
 if TYPE_CHECKING:
-    from tritonclient_shim.session.inference import InferSession
+    from tritonclient_shim.session.infer_session import InferSession
 
 
 def open_session(
@@ -44,7 +44,7 @@ def open_session(
     sent = headers.parse_headers(http_headers, kind)
     headers.refuse_reserved(sent)
     server = endpoint.parse_url(address, kind)
-    session = inference.InferSession(
+    session = infer_session.InferSession(
         server, sent, name, version, sequence, bool(streaming), bool(verbose)
     )
     if verbose:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Iterator
 
 import pytest
@@ -123,8 +124,9 @@ def test_a_stream_that_opens_too_late_is_dropped() -> None:
         behind = stream_behind.StreamBehind(upstream, inference, ())
         request = read_request(simple(1).SerializeToString())
         assert request is not None
-        entry = stream_behind.Asked(upstream.infer.exchange(request), request.size)
-        sending = asyncio.ensure_future(behind._send(entry, None))
+        entry = stream_behind.Asked(upstream.infer.inference(request), request.size)
+        sendable: Any = SimpleNamespace(call=None)
+        sending = asyncio.ensure_future(behind._send(entry, sendable))
         while not backend.begun.is_set():
             assert not sending.done(), sending.result()
             await asyncio.sleep(0.01)

@@ -14,8 +14,7 @@ from typing import Any, AsyncIterator
 import pytest
 from aiohttp import web
 
-from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.core.errors import TransportFault, TransportKind
+from tritonclient_shim.core.errors import InferenceServerException, TransportFault, TransportKind
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.gateway.http import service
 from tritonclient_shim.gateway.http.answers import refusal
@@ -26,6 +25,7 @@ from tritonclient_shim.gateway.options.table import GatewayOptions, ListenAddres
 from tritonclient_shim.gateway.stopping import Stopping, stop_http
 from tritonclient_shim.gateway.upstream import inference
 from tritonclient_shim.gateway.upstream.server import Upstream
+from tritonclient_shim.session.inference import Answer
 
 PATIENCE = 30.0
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -163,9 +163,9 @@ def test_an_outcome_that_comes_too_late() -> None:
     """What Triton answers to a request that a stop has given up is dropped."""
 
     async def settle() -> bool:
-        arrived: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        arrived: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         arrived.cancel()
-        inference._settle(arrived, TransportFault("too late"))
+        inference._settle(arrived, InferenceServerException("too late"))
         return arrived.cancelled()
 
     assert asyncio.run(settle())

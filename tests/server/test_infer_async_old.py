@@ -19,7 +19,7 @@ from tests.server.infer_cases import (
     fp32,
     number,
 )
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Inference
 
 pytest_plugins = ["tests.server.infer_fixtures"]
 
@@ -226,12 +226,12 @@ def test_an_exception_before_the_request_is_sent(
 ) -> None:
     """What a plugin raises while the request is made leaves none that could be waited for."""
 
-    def failing(_self: Exchange) -> Any:
+    def failing(_self: Inference) -> Any:
         raise ValueError("the plugin's own")
 
     context = connect("simple")
     with monkeypatch.context() as patch:
-        patch.setattr(Exchange, "call", failing)
+        patch.setattr(Inference, "prepare", failing)
         with pytest.raises(ValueError, match="the plugin's own"):
             context.async_run(add_sub(), BOTH, 1, 0)
     with client_error(NONE_SENT):

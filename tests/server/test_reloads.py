@@ -35,7 +35,7 @@ from tests.backends.unreadable_cases import output
 from tests.server.infer_cases import CLASS, RAW
 from tests.unit.shm_regions import fresh_keys
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.session import inference, models
+from tritonclient_shim.session import infer_session, models
 
 MODELS = ("classify", "classify_nolabels", "identity_fp32", "ensemble_classify")
 SCORES = np.arange(10, dtype=np.float32)
@@ -318,7 +318,7 @@ def test_a_refusal_while_the_server_hangs(
     answering: HttpAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A refusal waits for a server that says nothing a limited time only."""
-    monkeypatch.setattr(inference, "ASKED_AGAIN_WITHIN", 0.1)
+    monkeypatch.setattr(infer_session, "ASKED_AGAIN_WITHIN", 0.1)
     with InferContext(answering.address, 0, "m") as context:
         monkeypatch.setattr(answering, "_answer", lambda _: SILENCE)
         with pytest.raises(InferenceServerException, match="unknown input"):

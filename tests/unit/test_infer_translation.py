@@ -42,12 +42,13 @@ TWO = np.array([3, 4], np.int32)
 
 def bind(batch_size: int, **inputs: Any) -> Any:
     options = parse(batch_size)
-    return options, request.bind_inputs(PROFILE, options, inputs, {}, _no_region)
+    given = request.RunArguments(inputs, {}, batch_size, 0, 0, 0, 0)
+    return options, request.bind_inputs(PROFILE, options, given, {}, _no_region)
 
 
 def parse(batch_size: int, outputs: Any = None) -> request.Options:
-    scalars = (batch_size, 0, 0, 0, 0)
-    return request.parse_options(PROFILE, {}, outputs or {}, scalars, _no_region)
+    given = request.RunArguments({}, outputs or {}, batch_size, 0, 0, 0, 0)
+    return request.parse_options(PROFILE, given, _no_region)
 
 
 def _no_region(handle: object) -> Any:
@@ -197,7 +198,7 @@ def test_a_region_without_the_strings_that_it_should_have() -> None:
     """A string output whose region holds something else is an error of ours, no ValueError."""
     where = ShmSlice("r", 8)
     wanted = request.RequestedOutput("T", V1Output("T", shm=where), Overwritten())
-    options = request.Options((wanted,), 1, 0, 0, 0, 0)
+    options = request.Options((wanted,), 1, request.Numbers(0, 0, 0, 0))
     reply = V1Reply("m", 1, 1, (V1Result("T", "BYTES", (1,), 8, None, where),))
     with pytest.raises(UnreadableFault, match="malformed string tensor"):
         result.read_into({}, options, reply)

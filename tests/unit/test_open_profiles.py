@@ -31,6 +31,7 @@ from tritonclient_shim.settings import SettingsError
 from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, declared_models
 from tritonclient_shim.translate import to_v1, to_v2, undeclared
 from tritonclient_shim.translate.from_metadata import profile_of
+from tritonclient_shim.translate.request import RunArguments
 
 pytest_plugins = ["tests.settings_fixtures"]
 
@@ -92,6 +93,11 @@ def test_undeclared_tensors_are_open() -> None:
     assert (profile(told=told).open_inputs, profile(told=told).open_outputs) == (True, False)
 
 
+def given(inputs: Any, outputs: Any) -> RunArguments:
+    """Return the arguments of a plain ``run``."""
+    return RunArguments(inputs, outputs, 1, 0, 0, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("array", "datatype"),
     [
@@ -104,7 +110,7 @@ def test_undeclared_tensors_are_open() -> None:
 )
 def test_types_of_arrays(array: Any, datatype: str) -> None:
     """An undeclared input has the type of its arrays."""
-    found = undeclared.completed(profile(), {"x": [array]}, {"y": 1})
+    found = undeclared.completed(profile(), given({"x": [array]}, {"y": 1}))
     assert found.inputs["x"].datatype == datatype
     assert list(found.outputs) == ["y"]
 
@@ -120,7 +126,7 @@ def test_types_of_arrays(array: Any, datatype: str) -> None:
 def test_arrays_that_are_no_tensor(value: Any) -> None:
     """Types that v2 does not have, or that differ, are refused rather than reinterpreted."""
     with pytest.raises(InferenceServerException, match="convert the arrays with astype"):
-        undeclared.completed(profile(), {"x": value}, {})
+        undeclared.completed(profile(), given({"x": value}, {}))
 
 
 def test_declared_models_stay_as_they_are() -> None:
@@ -128,7 +134,7 @@ def test_declared_models_stay_as_they_are() -> None:
     whole = profile(X, told={"outputs": {"y": {"datatype": "FP32"}}})
     triton = ModelProfile("m", 0, {}, {})
     for known in (whole, triton):
-        assert undeclared.completed(known, {"z": [np.zeros(1)]}, {"w": 1}) is known
+        assert undeclared.completed(known, given({"z": [np.zeros(1)]}, {"w": 1})) is known
 
 
 def request(**changes: Any) -> V1Request:

@@ -24,7 +24,7 @@ from tritonclient_shim.core.model import (
     TensorSpec,
 )
 from tritonclient_shim.session import prepared
-from tritonclient_shim.translate import arguments, request, to_v1, to_v2
+from tritonclient_shim.translate import request, to_v1, to_v2
 
 ANY = TensorSpec("ANY", "FP32", (-1,))
 FIXED = TensorSpec("FIXED", "INT32", (2, 2))
@@ -86,6 +86,7 @@ GOOD = st.builds(
     st.dictionaries(st.sampled_from(["ANY", b"ANY", "TEXT"]), st.just((1,))),
 )
 
+NO_NUMBERS = request.Numbers(0, 0, 0, 0)
 ERRORS = (InferenceServerException, ArgumentError, TypeError, AttributeError, LookupError)
 
 
@@ -93,21 +94,27 @@ def _no_region(handle: object) -> Any:
     raise AssertionError("there is no shared memory here")
 
 
+def given_by(inputs: Any, outputs: Any, scalars: Any) -> request.RunArguments:
+    """Return arguments as a record; ``scalars`` follow the outputs."""
+    return request.RunArguments(inputs, outputs, *scalars)
+
+
 def long_way(inputs: Any, outputs: Any, scalars: Any) -> Any:
     """Options, request and call, the shapes that stick, or the error."""
+    arguments = given_by(inputs, outputs, scalars)
     shapes: dict[str, tuple[int, ...]] = {}
     try:
-        options = request.parse_options(PROFILE, inputs, outputs, scalars, _no_region)
-        bound = request.bind_inputs(PROFILE, options, inputs, shapes, _no_region)
+        options = request.parse_options(PROFILE, arguments, _no_region)
+        bound = request.bind_inputs(PROFILE, options, arguments, shapes, _no_region)
     except ERRORS as error:
         return error
-    made = request.build(options, bound, -1, options.correlation_id, 7)
+    made = request.build(options, bound, -1, options.numbers.correlation_id, 7)
     return options, made, to_v2.infer_call(PROFILE, made, GRPC), shapes
 
 
 def prepared_by(inputs: Any, outputs: Any, scalars: Any) -> Any:
     options, made, _, _ = long_way(inputs, outputs, scalars)
-    return prepared.prepare(PROFILE, options, inputs, outputs, made, GRPC)
+    return prepared.prepare(PROFILE, options, given_by(inputs, outputs, scalars), made, GRPC)
 
 
 def told(options: Any, made: Any, call: Any, shapes: Any) -> Any:
@@ -127,18 +134,18 @@ def test_a_request_after_a_prepared_one(first: Any, other: Any, changes: set[int
     second = tuple(
         theirs if i in changes else ours for i, (ours, theirs) in enumerate(zip(first, other))
     )
-    data = known.data_of(second[0], second[1], second[2][0])
+    data = known.data_of(given_by(*second))
     if data is None:
         assert changes, "a request that is equal to the first one can be bound"
         return
     expected = long_way(*second)
     if isinstance(expected, Exception):
         with pytest.raises(type(expected)) as caught:
-            arguments.numbers(*second[2][1:])
+            request.numbers(given_by(*second))
         assert str(caught.value) == str(expected)
         return
-    numbers = arguments.numbers(*second[2][1:])
-    bound = known.bind(data, numbers, numbers[1], 7)
+    numbers = request.numbers(given_by(*second))
+    bound = known.bind(data, numbers, 7)
     assert told(known.options, bound.complete(), bound.call, known.shapes) == told(*expected)
 
 
@@ -149,10 +156,10 @@ def test_whatever_is_prepared_first(first: Any) -> None:
     if isinstance(expected, Exception):
         return
     known = prepared_by(*first)
-    data = known and known.data_of(first[0], first[1], first[2][0])
+    data = known and known.data_of(given_by(*first))
     if data is not None:
-        numbers = arguments.numbers(*first[2][1:])
-        bound = known.bind(data, numbers, numbers[1], 7)
+        numbers = request.numbers(given_by(*first))
+        bound = known.bind(data, numbers, 7)
         assert told(known.options, bound.complete(), bound.call, known.shapes) == told(*expected)
 
 
@@ -166,15 +173,17 @@ def test_only_arrays_are_prepared(outputs: Any) -> None:
     """Classes need labels, which may change: each such request goes the long way."""
     # docs/v1-behaviour.md §4.2
     made = long_way(USUAL, outputs, PLAIN)
-    assert prepared.prepare(PROFILE, made[0], USUAL, outputs, made[1], GRPC) is None
+    assert (
+        prepared.prepare(PROFILE, made[0], given_by(USUAL, outputs, PLAIN), made[1], GRPC) is None
+    )
 
 
 def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turned off, nothing is prepared, and nothing is bound to what had been prepared."""
     known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
-    assert known.data_of(USUAL, {"ANY": (1,)}, 1) is not None
+    assert known.data_of(given_by(USUAL, {"ANY": (1,)}, PLAIN)) is not None
     monkeypatch.setattr(prepared, "enabled", False)
-    assert known.data_of(USUAL, {"ANY": (1,)}, 1) is None
+    assert known.data_of(given_by(USUAL, {"ANY": (1,)}, PLAIN)) is None
     assert prepared_by(USUAL, {"ANY": (1,)}, PLAIN) is None
 
 
@@ -227,7 +236,9 @@ def outcome(made: Any, reply: InferReply) -> Any:
 def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any) -> None:
     """A reply that is like the first one is read as the long way reads it."""
     known = prepared_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)
-    made = known.bind(known.data_of(USUAL, dict.fromkeys(names, (1,)), 1), (0, 0, 0, 0), 0, 5)
+    made = known.bind(
+        known.data_of(given_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)), NO_NUMBERS, 5
+    )
     before = outcome(made.request, first)
     if not isinstance(before, ServerFault):
         known.learn(first, before)
@@ -239,7 +250,7 @@ def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any
 def test_the_next_reply_is_known() -> None:
     """Other data in tensors of the same kind are what is known of the first reply."""
     known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
-    made = known.bind(known.data_of(USUAL, {"ANY": (1,)}, 1), (0, 0, 0, 0), 0, 0)
+    made = known.bind(known.data_of(given_by(USUAL, {"ANY": (1,)}, PLAIN)), NO_NUMBERS, 0)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, made.request, FIRST, None))
     second = FIRST._replace(outputs=(FIRST.outputs[0]._replace(data=b"12345678"),))
     assert known.v1_reply(second, 9) == to_v1.v1_reply(
@@ -253,10 +264,11 @@ def test_the_next_reply_is_known() -> None:
 
 def asked(preparation: prepared.Preparation, inputs: Any) -> bool:
     """Could a request with these inputs be bound? If not, it goes the long way."""
-    if preparation.find(PROFILE, inputs, {"ANY": (1,)}, 1) is not None:
+    given = given_by(inputs, {"ANY": (1,)}, PLAIN)
+    if preparation.find(PROFILE, given) is not None:
         return True
     options, made, _, _ = long_way(inputs, {"ANY": (1,)}, PLAIN)
-    preparation.consider(PROFILE, options, inputs, {"ANY": (1,)}, made, GRPC)
+    preparation.consider(PROFILE, options, given, made, GRPC)
     return False
 
 
@@ -289,6 +301,7 @@ def test_a_reloaded_model() -> None:
     """What was prepared for another configuration is not used, however equal it looks."""
     preparation = prepared.Preparation()
     asked(preparation, of_size(2))
-    assert preparation.find(PROFILE, of_size(2), {"ANY": (1,)}, 1) is not None
+    again = given_by(of_size(2), {"ANY": (1,)}, PLAIN)
+    assert preparation.find(PROFILE, again) is not None
     other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
-    assert preparation.find(other, of_size(2), {"ANY": (1,)}, 1) is None
+    assert preparation.find(other, again) is None

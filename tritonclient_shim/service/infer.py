@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Sequence
 
-from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import Fault, InferenceServerException
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import (
@@ -20,7 +19,7 @@ from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Answer, Identity, Inference
 from tritonclient_shim.session.models import KnownModel, KnownModels
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import v1_messages
@@ -48,28 +47,26 @@ class InferService:
 
         InferenceServerException of the client family when the v2 server did not answer.
         """
-        exchange = self.exchange(request)
-        return self.response(exchange, exchange.send(self._send))
+        return self.response(self.inference(request).run(self._send))
 
-    def exchange(self, request: Any) -> Exchange:
-        """A request that its owner sends; it must not change until it is answered.
+    def inference(self, request: Any) -> Inference:
+        """Return the inference of a request, which must not change until it is answered.
 
         It is an ``InferRequest``, or whatever has its attributes.
         """
-        model = self._model(request.model_name)
-        make, id = partial(self._request, request), request.meta_data.id
-        version = request.model_version
-        return Exchange(self.session, model, version, next_request_id(), id, make)
+        version, id = request.model_version, request.meta_data.id
+        identity = self._identity(request.model_name, version, next_request_id(), id)
+        return Inference(identity, partial(self._request, request))
 
-    def exchange_of_body(
+    def inference_of_body(
         self,
         model_name: str,
         version: int,
         header: api_pb2.InferRequestHeader,
         body: Sequence[Buffer],
         request_id: int,
-    ) -> Exchange:
-        """The same for a request over HTTP, the tensors of which follow each other in its body.
+    ) -> Inference:
+        """Return the inference of an HTTP request, whose tensors follow each other in its body.
 
         The body may come in several pieces.
         """
@@ -77,12 +74,12 @@ class InferService:
         def make(profile: ModelProfile) -> V1Request:
             return v1_messages.to_request_of_body(profile, version, header, body)
 
-        model = self._model(model_name)
-        return Exchange(self.session, model, version, request_id, header.id, make)
+        return Inference(self._identity(model_name, version, request_id, header.id), make)
 
-    def _model(self, name: str) -> KnownModel:
+    def _identity(self, name: str, version: int, request_id: int, client_id: int) -> Identity:
         declared = self.session.settings.declared
-        return self._known.get(name) or KnownModel(name, self._known, declared(name))
+        model = self._known.get(name) or KnownModel(name, self._known, declared(name))
+        return Identity(self.session, model, version, request_id, client_id)
 
     def _request(self, request: Any, profile: ModelProfile) -> V1Request:
         header = request.meta_data
@@ -93,28 +90,26 @@ class InferService:
     def _send(self, call: InferCall) -> InferReply:
         return self.session.backend.infer(call)
 
-    def reply(self, exchange: Exchange, outcome: Outcome) -> V1Reply:
-        """What came of the call → the reply; InferenceServerException when it was refused."""
-        try:
-            return exchange.reply(outcome, self._send)
-        except Fault as fault:
-            raise exchange.error(fault) from fault
+    def reply(self, answer: Answer) -> V1Reply:
+        """Return the reply. Raises InferenceServerException when the request was refused."""
+        return answer.reply(self._send)
 
-    def response(self, exchange: Exchange, outcome: Outcome) -> pb.InferResponse:
-        """What came of the call → the response; InferenceServerException if nothing came."""
+    def response(self, answer: Answer) -> pb.InferResponse:
+        """Return the response. Raises InferenceServerException if there was no usable answer."""
         try:
-            answer = self.reply(exchange, outcome)
+            reply = self.reply(answer)
         except InferenceServerException as error:
             refusal = status.refused(error)
-            return pb.InferResponse(request_status=refusal, meta_data={"id": exchange.client_id})
+            id = answer.identity.client_id
+            return pb.InferResponse(request_status=refusal, meta_data={"id": id})
         try:
-            return read(self._response, exchange, answer)
+            return read(self._response, answer.identity.request_id, reply)
         except Fault as fault:
-            raise exchange.error(fault) from fault
+            raise answer.identity.error(fault) from fault
 
-    def _response(self, exchange: Exchange, answer: V1Reply) -> pb.InferResponse:
+    def _response(self, request_id: int, reply: V1Reply) -> pb.InferResponse:
         return pb.InferResponse(
-            request_status=status.success(self.session.server_id(), exchange.request_id),
-            meta_data=v1_messages.response_header(answer),
-            raw_output=v1_messages.raw_outputs(answer),
+            request_status=status.success(self.session.server_id(), request_id),
+            meta_data=v1_messages.response_header(reply),
+            raw_output=v1_messages.raw_outputs(reply),
         )

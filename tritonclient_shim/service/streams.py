@@ -18,7 +18,7 @@ from tritonclient_shim.core.errors import Fault, Refusal, ServerFault, Transport
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
 from tritonclient_shim.service.infer import InferService
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Answer, Refused, Sendable
 from tritonclient_shim.session.request_stream import RequestStream
 from tritonclient_shim.session.sequences import SequenceLost, Sequences
 
@@ -77,12 +77,11 @@ class OrderedStream(Iterator[pb.InferResponse]):
 
 
 class _Entry:
-    """One request and, later, what came of it."""
+    """One request's place in the order and, later, its answer."""
 
-    def __init__(self, exchange: Exchange, size: int) -> None:
-        self.exchange = exchange
+    def __init__(self, size: int) -> None:
         self.size = size
-        self.outcome: Outcome | None = None
+        self.answer: Answer | None = None
 
 
 class _Flow:
@@ -125,16 +124,18 @@ class _Flow:
 
     def _send(self, request: pb.InferRequest) -> bool:
         """Send one request; False when the stream has ended."""
-        entry = _Entry(self._service.exchange(request), OVERHEAD + request.ByteSize())
+        inference = self._service.inference(request)
+        entry = _Entry(OVERHEAD + request.ByteSize())
         if not self._enter(entry) or self._stream is None:
             return False
         try:
-            call = entry.exchange.stream_call()._replace(request_id=str(self._next_id()))
-            self._stream.send(call, partial(self._answered, entry))
-        except ServerFault as refusal:
-            self._settle(entry, refusal)
+            sendable = inference.prepare(streaming=True).with_id(str(self._next_id()))
+            self._stream.send(sendable.call, partial(self._answered, entry, sendable))
+        except ServerFault as fault:
+            self._settle(entry, Refused(inference.identity, fault))
         except SequenceLost as lost:
-            self._settle(entry, Refusal(lost.message, "INVALID_ARGUMENT"))
+            refusal = Refusal(lost.message, "INVALID_ARGUMENT")
+            self._settle(entry, Refused(inference.identity, refusal))
         except Fault as fault:
             self._drop(fault)
         return True
@@ -152,13 +153,14 @@ class _Flow:
 
     # ----------------------------------------------------------------- the reader's thread
 
-    def _answered(self, entry: _Entry, outcome: Outcome) -> None:
-        told = status.of_stream(outcome) if isinstance(outcome, ServerFault) else outcome
-        self._settle(entry, told)
+    def _answered(self, entry: _Entry, sendable: Sendable, outcome: Outcome) -> None:
+        if isinstance(outcome, ServerFault):
+            outcome = status.of_stream(outcome)
+        self._settle(entry, sendable.answered(outcome))
 
-    def _settle(self, entry: _Entry, outcome: Outcome) -> None:
+    def _settle(self, entry: _Entry, answer: Answer) -> None:
         with self._changed:
-            entry.outcome = outcome
+            entry.answer = answer
             self._changed.notify_all()
 
     def _end(self, fault: Fault | None) -> None:
@@ -177,17 +179,16 @@ class _Flow:
     def take(self) -> pb.InferResponse:
         """The next response. StopIteration at the end, InferenceServerException if broken."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_answered() or self.ended)
-            if not self._is_answered():
+            self._changed.wait_for(lambda: self._next_answer() is not None or self.ended)
+            answer = self._next_answer()
+            if answer is None:
                 raise self._ending() from self._fault
-            entry = self._entries.popleft()
-            self._unread -= entry.size
+            self._unread -= self._entries.popleft().size
             self._changed.notify_all()
-        assert entry.outcome is not None
-        return self._service.response(entry.exchange, entry.outcome)
+        return self._service.response(answer)
 
-    def _is_answered(self) -> bool:
-        return bool(self._entries) and self._entries[0].outcome is not None
+    def _next_answer(self) -> Answer | None:
+        return self._entries[0].answer if self._entries else None
 
     def _ending(self) -> Exception:
         if self._fault is None:

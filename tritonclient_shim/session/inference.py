@@ -1,335 +1,322 @@
-"""One InferContext's session: legacy arguments in, replies out, synchronously or not."""
+"""One inference, for every front: contexts, the raw stub and the gateway, however they wait.
+
+::
+
+    Inference ── prepare ──► Sendable ── the front sends its call ──► Answer ── reply ──► V1Reply
+
+A front says how its request is made, sends the call in its own way, and makes results or messages
+of the reply. An inference that was refused before it was sent has an answer, too: :class:`Refused`.
+"""
 
 from __future__ import annotations
 
-import sys
-from functools import partial
-from time import perf_counter_ns
-from typing import Any, Mapping, cast
+from typing import Callable, NamedTuple, Union
 
-from tritonclient_shim.backends.base import Done, Outcome, StreamingBackend
-from tritonclient_shim.core.daemon_executor import within
-from tritonclient_shim.core.errors import Fault, InferenceServerException, ServerFault, shown_cause
-from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import (
-    GRPC,
-    HTTP,
-    Endpoint,
-    InferCall,
-    InferReply,
-    ModelProfile,
-    V1Request,
+from tritonclient_shim.backends.base import CallHeaders, Outcome
+from tritonclient_shim.core.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    Refusal,
+    ServerFault,
+    shown_cause,
 )
-from tritonclient_shim.core.reading import outcome_of
-from tritonclient_shim.core.server_sentences import Meaning, says
-from tritonclient_shim.session.exchange import Exchange, MakeRequest
-from tritonclient_shim.session.in_flight import Callback, InFlight
+from tritonclient_shim.core.model import InferCall, InferReply, ModelProfile, V1Reply, V1Request
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import BoundRequest, Preparation
-from tritonclient_shim.session.requests import (
-    CompletedRequest,
-    PendingRequest,
-    client_error_of,
-    look_up,
-)
+from tritonclient_shim.session.prepared import BoundRequest, PreparedRequest
 from tritonclient_shim.session.server import ServerSession
-from tritonclient_shim.session.statistics import ContextStat
-from tritonclient_shim.session.streams import ContextStream
-from tritonclient_shim.shm.region import RegionError
-from tritonclient_shim.translate import arguments, request, undeclared
-from tritonclient_shim.translate.headers import Headers
+from tritonclient_shim.translate import to_v1, to_v2
+from tritonclient_shim.translate.capabilities import check_capabilities, check_context
+from tritonclient_shim.translate.wording import RequestContext
 
-#: Seconds for which a refusal of this side waits while the model's configuration is read again.
-ASKED_AGAIN_WITHIN = 5.0
+_NO_STATUS = "infer request did not return status"
+_DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
 
-_NO_STATUS = "status request did not return status"
+#: Refusals of a server that has too much to do: they say nothing about the model.
+_BUSY = frozenset(("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"))
+
+#: Sends a call and waits for its reply. Raises Fault.
+Send = Callable[[InferCall], InferReply]
+
+#: Makes the request for a model. Raises Fault for what v1's server refused.
+MakeRequest = Callable[[ModelProfile], V1Request]
 
 
-class InferSession(ServerSession):
-    """The server side of one InferContext. Any method may be called from any thread."""
+class Identity(NamedTuple):
+    """Whose inference it is: what its answer and its errors name.
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        headers: Headers,
-        model_name: str,
-        model_version: int,
-        correlation_id: int,
-        streaming: bool,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(endpoint, headers, verbose)
-        self.model_version = model_version
-        self.correlation_id = correlation_id
-        self.stat = ContextStat()
-        self._model = KnownModel(model_name, declared=self.settings.declared(model_name))
-        self._shapes: dict[str, tuple[int, ...]] = {}
-        self._requests: InFlight[PendingRequest] = InFlight()
-        self._stream: ContextStream | None = None
-        self._preparation = Preparation()
-        try:
-            self._connect(streaming)
-        except BaseException:
-            self.close(wait=False)
-            raise
+    ``request_id`` is the server-side id, which v1's server gave each request. ``client_id`` is the
+    id in the request's header, 0 for none, which the answer repeats (docs/v1-behaviour.md §4.5).
+    """
 
-    def _connect(self, streaming: bool) -> None:
-        """Open the stream, then read the model's configuration, as v1's constructor did."""
-        request_id = next_request_id()
-        with self.guard(request_id, _NO_STATUS):
-            if streaming:
-                backend = cast(StreamingBackend, self.backend)
-                self._stream = ContextStream(backend, partial(self._model.check_stream, backend))
-            self._find_model(request_id)
-            self._model.check_context(
-                self.backend, self.model_version, self.correlation_id, streaming
-            )
-        profile = self._model.profile
-        if streaming and profile and profile.decoupled:
-            raise self.client_error(
-                f"model '{profile.name}' is decoupled: it answers a request with any number "
-                "of responses, which this API cannot express; use tritonclient.grpc's streams"
-            )
+    session: ServerSession
+    model: KnownModel
+    version: int
+    request_id: int
+    client_id: int
 
-    def _find_model(self, request_id: int) -> None:
-        """Read the model's configuration, unless it is known but has no version loaded.
+    def error(self, fault: Fault, batching: bool = False) -> InferenceServerException:
+        """Return the error to raise from a fault, in v1's words."""
+        asked = RequestContext(self.model.name, str(self.version), batching)
+        return self.session.fault_to_error(fault, self.request_id, _NO_STATUS, asked)
 
-        v1 kept the configuration of an unloaded model: its contexts could be made, and
-        failed at the first request (docs/v1-behaviour.md §3.4).
+
+class Inference(NamedTuple):
+    """A request for a model, before the model's configuration is looked at.
+
+    ``headers`` go with the call beside the request, as headers or metadata.
+    """
+
+    identity: Identity
+    make: MakeRequest
+    bound: BoundRequest | None = None
+    headers: CallHeaders = ()
+
+    def prepare(self, streaming: bool = False) -> Sendable:
+        """Return what can be sent. Raises Fault; a refusal of v1's server is a ServerFault.
+
+        May ask the server for the model's configuration. ``streaming`` also refuses a request for
+        a server without streams.
         """
-        name = self._model.name
-        if not name:
-            self.backend.server_metadata()
-            raise self.client_error('unable to find status information for ""')
+        session, model = self.identity[:2]
+        backend = session.backend
+        profile = model.read(backend)
+        protocol = backend.endpoint.protocol
         try:
-            self._model.read(self.backend)
-        except ServerFault as fault:
-            if fault.code != "NOT_FOUND":
+            return self._sendable(profile, protocol, streaming)
+        except Refusal:
+            if profile.server is None:
+                self._check_version(protocol)
+            # A profile that was read from a confused server, or has changed since, refuses
+            # requests that the model takes: it is read once more, at the cost of one request.
+            if not model.reloaded(backend, profile):
                 raise
-            if says(fault.message, Meaning.NOT_LOADED):
-                return
-            unknown = f"no status available for unknown model '{name}'"
-            raise self.server_error(unknown, request_id, fault.status) from shown_cause(fault)
+        return self._sendable(model.read(backend), protocol, streaming)
 
-    def _profile(self) -> ModelProfile:
-        """The profile of a model that was not loaded when it was last asked for."""
-        with self.guard(next_request_id(), _NO_STATUS):
-            return self._model.read(self.backend)
-
-    # ------------------------------------------------------------------------- requests
-
-    def run(
-        self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], scalars: Any
-    ) -> CompletedRequest:
-        """One inference, answered when this returns; InferenceServerException otherwise.
-
-        ``scalars`` are batch_size, flags, corr_id, priority and timeout_us as given.
-        """
-        pending = self._prepare(inputs, outputs, scalars, numbered=self._stream is not None)
-        outcome = pending.exchange.send(self._infer)
-        return self._read(pending, outcome, perf_counter_ns())
-
-    def _infer(self, call: InferCall) -> InferReply:
-        return self._stream.infer(call) if self._stream else self.backend.infer(call)
-
-    def start(
-        self,
-        callback: Callback | None,
-        inputs: Mapping[Any, Any],
-        outputs: Mapping[Any, Any],
-        scalars: Any,
-    ) -> int:
-        """Send a request and return its client id; validation errors are raised here
-        (docs/v1-behaviour.md §5).
-        """
-        pending = self._prepare(inputs, outputs, scalars, numbered=True)
-        exchange = pending.exchange
-        client_id = exchange.client_id
-        call: InferCall | Fault
+    def prepare_promptly(self, streaming: bool = False) -> Sendable | None:
+        """Return what can be sent without asking the server; None if it may have to be asked."""
+        session, model = self.identity[:2]
+        if model.profile is None:
+            return None
+        profile = model.present(session.backend)
+        if profile is None:
+            return None
         try:
-            call = exchange.call()
-        except Fault as refused:
-            call = refused
-        self._requests.add(client_id, pending, callback)
-        done = partial(self._completed, client_id, pending)
-        if isinstance(call, Fault):  # v1's server refused it: the fetch tells
-            done(call)
-            return client_id
-        exchange.release_inputs()
+            return self._sendable(profile, session.endpoint.protocol, streaming)
+        except ServerFault:  # the configuration is read again before it is raised
+            return None
+
+    def _sendable(self, profile: ModelProfile, protocol: str, streaming: bool) -> Sendable:
+        bound = self.bound
+        if bound is not None and bound.prepared.profile is profile:
+            if profile.server is not None:
+                check_capabilities(profile, bound.request)
+            return Sendable(self.identity, profile, bound.request, bound.call, self, bound.prepared)
+        if profile.decoupled:
+            raise Refusal(_DECOUPLED, "UNIMPLEMENTED")
+        request = self.make(profile)
+        call = to_v2.infer_call(profile, request, protocol)
+        if streaming:
+            check_context(profile, -1, 0, streaming=True)
+        if self.headers:
+            call = call._replace(headers=self.headers)
+        return Sendable(self.identity, profile, request, call, self, None)
+
+    def _check_version(self, protocol: str) -> None:
+        """Raise Fault if there is no such version: v1's server looked for the version first."""
+        session, model, version, *_ = self.identity
+        number = to_v2.version(model.name, version, protocol)
+        if number:
+            session.backend.model_config(model.name, number)
+
+    def run(self, send: Send) -> Answer:
+        """Prepare the request and send it."""
         try:
-            self._send(call, done)
+            sendable = self.prepare()
         except Fault as fault:
-            self._requests.forget(client_id)
-            raise exchange.error(fault) from shown_cause(fault)
-        except BaseException:  # such as a plugin's own: nothing was sent
-            self._requests.forget(client_id)
-            raise
-        return client_id
-
-    def fetch(self, client_id: int, wait: bool | None) -> CompletedRequest | None:
-        """The answer of an asynchronous request, once; see :meth:`InFlight.take`."""
-        taken = self._requests.take(client_id, wait)
-        if taken is None:
-            return None
-        counts = self.endpoint.protocol == GRPC
-        answer = self._read(taken.context, taken.outcome, perf_counter_ns(), counts)
-        return answer._replace(client_id=client_id)
-
-    def ready(self, wait: bool) -> int | None:
-        """Id of a completed request without callback; see :meth:`InFlight.ready`."""
-        return self._requests.ready(wait)
-
-    def close(self, wait: bool = True) -> None:
-        """Drop what is outstanding, as v1 did (docs/v1-behaviour.md §5); idempotent.
-
-        Without ``wait`` it returns at once; the server still gets all that a stream was given.
-        """
-        unary_grpc = self.endpoint.protocol == GRPC and self._stream is None
+            return Refused(self.identity, fault)
         try:
-            self._requests.close(wait_for_next=wait and unary_grpc)
-            if self._stream is not None:
-                self._stream.close(wait)
-        finally:  # a signal's handler may end the waits
-            super().close()
-
-    # ---------------------------------------------------------------------------- steps
-
-    def _prepare(
-        self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], scalars: Any, numbered: bool
-    ) -> PendingRequest:
-        """Check the arguments in v1's order; a new correlation id sticks
-        (docs/v1-behaviour.md §3.2, §3.9).
-
-        InferenceServerException for what v1's client refused.
-        """
-        started = perf_counter_ns()
-        profile = self._model.profile or self._profile()
-        try:
-            return self._prepared(profile, inputs, outputs, scalars, numbered, started)
-        except InferenceServerException:
-            changed = self._changed_since(profile)
-            if changed is None:
-                raise
-        return self._prepared(changed, inputs, outputs, scalars, numbered, started)
-
-    def _changed_since(self, known: ModelProfile) -> ModelProfile | None:
-        """Read the configuration that a refusal followed from once more; None if it was right.
-
-        v1's client refused at once, and did so while its server was gone, too.
-        """
-        if sys.is_finalizing():  # no thread runs any more
-            return None
-        try:
-            ask = partial(self._model.reloaded, self.backend, known)
-            return self._model.profile if within(ASKED_AGAIN_WITHIN, ask) else None
-        except (Fault, RuntimeError, TimeoutError):  # no connection, no thread, or no answer
-            return None
-
-    def _prepared(
-        self,
-        profile: ModelProfile,
-        inputs: Mapping[Any, Any],
-        outputs: Mapping[Any, Any],
-        scalars: Any,
-        numbered: bool,
-        started: int,
-    ) -> PendingRequest:
-        bound = self._bound(profile, inputs, outputs, scalars, numbered)
-        if bound is not None:
-            exchange = self._exchange(bound.request.id, lambda _: bound.complete(), bound)
-            options = bound.prepared.options
-        else:
-            options, made = self._made(profile, inputs, outputs, scalars, numbered)
-            exchange = self._exchange(made.id, lambda _: made)
-        return PendingRequest(options, exchange, started, perf_counter_ns() - started)
-
-    def _exchange(
-        self, client_id: int, make: MakeRequest, bound: BoundRequest | None = None
-    ) -> Exchange:
-        version, number = self.model_version, next_request_id()
-        return Exchange(self, self._model, version, number, client_id, make, bound)
-
-    def _bound(
-        self,
-        profile: ModelProfile,
-        inputs: Mapping[Any, Any],
-        outputs: Mapping[Any, Any],
-        scalars: Any,
-        numbered: bool,
-    ) -> BoundRequest | None:
-        """The request, bound to the prepared one; None when it differs in more than data."""
-        found = self._preparation.find(profile, inputs, outputs, scalars[0])
-        if found is None:
-            return None
-        prepared, data = found
-        numbers = arguments.numbers(*scalars[1:])
-        correlation_id = self._correlation_id(profile, numbers[1])
-        self._shapes.update(prepared.shapes)
-        client_id = self._requests.next_id() if numbered else 0
-        return prepared.bind(data, numbers, correlation_id, client_id)
-
-    def _made(
-        self,
-        profile: ModelProfile,
-        inputs: Mapping[Any, Any],
-        outputs: Mapping[Any, Any],
-        scalars: Any,
-        numbered: bool,
-    ) -> tuple[request.Options, V1Request]:
-        """The request, made the long way, and prepared for the next one."""
-        whole = undeclared.completed(profile, inputs, outputs)
-        options = request.parse_options(whole, inputs, outputs, scalars, look_up)
-        correlation_id = self._correlation_id(profile, options.correlation_id)
-        try:
-            tensors = request.bind_inputs(whole, options, inputs, self._shapes, look_up)
-        except RegionError as error:
-            raise client_error_of(error) from shown_cause(error)
-        client_id = self._requests.next_id() if numbered else 0
-        made = request.build(options, tensors, self.model_version, correlation_id, client_id)
-        if whole is not profile:
-            return options, undeclared.with_types(whole, made)
-        protocol = self.endpoint.protocol
-        self._preparation.consider(profile, options, inputs, outputs, made, protocol)
-        return options, made
-
-    def _correlation_id(self, profile: ModelProfile, given: int) -> int:
-        """The id of a request, which those after it have, too, where the server has sequences."""
-        if given and (profile.server is None or profile.server.sequences):
-            self.correlation_id = given
-        return given or self.correlation_id
-
-    def _send(self, call: InferCall, done: Done) -> None:
-        if self._stream is not None:
-            self._stream.send(call, done)
-        else:
-            self.backend.infer_async(call, done)
-
-    def _completed(self, client_id: int, pending: PendingRequest, outcome: Outcome) -> None:
-        """The :data:`Done` of every asynchronous request, whatever it was sent through."""
-        self._requests.complete(client_id, outcome_of(self._settled, pending, outcome))
-
-    def _settled(self, pending: PendingRequest, outcome: Outcome) -> Outcome:
-        outcome = pending.exchange.checked(outcome)
-        # docs/v1-behaviour.md §4.6: over HTTP an asynchronous request counts when it completes.
-        if self.endpoint.protocol == HTTP and not isinstance(outcome, Fault):
-            self.stat.add(perf_counter_ns() - pending.started_ns, pending.sent_ns, 0)
-        return outcome
-
-    def _read(
-        self, pending: PendingRequest, outcome: Outcome, received: int, counts: bool = True
-    ) -> CompletedRequest:
-        exchange = pending.exchange
-        try:
-            reply = exchange.reply(outcome, self._infer)
+            return Answered(sendable, send(sendable.call))
         except Fault as fault:
-            # docs/v1-behaviour.md §4.6: a refusal over HTTP has no body and is not counted.
-            if counts and self.endpoint.protocol == GRPC:
-                self._count(pending, received)
-            raise exchange.error(fault) from shown_cause(fault)
-        if counts:
-            self._count(pending, received)
-        return CompletedRequest(exchange.request_id, pending.options, reply)
+            return Answered(sendable, fault)
 
-    def _count(self, pending: PendingRequest, received: int) -> None:
-        now = perf_counter_ns()
-        self.stat.add(now - pending.started_ns, pending.sent_ns, now - received)
+
+class Sendable(NamedTuple):
+    """A request with the v2 call that carries it; ``profile`` is the model that it is made for.
+
+    ``again`` makes it anew after a reload; None if it must not be sent a second time.
+    """
+
+    identity: Identity
+    profile: ModelProfile
+    request: V1Request
+    call: InferCall
+    again: Inference | None
+    prepared: PreparedRequest | None
+
+    def with_id(self, wire_id: str) -> Sendable:
+        """Return it under another id on the wire."""
+        return self._replace(call=self.call._replace(request_id=wire_id))
+
+    def without_inputs(self) -> Sendable:
+        """Return it without the input data, unless labels may have to be asked for with them.
+
+        For asynchronous requests: their arrays may be large, and the caller may reuse them.
+        """
+        request = self.request
+        if not self.classified:
+            request = request._replace(inputs=())
+        return self._replace(request=request, call=self.call._replace(inputs=()), again=None)
+
+    @property
+    def classified(self) -> bool:
+        """True if the best classes of any output are wanted."""
+        return any(output.class_count for output in self.request.outputs)
+
+    @property
+    def stateful(self) -> bool:
+        """True if the request must keep its place among others, and never be sent twice."""
+        return to_v2.stateful(self.profile, self.request)
+
+    def error(self, fault: Fault) -> InferenceServerException:
+        """Return the error to raise from a fault, in v1's words."""
+        return self.identity.error(fault, self.profile.batching)
+
+    def answered(self, outcome: Outcome) -> Answered:
+        """Return what can be read, after the call has been sent."""
+        return Answered(self, outcome)
+
+
+class Refused(NamedTuple):
+    """The answer to an inference that was refused, or failed, before it was sent."""
+
+    identity: Identity
+    fault: Fault
+
+    def is_prompt(self) -> bool:
+        """Return False: the error names the server, which may have to be asked for its name."""
+        return False
+
+    def reply(self, again: Send) -> V1Reply:
+        """Raise the refusal as InferenceServerException."""
+        try:
+            raise self.fault
+        except Fault as fault:
+            raise self.identity.error(fault) from shown_cause(fault)
+
+
+class Answered(NamedTuple):
+    """A request that was sent, and its outcome."""
+
+    sent: Sendable
+    outcome: Outcome
+
+    @property
+    def identity(self) -> Identity:
+        """Return whose inference it is."""
+        return self.sent.identity
+
+    def is_prompt(self) -> bool:
+        """True if the outcome can be read without asking the server anything."""
+        if isinstance(self.outcome, Fault) or self.sent.classified:
+            return False
+        return to_v1.fits(self.sent.profile, self.outcome)
+
+    def checked(self) -> Outcome:
+        """Return the outcome, or how v1's server would have refused it; asks nobody."""
+        if isinstance(self.outcome, Fault):
+            return self.outcome
+        return to_v1.refusal(self.sent.profile, self.sent.request, self.outcome) or self.outcome
+
+    def reply(self, again: Send) -> V1Reply:
+        """Return the reply. Raises InferenceServerException when the request was refused.
+
+        A request that was refused because the model has been reloaded is sent once more with
+        ``again``, unless it must not be sent twice.
+        """
+        sent = self.sent
+        try:
+            return self._read()
+        except Fault as fault:
+            try:
+                inference = self._may_repeat(fault)
+            except Fault as other:
+                raise sent.error(other) from shown_cause(other)
+            if inference is None:
+                raise sent.error(fault) from shown_cause(fault)
+        answer = inference.run(again)
+        if isinstance(answer, Refused):
+            return answer.reply(again)
+        try:
+            return answer._read()
+        except Fault as fault:
+            raise answer.sent.error(fault) from shown_cause(fault)
+
+    def _read(self) -> V1Reply:
+        """Return the reply. Raises Fault."""
+        sent, outcome = self.sent, self.outcome
+        if isinstance(outcome, Fault):
+            raise self._worded(outcome)
+        prepared = sent.prepared
+        known = prepared and prepared.v1_reply(outcome, sent.identity.client_id)
+        if known:
+            return known
+        session, model = sent.identity[:2]
+        if sent.profile.server is not None or sent.stateful:
+            self._check_server(outcome)
+        reply = model.v1_reply(session.backend, sent.profile, sent.request, outcome)
+        if prepared is not None:
+            prepared.learn(outcome, reply)
+        return reply
+
+    def _worded(self, fault: Fault) -> Fault:
+        """Return the fault; the refusal of an HTTP framework, of a server that is not Triton, as
+        a server's.
+        """
+        foreign = self.sent.profile.server is not None
+        if foreign and isinstance(fault, ForeignFault) and fault.refusal:
+            refused = ServerFault(fault.refusal, "INVALID_ARGUMENT")
+            refused.__cause__ = fault
+            return refused
+        return fault
+
+    def _may_repeat(self, fault: Fault) -> Inference | None:
+        """Return the inference to send again, after a reload of the model. Raises Fault."""
+        if isinstance(fault, Refusal) or not isinstance(fault, (ServerFault, ForeignFault)):
+            return None
+        if isinstance(fault, ForeignFault) and not fault.refusal:  # it has answered, if oddly
+            return None
+        if isinstance(fault, ServerFault) and fault.code in _BUSY:
+            return None
+        session, model = self.sent.identity[:2]
+        if not model.reloaded(session.backend, self.sent.profile):
+            return None
+        if self.sent.again is None or self.sent.stateful:
+            self._check_request()
+            return None
+        return self.sent.again
+
+    def _check_server(self, reply: InferReply) -> None:
+        """Raise ServerFault for a reply of a server that has not done what was asked of it."""
+        session, model = self.sent.identity[:2]
+        version, told = self.sent.request.model_version, reply.model_version
+        if self.sent.profile.server is None:
+            # Triton numbers its versions; perhaps another server listens there since.
+            if not told.isdigit() and model.reloaded(session.backend, self.sent.profile):
+                self._check_request()
+        elif version >= 0 and told not in ("", str(version)):
+            raise ServerFault(
+                f"model '{model.name}' was asked for in version {version}, and answered in "
+                f"version {told}: the server does not obey versions; leave the version out",
+                "UNIMPLEMENTED",
+            )
+
+    def _check_request(self) -> None:
+        """Raise Refusal if the server that listens by now would misunderstand the request."""
+        profile = self.sent.identity.model.profile
+        if profile is not None:
+            check_capabilities(profile, self.sent.request)
+
+
+#: What can be read.
+Answer = Union[Refused, Answered]

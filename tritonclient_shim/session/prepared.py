@@ -31,8 +31,7 @@ from tritonclient_shim.core.model import (
     V1Result,
 )
 from tritonclient_shim.translate import arguments, to_v1, to_v2
-from tritonclient_shim.translate.arguments import Numbers
-from tritonclient_shim.translate.request import RAW, Options
+from tritonclient_shim.translate.request import RAW, Numbers, Options, RunArguments
 
 #: The switch; the benchmarks turn it off beside the small run.
 enabled = True
@@ -91,10 +90,9 @@ class PreparedRequest:
         self._call = call._replace(inputs=())
         self._reply: _KnownReply | None = None
 
-    def data_of(
-        self, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any], batch_size: Any
-    ) -> Data | None:
-        """The data of a request with these arguments; None when it is another one."""
+    def data_of(self, given: RunArguments) -> Data | None:
+        """Return the data of a request with these arguments; None when it is another request."""
+        inputs, outputs, batch_size, *_ = given
         if (
             not enabled
             or type(inputs) is not dict
@@ -117,27 +115,29 @@ class PreparedRequest:
             return None
         return data
 
-    def bind(
-        self, data: Data, numbers: Numbers, correlation_id: int, client_id: int
-    ) -> BoundRequest:
-        """The request with these data, numbers and ids."""
-        version, batch_size, _, outputs = self._request[:4]
-        flags, _, priority, timeout_us = numbers
-        request = V1Request(
-            version, batch_size, (), outputs,
-            correlation_id, flags, priority, timeout_us, client_id,
-        )  # fmt: skip
+    def bind(self, data: Data, numbers: Numbers, client_id: int) -> BoundRequest:
+        """Return the request with these data, numbers and client id."""
+        flags, correlation_id, priority, timeout_us = numbers
+        request = self._request._replace(
+            correlation_id=correlation_id,
+            flags=flags,
+            priority=priority,
+            timeout_us=timeout_us,
+            id=client_id,
+        )
         tensors = [
             TensorIn(name, datatype, shape, chunks, size)
             for (_, _, (name, datatype, shape, _, size, _)), chunks in zip(self._inputs, data)
         ]
-        model, wire_version, _, specs = self._call[:4]
-        call = InferCall(
-            model, wire_version, tuple(tensors), specs,
-            str(client_id) if client_id else "", correlation_id,
-            bool(flags & FLAG_SEQUENCE_START), bool(flags & FLAG_SEQUENCE_END),
-            priority, timeout_us, self._call.binary,
-        )  # fmt: skip
+        call = self._call._replace(
+            inputs=tuple(tensors),
+            request_id=str(client_id) if client_id else "",
+            sequence_id=correlation_id,
+            sequence_start=bool(flags & FLAG_SEQUENCE_START),
+            sequence_end=bool(flags & FLAG_SEQUENCE_END),
+            priority=priority,
+            timeout_us=timeout_us,
+        )
         return BoundRequest(self, request, call)
 
     def v1_reply(self, answer: InferReply, client_id: int) -> V1Reply | None:
@@ -205,17 +205,13 @@ class Preparation:
         self._others = 0
 
     def find(
-        self,
-        profile: ModelProfile,
-        inputs: Mapping[Any, Any],
-        outputs: Mapping[Any, Any],
-        batch_size: Any,
+        self, profile: ModelProfile, given: RunArguments
     ) -> tuple[PreparedRequest, Data] | None:
         """The prepared request and the data to bind to it, unless it is another request."""
         prepared = self._prepared
         if prepared is None or prepared.profile is not profile:  # or the model was reloaded
             return None
-        data = prepared.data_of(inputs, outputs, batch_size)
+        data = prepared.data_of(given)
         if data is None:
             return None
         self._used = True
@@ -225,14 +221,13 @@ class Preparation:
         self,
         profile: ModelProfile,
         options: Options,
-        inputs: Mapping[Any, Any],
-        outputs: Mapping[Any, Any],
+        given: RunArguments,
         request: V1Request,
         protocol: str,
     ) -> None:
         """Prepare a request that has gone the long way, if it seems worth it."""
         if self._used or self._others % RARELY == 0:
-            self._prepared = prepare(profile, options, inputs, outputs, request, protocol)
+            self._prepared = prepare(profile, options, given, request, protocol)
             self._used = False
         self._others += 1
 
@@ -240,12 +235,12 @@ class Preparation:
 def prepare(
     profile: ModelProfile,
     options: Options,
-    inputs: Mapping[Any, Any],
-    outputs: Mapping[Any, Any],
+    given: RunArguments,
     request: V1Request,
     protocol: str,
 ) -> PreparedRequest | None:
-    """What the long way has made of some arguments → what others may share of it, if anything."""
+    """Return what later requests may share of a request; None if they can share nothing."""
+    inputs, outputs = given.inputs, given.outputs
     if not (enabled and type(inputs) is dict and type(outputs) is dict):
         return None
     if len(inputs) != len(request.inputs) or profile.decoupled:

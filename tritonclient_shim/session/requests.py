@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tritonclient_shim.core.errors import InferenceServerException, UnreadableFault, shown_cause
 from tritonclient_shim.core.model import V1Reply
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Identity
 from tritonclient_shim.shm.handle_table import lookup
 from tritonclient_shim.shm.region import Region, RegionError
 from tritonclient_shim.translate import request, result
@@ -57,9 +57,9 @@ class CompletedRequest(NamedTuple):
 
 
 class PendingRequest(NamedTuple):
-    """What must be kept of a request until its outcome is read."""
+    """What must be kept of a request until its answer is read."""
 
+    identity: Identity
     options: request.Options
-    exchange: Exchange
     started_ns: int
     sent_ns: int

@@ -7,13 +7,12 @@ from typing import Any, Callable
 import grpc
 
 from tritonclient_shim import notice
-from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import Fault
 from tritonclient_shim.core.model import ModelConfigDocument
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
 from tritonclient_shim.service.streams import OrderedStream
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Answer, Refused
 from tritonclient_shim.stub.channel import Arguments, Calls, UsersChannel
 from tritonclient_shim.stub.errors import answered
 from tritonclient_shim.stub.futures import CallFuture, FinishedCall, StreamCall
@@ -112,28 +111,31 @@ class _Inference:
     def __init__(self, request: Any, calls: Calls, future: CallFuture) -> None:
         self._service = calls.infer
         self._backend = calls.backend
-        self._exchange = calls.infer.exchange(request)
+        self._inference = calls.infer.inference(request)
         self._future = future
 
     def start(self) -> None:
         """Send the first message; returns at once."""
-        model = self._exchange.model
+        model = self._inference.identity.model
         if model.profile is not None:
             self._send()
             return
         try:
             self._backend.model_config_async(model.name, self._configured)
         except Fault as fault:
-            self._finish(fault)
+            self._refused(fault)
 
     def _configured(self, outcome: ModelConfigDocument | Fault) -> None:
         if isinstance(outcome, Fault):
             if (
                 outcome.no_such_call
             ):  # metadata take more than one call, which have to be waited for
-                self._future.run_in_thread(lambda: self._service.response(*self._asked()))
+                infer = self._backend.infer
+                self._future.run_in_thread(
+                    lambda: self._service.response(self._inference.run(infer))
+                )
             else:
-                self._finish(outcome)
+                self._refused(outcome)
         else:
             self._future.attempt(lambda: self._send(outcome))
 
@@ -141,17 +143,20 @@ class _Inference:
         """Send the request; ``told`` is the model's configuration if it had to be asked for."""
         try:
             if told is not None:
-                self._exchange.model.learn(told)
+                self._inference.identity.model.learn(told)
             if not self._future.cancelled():
-                self._backend.infer_async(self._exchange.call(), self._finish)
+                sendable = self._inference.prepare()
+                self._backend.infer_async(
+                    sendable.call, lambda outcome: self._finish(sendable.answered(outcome))
+                )
         except Fault as fault:
-            self._finish(fault)
+            self._refused(fault)
 
-    def _asked(self) -> tuple[Exchange, Outcome]:
-        return self._exchange, self._exchange.send(self._backend.infer)
+    def _refused(self, fault: Fault) -> None:
+        self._finish(Refused(self._inference.identity, fault))
 
-    def _finish(self, outcome: Outcome) -> None:
-        self._future.run(lambda: self._service.response(self._exchange, outcome))
+    def _finish(self, answer: Answer) -> None:
+        self._future.run(lambda: self._service.response(answer))
 
 
 class StreamInferRpc(grpc.StreamStreamMultiCallable):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Tuple
+from typing import Any
 
 from tritonclient_shim.core import texts
 from tritonclient_shim.core.errors import ArgumentError, InferenceServerException
 
 UINT32 = 2**32 - 1
 UINT64 = 2**64 - 1
-
-#: flags, correlation id, priority and timeout in microseconds.
-Numbers = Tuple[int, int, int, int]
 
 
 def unsigned(value: Any, mask: int, position: int) -> int:
@@ -33,18 +30,6 @@ def signed64(value: Any, position: int) -> int:
     """Integer-like value → number in the range of int64, wrapped like a C conversion."""
     number = unsigned(value, UINT64, position)
     return number - 2**64 if number > 2**63 - 1 else number
-
-
-def numbers(flags: Any, corr_id: Any, priority: Any, timeout_us: Any) -> Numbers:
-    """Scalar arguments → the numbers that v1's C layer saw (docs/v1-behaviour.md §3.9)."""
-    if type(flags) is type(corr_id) is type(priority) is type(timeout_us) is int:
-        return flags & UINT32, corr_id & UINT64, priority & UINT32, timeout_us & UINT64
-    return (
-        unsigned(flags, UINT32, 2),
-        unsigned(corr_id, UINT64, 4),
-        unsigned(priority, UINT32, 5),
-        unsigned(timeout_us, UINT64, 6),
-    )
 
 
 def class_count(value: Any) -> int:

@@ -38,6 +38,27 @@ CLASS = 2
 StickyShapes = MutableMapping[str, "tuple[int, ...]"]
 
 
+class RunArguments(NamedTuple):
+    """The arguments of ``run`` and ``async_run``, as they were passed."""
+
+    inputs: Mapping[Any, Any]
+    outputs: Mapping[Any, Any]
+    batch_size: Any
+    flags: Any
+    correlation_id: Any
+    priority: Any
+    timeout_us: Any
+
+
+class Numbers(NamedTuple):
+    """Numbers of a request, as v1's C layer saw them."""
+
+    flags: int
+    correlation_id: int  # 0: keep the context's
+    priority: int
+    timeout_us: int
+
+
 class RequestedOutput(NamedTuple):
     """One requested output: the caller's key, and what to put under it."""
 
@@ -51,33 +72,42 @@ class Options(NamedTuple):
 
     outputs: tuple[RequestedOutput, ...]
     batch_size: int  # as asked; the request itself carries at least 1 (docs/v1-behaviour.md §3.5)
-    flags: int
-    correlation_id: int  # 0: keep the context's
-    priority: int
-    timeout_us: int
+    numbers: Numbers
 
 
-def parse_options(
-    profile: ModelProfile,
-    inputs: Mapping[Any, Any],
-    outputs: Mapping[Any, Any],
-    scalars: tuple[Any, Any, Any, Any, Any],
-    look_up: LookUp,
-) -> Options:
-    """Arguments → options; ``scalars`` are batch_size, flags, corr_id, priority, timeout_us.
+def parse_options(profile: ModelProfile, given: RunArguments, look_up: LookUp) -> Options:
+    """Arguments → options.
 
-    Order of checks as in v1 (docs/v1-behaviour.md §3.2): types of inputs, scalars, outputs, batch
+    Order of checks as in v1 (docs/v1-behaviour.md §3.2): types of inputs, numbers, outputs, batch
     size.
     """
-    for name, value in inputs.items():
+    for name, value in given.inputs.items():
         check_input_type(name, value)
-    batch_size, flags, *others = scalars
-    arguments.unsigned(flags, arguments.UINT32, 2)  # v1 looked at it before the batch size
-    batch_size = arguments.unsigned(batch_size, arguments.UINT64, 3)
-    numbers = arguments.numbers(flags, *others)
-    requested = tuple([_output(profile, key, value, look_up) for key, value in outputs.items()])
+    arguments.unsigned(given.flags, arguments.UINT32, 2)  # v1 looked at it before the batch size
+    batch_size = arguments.unsigned(given.batch_size, arguments.UINT64, 3)
+    parsed = numbers(given)
+    outputs = given.outputs.items()
+    requested = tuple([_output(profile, key, value, look_up) for key, value in outputs])
     _check_batch_size(profile, batch_size)
-    return Options(requested, batch_size, *numbers)
+    return Options(requested, batch_size, parsed)
+
+
+def numbers(given: RunArguments) -> Numbers:
+    """Arguments → the numbers that v1's C layer saw (docs/v1-behaviour.md §3.9)."""
+    _, _, _, flags, correlation_id, priority, timeout_us = given
+    if type(flags) is type(correlation_id) is type(priority) is type(timeout_us) is int:
+        return Numbers(
+            flags & arguments.UINT32,
+            correlation_id & arguments.UINT64,
+            priority & arguments.UINT32,
+            timeout_us & arguments.UINT64,
+        )
+    return Numbers(
+        arguments.unsigned(flags, arguments.UINT32, 2),
+        arguments.unsigned(correlation_id, arguments.UINT64, 4),
+        arguments.unsigned(priority, arguments.UINT32, 5),
+        arguments.unsigned(timeout_us, arguments.UINT64, 6),
+    )
 
 
 def _check_batch_size(profile: ModelProfile, batch_size: int) -> None:
@@ -134,11 +164,11 @@ def _output_name(profile: ModelProfile, key: Any) -> str:
 def bind_inputs(
     profile: ModelProfile,
     options: Options,
-    inputs: Mapping[Any, Any],
+    given: RunArguments,
     shapes: StickyShapes,
     look_up: LookUp,
 ) -> tuple[V1Input, ...]:
-    """``inputs`` → the inputs of the request, in the model's order.
+    """Arguments → the inputs of the request, in the model's order.
 
     ``shapes`` are the context's sticky shapes: read for bare handles, updated for each
     input as soon as its shape is known, also when a later check fails
@@ -146,7 +176,7 @@ def bind_inputs(
     """
     batch_size = max(1, options.batch_size)
     bound = {}
-    for key, value in inputs.items():
+    for key, value in given.inputs.items():
         name = _input_name(profile, key)
         if isinstance(value, (list, tuple)) and not is_handle(value[0]):
             bound[name] = _arrays(profile, name, value, batch_size, shapes)
@@ -290,8 +320,8 @@ def build(
         inputs,
         tuple([requested.output for requested in options.outputs]),
         correlation_id,
-        options.flags,
-        options.priority,
-        options.timeout_us,
+        options.numbers.flags,
+        options.numbers.priority,
+        options.numbers.timeout_us,
         id,
     )

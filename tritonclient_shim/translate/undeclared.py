@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import ModelProfile, TensorSpec, V1Request
 from tritonclient_shim.translate import arguments
+from tritonclient_shim.translate.request import RunArguments
 from tritonclient_shim.translate.tensors import check_input_type
 
 _BY_NUMPY = {row.numpy: row.v2 for row in dtypes.TABLE if row.numpy is not None}
@@ -21,9 +22,7 @@ def _is_open(profile: ModelProfile) -> bool:
     return profile.open_inputs or profile.open_outputs or untyped
 
 
-def completed(
-    profile: ModelProfile, inputs: Mapping[Any, Any], outputs: Mapping[Any, Any]
-) -> ModelProfile:
+def completed(profile: ModelProfile, given: RunArguments) -> ModelProfile:
     """The profile with the inputs and outputs that a request names; types are those of arrays.
 
     The profile itself where the model declares all. InferenceServerException for arrays that no
@@ -31,10 +30,10 @@ def completed(
     """
     if profile.server is None or not _is_open(profile):
         return profile
-    for key, value in inputs.items():
+    for key, value in given.inputs.items():
         check_input_type(key, value)
     specs = dict(profile.inputs)
-    for key, value in inputs.items():
+    for key, value in given.inputs.items():
         name = arguments.text(key, "an input name", 3)
         known = specs.get(name)
         if known is not None and known.datatype or known is None and not profile.open_inputs:
@@ -42,7 +41,7 @@ def completed(
         specs[name] = _input(name, value, profile)
     names = dict(profile.outputs)
     if profile.open_outputs:
-        for key in outputs:
+        for key in given.outputs:
             name = arguments.text(key, "an output name", 3)
             names.setdefault(name, TensorSpec(name, "", ()))
     return replace(profile, inputs=specs, outputs=names)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.gateway.grpc.messages import response_parts
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Answer
 from tritonclient_shim.translate import v1_messages
 
 
@@ -23,15 +22,15 @@ class Responses:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    def of(self, exchange: Exchange, outcome: Outcome) -> tuple[Any, bytes]:
-        """What came of a request. May ask the v2 server, see :meth:`Exchange.is_prompt`."""
+    def of(self, answer: Answer) -> tuple[Any, bytes]:
+        """Return the response of an answer. May ask the v2 server unless ``is_prompt()``."""
         try:
-            reply = self._upstream.infer.reply(exchange, outcome)
-            success = self._upstream.success(exchange.request_id)
-            with self._upstream.reading(exchange.request_id):
+            reply = self._upstream.infer.reply(answer)
+            success = self._upstream.success(answer.identity.request_id)
+            with self._upstream.reading(answer.identity.request_id):
                 return success, read(self._serialised, success, reply)
         except InferenceServerException as error:
-            return self.of_failure(error, exchange.client_id)
+            return self.of_failure(error, answer.identity.client_id)
 
     def of_failure(self, error: InferenceServerException, client_id: int) -> tuple[Any, bytes]:
         """The response, with the request's id, to a request that was refused or not answered

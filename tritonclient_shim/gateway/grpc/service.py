@@ -30,7 +30,7 @@ from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 from tritonclient_shim.service.control import with_regions_for_v1_clients
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Inference
 
 #: Threads of one kind of calls that ask the v2 server something.
 _THREADS = 64
@@ -149,9 +149,10 @@ class GatewayService:
             raise AssertionError  # abort has raised
         told = self._record("Infer", request.model_name, data, context)
         with self._access_log.request(told) as record:
-            exchange = self._upstream.infer.exchange(request)
-            exchange.headers = of_grpc(context, self._options.forward_header)
-            record.status, response = await self._response(request, exchange)
+            inference = self._upstream.infer.inference(request)
+            headers = of_grpc(context, self._options.forward_header)
+            inference = inference._replace(headers=headers)
+            record.status, response = await self._response(request, inference)
             record.sent = len(response)
         return response
 
@@ -162,9 +163,9 @@ class GatewayService:
             record.peer = peer_of(context)
         return record
 
-    async def _response(self, request: WireRequest, exchange: Exchange) -> tuple[Any, bytes]:
+    async def _response(self, request: WireRequest, inference: Inference) -> tuple[Any, bytes]:
         try:
-            return await self._inference.answer(exchange, request.size, self._responses.of)
+            return await self._inference.answer(inference, request.size, self._responses.of)
         except InferenceServerException as error:
             return self._responses.of_failure(error, request.meta_data.id)
 

@@ -105,8 +105,8 @@ class V1Stream:
 
     async def _response(self, entry: Asked, came: Came) -> tuple[Any, bytes]:
         if isinstance(came, InferenceServerException):
-            return self._responses.of_failure(came, entry.exchange.client_id)
-        return await self._inference.read(entry.exchange, came, self._responses.of)
+            return self._responses.of_failure(came, entry.inference.identity.client_id)
+        return await self._inference.read(came, entry.inference.headers, self._responses.of)
 
     # -------------------------------------------------------------------------- requests
 
@@ -126,7 +126,7 @@ class V1Stream:
         if request is None:
             self.unreadable = True
             return False
-        entry = Asked(self._upstream.infer.exchange(request), request.size)
+        entry = Asked(self._upstream.infer.inference(request), request.size)
         while self._unread and self._unread + entry.size > MAX_UNREAD:
             self._changed.clear()
             await self._changed.wait()

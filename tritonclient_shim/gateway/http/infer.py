@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from google.protobuf import text_format
 
-from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import V1Reply
@@ -35,7 +34,7 @@ from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import api_pb2
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Answer
 from tritonclient_shim.translate import v1_messages
 
 #: The longest header in characters that is remembered.
@@ -103,18 +102,18 @@ class HttpInference:
             body = await read_body(request, self._bodies, arriving, self._max_body_bytes)
             record.received = arriving.arrived
             service = self._upstream.infer
-            exchange = service.exchange_of_body(model, _version(version), header, body, number)
-            exchange.headers = of_http(request.headers, self._forwarded)
+            inference = service.inference_of_body(model, _version(version), header, body, number)
+            inference = inference._replace(headers=of_http(request.headers, self._forwarded))
             read = partial(self._read, binary)
-            return await self._inference.answer(exchange, arriving.held, read)
+            return await self._inference.answer(inference, arriving.held, read)
 
-    def _read(self, binary: bool, exchange: Exchange, outcome: Outcome) -> Success:
+    def _read(self, binary: bool, answer: Answer) -> Success:
         """The outcome of a request → the answer to its client, if the request has succeeded.
 
         Raises InferenceServerException if the request was refused, or its answer cannot be read.
         """
-        reply = self._upstream.infer.reply(exchange, outcome)
-        number = exchange.request_id
+        reply = self._upstream.infer.reply(answer)
+        number = answer.identity.request_id
         v1_status = self._upstream.success(number)
         with self._upstream.reading(number):
             return read(success_of, v1_status, reply, binary, self._upstream.release)

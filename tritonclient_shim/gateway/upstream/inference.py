@@ -8,20 +8,20 @@ from contextlib import suppress
 from functools import partial
 from typing import Awaitable, Callable, TypeVar, Union, cast
 
-from tritonclient_shim.backends.base import Outcome, StreamingBackend
+from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
 from tritonclient_shim.backends.call_headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
-from tritonclient_shim.core.model import GRPC, InferCall, InferReply
+from tritonclient_shim.core.model import GRPC
 from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.options.table import GatewayOptions
 from tritonclient_shim.gateway.upstream.server import Upstream
-from tritonclient_shim.session.exchange import Exchange
+from tritonclient_shim.session.inference import Answer, Inference, Refused, Sendable
 
 T = TypeVar("T")
 
 #: What came of a request; the error of one that failed inside the gateway, or whose stream broke.
-Came = Union[Outcome, InferenceServerException]
+Came = Union[Answer, InferenceServerException]
 
 #: Sends a request and waits for what comes of it.
 Ask = Callable[[], Awaitable[Outcome]]
@@ -71,28 +71,25 @@ class Inferences:
         self._watching.cancel()
         self._threads.shutdown()
 
-    async def answer(
-        self, exchange: Exchange, size: int, read: Callable[[Exchange, Outcome], T]
-    ) -> T:
-        """Send a request of ``size`` bytes → what ``read`` makes of its outcome.
+    async def answer(self, inference: Inference, size: int, read: Callable[[Answer], T]) -> T:
+        """Send a request of ``size`` bytes → what ``read`` makes of its answer.
 
         Raises InferenceServerException when there is no free slot within the time limit, and what
         ``read`` raises.
         """
         await self._slot()
-        return await self.read(exchange, await self._outcome(exchange, size), read)
+        answer = await self._answer(inference, size)
+        return await self.read(answer, inference.headers, read)
 
-    async def read(
-        self, exchange: Exchange, outcome: Outcome, read: Callable[[Exchange, Outcome], T]
-    ) -> T:
-        """What ``read`` makes of an outcome, on a thread if it may have to ask the v2 server.
+    async def read(self, answer: Answer, headers: CallHeaders, read: Callable[[Answer], T]) -> T:
+        """What ``read`` makes of an answer, on a thread if it may have to ask the v2 server.
 
         Raises InferenceServerException.
         """
         try:
-            if self._upstream.id_is_known and exchange.is_prompt(outcome) and _is_small(outcome):
-                return read(exchange, outcome)
-            return await self.on_thread(call_with, exchange.headers, read, exchange, outcome)
+            if self._upstream.id_is_known and answer.is_prompt() and _is_small(answer):
+                return read(answer)
+            return await self.on_thread(call_with, headers, read, answer)
         except InferenceServerException:
             raise
         except Exception as error:  # its client waits for an answer, whatever has failed
@@ -113,22 +110,25 @@ class Inferences:
             fault = TransportFault(_NO_SLOT.format(self._limit, self._timeout))
             raise InferenceServerException(fault.message) from fault
 
-    async def _outcome(self, exchange: Exchange, size: int) -> Outcome:
-        """What came of the request. It keeps its slot until then, even if its client leaves.
+    async def _answer(self, inference: Inference, size: int) -> Answer:
+        """Return the answer. The request keeps its slot until then, even if its client leaves.
 
         Raises InferenceServerException if it failed inside the gateway.
         """
-        arrived: asyncio.Future[Outcome] = self._loop.create_future()
-        stop_waiting = self.wait(partial(_settle, arrived))
+        arrived: asyncio.Future[Answer] = self._loop.create_future()
+        stop_waiting = self.wait(lambda fault: _settle(arrived, Refused(inference.identity, fault)))
 
         def free(_: object) -> None:
             stop_waiting()
             self._free.release()
 
         arrived.add_done_callback(free)
-        if size > LARGE or not self._send(exchange.prompt_call, arrived, _run_now):
-            send = partial(self._send, exchange.call, arrived, self._run_soon)
-            self._threads.execute(partial(call_with, exchange.headers, send))
+        prompt = None if size > LARGE else self._prepared_promptly(inference, arrived)
+        if prompt is not None:
+            self._send(prompt, arrived, _run_now)
+        elif not arrived.done():
+            send = partial(self._prepare_and_send, inference, arrived)
+            self._threads.execute(partial(call_with, inference.headers, send))
         sent = time.perf_counter()
         try:
             return await asyncio.shield(arrived)
@@ -171,39 +171,58 @@ class Inferences:
             for end in self._waits.keys() & waits:
                 end(fault)
 
-    def _send(
-        self, make: Callable[[], InferCall | None], arrived: asyncio.Future[Outcome], run: Run
-    ) -> bool:
-        """Send the call that is made, if there is one; whatever fails is the outcome."""
+    def _prepared_promptly(
+        self, inference: Inference, arrived: asyncio.Future[Answer]
+    ) -> Sendable | None:
+        """Return what can be sent at once, if anything; a defect is the answer."""
         try:
-            call = make()
-            if call is None:
-                return False
+            return inference.prepare_promptly()
+        except Exception as error:  # the request waits for an answer, whatever has failed
+            _settle(arrived, self._upstream.defect(error))
+            return None
+
+    def _prepare_and_send(self, inference: Inference, arrived: asyncio.Future[Answer]) -> None:
+        """Prepare and send a request, on a thread; whatever fails is the answer."""
+        try:
+            sendable = inference.prepare()
+        except Fault as fault:
+            self._run_soon(_settle, arrived, Refused(inference.identity, fault))
+        except Exception as error:  # the request waits for an answer, whatever has failed
+            self._run_soon(_settle, arrived, self._upstream.defect(error))
+        else:
+            self._send(sendable, arrived, self._run_soon)
+
+    def _send(self, sendable: Sendable, arrived: asyncio.Future[Answer], run: Run) -> None:
+        """Send a request; whatever fails is the answer."""
+        try:
             backend = self._upstream.backend
             if backend.endpoint.protocol == GRPC:
-                run(self._begin, cast(StreamingBackend, backend).infer_in_loop(call), arrived)
+                ask = cast(StreamingBackend, backend).infer_in_loop(sendable.call)
+                run(self._begin, sendable, ask, arrived)
             else:
-                backend.infer_async(call, partial(self._run_soon, _settle, arrived))
+                backend.infer_async(
+                    sendable.call,
+                    lambda outcome: self._run_soon(_settle, arrived, sendable.answered(outcome)),
+                )
         except Fault as fault:
-            run(_settle, arrived, fault)
-        except Exception as error:  # the request waits for an outcome, whatever has failed
+            run(_settle, arrived, sendable.answered(fault))
+        except Exception as error:  # the request waits for an answer, whatever has failed
             run(_settle, arrived, self._upstream.defect(error))
-        return True
 
     def _run_soon(self, function: Callable[..., object], *arguments: object) -> None:
         """Run a function in the event loop, from another thread."""
         with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def _begin(self, ask: Ask, arrived: asyncio.Future[Outcome]) -> None:
-        task = self._loop.create_task(self._ask(ask, arrived))
+    def _begin(self, sendable: Sendable, ask: Ask, arrived: asyncio.Future[Answer]) -> None:
+        task = self._loop.create_task(self._ask(sendable, ask, arrived))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
-    async def _ask(self, ask: Ask, arrived: asyncio.Future[Outcome]) -> None:
+    async def _ask(self, sendable: Sendable, ask: Ask, arrived: asyncio.Future[Answer]) -> None:
         try:
-            _settle(arrived, await ask())
-        except Exception as error:  # the request waits for an outcome, whatever has failed
+            _settle(arrived, sendable.answered(await ask()))
+        except Exception as error:  # the request waits for an answer, whatever has failed
             _settle(arrived, self._upstream.defect(error))
 
 
@@ -211,7 +230,7 @@ def _run_now(function: Callable[..., object], *arguments: object) -> None:
     function(*arguments)
 
 
-def _settle(arrived: asyncio.Future[Outcome], came: Came) -> None:
+def _settle(arrived: asyncio.Future[Answer], came: Came) -> None:
     if arrived.done():
         return
     if isinstance(came, InferenceServerException):
@@ -221,7 +240,8 @@ def _settle(arrived: asyncio.Future[Outcome], came: Came) -> None:
         arrived.set_result(came)
 
 
-def _is_small(outcome: Outcome) -> bool:
-    if not isinstance(outcome, InferReply):
+def _is_small(answer: Answer) -> bool:
+    if isinstance(answer, Refused) or isinstance(answer.outcome, Fault):
         return True
-    return sum(len(one.data) for one in outcome.outputs if one.data is not None) <= LARGE
+    tensors = [output.data for output in answer.outcome.outputs if output.data is not None]
+    return sum(map(len, tensors)) <= LARGE

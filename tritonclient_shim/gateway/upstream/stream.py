@@ -22,8 +22,8 @@ from tritonclient_shim.gateway.access_log import AccessRecord
 from tritonclient_shim.gateway.upstream.inference import LARGE, Came, Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.service import status
-from tritonclient_shim.session.exchange import Exchange
 from tritonclient_shim.session.fragile_streams import CheckedModels, is_fragile
+from tritonclient_shim.session.inference import Inference, Refused, Sendable
 from tritonclient_shim.session.request_stream import RequestStream
 from tritonclient_shim.session.sequences import SequenceLost, Sequences
 
@@ -39,11 +39,11 @@ _CLOSED = TransportFault("its stream was closed")
 class Asked:
     """One request and, later, what came of it. It is used in the event loop."""
 
-    __slots__ = ("arrived", "exchange", "record", "size")
+    __slots__ = ("arrived", "inference", "record", "size")
 
-    def __init__(self, exchange: Exchange, size: int) -> None:
-        self.exchange = exchange
-        name = exchange.model.name
+    def __init__(self, inference: Inference, size: int) -> None:
+        self.inference = inference
+        name = inference.identity.model.name
         self.record = AccessRecord("grpc", "StreamInfer", f"StreamInfer {name}", name)
         self.record.received = size
         self.size = _OVERHEAD + size
@@ -102,38 +102,39 @@ class StreamBehind:
         """Send one request; what comes of it is settled in its entry, whatever happens."""
         if self._resting is not None:
             self._resting.cancel()
-        entry.exchange.headers = self._headers
+        inference = entry.inference = entry.inference._replace(headers=self._headers)
         try:
-            call = entry.exchange.prompt_call()
-            if call is None:
-                call = await self._on_thread(entry.exchange.call)
-            entry.exchange.check_stream()
-            call = call._replace(request_id=str(self._next_id()))
+            sendable = inference.prepare_promptly(streaming=True)
+            if sendable is None:
+                sendable = await self._on_thread(inference.prepare, True)
+            sendable = sendable.with_id(str(self._next_id()))
             try:
-                await self._send(entry, call)
+                await self._send(entry, sendable)
             except StreamEnded:  # and so it was not sent
                 self._stream = self._number = None
-                await self._send(entry, call)
+                await self._send(entry, sendable)
         except SequenceLost as lost:
-            entry.settle(Refusal(lost.message, "INVALID_ARGUMENT"))
+            refusal = Refusal(lost.message, "INVALID_ARGUMENT")
+            entry.settle(Refused(inference.identity, refusal))
         except Fault as fault:
-            entry.settle(fault)
+            entry.settle(Refused(inference.identity, fault))
         except Exception as error:  # the request waits for an answer, whatever has failed
             entry.settle(self._upstream.defect(error))
 
-    async def _send(self, entry: Asked, call: Any) -> None:
+    async def _send(self, entry: Asked, sendable: Sendable) -> None:
         stream = self._stream
         if stream is None or stream.ended:
             stream = await self._inference.on_thread(self._open)
             self._number = stream.number
+        call, answered = sendable.call, partial(self._answered, entry, sendable)
         if self._checked is not None and not self._checked.has(call):
             await self._on_thread(self._check, self._checked, call)
         self._sent[entry] = stream
         try:
             if entry.size > LARGE:
-                await self._inference.on_thread(stream.send, call, partial(self._answered, entry))
+                await self._inference.on_thread(stream.send, call, answered)
             else:
-                stream.send(call, partial(self._answered, entry))
+                stream.send(call, answered)
         except Fault:
             self._sent.pop(entry, None)
             raise
@@ -162,9 +163,10 @@ class StreamBehind:
 
     # ------------------------------------------------------------- on the v2 stream's thread
 
-    def _answered(self, entry: Asked, outcome: Outcome) -> None:
-        told = status.of_stream(outcome) if isinstance(outcome, ServerFault) else outcome
-        self._tell(self._settle, entry, told)
+    def _answered(self, entry: Asked, sendable: Sendable, outcome: Outcome) -> None:
+        if isinstance(outcome, ServerFault):
+            outcome = status.of_stream(outcome)
+        self._tell(self._settle, entry, sendable.answered(outcome))
 
     def _ended(self, stream: RequestStream, fault: Fault | None) -> None:
         self._tell(self._broken, stream, fault)
@@ -175,9 +177,9 @@ class StreamBehind:
 
     # ------------------------------------------------------------------- in the event loop
 
-    def _settle(self, entry: Asked, outcome: Outcome) -> None:
+    def _settle(self, entry: Asked, came: Came) -> None:
         self._sent.pop(entry, None)
-        entry.settle(outcome)
+        entry.settle(came)
 
     def _broken(self, stream: RequestStream, fault: Fault | None) -> None:
         """A stream has ended. It must have answered everything, unless there is a fault."""
