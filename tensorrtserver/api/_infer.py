@@ -4,26 +4,37 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from tensorrtserver.api._async import AsyncCalls
-from tensorrtserver.api._infer_session import open_session
-from tensorrtserver.api._last_request import LastRequest
-from tensorrtserver.api._lazy_imports import errors, request
+from tensorrtserver.api._lazy_imports import (
+    arguments,
+    control,
+    endpoint,
+    errors,
+    headers,
+    infer_session,
+    request,
+)
+from tensorrtserver.api._protocol import protocol_of
 from tensorrtserver.api._unpicklable import Unpicklable
 from tritonclient_shim import notice
+from tritonclient_shim.core.ids import next_request_id
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from tensorrtserver.api import _types as types
     from tensorrtserver.api._server_context import HttpHeaders
     from tritonclient_shim.session.infer_session import InferSession
     from tritonclient_shim.session.requests import CompletedRequest
 
 _Context = TypeVar("_Context", bound="InferContext")
+_UNSET: Any = object()
 
 
-class InferContext(AsyncCalls, LastRequest, Unpicklable):
+class InferContext(Unpicklable):
     """Runs inference on one model of one server (docs/v1-behaviour.md §3).
 
     Deprecated [TS050], see migration_guide.md#inference. Instead:
@@ -76,6 +87,9 @@ class InferContext(AsyncCalls, LastRequest, Unpicklable):
 
     _ctx: InferSession | None = None
     _may_wait = True  # close() may wait for answers
+    _last_request_id: int | None
+    _last_request_model_name: str | None
+    _last_request_model_version: int | None
 
     def __init__(
         self,
@@ -92,7 +106,7 @@ class InferContext(AsyncCalls, LastRequest, Unpicklable):
         self._correlation_id = correlation_id
         self._last_correlation_id = 0
         notice.used("TS050")
-        self._ctx = open_session(
+        self._ctx = _open_session(
             url, protocol, model_name, model_version, verbose, correlation_id, streaming,
             http_headers)  # fmt: skip
 
@@ -228,10 +242,200 @@ class InferContext(AsyncCalls, LastRequest, Unpicklable):
         """
         notice.used("TS051")
         self._forget_last()
-        arguments = request.RunArguments(
+        given = request.RunArguments(
             inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
         )
-        return self._read(self._session().run(arguments))
+        return self._read(self._session().run(given))
+
+    @overload
+    def async_run(
+        self,
+        callback: types.RequestCallback,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> None: ...
+
+    @overload
+    def async_run(
+        self,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> int: ...
+
+    def async_run(self, *args: Any, **kwargs: Any) -> int | None:
+        """Send one inference without waiting for it.
+
+        Deprecated [TS052], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
+        client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
+        client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it
+        returns over HTTP.
+
+        Deprecated [TS053], see migration_guide.md#asynchronous-requests-with-ids. Instead:
+        client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
+        client.async_infer(model_name, inputs, outputs=outputs): what it returns is the id's
+        successor over HTTP.
+
+        There are two styles; the first argument decides (docs/v1-behaviour.md §2.3):
+        ``async_run(callback, inputs, outputs, …)`` of 1.8 and later, and
+        ``async_run(inputs, outputs, …)`` of 1.7 and earlier. All other arguments are those of
+        :meth:`InferContext.run`. Input arrays may be changed as soon as this method returns.
+
+        Parameters
+        ----------
+        callback : callable
+            Called as ``callback(context, request_id)`` when the request has been answered or has
+            failed. All callbacks of a context run in one thread, one after another
+            (docs/v1-behaviour.md §5).
+
+        Returns
+        -------
+        int or None
+            The request id where no callback is given, otherwise None.
+
+        Raises
+        ------
+        InferenceServerException, ctypes.ArgumentError, and others
+            As :meth:`InferContext.run`, when the request cannot be sent; the callback is then never
+            called. :meth:`get_async_run_results` raises the errors that occur later.
+        """
+        if "callback" in kwargs or (args and (callable(args[0]) or args[0] is None)):
+            notice.used("TS052")
+            self._async_with_callback(*args, **kwargs)
+            return None
+        notice.used("TS053")
+        return self._async_with_id(*args, **kwargs)
+
+    def async_run_with_cb(self, *args: Any, **kwargs: Any) -> None:
+        """Send one inference without waiting for it: the name of :meth:`async_run` with a callback
+        in releases 1.4 to 1.7 (docs/v1-behaviour.md §2.1).
+
+        Deprecated [TS054], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
+        client.async_infer(model_name, inputs, outputs=outputs, callback=callback) on gRPC,
+        client.async_infer(model_name, inputs, outputs=outputs), and get_result() of what it
+        returns over HTTP.
+
+        Parameters, callback and errors are those of ``async_run(callback, inputs, outputs, …)``.
+        """
+        notice.used("TS054")
+        self._async_with_callback(*args, **kwargs)
+
+    def _async_with_callback(
+        self,
+        callback: types.RequestCallback,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> None:
+        given = request.RunArguments(
+            inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
+        )
+        self._session().start(lambda id: callback(self, id), given)
+
+    def _async_with_id(
+        self,
+        inputs: types.Inputs,
+        outputs: types.Outputs[Any],
+        batch_size: types.Integer = 1,
+        flags: types.Integer = 0,
+        corr_id: types.Integer = 0,
+        priority: types.Integer = 0,
+        timeout_us: types.Integer = 0,
+    ) -> int:
+        given = request.RunArguments(
+            inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
+        )
+        return self._session().start(None, given)
+
+    @overload
+    def get_async_run_results(
+        self, request_id: types.Integer, wait: Literal[True] = ...
+    ) -> types.Results[Any]: ...
+
+    @overload
+    def get_async_run_results(
+        self, request_id: types.Integer, wait: object
+    ) -> types.Results[Any] | None: ...
+
+    def get_async_run_results(
+        self, request_id: types.Integer, wait: object = _UNSET
+    ) -> types.Results[Any] | None:
+        """Return the results of an asynchronous request; this can be done once per request.
+
+        Deprecated [TS055], see migration_guide.md#asynchronous-requests-with-a-callback. Instead:
+        the callback's arguments result and error on gRPC, get_result() of what async_infer
+        returned over HTTP.
+
+        Parameters
+        ----------
+        request_id : int
+            The id that :meth:`async_run` returned, or that the callback was given.
+        wait : bool, optional
+            As in 1.7 and earlier: True waits for the request, False returns None if it is not
+            ready. Without this argument, as in 1.8 and later, nothing is waited for: the id of a
+            request with a callback is unknown until its callback is called. A request without a
+            callback is waited for (docs/v1-behaviour.md §2.3).
+
+        Returns
+        -------
+        dict or None
+            What :meth:`InferContext.run` returns; None as described for `wait`.
+
+        Raises
+        ------
+        InferenceServerException
+            The id is unknown, its results were fetched before, the request failed, or the
+            context is closed (docs/v1-behaviour.md §5).
+        ctypes.ArgumentError
+            `request_id` is no integer.
+        """
+        notice.used("TS055")
+        number = arguments.unsigned(request_id, arguments.UINT64, 2)
+        answer = self._session().fetch(number, None if wait is _UNSET else bool(wait))
+        if answer is None:
+            self._last_request_id = 0
+            return None
+        return self._read(answer)
+
+    def get_ready_async_request(self, wait: object) -> int | None:
+        """The id of a request without a callback whose results can be fetched
+        (docs/v1-behaviour.md §2.2, releases 1.0 to 1.7).
+
+        Deprecated [TS056], see migration_guide.md#asynchronous-requests-with-ids. Instead: a
+        queue.Queue that the callback fills on gRPC, get_result(block=False) of what
+        async_infer returned over HTTP.
+
+        Parameters
+        ----------
+        wait : bool
+            True waits until there is one, False returns None if there is none.
+
+        Returns
+        -------
+        int or None
+            The lowest such id. It is returned again until :meth:`get_async_run_results` has
+            fetched its results.
+
+        Raises
+        ------
+        InferenceServerException
+            No request without a callback is outstanding, or the context is closed.
+        """
+        notice.used("TS056")
+        return self._session().ready(bool(wait))
 
     def _read(self, answer: CompletedRequest) -> dict[Any, list[Any]]:
         self._last_request_id = answer.request_id
@@ -245,6 +449,59 @@ class InferContext(AsyncCalls, LastRequest, Unpicklable):
                 self._last_request_model_name = answer.reply.model_name
                 self._last_request_model_version = answer.reply.model_version
         return results
+
+    def _forget_last(self) -> None:
+        self._last_request_id = None
+        self._last_request_model_name = None
+        self._last_request_model_version = None
+
+    def get_last_request_id(self) -> int | None:
+        """The id of the last request that was answered (docs/v1-behaviour.md §4.4).
+
+        Deprecated [TS059], see migration_guide.md#what-the-last-request-was. Instead:
+        infer(..., request_id=...): an id of your own; result.get_response() has it.
+
+        Returns
+        -------
+        int or None
+            A positive number, unique in this process and higher for later requests: v1's server
+            numbered its requests, a v2 server does not (docs/v1-behaviour.md §4.5). None before
+            the first answer and after a :meth:`run` that failed without one; 0 after a fetch that
+            found its request not ready.
+        """
+        notice.used("TS059")
+        return self._last_request_id
+
+    def get_last_request_model_name(self) -> str | None:
+        """The name of the model that answered the last request (docs/v1-behaviour.md §4.4).
+
+        Deprecated [TS060], see migration_guide.md#what-the-last-request-was. Instead:
+        result.get_response().model_name on gRPC, result.get_response()["model_name"] over
+        HTTP.
+
+        Returns
+        -------
+        str or None
+            The name; None where no result has been read.
+        """
+        notice.used("TS060")
+        return self._last_request_model_name
+
+    def get_last_request_model_version(self) -> int | None:
+        """The version of the model that answered the last request (docs/v1-behaviour.md §4.4).
+
+        Deprecated [TS061], see migration_guide.md#what-the-last-request-was. Instead:
+        result.get_response().model_version on gRPC,
+        result.get_response()["model_version"] over HTTP.
+
+        Returns
+        -------
+        int or None
+            The version; -1 where the server's version is no number, such as ``v2.0``; None where
+            no result has been read.
+        """
+        notice.used("TS061")
+        return self._last_request_model_version
 
     def correlation_id(self) -> int:
         """The correlation id of the context's requests (docs/v1-behaviour.md §3.9).
@@ -284,4 +541,41 @@ class InferContext(AsyncCalls, LastRequest, Unpicklable):
         return self._session().stat.as_dict()
 
 
+def _open_session(
+    url: Any,
+    protocol: Any,
+    model_name: Any,
+    model_version: Any,
+    verbose: Any,
+    correlation_id: Any,
+    streaming: Any,
+    http_headers: Any,
+) -> InferSession:
+    """Return an open session. Check the constructor's arguments in v1's order
+    (docs/v1-behaviour.md §3.1).
+    """
+    headers.check_kinds(http_headers)
+    number = int(protocol)
+    address = arguments.text(url, "url", 2, "replace")
+    name = arguments.text(model_name, "model_name", 6)
+    version = -1 if model_version is None else arguments.signed64(model_version, 7)
+    sequence = arguments.unsigned(correlation_id, arguments.UINT64, 8)
+    kind = protocol_of(number)
+    if streaming and kind == "http":
+        raise errors.InferenceServerException("Streaming is only allowed with gRPC protocol")
+    sent = headers.parse_headers(http_headers, kind)
+    headers.refuse_reserved(sent)
+    server = endpoint.parse_url(address, kind)
+    session = infer_session.InferSession(
+        server, sent, name, version, sequence, bool(streaming), bool(verbose)
+    )
+    if verbose:
+        control.server_status(session, name, next_request_id())
+    return session
+
+
 InferContext.__module__ = "tensorrtserver.api"
+# help() and other tools show the signature of 1.8 and later.
+InferContext.async_run.__signature__ = inspect.signature(  # type: ignore[attr-defined]
+    InferContext._async_with_callback
+)

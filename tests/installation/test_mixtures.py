@@ -100,7 +100,7 @@ def ours_without_the_folder(mixture: Mixture) -> None:
 
 def ours_without_a_module(mixture: Mixture) -> None:
     mixture.ours()
-    mixture.lose("tritonclient_shim/core/ids.py", "tensorrtserver/api/_async.py")
+    mixture.lose("tritonclient_shim/core/ids.py", "tensorrtserver/api/_infer.py")
 
 
 def ours_without_anything_of_the_name(mixture: Mixture) -> None:
