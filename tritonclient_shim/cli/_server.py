@@ -131,7 +131,7 @@ def _model(probe: _Probe, name: str) -> Finding:
         raise  # the others would have to be waited for as well
     except Fault as fault:
         return Finding(WRONG, f"model {name!r} has no readable configuration: {fault}")
-    remarks = [_described(profile)] if profile.server is not None else []
+    remarks = [_described(profile)] if not profile.server.configurations else []
     levels = [OK]
     for level, rule in _RULES:
         told = [*rule(profile)]

@@ -8,7 +8,7 @@ follows from the extensions that it lists.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 
 MODEL_CONFIGURATION = "model_configuration"
@@ -60,30 +60,31 @@ class ModelMetadata:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a server that has no model configurations can do; Triton never needs one of these."""
+    """What a server can do. It ignores, or misunderstands, what it cannot do."""
 
     server: str  # its name and version, for messages
-    extensions: frozenset[str] = field(default_factory=frozenset)
-    versions: bool = True  # does it obey the version of a request?
+    configurations: bool = False  # it has model configurations, and answers as they say
+    sequences: bool = False  # it keeps the requests of a sequence together
+    regions: bool = False  # it has shared memory of any kind
+    versions: bool = True  # it obeys the version of a request
+    binary: bool = False  # over HTTP, it takes tensors as bytes
+    streams: bool = False  # it has ModelStreamInfer
 
-    @property
-    def sequences(self) -> bool:
-        """Does it keep the requests of a sequence together?"""
-        return SEQUENCE in self.extensions
 
-    @property
-    def regions(self) -> bool:
-        """Has it shared memory of any kind?"""
-        return bool({SYSTEM_REGIONS, CUDA_REGIONS} & self.extensions)
+#: Everything, and nothing of it is ever asked for.
+TRITON = Capabilities("Triton", True, True, True, True, True, True)
 
 
 def capabilities_of(metadata: ServerMetadata) -> Capabilities:
-    """What follows from a server's metadata; nothing of it is asked of the server again."""
-    listed = frozenset(one.partition("(")[0] for one in metadata.extensions)
+    """Return what a server without model configurations can do; asks it nothing."""
+    listed = frozenset(extension.partition("(")[0] for extension in metadata.extensions)
+    extensions = listed | _UNLISTED.get(metadata.name, frozenset())
     return Capabilities(
         f"{metadata.name} {metadata.version}".strip(),
-        listed | _UNLISTED.get(metadata.name, frozenset()),
-        metadata.name not in _WITHOUT_VERSIONS,
+        sequences=SEQUENCE in extensions,
+        regions=bool({SYSTEM_REGIONS, CUDA_REGIONS} & extensions),
+        versions=metadata.name not in _WITHOUT_VERSIONS,
+        binary=BINARY in extensions,
     )
 
 

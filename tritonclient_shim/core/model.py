@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Tuple
 
-from tritonclient_shim.core.metadata import Capabilities, ServerMetadata
+from tritonclient_shim.core.metadata import TRITON, Capabilities, ServerMetadata
 
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
@@ -195,8 +195,7 @@ class ModelProfile:
     stateful: bool = False  # has a sequence batcher
     ensemble: bool = False
     decoupled: bool = False
-    #: Of a server without model configurations; None where the configuration is the server's.
-    server: Capabilities | None = None
+    server: Capabilities = TRITON
     open_inputs: bool = False  # declares none: any name is an input, of the type of its arrays
     open_outputs: bool = False  # declares none: any name is an output
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # those of the settings

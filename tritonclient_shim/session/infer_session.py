@@ -261,7 +261,7 @@ class InferSession(ServerSession):
 
     def _correlation_id(self, profile: ModelProfile, given: int) -> int:
         """Return a request's id; those after it have it, too, where the server has sequences."""
-        if given and (profile.server is None or profile.server.sequences):
+        if given and profile.server.sequences:
             self.correlation_id = given
         return given or self.correlation_id
 

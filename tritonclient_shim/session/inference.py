@@ -85,7 +85,7 @@ class Inference(NamedTuple):
         try:
             return self._sendable(profile, protocol, streaming)
         except Refusal:
-            if profile.server is None:
+            if profile.server.configurations:
                 self._check_version(protocol)
             # A profile that was read from a confused server, or has changed since, refuses
             # requests that the model takes: it is read once more, at the cost of one request.
@@ -109,7 +109,7 @@ class Inference(NamedTuple):
     def _sendable(self, profile: ModelProfile, protocol: str, streaming: bool) -> Sendable:
         bound = self.bound
         if bound is not None and bound.prepared.profile is profile:
-            if profile.server is not None:
+            if not profile.server.sequences:
                 check_capabilities(profile, bound.request)
             return Sendable(self.identity, profile, bound.request, bound.call, self, bound.prepared)
         if profile.decoupled:
@@ -262,7 +262,7 @@ class Answered(NamedTuple):
         if known:
             return known
         session, model = sent.identity[:2]
-        if sent.profile.server is not None or sent.stateful:
+        if not sent.profile.server.configurations or sent.stateful:
             self._check_server(outcome)
         reply = model.v1_reply(session.backend, sent.profile, sent.request, outcome)
         if prepared is not None:
@@ -273,8 +273,8 @@ class Answered(NamedTuple):
         """Return the fault; the refusal of an HTTP framework, of a server that is not Triton, as
         a server's.
         """
-        foreign = self.sent.profile.server is not None
-        if foreign and isinstance(fault, ForeignFault) and fault.refusal:
+        described = self.sent.profile.server.configurations
+        if not described and isinstance(fault, ForeignFault) and fault.refusal:
             refused = ServerFault(fault.refusal, "INVALID_ARGUMENT")
             refused.__cause__ = fault
             return refused
@@ -300,7 +300,7 @@ class Answered(NamedTuple):
         """Raise ServerFault for a reply of a server that has not done what was asked of it."""
         session, model = self.sent.identity[:2]
         version, told = self.sent.request.model_version, reply.model_version
-        if self.sent.profile.server is None:
+        if self.sent.profile.server.configurations:
             # Triton numbers its versions; perhaps another server listens there since.
             if not told.isdigit() and model.reloaded(session.backend, self.sent.profile):
                 self._check_request()

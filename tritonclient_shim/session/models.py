@@ -83,7 +83,7 @@ class KnownModel:
     def present(self, backend: Backend) -> ModelProfile | None:
         """The profile if it need not be asked for."""
         profile = self.profile
-        if profile is None or profile.server is None:
+        if profile is None or profile.server.configurations:
             return profile
         same = self._believed() and self._server is backend.known_server()
         return profile if same else None

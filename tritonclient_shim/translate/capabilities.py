@@ -1,7 +1,7 @@
-"""What a server without Triton's extensions must not be asked for: it would answer wrongly.
+"""What a server must not be asked for without the capability: it would answer wrongly.
 
-Such servers ignore what they do not know. A request of a sequence would be answered as if it
-stood alone, and one for a version by whichever version there is.
+Servers without Triton's extensions ignore what they do not know. A request of a sequence would be
+answered as if it stood alone, and one for a version by whichever version there is.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ _TRITON = "use a Triton server for it"
 def check_capabilities(profile: ModelProfile, request: V1Request) -> None:
     """Raise Refusal for a request that needs what the model's server does not have."""
     server = profile.server
-    if server is None:
-        return
     check_context(profile, request.model_version, request.correlation_id)
     if request.flags and not server.sequences:
         raise _missing(server, f"flags={request.flags}", SEQUENCE, "pass flags=0, or")
-    slices = [*(one.shm for one in request.inputs), *(one.shm for one in request.outputs)]
-    if not server.regions and any(slices):
+    if server.regions:
+        return
+    if any(item.shm for item in request.inputs) or any(item.shm for item in request.outputs):
         raise _missing(server, "shared memory", "system_shared_memory", "pass arrays, or")
 
 
@@ -31,9 +30,7 @@ def check_context(
 ) -> None:
     """Raise Refusal for a context, or a request, that the model's server would misunderstand."""
     server = profile.server
-    if server is None:
-        return
-    if streaming:
+    if streaming and not server.streams:
         raise _no_streams(server)
     if correlation_id and not server.sequences:
         wanted = f"correlation_id={correlation_id}"

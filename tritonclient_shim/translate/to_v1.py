@@ -88,7 +88,7 @@ def _checked(
     The dims are None where the server has classified. ServerFault where v1's server refused.
     """
     spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
-    if profile.server is not None and spec.datatype != tensor.datatype:
+    if not profile.server.configurations and spec.datatype != tensor.datatype:
         # Metadata promise nothing: the answer alone tells what its bytes are.
         spec = replace(spec, datatype=tensor.datatype)
     if not item.class_count:
@@ -140,9 +140,9 @@ def _entry_dims(
     """
     if not profile.batching or spec.is_shape_tensor:
         return tensor.shape
-    if tensor.shape[:1] != (request.batch_size,) and profile.server is not None:
-        return _without_batch(profile, request, tensor)
     if tensor.shape[:1] != (request.batch_size,):
+        if not profile.server.configurations:
+            return _without_batch(profile, request, tensor)
         raise ServerFault(
             f"output '{spec.name}' for model '{profile.name}' has shape "
             f"{to_v2.shape_text(tensor.shape)} but model configuration specifies shape "
@@ -150,7 +150,7 @@ def _entry_dims(
             "INTERNAL",
         )
     dims = tensor.shape[1:]
-    return dims if dims or profile.server is None else (1,)  # see TensorSpec.scalar
+    return dims if dims or profile.server.configurations else (1,)  # see TensorSpec.scalar
 
 
 def _without_batch(profile: ModelProfile, request: V1Request, tensor: TensorOut) -> tuple[int, ...]:

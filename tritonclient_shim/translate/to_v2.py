@@ -14,7 +14,6 @@ from typing import Iterable, Sequence
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import Refusal, ServerFault
-from tritonclient_shim.core.metadata import BINARY
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -41,8 +40,7 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
     server looked at dims before it looked at regions (docs/v1-behaviour.md §3.4).
     """
     batch = request.batch_size
-    if profile.server is not None:
-        check_capabilities(profile, request)
+    check_capabilities(profile, request)
     number = version(profile.name, request.model_version, protocol)
     if [item for item in request.inputs if item.dims is None or item.shm is not None]:
         check_dims(profile, request.inputs)
@@ -57,7 +55,7 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
         bool(request.flags & FLAG_SEQUENCE_END),
         request.priority,
         request.timeout_us,
-        profile.server is None or BINARY in profile.server.extensions,
+        profile.server.binary,
     )
 
 
@@ -84,7 +82,7 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
             f"unexpected inference input '{item.name}' for model '{profile.name}'",
             "INVALID_ARGUMENT",
         )
-    if not spec.datatype and profile.server is not None:
+    if not spec.datatype and not profile.server.configurations:
         raise untyped_input(profile, item.name)
     if not spec.datatype:
         raise Refusal(
@@ -193,7 +191,8 @@ def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:
     """May the server have labels of this output? An ensemble's can come from a composing model
     (docs/v1-behaviour.md §4.2).
     """
-    return (bool(spec.label_filename) or profile.ensemble) and profile.server is None
+    labels = bool(spec.label_filename) or profile.ensemble
+    return labels and profile.server.configurations
 
 
 def stateful(profile: ModelProfile, request: V1Request) -> bool:

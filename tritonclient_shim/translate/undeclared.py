@@ -28,7 +28,7 @@ def completed(profile: ModelProfile, given: RunArguments) -> ModelProfile:
     The profile itself where the model declares all. InferenceServerException for arrays that no
     tensor can be made of.
     """
-    if profile.server is None or not _is_open(profile):
+    if profile.server.configurations or not _is_open(profile):
         return profile
     for key, value in given.inputs.items():
         check_input_type(key, value)
