@@ -1,4 +1,4 @@
-"""How Sphinx makes the site (scripts/docs): the sources are the repository's own pages.
+"""How Sphinx builds the site (scripts/docs) from the pages of the repository.
 
 The source folder is the top of the repository, so that links between pages are the same here, in a
 checkout and where the repository is hosted.
@@ -21,7 +21,7 @@ author = "The maintainers of tritonclient-shim"
 copyright = author  # noqa: A001  (the name is Sphinx's)
 version = release = tritonclient_shim.__version__
 
-root_doc = "docs/index"
+root_doc = "README"
 include_patterns = ["*.md", "docs/**.md", "newsfragments/README.md"]
 exclude_patterns = [
     *(".*", "benchmarks", "build", "demo", "dist", "release", "scripts", "testbed", "tests"),
@@ -48,12 +48,37 @@ html_theme = "furo"
 html_title = f"{project} {release}"
 html_show_sphinx = False
 html_extra_path = ["site"]
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
+
+#: Every page, by the part of the contents.
+_CONTENTS = {
+    "Begin": "docs/quickstart docs/install docs/faq",
+    "How to …": (
+        "docs/how-to/run-old-scripts docs/how-to/reach-other-servers docs/servers "
+        "docs/how-to/keep-track docs/testing docs/scan docs/migrate docs/gateway "
+        "docs/cuda_shared_memory migration_guide"
+    ),
+    "Reference": (
+        "docs/settings docs/api docs/differences docs/v1-behaviour docs/v2-mapping docs/costs "
+        "docs/reliability docs/support CHANGELOG"
+    ),
+    "The project": "CONTRIBUTING ARCHITECTURE newsfragments/README SECURITY CODE_OF_CONDUCT",
+}
 
 _FAQ_GOES_HERE = "<!-- here docs/conf.py inserts the FAQ of migration_guide.md -->"
 
 
+def _append_contents(_app: object, page: str, source: list[str]) -> None:
+    """Give the first page, which is README, the contents of the site."""
+    if page == "README":
+        for caption, pages in _CONTENTS.items():
+            listed = "\n".join(pages.split())
+            source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{listed}\n```\n"
+
+
 def _insert_faq(_app: object, page: str, source: list[str]) -> None:
-    """The FAQ stands in the migration guide; its own page shows the same text, a level higher."""
+    """Show the FAQ of the migration guide on a page of its own, a level higher."""
     if page != "docs/faq":
         return
     guide = (ROOT / "migration_guide.md").read_text("utf-8")
@@ -64,7 +89,7 @@ def _insert_faq(_app: object, page: str, source: list[str]) -> None:
 
 
 #: A labelled block of the migration guide: its label, the words of its fence, and its code.
-_LABELLED = re.compile(r"^\*\*(.+)\*\*\n```python ([\w ]+)\n(.*?)^```\n", re.M | re.S)
+_LABELLED = re.compile(r"^\*\*([^*\n]+)\*\*\n```python ([\w ]+)\n(.*?)^```\n", re.M | re.S)
 
 
 def _show_tabs(_app: object, page: str, source: list[str]) -> None:
@@ -98,5 +123,6 @@ def _show_tabs(_app: object, page: str, source: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Connect the changes of pages to Sphinx."""
+    app.connect("source-read", _append_contents)
     app.connect("source-read", _show_tabs)
     app.connect("source-read", _insert_faq)

@@ -38,14 +38,6 @@ def test_the_chart_shows_the_table() -> None:
         assert after[: len(wanted)] == wanted
 
 
-def test_the_hourglass_names_the_waist() -> None:
-    """The rows lead from legacy programs through the waist to Triton."""
-    shown = words("hourglass.svg")
-    assert [row.partition(":")[0] for row in shown[1:6]] == [
-        *("front", "translate", "session", "waist", "backends")
-    ]
-
-
 def test_the_recorded_demo_is_of_these_scripts() -> None:
     """Each feature of the demo is in the recording, in order; the picture has its beginning."""
     recording = (PICTURES / "demo.txt").read_text("utf-8")
