@@ -53,17 +53,19 @@ html_css_files = ["tables.css"]
 
 #: Every page, by the part of the contents.
 _CONTENTS = {
-    "Begin": "docs/quickstart docs/install docs/faq",
+    "Begin": "docs/quickstart.md docs/install.md docs/faq.md",
     "How to …": (
-        "docs/how-to/run-old-scripts docs/how-to/reach-other-servers docs/servers "
-        "docs/how-to/keep-track docs/testing docs/scan docs/migrate docs/gateway "
-        "docs/cuda_shared_memory migration_guide"
+        "docs/how-to/run-old-scripts.md docs/how-to/reach-other-servers.md docs/servers.md "
+        "docs/how-to/keep-track.md docs/testing.md docs/scan.md docs/migrate.md docs/gateway.md "
+        "docs/cuda_shared_memory.md migration_guide.md"
     ),
     "Reference": (
-        "docs/settings docs/api docs/differences docs/v1-behaviour docs/v2-mapping docs/costs "
-        "docs/reliability docs/support CHANGELOG"
+        "docs/settings.md docs/api.md docs/differences.md docs/v1-behaviour.md docs/v2-mapping.md "
+        "docs/costs.md docs/reliability.md docs/support.md CHANGELOG.md"
     ),
-    "The project": "CONTRIBUTING ARCHITECTURE newsfragments/README SECURITY CODE_OF_CONDUCT",
+    "The project": (
+        "CONTRIBUTING.md ARCHITECTURE.md newsfragments/README.md SECURITY.md CODE_OF_CONDUCT.md"
+    ),
 }
 
 _FAQ_GOES_HERE = "<!-- here docs/conf.py inserts the FAQ of migration_guide.md -->"

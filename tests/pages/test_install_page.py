@@ -48,6 +48,7 @@ BEFORE: dict[str, Callable[[Environment, Path], None]] = {
     "From an index": nothing,
     "From a wheel": nothing,
     "From a checkout": nothing,
+    "A smaller installation": nothing,
     "Is it in order?": installed,
     "NVIDIA's first, ours over it": ours_over_nvidias,
     "Ours first, NVIDIA's over it": nvidias_over_ours,
