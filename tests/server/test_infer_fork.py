@@ -40,6 +40,8 @@ CLOSE = """
 import os, signal, sys, threading
 import numpy as np
 from tensorrtserver.api import *
+from tritonclient_shim.core import forks
+forks.PATIENCE = 0.1  # the fork does not wait for the answer
 done = threading.Event()
 context = InferContext(sys.argv[1], 1, 'slow', streaming=True)
 inputs = {'INPUT0': [np.array([1], np.float32)]}
@@ -54,11 +56,13 @@ assert done.wait(20)
 assert context.get_async_run_results(1)['OUTPUT0'][0][0] == 1
 """
 
-#: A child that asks for the results of its parent's requests, and over HTTP sends one of its own.
+#: A child that asks for the results of its parent's requests, and sends one of its own.
 FETCH = """
 import os, signal, sys
 import numpy as np
 from tensorrtserver.api import *
+from tritonclient_shim.core import forks
+forks.PATIENCE = 0.1  # the fork does not wait for the answers
 url, protocol, streaming = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'stream'
 RAW = {'OUTPUT0': InferContext.ResultFormat.RAW}
 def send(context):
@@ -80,13 +84,75 @@ if child == 0:
             assert (error.server_id(), error.request_id()) == ('', 0)
         else:
             os._exit(2)
-    if protocol == 0:  # no child may use gRPC that was forked during a call
+    if protocol == 0:
         assert context.get_async_run_results(send(context), True)['OUTPUT0'][0][0] == 1
-        context.close()
+    else:
+        try:
+            context.get_async_run_results(send(context), True)
+        except InferenceServerException as error:
+            text = "forked while 2 gRPC calls of its parent were under way"
+            assert text in str(error) and "0.1 seconds" in str(error), error
+        else:
+            os._exit(3)
+    context.close()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 assert context.get_async_run_results(first, True)['OUTPUT0'][0][0] == 1
 assert context.get_async_run_results(2, True)['OUTPUT0'][0][0] == 2
+"""
+
+#: Forks of the main thread while eight threads call over one context.
+CALLS = """
+import os, sys, threading, time
+import numpy as np
+from tensorrtserver.api import *
+A = np.arange(16, dtype=np.int32)
+INPUTS, RAW = {'INPUT0': [A], 'INPUT1': [A]}, {'OUTPUT0': InferContext.ResultFormat.RAW}
+def run(context, way='run'):
+    if way == 'async_run':
+        result = context.get_async_run_results(context.async_run(INPUTS, RAW), True)
+    else:
+        result = context.run(INPUTS, RAW)
+    assert result['OUTPUT0'][0].tolist() == (A * 2).tolist()
+url, way, streaming = sys.argv[1], sys.argv[2], sys.argv[3] == 'stream'
+context = InferContext(url, 1, 'simple', streaming=streaming)
+run(context)
+def loop(number):
+    while True:
+        run(context, way)
+        counts[number] += 1
+def wait_for_all_threads():
+    before = list(counts)
+    while any(now == then for now, then in zip(counts, before)):
+        assert all(thread.is_alive() for thread in threads)
+        time.sleep(0.001)
+def work():
+    run(context, way)
+    with InferContext(url, 1, 'simple', streaming=streaming) as own:
+        run(own, way)
+counts = [0] * 8
+threads = [threading.Thread(target=loop, args=(n,), daemon=True) for n in range(8)]
+for thread in threads:
+    thread.start()
+for _ in range(8):
+    wait_for_all_threads()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    end, ended = time.monotonic() + 20, 0
+    while not ended and time.monotonic() < end:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        time.sleep(0.005)
+    if not ended:
+        os.kill(child, 9)
+    assert ended and status == 0, status if ended else 'the child hangs'
+wait_for_all_threads()
+os._exit(0)
 """
 
 #: Children that are not forked from the process that calls, while three threads call.
@@ -146,6 +212,16 @@ def run(text: str, folder: Path, *arguments: str, **variables: str) -> tuple[int
         timeout=120,
     )
     return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("support", ["unset", "1"])
+@pytest.mark.parametrize("way", ["run", "run stream", "async_run", "async_run stream"])
+def test_fork_while_threads_call(triton: Any, tmp_path: Path, way: str, support: str) -> None:
+    """Children that are forked while eight threads call work, and so do the threads."""
+    method, _, kind = way.partition(" ")
+    variables = {} if support == "unset" else {"GRPC_ENABLE_FORK_SUPPORT": support}
+    status, complaint = run(CALLS, tmp_path, triton.grpc, method, kind, **variables)
+    assert status == 0, complaint
 
 
 @pytest.mark.parametrize("end", ["close", "drop"])

@@ -42,7 +42,7 @@ class DaemonExecutor(Executor):
         self._linger = linger
         self._closed = False
         self.after_fork()
-        forks.tell(self)
+        forks.repair(self)
 
     def after_fork(self) -> None:
         """Begin without threads and jobs, in a forked child too."""

@@ -1,31 +1,35 @@
-"""What this process must mend after it was forked: the objects that asked to be told, and locks."""
+"""Forks: objects that a child must repair, locks, and calls that a fork has to wait for."""
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import Any, Callable, Protocol
 from weakref import WeakSet
+
+#: Seconds that a fork waits for the calls under way, and that a new call waits for a fork.
+PATIENCE = 5.0
 
 
 class ForkAware(Protocol):
     """An object with state that does not survive a fork, such as threads, locks and streams."""
 
     def after_fork(self) -> None:
-        """Called in the forked child, before anything else of ours runs there."""
+        """Repair the object, in the forked child, before other code of this package runs."""
 
 
-_told: WeakSet[ForkAware] = WeakSet()
+_repaired: WeakSet[ForkAware] = WeakSet()
 
 
-def tell(one: ForkAware) -> None:
-    """Call ``one.after_fork()`` in every child that is forked from now on, while it lives."""
-    _told.add(one)
+def repair(state: ForkAware) -> None:
+    """Call ``state.after_fork()`` in every child that is forked from now on, while it lives."""
+    _repaired.add(state)
 
 
 def _after_fork() -> None:
-    for one in list(_told):
-        one.after_fork()
+    for state in list(_repaired):
+        state.after_fork()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no forks
@@ -41,10 +45,10 @@ class Lock:
     def __init__(self, make: Callable[[], Any] = threading.Lock) -> None:
         self._make = make
         self._lock = make()
-        tell(self)
+        repair(self)
 
     def after_fork(self) -> None:
-        """The thread that held the lock does not exist in a forked child: begin with another."""
+        """Make another lock: the thread that held the first one does not exist in a child."""
         self._lock = self._make()
 
     def __enter__(self) -> None:
@@ -52,3 +56,124 @@ class Lock:
 
     def __exit__(self, *error: object) -> None:
         self._lock.release()
+
+
+class Pausable(Protocol):
+    """An object whose threads may be inside gRPC at any time: a stream."""
+
+    def before_fork(self) -> None:
+        """Begin to end the threads. The caller has seen that no call is under way."""
+
+    def has_paused(self, timeout: float) -> bool:
+        """True if the threads end within ``timeout`` seconds."""
+
+
+_pausable: WeakSet[Pausable] = WeakSet()
+
+
+def pause(stream: Pausable) -> None:
+    """Pause the stream before each fork of a process that uses gRPC."""
+    _pausable.add(stream)
+
+
+class Call:
+    """A call under way."""
+
+    __slots__ = ("thread",)
+
+    def __init__(self) -> None:
+        #: The thread that makes the call, 0 after :meth:`detach`.
+        self.thread = threading.get_ident()
+
+    def detach(self) -> None:
+        """Let the thread go on, while the call does."""
+        self.thread = 0
+
+
+class CallGate:
+    """Keep calls and forks apart: a fork waits for the calls under way, new calls for the fork.
+
+    gRPC skips its fork handlers while a thread is inside a call. A child of such a fork may hang
+    or crash (docs/settings.md, "Processes that fork"). No wait is longer than :data:`PATIENCE`.
+    """
+
+    def __init__(self) -> None:
+        self._guarded = False
+        #: Calls and streams that had not ended when this process was forked.
+        self.interrupted = 0
+        self._reset()
+
+    def _reset(self) -> None:
+        self._calls: set[Call] = set()
+        self._forks = 0
+        self._unpaused = 0  # streams that did not pause for the last fork
+        self._changed = threading.Condition()
+
+    def guard_forks(self) -> None:
+        """Make the forks of this process wait. Call it when gRPC has registered its handlers.
+
+        Handlers run in reverse order. gRPC's first handler counts the threads inside gRPC.
+        """
+        if not self._guarded and hasattr(os, "register_at_fork"):
+            self._guarded = True
+            os.register_at_fork(
+                before=self._before,
+                after_in_parent=self._after_in_parent,
+                after_in_child=self._after_in_child,
+            )
+
+    def enter(self) -> Call:
+        """Begin a call, after a fork that is being made. End it with :meth:`leave`."""
+        call = Call()
+        self._calls.add(call)
+        # first this call, then the look for a fork: a fork does it the other way round
+        if self._forks and not self._is_nested(call):
+            self.leave(call)
+            with self._changed:
+                self._changed.wait_for(lambda: not self._forks, PATIENCE)
+            self._calls.add(call)
+        return call
+
+    def _is_nested(self, call: Call) -> bool:
+        """True if the thread is inside another call: the fork waits for that one."""
+        return any(other.thread == call.thread and other is not call for other in list(self._calls))
+
+    def leave(self, call: Call) -> None:
+        """End a call. Ignore one that has ended, or that a parent process began."""
+        self._calls.discard(call)
+        if self._forks:
+            with self._changed:
+                self._changed.notify_all()
+
+    def _under_way(self) -> int:
+        """Return the number of calls, except those of this thread, which forks inside them."""
+        me = threading.get_ident()
+        return sum(call.thread != me for call in list(self._calls))
+
+    def _before(self) -> None:
+        with self._changed:
+            self._forks += 1
+            quiet = self._changed.wait_for(lambda: not self._under_way(), PATIENCE)
+        self._unpaused = _unpaused() if quiet else 0
+
+    def _after_in_parent(self) -> None:
+        with self._changed:
+            self._forks -= 1
+            self._changed.notify_all()
+
+    def _after_in_child(self) -> None:
+        self.interrupted += self._under_way() + self._unpaused
+        self._reset()
+
+
+def _unpaused() -> int:
+    """Pause all streams, and return the number of those that did not pause in time."""
+    streams = list(_pausable)
+    for stream in streams:
+        stream.before_fork()
+    end = time.monotonic() + PATIENCE
+    return sum(not stream.has_paused(end - time.monotonic()) for stream in streams)
+
+
+#: The calls over gRPC of this process.
+calls = CallGate()

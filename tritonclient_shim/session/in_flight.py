@@ -149,7 +149,7 @@ class InFlight(Generic[_T]):
         self._callbacks = CallbackThread()
         self._delivered = 0
         self._closed = False
-        forks.tell(self)
+        forks.repair(self)
         #: The next client request id, from 1; streaming contexts use it for run() as well.
         self.next_id = itertools.count(1).__next__
 

@@ -5,6 +5,7 @@ Contexts, the raw stub and the gateway all send their streaming requests through
 
 from __future__ import annotations
 
+import threading
 from typing import Callable, Dict
 
 from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamingBackend
@@ -65,6 +66,9 @@ class RequestStream:
         headers: CallHeaders = (),
     ) -> None:
         self.ended = False
+        #: True if it was closed for a fork and nothing was lost: another one may continue it.
+        self.paused = False
+        self._has_ended = threading.Event()
         self._sequences = sequences
         self.number = sequences.next_stream() if number is None else number
         self._outstanding = _OutstandingRequests()
@@ -89,6 +93,8 @@ class RequestStream:
 
     def _end(self, fault: Fault | None) -> None:
         self.ended = True
+        self.paused = self.paused and fault is None
+        self._has_ended.set()
         self._on_end(self, fault)
 
     def fail(self, fault: Fault) -> None:
@@ -102,6 +108,16 @@ class RequestStream:
         """Half-close, and with ``wait`` wait for the answers to come."""
         self.ended = True
         self._stream.close(wait)
+
+    def pause(self) -> None:
+        """Half-close, and let another stream continue this one's sequences."""
+        if not self.ended:
+            self.paused = True
+            self.close(wait=False)
+
+    def wait(self, timeout: float) -> bool:
+        """True if the stream ends within the time."""
+        return self._has_ended.wait(timeout)
 
     def cancel(self) -> None:
         """Drop the stream at once; what has not been answered is lost."""

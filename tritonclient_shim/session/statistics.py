@@ -16,7 +16,7 @@ class ContextStat:
 
     def __init__(self) -> None:
         self.after_fork()
-        forks.tell(self)
+        forks.repair(self)
         self._counts = (0, 0, 0, 0)
 
     def after_fork(self) -> None:

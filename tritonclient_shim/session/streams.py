@@ -43,10 +43,11 @@ class ContextStream:
         self._opening = forks.Lock()
         self._stream: RequestStream | None = None  # None in a forked child, before its first
         self._open()
-        forks.tell(self)
+        forks.repair(self)
+        forks.pause(self)
 
-    def _open(self) -> RequestStream:
-        self._stream = RequestStream(self._backend, self._sequences, _fail_all)
+    def _open(self, number: int | None = None) -> RequestStream:
+        self._stream = RequestStream(self._backend, self._sequences, _fail_all, number)
         return self._stream
 
     def send(self, call: InferCall, done: Done) -> None:
@@ -54,6 +55,20 @@ class ContextStream:
 
         TransportFault, and no outcome, when it could not be sent. Nothing is sent twice.
         """
+        entry = forks.calls.enter()
+
+        def leave(outcome: Outcome) -> None:
+            forks.calls.leave(entry)
+            done(outcome)
+
+        try:
+            self._send(call, leave)
+            entry.detach()
+        except BaseException:
+            forks.calls.leave(entry)
+            raise
+
+    def _send(self, call: InferCall, done: Done) -> None:
         stream = self._stream
         if stream is None or stream.ended:
             stream = self._opened_after(stream)
@@ -67,9 +82,12 @@ class ContextStream:
         with self._opening:
             opened = self._stream
             if opened is ended and not self._closed:
-                if ended is not None:
+                number = None
+                if ended is not None and ended.paused:
+                    number = ended.number
+                elif ended is not None:
                     self._check()
-                opened = self._open()
+                opened = self._open(number)
         if self._closed or opened is None:
             self.close(wait=False)
             raise TransportFault(STREAM_CLOSED)
@@ -103,6 +121,18 @@ class ContextStream:
         stream = self._stream
         if stream is not None:
             stream.close(wait)
+
+    def before_fork(self) -> None:
+        """Half-close the stream, whose threads a fork does not survive. The next request opens
+        another one, and sequences go on."""
+        stream = self._stream
+        if stream is not None:
+            stream.pause()
+
+    def has_paused(self, timeout: float) -> bool:
+        """True if the stream ends within the time."""
+        stream = self._stream
+        return stream is None or stream.wait(timeout)
 
     def after_fork(self) -> None:
         """In a forked child: the stream is the parent's, and so are its sequences."""

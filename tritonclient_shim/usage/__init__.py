@@ -25,7 +25,7 @@ class Recorder:
     def __init__(self) -> None:
         self._counts: dict[Use, int] = {}
         self._lock = forks.Lock()
-        forks.tell(self)
+        forks.repair(self)
 
     def count(self, id: str, file: str, line: int) -> None:
         """Count one use."""

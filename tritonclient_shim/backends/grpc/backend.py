@@ -24,6 +24,7 @@ from tritonclient_shim.backends.grpc.messages import converted, present
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.forks import Call, calls
 from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
 from tritonclient_shim.core.model import (
     IndexRow,
@@ -86,7 +87,11 @@ class GrpcBackend:
         """ModelConfig of several models, up to :data:`WINDOW` at once, refused ones left out."""
         documents: dict[str, ModelConfigDocument] = {}
         for start in range(0, len(names), WINDOW):
-            documents.update(self._configs(names[start : start + WINDOW]))
+            call = calls.enter()
+            try:
+                documents.update(self._configs(names[start : start + WINDOW]))
+            finally:
+                calls.leave(call)
         return documents
 
     def _configs(self, names: Sequence[str]) -> Iterator[tuple[str, ModelConfigDocument]]:
@@ -145,12 +150,17 @@ class GrpcBackend:
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """ModelInfer in the background; ``done`` runs on a thread of gRPC's as a rule."""
+        entry = calls.enter()
         try:
-            self._send(call, done)
+            self._send(call, done, entry)
         except Fault as unsent:
+            calls.leave(entry)
             done(unsent)
+        except BaseException:
+            calls.leave(entry)
+            raise
 
-    def _send(self, call: InferCall, done: Done) -> None:
+    def _send(self, call: InferCall, done: Done, entry: Call) -> None:
         body, use = encode_request(call), shm_use(call)
 
         def begin(connection: GrpcConnection) -> tuple[GrpcConnection, Any]:
@@ -158,9 +168,11 @@ class GrpcBackend:
             return connection, connection.infer.future(body, **headers)
 
         def finish(future: Any) -> None:
+            calls.leave(entry)
             done(outcome_of(self._outcome, connection, future, use))
 
         connection, future = self._call(begin)
+        entry.detach()
         future.add_done_callback(finish)  # runs it here and now when the call has ended
 
     def infer_in_loop(self, call: InferCall) -> Callable[[], Awaitable[Outcome]]:
@@ -258,6 +270,13 @@ class GrpcBackend:
 
     def _call(self, begin: Callable[[GrpcConnection], T], regions: Collection[str] = ()) -> T:
         """Use the connection; once more with a new one if a user of ``client()`` closed it."""
+        entry = calls.enter()
+        try:
+            return self._with_connection(begin, regions)
+        finally:
+            calls.leave(entry)
+
+    def _with_connection(self, begin: Callable[[GrpcConnection], T], regions: Collection[str]) -> T:
         connection = self._connection()
         try:
             return self._attempt(connection, begin, regions)

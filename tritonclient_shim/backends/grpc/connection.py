@@ -31,7 +31,8 @@ from tritonclient_shim.backends.grpc.errors import as_fault, caused
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
 from tritonclient_shim.backends.grpc.messages import present
 from tritonclient_shim.backends.plugins import Plugin, plugin_of
-from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.core import forks
+from tritonclient_shim.core.errors import Fault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint, InferReply
 from tritonclient_shim.core.reading import outcome_of
@@ -41,6 +42,11 @@ _SERVICE = "/inference.GRPCInferenceService/"
 #: Requests of this many bytes are sent as a stream: that takes a thread, but frees memory early.
 LARGE = 16 * 1024 * 1024
 _READY = grpc.ChannelConnectivity.READY.value[0]
+_INTERRUPTED = (
+    "GRPC client failed: 14: This process was forked while {} gRPC calls of its parent were under "
+    "way, after which gRPC may hang or crash; expected calls that end within {:g} seconds; "
+    "fork at another time, start the process with multiprocessing's method 'spawn', or use HTTP"
+)
 
 
 class GrpcConnector:
@@ -68,7 +74,12 @@ class GrpcConnector:
         self._connections: dict[int, GrpcConnection] = {}
 
     def connect(self) -> GrpcConnection:
-        """Return this process's connection; TransportFault for an impossible address."""
+        """Return the shared connection of this process.
+
+        TransportFault for an impossible address, and in a child that was forked during calls.
+        """
+        if forks.calls.interrupted:
+            raise TransportFault(_INTERRUPTED.format(forks.calls.interrupted, forks.PATIENCE))
         process = os.getpid()
         found = self._connections.get(process)
         # setdefault decides between threads that come at once; the loser's never connects
@@ -131,6 +142,7 @@ class GrpcConnection:
         self._place = (target, made, options)
         self._in_loop: LoopChannel | None = None
         self.channel = open_channel(grpc, self._place) if plain is None else plain
+        forks.calls.guard_forks()  # the first channel has registered gRPC's own handlers
         self.server = ServerOfChannel(self.channel)
         with_all = _intercepted(self.channel, connector.interceptor)
         if with_all is not self.channel:

@@ -191,7 +191,7 @@ class HttpPool:
         self.executor = DaemonExecutor(MAX_IN_FLIGHT, "tritonclient-shim-http")
         self.users = 0
         self._server = KnownServer()
-        forks.tell(self)
+        forks.repair(self)
 
     @property
     def location(self) -> Location:

@@ -24,7 +24,7 @@ class RunningModel:
         self._sequences: dict[tuple[int, int], dict[str, Any]] = {}
         self._statistics: dict[int, _Counted] = {number: _Counted() for number in model.versions}
         self.after_fork()
-        forks.tell(self)
+        forks.repair(self)
 
     def after_fork(self) -> None:
         """Have every instance free, in a forked child too: its parent's requests run elsewhere."""
