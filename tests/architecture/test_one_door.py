@@ -110,7 +110,7 @@ EFFECTS = (
     Effect(
         "print, stdout",
         uses("print", "sys.stdout", "sys.__stdout__"),
-        (SHIM + "cli/", SHIM + "usage/report.py", SHIM + "session/verbose.py"),
+        (SHIM + "cli/", SHIM + "usage/", SHIM + "session/verbose.py"),
         "print('x')",
     ),
     Effect(

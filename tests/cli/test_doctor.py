@@ -43,7 +43,7 @@ def examined(
     server: TritonServer, protocol: str, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
     """Exit status and output for the server."""
-    status = main(["doctor", "--url", server.url(protocol), "--protocol", protocol])
+    status = main(["doctor", "--models", "--url", server.url(protocol), "--protocol", protocol])
     return status, capsys.readouterr().out
 
 
@@ -70,6 +70,25 @@ def test_server_and_models(
     assert any("'sequence_labels': stateful with labels" in line for line in lines)
 
 
+def test_covered_models_are_counted(
+    server: TritonServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without --models those that are covered are a number; the others are named."""
+    assert main(["doctor", "--url", server.http]) == 1
+    text = capsys.readouterr().out
+    assert "  ok     5 models: covered; --models lists them\n" in text
+    assert "model 'classify'" not in text
+    assert "WRONG  model 'decoupled'" in text and "note   model 'spare'" in text
+
+
+def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each extra is named, with the command that installs a missing one."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    notes = [finding.text for finding in _installed.extras()]
+    assert [text.partition(":")[0] for text in notes] == ["gateway", "migrate"]
+    assert notes[1].endswith("-m pip install 'tritonclient-shim[migrate]'")
+
+
 @pytest.mark.parametrize(
     ("url", "kind", "says"),
     [
@@ -92,7 +111,7 @@ def test_swapped_ports(
 ) -> None:
     """The other protocol's port is named as such, with what to change, before everything else."""
     url = server.grpc if asked == "http" else server.http
-    assert main(["doctor", "--url", url, "--protocol", asked]) == 1
+    assert main(["doctor", "--models", "--url", url, "--protocol", asked]) == 1
     lines = capsys.readouterr().out.splitlines()
     there, wanted = ("gRPC", "HTTP") if asked == "http" else ("HTTP", "gRPC")
     assert lines[0] == "What is wrong"
@@ -186,7 +205,7 @@ def test_model_without_a_readable_configuration(capsys: pytest.CaptureFixture[st
         return http(200, json.dumps(known[path]).encode(), "Content-Type: application/json")
 
     with ScriptedServer(answer) as server:
-        assert main(["doctor", "--url", server.address, "--protocol", "http"]) == 1
+        assert main(["doctor", "--models", "--url", server.address, "--protocol", "http"]) == 1
     text = capsys.readouterr().out
     assert "WRONG  model 'odd' has no readable configuration: no such thing" in text
     assert "ok     model 'plain': covered" in text

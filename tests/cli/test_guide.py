@@ -147,3 +147,27 @@ def test_no_message_names_a_page_that_pip_does_not_bring() -> None:
     cited = re.compile(r"docs/v\d-\w+\.md \S+")  # by the registry, for those who work on it
     named = [one for one in found if re.search(r"docs/\w|migration_guide|README", one)]
     assert [one for one in named if not cited.fullmatch(one)] == []
+
+
+def test_short_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """The list has a short name for each section, which prints it."""
+    lines = printed(capsys, "guide", "--list").splitlines()
+    assert len(lines) == len(_sections.sections())
+    for line, section in zip(lines, _sections.sections().values()):
+        name = line.split()[0]
+        assert printed(capsys, "guide", name) == section.text
+    assert max(len(line.split()[0]) for line in lines) <= 55
+
+
+def test_a_pager_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal gets what is longer than it by a pager, and the rest as it is."""
+    paged: list[str] = []
+    monkeypatch.setenv("LINES", "400")
+    monkeypatch.setattr("pydoc.pager", paged.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert printed(capsys, "guide", "imports") != ""
+    assert printed(capsys, "guide") == ""
+    assert paged == [GUIDE]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,67 @@ def test_defaults_are_told(capsys: pytest.CaptureFixture[str], command: str, def
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert default in " ".join(capsys.readouterr().out.split())
+
+
+def test_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Alone it names every command, with a line each."""
+    assert main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for command in COMMANDS:
+        (line,) = [line for line in lines if line.startswith(f"    {command} ")]
+        assert line.endswith(".") and len(line) < 80
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["scann", "."], "scan"),
+        (["doctor", "--modells"], "--models"),
+        (["scan", ".", "--exclued=a"], "--exclude"),
+        (["scan", ".", "--format", "jsn"], "json"),
+    ],
+)
+def test_suggestions(capsys: pytest.CaptureFixture[str], words: list[str], near: str) -> None:
+    """A wrong command, option or choice is refused with the nearest that there is."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert f"; did you mean {near}?" in capsys.readouterr().err
+
+
+def test_nothing_is_near(capsys: pytest.CaptureFixture[str]) -> None:
+    """An option like no other gets no suggestion."""
+    with pytest.raises(SystemExit):
+        main(["scan", ".", "--qqq"])
+    assert "unrecognized arguments: --qqq\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "terminal", "coloured"),
+    [
+        ([], {}, True, True),
+        ([], {}, False, False),
+        ([], {"NO_COLOR": "1"}, True, False),
+        ([], {"TERM": "dumb"}, True, False),
+        (["--color", "never"], {}, True, False),
+        (["--color", "always"], {"NO_COLOR": "1"}, False, True),
+    ],
+)
+def test_colours(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    variables: dict[str, str],
+    terminal: bool,
+    coloured: bool,
+) -> None:
+    """A terminal gets colours unless NO_COLOR or --color says otherwise; a pipe does not."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    (tmp_path / "a.py").write_text("import tensorrtserver.api\n")
+    main(["scan", str(tmp_path / "a.py"), *options])
+    assert ("\033[33mTS009\033[0m" in capsys.readouterr().out) is coloured

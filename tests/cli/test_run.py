@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_scripts import python, shim
+from tritonclient_shim.cli._restore import NUMPY_NAMES
+from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
 
 OLD = """\
 import argparse
@@ -40,6 +42,29 @@ def test_the_report_comes_at_the_end(tmp_path: Path) -> None:
     assert "TS011" in text
     assert "old.py:10" in text
     assert "tritonclient-shim guide connections" in text
+
+
+def test_what_was_put_back_is_named(tmp_path: Path) -> None:
+    """The last line names what the script used of what Python and NumPy have removed."""
+    (tmp_path / "old.py").write_text(OLD)
+    last = shim(tmp_path, "run", "old.py").stderr.splitlines()[-1]
+    assert last.startswith("Put back for this run: async as a name in old.py, np.object, np.int, ")
+    assert "`tritonclient-shim guide what-python-and-numpy-removed` shows what" in last
+
+
+@pytest.mark.parametrize("name", ["object", "no_such_thing"])
+def test_python_alone_points_to_run(tmp_path: Path, name: str) -> None:
+    """A script that ends because NumPy lacks a name of 2019 is told of `run`, which runs it."""
+    (tmp_path / "old.py").write_text(
+        "from tensorrtserver.api import *\nimport numpy\nProtocolType.from_str('grpc')\n"
+        f"print(numpy.{name})\n"
+    )
+    done = python(tmp_path, "old.py")
+    assert done.returncode == 1
+    advised = "`tritonclient-shim run old.py` puts it back"
+    assert (advised in done.stderr) is (name == "object")
+    if name == "object":
+        assert shim(tmp_path, *advised.split("`")[1].split()[1:]).stdout == "<class 'object'>\n"
 
 
 def test_report_to_a_file(tmp_path: Path) -> None:
@@ -133,7 +158,7 @@ def test_traceback_shows_the_script_as_it_is(tmp_path: Path) -> None:
     done = shim(tmp_path, "run", "script.py")
     assert 'script.py", line 3' in done.stderr
     assert "    F().async\n" in done.stderr
-    assert done.stderr.rstrip().endswith("AttributeError: 'F' object has no attribute 'async'")
+    assert "\nAttributeError: 'F' object has no attribute 'async'\n" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -145,7 +170,7 @@ def test_restore_only_what_is_asked_for(tmp_path: Path, parts: str, error: str) 
     (tmp_path / "old.py").write_text(OLD.replace("np.object is object", "np.sctypes, np.unicode"))
     done = shim(tmp_path, "run", "--restore", parts, "old.py")
     assert done.returncode == 1
-    assert error in done.stderr.splitlines()[-1]
+    assert f"\n{error}: " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -200,7 +225,7 @@ def test_future_utils_without_the_distribution(tmp_path: Path) -> None:
     """Where ``future`` is missing, a stand-in has what scripts take from it."""
     (tmp_path / "future.py").write_text("raise ImportError('as if it were missing')\n")
     code = (
-        "from tritonclient_shim.migrate import restore\n"
+        "from tritonclient_shim.cli import _restore as restore\n"
         "restore.everything(frozenset({'future'}))\n"
         "from future.utils import iteritems, itervalues, viewkeys\n"
         "print(list(iteritems({1: 2})), list(itervalues({1: 2})), list(viewkeys({1: 2})))\n"
@@ -231,12 +256,18 @@ def test_a_folder_with_a_main_module(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "__main__ ['--flag'] 5\n")
 
 
+def test_the_names_of_numpy_are_those_that_scan_reports() -> None:
+    """What `run` can put back is what TS201 is about."""
+    assert set(NUMPY_NAMES) == REMOVED_FROM_NUMPY
+
+
 def test_numpy_names_that_exist_stay(tmp_path: Path) -> None:
     """A name that this NumPy has keeps its meaning, so libraries see nothing strange."""
     code = (
         "import numpy as np\nbefore = dict(vars(np))\n"
-        "from tritonclient_shim.migrate import restore\n"
+        "from tritonclient_shim.cli import _restore as restore\n"
         "restore.everything(frozenset({'numpy'}))\n"
-        "print([name for name in before if vars(np)[name] is not before[name]])\n"
+        "print([name for name in set(before) - {'__getattr__'}\n"
+        "       if vars(np)[name] is not before[name]])\n"
     )
     assert python(tmp_path, "-c", code).stdout == "[]\n"

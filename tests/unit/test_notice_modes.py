@@ -227,4 +227,4 @@ def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
     """A misspelt mode raises ValueError that names what there is."""
     text = "from tensorrtserver.api import *\nProtocolType.from_str('http')\n"
     done = run(tmp_path, text, TRITON_SHIM_WARNINGS="loud")
-    assert "ValueError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr
+    assert "SettingsError: TRITON_SHIM_WARNINGS is 'loud'; expected one of: headline" in done.stderr

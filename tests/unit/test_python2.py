@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonclient_shim.migrate import runner, sources
+from tritonclient_shim.cli import _runner as runner
+from tritonclient_shim.migrate import sources
 from tritonclient_shim.migrate.python2 import feature, named_handlers
 
 OLD = {

@@ -9,9 +9,11 @@ what the command needs.
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import pkgutil
-from typing import Sequence
+import re
+from typing import NoReturn, Sequence
 
 from tritonclient_shim import __version__
 
@@ -21,7 +23,13 @@ INTERRUPTED = 128 + 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in ``argv``, by default the process's arguments → exit status."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    arguments, unknown = parser.parse_known_args(argv)
+    if "run" not in arguments:
+        parser.print_help()
+        return 0
+    if unknown:
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     run = arguments.run
     try:
         return int(run(arguments))
@@ -29,24 +37,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """A parser that suggests the nearest option or choice for one that does not exist."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error with a suggestion, and exit with 2."""
+        wrong = re.search(r"(?:invalid choice: '|unrecognized arguments: )([^'\s=]+)", message)
+        known = [word.strip("' ") for word in message.partition("choose from ")[2][:-1].split(",")]
+        known += re.findall(r"(?<![\w-])--?[a-z][\w-]*", self.format_help())
+        near = difflib.get_close_matches(wrong[1], known, 1) if wrong else []
+        super().error(f"{message}; did you mean {near[0]}?" if near else message)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
         prog="tritonclient-shim",
         description="Programs of the retired tensorrtserver client on today's Triton.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for found in pkgutil.iter_modules(__path__):
-        if not found.name.startswith("_"):
-            _add(commands, found.name)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_"):
+            _add(commands, module.name)
     return parser
 
 
-def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str) -> None:
+def _add(commands: argparse._SubParsersAction[_Parser], name: str) -> None:
     module = importlib.import_module(f"{__name__}.{name}")
     text = (module.__doc__ or "").strip()
     command = commands.add_parser(
         name.replace("_", "-"), help=text.splitlines()[0], description=text
     )
     module.add_arguments(command)
-    command.set_defaults(run=module.run)
+    command.set_defaults(run=module.run, parser=command)

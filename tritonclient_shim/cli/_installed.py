@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import re
@@ -49,6 +50,12 @@ _NEEDED = {
     "future": _Dependency(("future.utils",)),
 }
 
+#: Extra → the modules that it brings, and the command that needs them.
+_EXTRAS = {
+    "gateway": (("aiohttp", "prometheus_client"), "`tritonclient-shim gateway`"),
+    "migrate": (("libcst",), "`tritonclient-shim migrate`"),
+}
+
 
 def ownership() -> Iterator[Finding]:
     """Where ``tensorrtserver`` is imported from, and what else has that name."""
@@ -86,6 +93,17 @@ def versions() -> Iterator[Finding]:
             waits = sorted(faulty.intersection(_NEEDED[name].needs))
             finding = _unusable(name, version, _cause(name, failed), waits)
         yield finding
+
+
+def extras() -> Iterator[Finding]:
+    """Yield for each extra of ours whether it is installed, and otherwise how to install it."""
+    for name, (modules, purpose) in _EXTRAS.items():
+        missing = [module for module in modules if importlib.util.find_spec(module) is None]
+        if missing:
+            (command,) = commands.pip("install", f"tritonclient-shim[{name}]")[-1:]
+            yield Finding(NOTE, f"{name}: not installed; {purpose} needs it: {command}")
+        else:
+            yield Finding(OK, f"{name}: installed, for {purpose}")
 
 
 def _cause(name: str, failed: dict[str, str]) -> str:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+import pydoc
+import shutil
 import sys
 import time
-from typing import Iterator, Sequence
+from typing import Callable, Iterator, Sequence
+
+from tritonclient_shim.settings import no_color
 
 _SIGPIPE = 128 + 13  # the status by which a shell reports the signal
 _PATIENCE = 1.0  # seconds before a progress line appears
 _INTERVAL = 0.1  # seconds between two states of it
 _CLEAR = "\r\033[K"
+#: Style → its number on a terminal.
+STYLES = {"place": "1", "id": "33", "mark": "32", "ok": "32", "note": "33", "WRONG": "31"}
 
 
 def show(text: str) -> None:
@@ -25,6 +32,29 @@ def show(text: str) -> None:
         # Python writes what it still holds once more when it ends: to where that cannot fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_SIGPIPE)
+
+
+def show_in_pages(text: str) -> None:
+    """Print the text; on a terminal that it does not fit, by the terminal's pager."""
+    lines = shutil.get_terminal_size().lines
+    if sys.stdout.isatty() and sys.stdin.isatty() and text.count("\n") >= lines:
+        pydoc.pager(text)
+    else:
+        show(text)
+
+
+def add_color(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says when output has colours."""
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto",
+        help="colour the output; auto: on a terminal, unless NO_COLOR is set")  # fmt: skip
+
+
+def painter(color: str) -> Callable[[str, str], str]:
+    """Return the function that gives a text one of the styles in ``STYLES``, or leaves it."""
+    wanted = color == "always" or (color == "auto" and sys.stdout.isatty() and not no_color())
+    if not wanted:
+        return lambda style, text: text
+    return lambda style, text: f"\033[{STYLES[style]}m{text}\033[0m"
 
 
 def progress(files: Sequence[str], command: str) -> Iterator[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Iterable, NamedTuple
 
 from tritonclient_shim.registry.entry import anchor_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: A word as short as this may be part of many errors.
 _SHORT = 8
+#: A longer anchor has a short name.
+_LONG = 30
 
 
 class Section(NamedTuple):
@@ -44,6 +46,28 @@ def _sections_of(page: str) -> dict[str, Section]:
         body = "".join(lines[start : next(after, len(lines))])
         found[anchor_of(heading)] = Section(heading, level, body)
     return found
+
+
+def short_names(anchors: Iterable[str]) -> list[str]:
+    """Return for each anchor the fewest of its words that begin no other; whole if it is short."""
+    anchors = list(anchors)
+    names = []
+    for anchor in anchors:
+        words = anchor.split("-")
+        starts = ("-".join(words[:count]) for count in range(1, len(words) + 1))
+        unique = (one for one in starts if sum(_begins(other, one) for other in anchors) == 1)
+        names.append(anchor if len(anchor) <= _LONG else next(unique, anchor))
+    return names
+
+
+def of_name(name: str) -> Section | None:
+    """Return the section whose anchor alone begins with these words."""
+    fitting = [section for anchor, section in sections().items() if _begins(anchor, name)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _begins(anchor: str, name: str) -> bool:
+    return f"{anchor}-".startswith(f"{name}-")
 
 
 def of_error(said: str) -> Section | None:

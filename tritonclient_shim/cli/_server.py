@@ -51,8 +51,8 @@ class _Probe:
         return str(self._session.fault_to_error(fault, no_status_text=nobody).message())
 
 
-def server(url: str, protocol: str, seconds: float) -> Iterator[Finding]:
-    """Findings about the server, then about each of its models.
+def server(url: str, protocol: str, seconds: float, listed: bool) -> Iterator[Finding]:
+    """Findings about the server, then about its models; each covered one only if ``listed``.
 
     It is asked over the other protocol, too, where it does not answer over the one given.
     """
@@ -72,7 +72,7 @@ def server(url: str, protocol: str, seconds: float) -> Iterator[Finding]:
         if protocol and kind != protocol:
             yield Finding(WRONG, _swapped(shown, kind))
         yield Finding(OK, f"it is {known.name!r}, version {known.version}, over {_NAMES[kind]}")
-        yield from _answering(probe)
+        yield from _answering(probe, listed)
         return
     yield from refused
     yield Finding(NOTE, _ADVICE)
@@ -95,12 +95,17 @@ def _swapped(url: str, kind: str) -> str:
     )
 
 
-def _answering(probe: _Probe) -> Iterator[Finding]:
+def _answering(probe: _Probe, listed: bool) -> Iterator[Finding]:
     """What a server that answers tells of itself and its models."""
     try:
         ready = probe.ask(lambda backend: backend.ready())
         yield Finding(OK if ready else NOTE, "ready" if ready else "live, but not ready")
-        yield from _models(probe)
+        models = [*_models(probe)]
+        covered = [finding for finding in models if finding.level == OK]
+        yield from (finding for finding in models if listed or finding.level != OK)
+        if covered and not listed:
+            models_of = "model" if len(covered) == 1 else "models"
+            yield Finding(OK, f"{len(covered)} {models_of}: covered; --models lists them")
     except Fault as fault:
         yield Finding(WRONG, f"{probe.worded(fault)}, after it had answered other questions")
 

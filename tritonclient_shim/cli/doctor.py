@@ -1,4 +1,4 @@
-"""Check the installation, the versions, the settings and, with --url, a server and its models.
+"""Check the installation and, with --url, a server.
 
 What is wrong comes first. Exit status: 0 nothing wrong, 1 something is, 130 interrupted.
 """
@@ -6,9 +6,10 @@ What is wrong comes first. Exit status: 0 nothing wrong, 1 something is, 130 int
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, Callable, Iterator
 
 from tritonclient_shim.cli import INTERRUPTED
+from tritonclient_shim.cli._output import add_color, painter
 
 if TYPE_CHECKING:
     from tritonclient_shim.cli._findings import Finding
@@ -23,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a server to check, as a script would name it")  # fmt: skip
     add("--protocol", choices=("http", "grpc"), default="",
         help="how the script speaks to it (default: whichever of the two it answers)")  # fmt: skip
+    add("--models", action="store_true", help="list each model of the server, also those covered")
+    add_color(parser)
     add("--timeout", type=_positive, default=_SECONDS, metavar="SECONDS",
         help="how long to wait for each answer of the server (default: %(default)g)")  # fmt: skip
 
@@ -49,11 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
         interrupted = True
     wrong = [one for found in sections.values() for one in found if one.level == WRONG]
     nothing = "Interrupted." if interrupted else "Nothing is wrong."
-    text = _text("What is wrong" if wrong else nothing, wrong)
+    paint = painter(arguments.color)
+    text = _text("What is wrong" if wrong else nothing, wrong, paint)
     for title, found in sections.items():
         rest = [one for one in found if one.level != WRONG]
         if rest:
-            text += _text(title, rest)
+            text += _text(title, rest, paint)
     show(text)
     return INTERRUPTED if interrupted else int(bool(wrong))
 
@@ -67,14 +71,15 @@ def _checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Findi
     yield "Installation", _installed.ownership()
     versions = [*_installed.versions()]
     yield "Versions", iter(versions)
+    yield "Extras", _installed.extras()
     yield "Settings", _settings.table()
     if "url" in arguments:
         lacking = any(finding.level == WRONG for finding in versions)
         yield f"Server {without_user(arguments.url)}", _server(arguments, lacking)
 
 
-def _text(title: str, findings: list[Finding]) -> str:
-    lines = [f"  {one.level:<5}  {one.text}" for one in findings]
+def _text(title: str, findings: list[Finding], paint: Callable[[str, str], str]) -> str:
+    lines = [f"  {paint(level, f'{level:<5}')}  {text}" for level, text in findings]
     return "\n".join([title, *lines, ""])
 
 
@@ -87,4 +92,4 @@ def _server(arguments: argparse.Namespace, lacking: bool) -> Iterator[Finding]:
         return
     from tritonclient_shim.cli import _server as server
 
-    yield from server.server(arguments.url, arguments.protocol, arguments.timeout)
+    yield from server.server(arguments.url, arguments.protocol, arguments.timeout, arguments.models)

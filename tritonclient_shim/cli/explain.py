@@ -1,4 +1,4 @@
-"""Tell what takes the place of legacy symbols or usage patterns, with code before and now.
+"""Show what replaces a legacy symbol, before and now.
 
 Exit status: 0 explained, 1 nothing of one of the names.
 """
@@ -95,9 +95,9 @@ def _is_removed_from_numpy(what: str) -> bool:
     module, _, name = what.rpartition(".")
     if module not in ("np", "numpy"):
         return False
-    from tritonclient_shim.migrate.restore import NUMPY_NAMES
+    from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
 
-    return name in NUMPY_NAMES
+    return name in REMOVED_FROM_NUMPY
 
 
 def _before_and_now(entry: RegistryEntry, shown: dict[str, str]) -> str:

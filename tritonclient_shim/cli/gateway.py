@@ -1,4 +1,4 @@
-"""Serve v1's wire protocol, HTTP and gRPC, in front of a Triton server."""
+"""Serve v1's wire protocol in front of a Triton server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Print the migration guide, or a section of it or of the page on settings, or about an error.
+"""Print the migration guide, or a section of it.
+
+A section is named by its heading, by an id, or by the text of an error; `settings` is the page on
+settings. On a terminal a pager shows what is longer than the screen.
 
 Exit status: 0 printed, 1 there is no such section.
 """
@@ -22,25 +25,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the guide, a section of it or the list of its sections → exit status."""
     from tritonclient_shim.cli import _sections
-    from tritonclient_shim.cli._output import show
+    from tritonclient_shim.cli._output import show_in_pages
 
     found = _sections.sections()
     if "list" in arguments:
-        lines = (f"{a:<50}  {'  ' * (one.level - 1)}{one.heading}\n" for a, one in found.items())
-        show("".join(lines))
+        names = _sections.short_names(found)
+        width = max(map(len, names))
+        lines = (
+            f"{name:<{width}}  {'  ' * (section.level - 1)}{section.heading}\n"
+            for name, section in zip(names, found.values())
+        )
+        show_in_pages("".join(lines))
         return 0
     if "section" not in arguments:
-        show(_sections.text())
+        show_in_pages(_sections.text())
         return 0
-    anchor = _anchor(arguments.section)
-    section = found.get(anchor) or _sections.of_error(arguments.section)
+    what = arguments.section
+    anchor = _anchor(what)
+    section = found.get(anchor) or _sections.of_name(anchor) or _sections.of_error(what)
     if section:
-        show(section.text)
+        show_in_pages(section.text)
         return 0
     near = difflib.get_close_matches(anchor, found, 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "tritonclient-shim guide --list"
     print(
-        f"tritonclient-shim guide: there is no section {arguments.section!r}; expected one of the "
+        f"tritonclient-shim guide: there is no section {what!r}; expected one of the "
         f"guide's, an id, or the text of an error: {hint}",
         file=sys.stderr,
     )

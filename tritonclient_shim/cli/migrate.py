@@ -1,4 +1,4 @@
-"""Rewrite sources that use the legacy API, so that they use tritonclient.
+"""Rewrite sources of the legacy API to tritonclient.
 
 Needs libcst: pip install "tritonclient-shim[migrate]". Without --write nothing is written: the
 changes are printed as a diff. A context is rewritten with all its uses or not at all, so that a

@@ -1,4 +1,4 @@
-"""Run a script as it is, and report at its end what it uses of the old API.
+"""Run a script as it is, and report what it used.
 
 What NumPy and Python have removed since 2019 is put back for it. Arguments and exit status are the
 script's own; 2 when there is none to run.
@@ -37,25 +37,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the script → 0, or 2 when there is none to run; its exceptions and SystemExit pass."""
+    from tritonclient_shim.cli import _restore, _runner
     from tritonclient_shim.cli._script_ends import ConnectionAdvice
-    from tritonclient_shim.migrate import restore, runner
 
     what = getattr(arguments, "module", None)
-    how = runner.module
+    how = _runner.module
     if not what:
-        what, how = getattr(arguments, "code", None), runner.code
+        what, how = getattr(arguments, "code", None), _runner.code
     if not what:
-        what, how = getattr(arguments, "script", None), runner.script
+        what, how = getattr(arguments, "script", None), _runner.script
     if not what:
         return _fail("name a script, or -m MODULE, or -c CODE")
-    refused = _unusable_script(what[0]) if how is runner.script else ""
+    refused = _unusable_script(what[0]) if how is _runner.script else ""
     refused = refused or _unusable_report(getattr(arguments, "report", ""))
     if refused:
         return _fail(refused)
-    _warn_of_shadow(os.path.dirname(what[0]) if how is runner.script else "")
+    _warn_of_shadow(os.path.dirname(what[0]) if how is _runner.script else "")
     advice = ConnectionAdvice()
     _report(getattr(arguments, "report", ""))
-    restore.everything(arguments.restore)
+    _restore.everything(arguments.restore)
     try:
         how(what, "async" in arguments.restore)
     except SyntaxError as error:
@@ -133,6 +133,9 @@ def _fail(text: str) -> int:
 
 
 def _report(path: str) -> None:
+    """Report at the end: to this path, or else on stderr, with what was put back."""
+    import atexit
+
     from tritonclient_shim import usage
     from tritonclient_shim.settings import report_path
     from tritonclient_shim.usage import Recorder, report
@@ -143,7 +146,21 @@ def _report(path: str) -> None:
     if path:
         report.write_at_exit(recorder, path)
     else:
+        atexit.register(_print_put_back, os.getpid())  # after the report
         report.print_at_exit(recorder)
+
+
+def _print_put_back(owner: int) -> None:
+    """Name what the script used that Python or NumPy have removed."""
+    from tritonclient_shim.cli._restore import put_back
+
+    if put_back and os.getpid() == owner:
+        names = ", ".join(dict.fromkeys(put_back))
+        print(
+            f"Put back for this run: {names}. `tritonclient-shim guide "
+            "what-python-and-numpy-removed` shows what to write instead.",
+            file=sys.stderr,
+        )
 
 
 def _parts(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""List the legacy uses in source files, folders and notebooks, without running them.
+"""List the legacy uses in sources, without running them.
 
 A comment `# tritonshim: ignore[TS051]` at a line's end hides what the line has; without the ids,
 everything. The options baseline, exclude, exit-zero, format and only can stand in pyproject.toml,
@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import INTERRUPTED
+from tritonclient_shim.cli._output import add_color
 from tritonclient_shim.cli._scan import FORMATS, ScanRefused
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--write-baseline", metavar="FILE",
         help="write the uses to this file, for --baseline, and do not report them")  # fmt: skip
     add("--exit-zero", action="store_true", help="exit with 0 where uses are found, too")
+    add_color(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     for text in report.notes:
         _tell(text)
     if report.interrupted or not wanted.write_baseline:
-        show(render(report, wanted.format))
+        show(render(report, wanted.format, arguments.color))
     if report.interrupted:
         return INTERRUPTED
     if report.unreadable:

@@ -7,7 +7,6 @@ import ast
 from tritonclient_shim.migrate.calls import is_class
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.restore import NUMPY_NAMES
 from tritonclient_shim.migrate.values import (
     CALLABLE,
     BoundMethod,
@@ -22,6 +21,7 @@ from tritonclient_shim.migrate.values import (
 )
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES
 from tritonclient_shim.registry.entry import IMPORT, RegistryEntry
+from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
 
 #: Methods with such names are taken for v1's, whatever object they are called on.
 _UNMISTAKABLE = (
@@ -38,7 +38,7 @@ _BY_METHOD = {
     if symbol.startswith(f"{API}.") and symbol.rpartition(".")[2] in _UNMISTAKABLE
 }
 #: ``typeDict`` is reported, too, but not put back.
-_REMOVED_FROM_NUMPY = frozenset({*NUMPY_NAMES, "typeDict"})
+_REMOVED_FROM_NUMPY = REMOVED_FROM_NUMPY | {"typeDict"}
 _RUN = f"{API}.InferContext.run"
 _FORMATS = f"{API}.InferContext.ResultFormat."
 _EXCEPTION = f"{API}.InferenceServerException"

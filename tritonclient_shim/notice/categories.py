@@ -12,3 +12,7 @@ class TensorRTServerDeprecationWarning(DeprecatedWarning):
     category of its own it can be filtered alone, by the name
     ``tritonclient_shim.notice.categories.TensorRTServerDeprecationWarning``.
     """
+
+    def __str__(self) -> str:
+        """Return the notice of a symbol; of a whole program, which has no symbol, the details."""
+        return super().__str__() if self.function else str(self.details)

@@ -14,19 +14,16 @@ from tritonclient_shim.registry import ENTRIES
 _STOCK = ("ignore", None, DeprecationWarning, None, 0)
 
 _HEADLINE = (
-    "The server it was made for is retired; tritonclient-shim runs your calls on today's Triton "
-    "through tritonclient. First used here: {what} [{id}]. Next step: `{guide}`. "
-    "TRITON_SHIM_WARNINGS=all tells of every use, TRITON_SHIM_REPORT=usage.md lists them all; "
-    "silence this with TRITON_SHIM_WARNINGS=off or -W ignore::DeprecationWarning."
+    "Your program works. It calls the retired tensorrtserver API, which runs on today's Triton. "
+    "Next: `{guide}` [{id}]. TRITON_SHIM_WARNINGS=off silences this."
 )
 _EACH = "Use {successor} instead. [{id}] `{guide}`"
 
 
 def headline_of(id: str) -> TensorRTServerDeprecationWarning:
-    """The notice that a process gives once, at its first use of the old API, which has this id."""
-    entry = ENTRIES[id]
-    details = _HEADLINE.format(what=entry.symbol, id=id, guide=entry.guide)
-    return TensorRTServerDeprecationWarning("tensorrtserver", "1.15", None, details)
+    """Return the notice that a process gives once, at its first use of the old API: of this id."""
+    details = _HEADLINE.format(id=id, guide=ENTRIES[id].guide)
+    return TensorRTServerDeprecationWarning("", None, None, details)
 
 
 def notice_of(id: str) -> TensorRTServerDeprecationWarning:

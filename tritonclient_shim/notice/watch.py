@@ -9,6 +9,7 @@ from tritonclient_shim.core import forks
 from tritonclient_shim.notice import warn
 from tritonclient_shim.notice.caller import user_frame
 from tritonclient_shim.notice.patterns import patterns_of
+from tritonclient_shim.usage import removed_names
 
 _lock = forks.Lock()
 
@@ -59,6 +60,7 @@ def _headline(state: _NoticeState, ids: tuple[str, ...], frame: FrameType) -> No
         if state.headline_given:
             return
         state.headline_given = True
+    removed_names.watch()
     try:
         warn.issue(warn.headline_of(ids[0]), frame)
     except BaseException:

@@ -78,6 +78,12 @@ ENTRIES = (
 )
 # fmt: on
 
+#: The names that NumPy 1.24 and 2.0 removed (TS201), and that `run` puts back.
+REMOVED_FROM_NUMPY = frozenset(
+    ("bool", "complex", "float", "int", "long", "object", "str", "unicode", "complex_", "float_")
+    + ("string_", "unicode_", "Inf", "Infinity", "NaN", "asscalar", "sctypes")
+)
+
 _SERVER = ("url", "protocol", "verbose", "http_headers")
 _STATUS = ("url", "protocol", "model_name", "verbose", "http_headers")
 _INFER = (

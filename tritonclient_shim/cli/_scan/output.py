@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Callable
 
+from tritonclient_shim.cli._output import painter
 from tritonclient_shim.usage import formats
 from tritonclient_shim.usage.rows import UsageRow, summary
 
@@ -51,14 +52,16 @@ def times(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def render(report: ScanReport, format: str) -> str:
-    """Return the report in one of the formats."""
-    return {"text": _text, "json": _json, "sarif": _sarif}[format](report)
+def render(report: ScanReport, format: str, color: str = "never") -> str:
+    """Return the report in one of the formats; text may have colours."""
+    if format == "text":
+        return _text(report, painter(color))
+    return _json(report) if format == "json" else _sarif(report)
 
 
-def _text(report: ScanReport) -> str:
+def _text(report: ScanReport, paint: Callable[[str, str], str]) -> str:
     """Each use with the line of the source, the totals, and what to do next."""
-    lines = [line for row in report.rows for line in (_line(row), *_source(row))]
+    lines = [line for row in report.rows for line in (_line(row, paint), *_source(row, paint))]
     lines += [""] if lines else []
     lines += [*formats.totals_table(report.rows), report.told]
     if any(row.rewritable is None for row in report.rows):
@@ -66,16 +69,17 @@ def _text(report: ScanReport) -> str:
     return "\n".join([*lines, *formats.next_step(report.rows), ""])
 
 
-def _line(row: UsageRow) -> str:
+def _line(row: UsageRow, paint: Callable[[str, str], str]) -> str:
     entry, how = row.entry, f" ({row.how})" if row.how else ""
-    return f"{row.place}: {entry.id} {entry.symbol}{how}; instead: {entry.successor}"
+    place, id = paint("place", f"{row.place}:"), paint("id", entry.id)
+    return f"{place} {id} {entry.symbol}{how}; instead: {entry.successor}"
 
 
-def _source(row: UsageRow) -> list[str]:
+def _source(row: UsageRow, paint: Callable[[str, str], str]) -> list[str]:
     """Return the line of the source, and a mark below the place of the use."""
     before = row.snippet[: (row.column or 1) - 1].lstrip()
     padding = "".join("\t" if letter == "\t" else " " for letter in before)
-    return [f"    {row.snippet.strip()}", f"    {padding}^"]
+    return [f"    {row.snippet.strip()}", f"    {padding}{paint('mark', '^')}"]
 
 
 def _json(report: ScanReport) -> str:

@@ -10,6 +10,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, Sequence
 
+from tritonclient_shim.cli._restore import put_back
 from tritonclient_shim.migrate import python2
 from tritonclient_shim.migrate.async_names import rewritten
 
@@ -56,7 +57,9 @@ def compiled(source: bytes, path: str, async_names: bool) -> CodeType:
         if not (async_names and lines):
             raise
         python2.refuse(text, path)
-        return compile(text, path, "exec", dont_inherit=True)
+        code = compile(text, path, "exec", dont_inherit=True)
+        put_back.append(f"async as a name in {os.path.basename(path)}")
+        return code
 
 
 def _decoded(source: bytes) -> str:

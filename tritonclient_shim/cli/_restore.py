@@ -37,17 +37,32 @@ NUMPY_NAMES: dict[str, Any] = {
 }
 
 
+#: What the program has used of it so far, as the report of `run` names it.
+put_back: list[str] = []
+
+
 def everything(parts: frozenset[str]) -> None:
-    """Put back these parts; ``async`` is put back by :mod:`~tritonclient_shim.migrate.runner`."""
+    """Put back these parts; the runner puts back ``async``."""
     for part in parts & set(_PARTS):
         _PARTS[part]()
 
 
 def numpy_names() -> None:
-    """Put back NumPy's names; one that the installed NumPy has keeps its present meaning."""
-    for name, value in NUMPY_NAMES.items():
-        if name not in vars(np):
-            setattr(np, name, value)
+    """Put back NumPy's names when they are used; one that NumPy has keeps its present meaning."""
+    present = getattr(np, "__getattr__", _no_attribute)
+
+    def attribute(name: str) -> Any:
+        if name not in NUMPY_NAMES:
+            return present(name)
+        put_back.append(f"np.{name}")
+        setattr(np, name, NUMPY_NAMES[name])
+        return NUMPY_NAMES[name]
+
+    setattr(np, "__getattr__", attribute)  # noqa: B010 - a module's, for mypy
+
+
+def _no_attribute(name: str) -> Any:
+    raise AttributeError(f"module 'numpy' has no attribute {name!r}")
 
 
 def future_utils() -> None:
@@ -59,6 +74,7 @@ def future_utils() -> None:
         utils.__dict__.update(_FUTURE, PY2=False, PY3=True)
         package.__dict__.update(utils=utils, __path__=[])
         sys.modules.update({"future": package, "future.utils": utils})
+        put_back.append("future.utils")
 
 
 def _raise_from(error: BaseException, cause: BaseException | None) -> None:
