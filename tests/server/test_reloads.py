@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from pathlib import Path
@@ -48,14 +49,16 @@ class Reloading:
     def __init__(self, server: TritonServer, folder: Path) -> None:
         self.server = server
         self.folder = folder
+        self._changed = time.time()
 
     def change(self, model: str, old: str, new: str, file: str = "config.pbtxt") -> None:
         """Replace text in a model's file, and have the server load the model again."""
         path = self.folder / model / file
         text = path.read_text("utf-8")
         assert re.search(old, text)
-        time.sleep(1.1)  # the server compares times of change in whole seconds
         path.write_text(re.sub(old, new, text), "utf-8")
+        self._changed += 2  # the server compares times of change in whole seconds
+        os.utime(path, (self._changed, self._changed))
         with ModelControlContext(self.server.http, 0) as control:
             control.load(model)
 
