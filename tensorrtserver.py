@@ -11,6 +11,8 @@ ImportError
     Always, with the commands that repair the installation.
 """
 
-from tritonclient_shim.core import installation as _installation
+import os as _os
 
-_installation.refuse_remains(__file__)
+from tritonclient_shim.cli import _installation as _doctor
+
+raise ImportError(_doctor.refusal(_os.path.dirname(_os.path.abspath(__file__)), []))

@@ -14,8 +14,14 @@ ImportError
     package are missing, or this is a subinterpreter.
 """
 
-from tritonclient_shim.core import installation as _installation
-from tritonclient_shim.core import interpreters as _interpreters
+import os as _os
 
-_installation.refuse_mixture(__path__[0])
-_interpreters.refuse_subinterpreters()
+from tritonclient_shim.core import installation as _installation
+
+_installation.refuse_subinterpreters()
+_site = _os.path.dirname(_os.path.abspath(__path__[0]))
+_others = _installation.nvidia_files(_site)
+if _others or _installation.has_lost_its_start(__path__[0]):
+    from tritonclient_shim.cli import _installation as _doctor
+
+    raise ImportError(_doctor.refusal(_site, _others))

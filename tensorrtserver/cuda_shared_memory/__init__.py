@@ -13,7 +13,7 @@ import numpy as np
 
 from tritonclient_shim import notice
 from tritonclient_shim.shm import arguments, cuda, handle_table
-from tritonclient_shim.shm.arrays import as_buffer
+from tritonclient_shim.shm.arguments import as_buffer
 from tritonclient_shim.shm.region import CUDA, RaisedAs
 from tritonclient_shim.shm.star_names import STAR_NAMES
 

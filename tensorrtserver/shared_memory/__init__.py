@@ -13,7 +13,7 @@ import numpy as np
 
 from tritonclient_shim import notice
 from tritonclient_shim.shm import arguments, handle_table, system
-from tritonclient_shim.shm.arrays import as_buffer
+from tritonclient_shim.shm.arguments import as_buffer
 from tritonclient_shim.shm.region import SYSTEM, RaisedAs
 from tritonclient_shim.shm.star_names import STAR_NAMES
 

@@ -152,7 +152,7 @@ EFFECTS = (
             SHIM + "core/daemon_executor.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/statistics.py",
-            SHIM + "backends/in_process/models.py",
+            SHIM + "backends/in_process/server.py",
             SHIM + "backends/http/connections.py",  # hands RLock to forks.Lock
             SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
             SHIM + "backends/grpc/stream.py",
@@ -167,7 +167,7 @@ EFFECTS = (
         (
             SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is a fault
             SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
-            SHIM + "backends/in_process/models.py",  # a refusal, whatever a test's function raises
+            SHIM + "backends/in_process/server.py",  # a refusal, whatever a test's function raises
             SHIM + "session/in_flight.py",
             SHIM + "stub/futures.py",  # the outcome of a future, whatever it is
             SHIM + "cli/migrate.py",  # a file at which a rule fails is named, the others are done

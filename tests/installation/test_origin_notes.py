@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tritonclient_shim.core.installation import wording
-from tritonclient_shim.core.installation.origin import Origin, origin
+from tritonclient_shim.cli._installation import Origin, origin, refusal
 
 
 def noted(site: Path, text: str) -> Path:
@@ -66,6 +65,6 @@ def test_note_of_an_editable_installation(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_sources_that_pip_did_not_install(tmp_path: Path) -> None:
     """No command could make such files again: it is said what they are, and nothing is printed."""
-    text = wording.remains(str(tmp_path))
+    text = refusal(str(tmp_path), [])
     assert text.endswith("it is a copy of the sources that pip did not install)")
     assert "\n" not in text

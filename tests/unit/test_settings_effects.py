@@ -9,7 +9,7 @@ import pytest
 from tritonclient_shim import settings
 from tritonclient_shim.backends import effective_endpoint
 from tritonclient_shim.backends.grpc.channel import options_of
-from tritonclient_shim.backends.plugins import plugin_of
+from tritonclient_shim.backends.headers import plugin_of
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, SettingsError, configure, current
 

@@ -10,7 +10,7 @@ from typing import Callable, Tuple
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.settings import Settings, current
-from tritonclient_shim.settings.rewriting import rewritten
+from tritonclient_shim.settings.values import rewritten
 
 #: Opens a backend for an endpoint, with headers for every request, under these settings.
 Opener = Callable[[Endpoint, Tuple[Tuple[str, str], ...], Settings], Backend]
@@ -67,7 +67,7 @@ def _opener(protocol: str) -> Opener:
 
 
 def effective_endpoint(endpoint: Endpoint, settings: Settings) -> Endpoint:
-    """The endpoint that the settings put in the place of one that a script names."""
+    """Return the endpoint that the settings put in the place of one that a script names."""
     address, with_tls = rewritten(settings.rewrite_addresses, endpoint.address)
     secure = endpoint.secure if with_tls is None else with_tls
     secure = {"on": True, "off": False}.get(settings.tls, secure)

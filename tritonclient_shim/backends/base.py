@@ -46,7 +46,7 @@ class Backend(Protocol):
         """Name (``--id``), version and extensions of the server."""
 
     def known_server(self) -> KnownServer:
-        """What this process knows of the server behind the connection; asks nothing.
+        """Return what this process knows of the server behind the connection; asks nothing.
 
         Another object once the connection has been lost: then another server may listen there.
         """
@@ -55,7 +55,7 @@ class Backend(Protocol):
         """Names, data types and shapes of a model's tensors, as far as it declares them."""
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
-        """The effective configuration; ServerFault NOT_FOUND for an unknown or unloaded model."""
+        """Return the configuration; ServerFault NOT_FOUND if the model is unknown or unloaded."""
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
         """Several at once, pipelined; models the server refuses to describe are left out."""
@@ -91,10 +91,10 @@ class Backend(Protocol):
         """Forget every system and CUDA region."""
 
     def shm_status(self) -> tuple[RegisteredRegion, ...]:
-        """All registered regions, system first."""
+        """Return all registered regions, system first."""
 
     def client(self) -> Any:
-        """The live tritonclient client behind this backend, safe to use from any thread."""
+        """Return the live tritonclient client behind this backend, safe to use from any thread."""
 
     def close(self) -> None:
         """Give up this user's share of the connections; idempotent."""
@@ -126,7 +126,7 @@ class StreamingBackend(Backend, Protocol):
     """A backend whose protocol has streams (gRPC)."""
 
     def infer_in_loop(self, call: InferCall) -> Callable[[], Awaitable[Outcome]]:
-        """A coroutine function that sends the request, in any event loop.
+        """Return a coroutine function that sends the request, in any event loop.
 
         The caller's buffers have been read completely when this returns, on whichever thread.
         """

@@ -28,7 +28,7 @@ class UnwrappedError(InferenceServerException):
 
 
 def user_error(error: Any) -> Any:
-    """An exception of tritonclient's → one that is v1's as well; anything else → itself."""
+    """Exception of tritonclient's → one that is v1's as well; anything else → itself."""
     if not isinstance(error, TritonException) or isinstance(error, InferenceServerException):
         return error
     made = UnwrappedError(error.message(), error.status(), error.debug_details())
@@ -40,7 +40,7 @@ _classes: dict[Any, Any] = {}
 
 
 def user_client_class(base: Any) -> Any:
-    """A subclass whose public methods raise, and give to callbacks, errors of both libraries."""
+    """Return a subclass whose methods raise errors of both libraries, to callbacks as well."""
     found = _classes.get(base)
     return found or _classes.setdefault(base, type(base.__name__, (base,), _members(base)))
 

@@ -20,18 +20,18 @@ _STEPS = frozenset({".", ".."})
 
 
 def percent_encoded(name: str) -> str:
-    """The user's name → its percent-encoded form, under which servers store a region."""
+    """User's name → its percent-encoded form, under which servers store a region."""
     return quote(name, safe="")
 
 
 def percent_decoded(name: str) -> str:
-    """The percent-encoded form → the user's name."""
+    """Percent-encoded form → the user's name."""
     return unquote(name)
 
 
 @lru_cache(maxsize=1024)
 def path_part(name: str) -> str:
-    """A name → the part of a path that stands for it; Unsendable where there is none.
+    """Name → the part of a path that stands for it; Unsendable where there is none.
 
     What looks like a step up in the tree of paths is carried out by proxies, also when it is
     encoded: ``region/../unregister`` is ``unregister``, which forgets every region.
@@ -45,7 +45,7 @@ def path_part(name: str) -> str:
 
 
 def user_message(text: str, names: Iterable[str]) -> str:
-    """A server's message → the same with the users' ``names`` where it has encoded ones."""
+    """Server's message → the same with the users' ``names`` where it has encoded ones."""
     for name in names:
         stored = percent_encoded(name)
         if stored != name:

@@ -59,7 +59,7 @@ def unusable(what: str) -> Iterator[None]:
 
 
 def client_context(tls: Tls) -> ssl.SSLContext:
-    """The SSLContext of a client; SettingsError when a file is not what it should be."""
+    """Return the SSLContext of a client; SettingsError when a file is not what it should be."""
     if tls.roots is not None:
         with unusable(f"The root certificates {tls.roots.path!r}"):
             context = ssl.create_default_context(cafile=tls.roots.path)

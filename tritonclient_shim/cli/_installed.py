@@ -12,7 +12,7 @@ from typing import Iterator, NamedTuple
 from tritonclient_shim import __version__
 from tritonclient_shim.cli import _imports
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
-from tritonclient_shim.core.installation import commands, examine, wording
+from tritonclient_shim.cli._installation import OURS, as_lines, faults, pip
 
 #: Distribution → the oldest version that works, and the first one that is not tested (README.md,
 #: "Supported versions").
@@ -59,9 +59,9 @@ _EXTRAS = {
 
 def ownership() -> Iterator[Finding]:
     """Where ``tensorrtserver`` is imported from, and what else has that name."""
-    texts = list(examine.faults(os.getcwd()))
+    texts = list(faults(os.getcwd()))
     if not texts:
-        place = os.path.join(examine.OURS, "tensorrtserver")
+        place = os.path.join(OURS, "tensorrtserver")
         yield Finding(OK, f"tensorrtserver is tritonclient-shim's {__version__}, in {place}")
     for text in texts:
         yield Finding(WRONG, text)
@@ -100,7 +100,7 @@ def extras() -> Iterator[Finding]:
     for name, (modules, purpose) in _EXTRAS.items():
         missing = [module for module in modules if importlib.util.find_spec(module) is None]
         if missing:
-            (command,) = commands.pip("install", f"tritonclient-shim[{name}]")[-1:]
+            (command,) = pip("install", f"tritonclient-shim[{name}]")[-1:]
             yield Finding(NOTE, f"{name}: not installed; {purpose} needs it: {command}")
         else:
             yield Finding(OK, f"{name}: installed, for {purpose}")
@@ -126,7 +126,7 @@ def _wrong(text: str, name: str, least: str) -> Finding:
     if name == "Python":
         return Finding(WRONG, f"{text}; install into an environment of a newer Python")
     asked = f"{name}{_NEEDED[name].extras}{least}"
-    return Finding(WRONG, wording.as_lines(f"{text}. Install it", commands.pip("install", asked)))
+    return Finding(WRONG, as_lines(f"{text}. Install it", pip("install", asked)))
 
 
 def _unusable(name: str, version: str, error: str, waits: list[str]) -> Finding:
@@ -134,9 +134,9 @@ def _unusable(name: str, version: str, error: str, waits: list[str]) -> Finding:
     text = f"{name} {version} is installed, but importing it fails ({error})"
     if waits:
         return Finding(WRONG, f"{text}; first put right what is said of {', '.join(waits)}")
-    anew = commands.pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
-    rest = commands.pip("install", f"{name}{_NEEDED[name].extras}=={version}")
-    return Finding(WRONG, wording.as_lines(f"{text}. Install it anew", [*anew, *rest]))
+    anew = pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
+    rest = pip("install", f"{name}{_NEEDED[name].extras}=={version}")
+    return Finding(WRONG, as_lines(f"{text}. Install it anew", [*anew, *rest]))
 
 
 def _release(text: str) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from typing import Callable, Iterator, TypeVar
 from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
+from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
@@ -166,7 +167,7 @@ def _decoupled(profile: ModelProfile) -> Iterator[str]:
 
 def _newer_types(profile: ModelProfile) -> Iterator[str]:
     for spec in _tensors(profile):
-        if spec.datatype in ("BF16", ""):
+        if dtypes.v1_name(spec.datatype) in ("TYPE_INVALID", *dtypes.NEWER):
             kind = spec.datatype or "a datatype newer than this package"
             yield f"tensor {spec.name!r} is {kind}, which v1 did not have; use unwrap(context)"
 

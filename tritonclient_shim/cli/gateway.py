@@ -95,12 +95,12 @@ def _program(options: GatewayOptions) -> Any:
 
 
 def _missing(name: str) -> str:
-    from tritonclient_shim.core.installation import commands, wording
+    from tritonclient_shim.cli._installation import as_lines, pip
 
     text = f"the gateway needs {name}, which is not installed"
     if name not in _EXTRA:
         return f"{text}: tritonclient-shim doctor says what to do"
-    return wording.as_lines(f"{text}. Install it", commands.pip("install", _EXTRA[name]))
+    return as_lines(f"{text}. Install it", pip("install", _EXTRA[name]))
 
 
 def _announce(bound: Bound) -> None:

@@ -106,9 +106,9 @@ def _unusable_report(path: str) -> str:
 
 def _warn_of_shadow(folder: str) -> None:
     """Warn of a ``tensorrtserver`` in the script's folder or on the path that hides ours."""
-    from tritonclient_shim.core.installation import examine
+    from tritonclient_shim.cli import _installation
 
-    text = examine.shadow(folder or os.curdir)
+    text = _installation.shadow(folder or os.curdir)
     if text:
         print(f"tritonclient-shim run: {text}", file=sys.stderr)
 

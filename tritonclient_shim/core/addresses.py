@@ -34,7 +34,7 @@ class Address(NamedTuple):
 
 
 def parse(text: str) -> Address | None:
-    """An address → its parts; None for a text of another form.
+    """Address → its parts; None for a text of another form.
 
     Only the signs between the parts are looked at. Which hosts, ports and prefixes can be used
     depends on who connects.
@@ -44,7 +44,7 @@ def parse(text: str) -> Address | None:
 
 
 def without_scheme(text: str) -> tuple[str, bool | None]:
-    """A text that may begin with a scheme of HTTP or gRPC → (the rest, does the scheme mean TLS).
+    """Text that may begin with a scheme of HTTP or gRPC → (the rest, does the scheme mean TLS).
 
     None: there is no such scheme.
     """
@@ -53,7 +53,7 @@ def without_scheme(text: str) -> tuple[str, bool | None]:
 
 
 def parse_proxy(text: str) -> Address | None:
-    """The address of a proxy over HTTP → its parts; None for one of another kind or form."""
+    """Address of a proxy over HTTP → its parts; None for one of another kind or form."""
     found = parse(text)
     if (
         found is None
@@ -67,7 +67,7 @@ def parse_proxy(text: str) -> Address | None:
 
 
 def without_user(text: str) -> str:
-    """An address as it may be shown: without user and password."""
+    """Return an address as it may be shown: without user and password."""
     scheme, sign, rest = text.rpartition("://")
     return scheme + sign + rest.rpartition("@")[2]
 
@@ -79,10 +79,10 @@ def split_port(text: str) -> tuple[str, str]:
 
 
 def join_port(host: str, port: int) -> str:
-    """The host, without brackets, and the port → ``host:port``."""
+    """Host, without brackets, and the port → ``host:port``."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def basic_authorization(user: str | None) -> str:
-    """The user part of an address → the value of the header for it; '' without one."""
+    """User part of an address → the value of the header for it; '' without one."""
     return f"Basic {b64encode(unquote_to_bytes(user)).decode()}" if user else ""

@@ -59,7 +59,7 @@ def deserialize(data: Buffer) -> list[bytes]:
 
 
 def _run(buffer: bytes, offset: int, length: int) -> list[bytes]:
-    """The next elements that all have this length: at least one, at most _WINDOW."""
+    """Return the next elements that all have this length: at least one, at most _WINDOW."""
     step = 4 + length
     most = min(_WINDOW, max(1, (len(buffer) - offset) // step))
     if not length or most == 1:

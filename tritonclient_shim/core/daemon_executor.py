@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 
 def within(seconds: float, function: Callable[[], _Result]) -> _Result:
-    """The function's outcome; TimeoutError, and its thread left behind, if it takes longer."""
+    """Return the function's result; TimeoutError, with its thread left behind, if it is late."""
     future = DaemonExecutor(1, "time limit", linger=0).submit(function)
     try:
         return cast(_Result, future.result(seconds))
@@ -96,7 +96,7 @@ class DaemonExecutor(Executor):
             job = self._next()
 
     def _next(self) -> Job | None:
-        """The next job; None when this thread has to end."""
+        """Return the next job; None when this thread has to end."""
         with self._changed:
             while not self._jobs:
                 self._idle += 1

@@ -95,11 +95,11 @@ class InferenceServerException(_TritonException):
         return f"[{self._server_id} {self._request_id}] {self._msg}"
 
     def server_id(self) -> str | None:
-        """The id of the server that refused the request, '' for an error of the client."""
+        """Return the id of the server that refused the request, '' for an error of the client."""
         return self._server_id
 
     def request_id(self) -> int:
-        """The id of the refused request, 0 for an error of the client."""
+        """Return the id of the refused request, 0 for an error of the client."""
         return self._request_id
 
 

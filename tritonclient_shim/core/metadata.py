@@ -34,7 +34,7 @@ class ServerMetadata:
 
     @property
     def release(self) -> tuple[int, ...]:
-        """The first numbers of the version, at most two; () for a version that has none."""
+        """Return the first numbers of the version, at most two; () for a version that has none."""
         found = re.match(r"(\d+)\.(\d+)|(\d+)$", self.version)
         return () if found is None else tuple(int(one) for one in found.groups() if one)
 
@@ -101,7 +101,7 @@ class KnownServer:
 
     @property
     def is_known(self) -> bool:
-        """Has anything been learnt that does not hold for another server?"""
+        """True if something is known that may not hold for another server."""
         return self._learnt is not None or self.fragile_streams is not None
 
     def learn(self, capabilities: Capabilities | None) -> None:
@@ -109,7 +109,7 @@ class KnownServer:
         self._learnt = None if capabilities is None else (capabilities, monotonic())
 
     def capabilities(self, seconds: float) -> Capabilities | None:
-        """What was learnt within so many seconds; None where the server has to be asked."""
+        """Return what was learnt within so many seconds; None where the server has to be asked."""
         learnt = self._learnt
         if learnt is None or monotonic() - learnt[1] >= seconds:
             return None

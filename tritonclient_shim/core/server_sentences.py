@@ -267,7 +267,7 @@ class Recognised(NamedTuple):
 
 
 def recognise(text: str, among: Container[Meaning] = frozenset(Meaning)) -> Recognised | None:
-    """The first of these meanings that a server's text has; None when it has none of them."""
+    """Return the first of these meanings that a server's text has; None if it has none."""
     for row in SENTENCES:
         found = row.match(text) if row.meaning in among else None
         if found:
@@ -276,17 +276,17 @@ def recognise(text: str, among: Container[Meaning] = frozenset(Meaning)) -> Reco
 
 
 def says(text: str, meaning: Meaning) -> bool:
-    """Does a server's text say this?"""
+    """True if a server's text says this."""
     return recognise(text, (meaning,)) is not None
 
 
 def v1_code(text: str) -> str:
-    """The name of the code that v1 gave with this text; '' where v2's code tells it."""
+    """Return the name of the code that v1 gave with this text; '' where v2's code tells it."""
     return next((row.v1_code for row in SENTENCES if row.v1_code and row.match(text)), "")
 
 
 def said_by_triton(text: str, grpc_code: str) -> bool:
-    """Is this what Triton says under a status that gRPC uses as well?
+    """True if Triton says this under a status that gRPC uses as well.
 
     It may stand behind a request id or the name of an ensemble, in letters of either case.
     """
@@ -295,5 +295,5 @@ def said_by_triton(text: str, grpc_code: str) -> bool:
 
 
 def without_request_id(text: str) -> str:
-    """A server's text without ``[request id: …]``, wherever it stands."""
+    """Return a server's text without ``[request id: …]``, wherever it stands."""
     return re.sub(_REQUEST_ID, "", text)

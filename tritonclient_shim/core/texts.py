@@ -26,5 +26,5 @@ def whole(value: str | bytes) -> str:
 
 
 def refusal(position: int, cause: Exception) -> ArgumentError:
-    """What ctypes raised for an argument that it could not convert."""
+    """Return what ctypes raised for an argument that it could not convert."""
     return ArgumentError(f"argument {position}: {type(cause)}: {cause}")

@@ -14,14 +14,15 @@ from tritonclient_shim.settings.notices import (
     report_problem,
     warnings_mode,
 )
-from tritonclient_shim.settings.proxies import Proxy, proxy_for
 from tritonclient_shim.settings.sources import (
     EffectiveSetting,
+    Proxy,
     configure,
     current,
     described,
     environment_with,
     gateway_variables,
+    proxy_for,
     unknown_variables,
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import models as declarations
-from tritonclient_shim.settings import rewriting, values
+from tritonclient_shim.settings import values
 
 #: What a setting is a property of, besides connections over HTTP and over GRPC.
 SECURE = "secure connections"  # over either protocol
@@ -36,7 +36,7 @@ class Settings:
     in capitals; docs/settings.md describes each.
     """
 
-    rewrite_addresses: tuple[tuple[str, str], ...] = _setting((), rewriting.rules, ADDRESS)
+    rewrite_addresses: tuple[tuple[str, str], ...] = _setting((), values.rules, ADDRESS)
     tls: str = _setting(
         "auto", values.choice(auto="by the scheme of the url", on="always", off="never"), ADDRESS
     )
@@ -76,7 +76,7 @@ class Settings:
     )
 
     def declared(self, model: str) -> declarations.DeclaredModel | None:
-        """What ``models`` says of one model, None without a word."""
+        """Return what ``models`` says of one model, None without a word."""
         return dict(self.models).get(model) if self.models else None
 
 
@@ -87,7 +87,7 @@ FIELDS: dict[str, Field[Any]] = {one.name: one for one in fields(Settings)}
 
 
 def of_connections(settings: Settings, endpoint: Endpoint) -> Settings:
-    """The same settings, as far as they are properties of connections to the endpoint.
+    """Return the same settings, as far as they are properties of connections to the endpoint.
 
     All others have their defaults: what is made from these settings alone can be shared by all
     whose settings are equal to them.
@@ -100,7 +100,7 @@ def of_connections(settings: Settings, endpoint: Endpoint) -> Settings:
 
 
 def variable(name: str) -> str:
-    """The name of a setting → the name of its environment variable."""
+    """Name of a setting → the name of its environment variable."""
     return f"TRITON_SHIM_{name.upper()}"
 
 
@@ -118,7 +118,7 @@ def read(name: str, value: Any, source: str) -> Any:
 
 
 def check_together(settings: Settings) -> Settings:
-    """The same settings; SettingsError when two of them contradict each other."""
+    """Return the same settings; SettingsError when two of them contradict each other."""
     if (settings.client_key is None) is not (settings.client_certificate is None):
         given, missing = ("client_key", "client_certificate")
         if settings.client_key is None:

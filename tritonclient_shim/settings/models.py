@@ -43,12 +43,12 @@ class DeclaredModel:
     outputs: tuple[DeclaredTensor, ...] = ()
 
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The labels of each output that has some, by class index."""
+        """Return the labels of each output that has some, by class index."""
         return {one.name: one.labels for one in self.outputs if one.labels}
 
 
 def declared_models(value: Any) -> Any:
-    """A mapping, its JSON, or the path of a JSON file → (name, DeclaredModel) pairs.
+    """Mapping, its JSON, or the path of a JSON file → (name, DeclaredModel) pairs.
 
     Label files are read here; their paths start at the folder of the JSON file.
     """
@@ -117,7 +117,7 @@ def _tensor(name: str, value: Any, folder: str) -> DeclaredTensor:
 
 
 def _datatype(tensor: str, name: Any) -> str:
-    """A data type by its name in v2 or in v1 → its name in v2."""
+    """Data type by its name in v2 or in v1 → its name in v2."""
     from tritonclient_shim.core import dtypes  # needs NumPy, which reading settings must not
 
     names = {row.v2: row.v2 for row in dtypes.TABLE}

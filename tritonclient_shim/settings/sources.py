@@ -1,20 +1,75 @@
-"""Where settings come from: ``configure()``, else the environment, else the defaults."""
+"""Where settings come from: ``configure()``, else the environment, else the defaults.
+
+Also which proxy leads to a server.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Iterable, Mapping, NamedTuple
 
 from tritonclient_shim.core import forks
+from tritonclient_shim.core.addresses import basic_authorization, parse_proxy
 from tritonclient_shim.settings.fields import (
     DEFAULTS,
     FIELDS,
     Settings,
+    SettingsError,
     check_together,
     read,
     variable,
 )
 from tritonclient_shim.settings.notices import report_path, warnings_mode
+
+#: The variables of proxies over HTTP, by v1's rules, which were libcurl's (docs/v1-behaviour.md
+#: §10.1). v1 read lower-case names only. gRPC has rules of its own for these variables.
+PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+class Proxy(NamedTuple):
+    """An HTTP proxy; ``authorization`` is the value of its header, '' for none."""
+
+    host: str
+    port: int
+    authorization: str = ""
+
+
+def proxy_for(settings: Settings, host: str, secure: bool) -> Proxy | None:
+    """Return the proxy on the way to ``host``; SettingsError for an unsupported kind."""
+    if settings.proxy == "off":
+        return None
+    if settings.proxy != "environment":
+        return _parsed_proxy(settings.proxy, "the setting proxy")
+    name = "https_proxy" if secure else "http_proxy"
+    for source in (name, "all_proxy"):
+        text = os.environ.get(source, "")
+        if text and not _excepted(host, os.environ.get("no_proxy", "")):
+            return _parsed_proxy(text, source)
+    return None
+
+
+def _excepted(host: str, exceptions: str) -> bool:
+    """True if ``no_proxy`` names the host, a domain above it, or everything."""
+    wanted = host.strip("[]").lower().rstrip(".")
+    for entry in re.split(r"[,\s]+", exceptions.lower()):
+        name = entry.strip("[]").strip(".")
+        if entry == "*" or (name and (wanted == name or wanted.endswith("." + name))):
+            return True
+    return False
+
+
+def _parsed_proxy(text: str, source: str) -> Proxy:
+    found = parse_proxy(text)
+    if found is None:
+        shown = re.sub(r"//[^@/]*@", "//…@", text)
+        raise SettingsError(
+            f"{source} is {shown!r}; expected http://host:port, the only kind of proxy that is "
+            "spoken here. Name the server in no_proxy or set TRITON_SHIM_PROXY=off to go without"
+        )
+    port = int(found.port or 1080)
+    return Proxy(found.host.strip("[]"), port, basic_authorization(found.user))
+
 
 _VARIABLES = {name: variable(name) for name in FIELDS}
 #: Variables of ours that are not fields of Settings.
@@ -90,7 +145,7 @@ class _Configured:
 
 
 def current() -> Settings:
-    """The settings for a context made now; SettingsError when a variable cannot be used."""
+    """Return the settings for a context made now; SettingsError when a variable cannot be used."""
     return _combined(_configured, _from_environment())
 
 
@@ -157,13 +212,13 @@ def unknown_variables() -> tuple[tuple[str, str], ...]:
 
 
 def gateway_variables() -> dict[str, str]:
-    """The variables of the gateway's options, by what follows their common beginning."""
+    """Return the variables of the gateway's options, by what follows their common beginning."""
     size = len(_GATEWAY)
     return {name[size:]: text for name, text in os.environ.items() if name.startswith(_GATEWAY)}
 
 
 def environment_with(**more: str) -> dict[str, str]:
-    """The environment of this process and further variables, for a process that it starts."""
+    """Return this process's environment and further variables, for a process that it starts."""
     return {**os.environ, **more}
 
 

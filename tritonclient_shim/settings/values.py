@@ -11,7 +11,7 @@ import os
 import re
 from typing import Any, Callable, Mapping
 
-from tritonclient_shim.core.addresses import parse_proxy
+from tritonclient_shim.core.addresses import parse_proxy, without_scheme
 
 Reader = Callable[[Any], Any]
 
@@ -29,7 +29,7 @@ _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def choice(**meanings: str) -> Reader:
-    """A reader of one of these words, in upper or lower case."""
+    """Return a reader of one of these words, in upper or lower case."""
 
     def read(value: Any) -> str:
         word = value.strip().lower() if isinstance(value, str) else ""
@@ -42,7 +42,7 @@ def choice(**meanings: str) -> Reader:
 
 
 def truth(value: Any) -> bool:
-    """A bool, or a word for it → the bool."""
+    """Bool, or a word for it → the bool."""
     found = value if isinstance(value, bool) else _TRUTHS.get(str(value).strip().lower())
     if found is None:
         raise ValueError("1, true, yes or on; or 0, false, no or off")
@@ -50,7 +50,7 @@ def truth(value: Any) -> bool:
 
 
 def seconds(value: Any) -> float | None:
-    """A number, or its text → seconds; ``none`` → None, which is no limit."""
+    """Number, or its text → seconds; ``none`` → None, which is no limit."""
     if isinstance(value, str) and value.strip().lower() in _NONE:
         return None
     found = number(value)
@@ -60,7 +60,7 @@ def seconds(value: Any) -> float | None:
 
 
 def number(value: Any) -> float:
-    """A number, or its text → the number; NaN for anything else."""
+    """Number, or its text → the number; NaN for anything else."""
     try:
         return math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -122,7 +122,7 @@ def _number_or_text(given: int | str) -> int | str:
 
 
 def _items(value: Any, separator: str, between: str) -> list[tuple[Any, Any]]:
-    """A mapping, pairs, a JSON object or ``name<between>value<separator>…`` → pairs."""
+    """Mapping, pairs, a JSON object or ``name<between>value<separator>…`` → pairs."""
     if isinstance(value, str):
         value = _json(value) if value.lstrip().startswith("{") else _parts(value, separator)
         if isinstance(value, list):
@@ -154,7 +154,7 @@ def _split(part: str, between: str, separator: str) -> tuple[str, str]:
 
 
 def plugin(value: Any) -> Any:
-    """A tritonclient plugin, or ``module:factory`` that makes one; not imported here."""
+    """Return a tritonclient plugin, or ``module:factory`` that makes one; not imported here."""
     if isinstance(value, str):
         if _FACTORY.fullmatch(value.strip()):
             return value.strip()
@@ -175,3 +175,50 @@ def proxy(value: Any) -> str:
     if found and found.scheme in (None, "http") and found.user != "" and found.port:
         return text
     raise ValueError("environment, off, or http://host:port")
+
+
+_EXPECTED = (
+    "old=new, several with commas between; old is host:port or has * for any text, "
+    "and each * of new stands for what the * of old found"
+)
+
+
+def rules(value: Any) -> Any:
+    """Mapping, or ``old=new, …`` → rules, first match first; ValueError with what is expected."""
+    if isinstance(value, str):
+        parts = [part.partition("=") for part in value.split(",") if part.strip()]
+        value = [(old, new) for old, _, new in parts]
+    try:
+        items = list(value.items() if isinstance(value, Mapping) else value)
+        found = tuple((str.strip(old), str.strip(new)) for old, new in items)
+    except (TypeError, ValueError):
+        raise ValueError(_EXPECTED) from None
+    for old, new in found:
+        if not old or not new or new.count("*") > old.count("*") or "://" in old:
+            raise ValueError(_EXPECTED)
+    return found
+
+
+def rewritten(table: tuple[tuple[str, str], ...], address: str) -> tuple[str, bool | None]:
+    """``host:port/prefix`` → the address to use instead, and whether its rule demands TLS.
+
+    The host and port are compared without regard to case, the path prefix is kept; None: the
+    rule does not say. A ``grpc://`` or ``http://`` in a rule means no TLS, one with an s TLS.
+    """
+    place, slash, prefix = address.partition("/") if "://" not in address else (address, "", "")
+    for old, new in table:
+        match = _pattern(old).fullmatch(place)
+        if match is not None:
+            return _filled(new, match.groups(), slash + prefix)
+    return address, None
+
+
+def _pattern(old: str) -> re.Pattern[str]:
+    return re.compile("(.*)".join(map(re.escape, old.split("*"))), re.IGNORECASE)
+
+
+def _filled(new: str, found: tuple[str, ...], prefix: str) -> tuple[str, bool | None]:
+    target, secure = without_scheme(new)
+    for text in found:
+        target = target.replace("*", text, 1)
+    return target.rstrip("/") + prefix, secure

@@ -1,6 +1,4 @@
-"""What v1's C signatures made of their Python arguments (docs/v1-behaviour.md §7.1, run on the 1.11
-wheel).
-"""
+"""What the functions for shared memory make of their arguments (docs/v1-behaviour.md §7.1)."""
 
 from __future__ import annotations
 
@@ -8,7 +6,10 @@ import ctypes
 import operator
 from typing import Any
 
+import numpy as np
+
 from tritonclient_shim.core import texts
+from tritonclient_shim.shm.region import RegionError
 
 
 def text(position: int, value: Any) -> str:
@@ -34,3 +35,24 @@ def _integer(position: int, value: Any) -> int:
         return operator.index(value)
     except TypeError:
         raise texts.refusal(position, TypeError("wrong type")) from None
+
+
+def as_buffer(array: np.ndarray) -> memoryview:
+    """ndarray → its memory as bytes in C order, copied only where it is not contiguous.
+
+    Every fixed-size dtype is taken as it lies in memory: ``S`` elements with their NUL
+    padding (so the result of ``serialize_string_tensor`` is exact), ``U`` as UTF-32.
+    RegionError for object arrays.
+    """
+    # v1 copied the pointers of an object array into the region, which no server can use
+    # (docs/v1-behaviour.md §7.1).
+    if array.dtype.hasobject:
+        raise RegionError(
+            f"an array of dtype {array.dtype} cannot be put into shared memory as it is; "
+            f"for a string tensor pass serialize_string_tensor(array), else convert the array "
+            f"to a numeric dtype"
+        )
+    if not array.nbytes:
+        return memoryview(b"")
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(np.uint8).data

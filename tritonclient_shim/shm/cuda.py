@@ -143,7 +143,7 @@ def _call(cudart: Any, function: Any, *arguments: Any) -> Any:
 
 
 def _raw_handle(module: Any, handle: Any) -> bytes:
-    """The 64 bytes of the region's CUDA IPC handle."""
+    """Return the 64 bytes of the region's CUDA IPC handle."""
     try:
         return base64.b64decode(module.get_raw_handle(handle))
     except AttributeError:  # tritonclient up to 2.71 with cuda-bindings 13: no `.reserved`

@@ -24,11 +24,11 @@ class ReadableRegion(Protocol):
 
     @property
     def name(self) -> str:
-        """The name under which it is registered."""
+        """Return the name under which it is registered."""
 
     @property
     def byte_size(self) -> int:
-        """Its size in bytes."""
+        """Return its size in bytes."""
 
     def read(self, offset: int, count: int) -> Buffer:
         """Copy ``count`` bytes from ``offset``; raises the region's own exception on failure."""

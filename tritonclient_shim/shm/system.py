@@ -96,7 +96,7 @@ class SystemMemory:
             offset += len(view)
 
     def _mapped(self, end: int) -> _ByteArray:
-        """The object as an array of ``end`` bytes or more, all of them backed by memory."""
+        """Return the object as an array of ``end`` bytes or more, all of them backed by memory."""
         size = os.fstat(self._descriptor).st_size
         if size < end:
             raise self._too_small(end)
@@ -147,7 +147,7 @@ class SystemMemory:
 
 
 def _posix() -> ModuleType:
-    """The module that has shm_open and shm_unlink; OSError where Python has none."""
+    """Return the module that has shm_open and shm_unlink; OSError where Python has none."""
     try:
         return importlib.import_module("_posixshmem")
     except ImportError as error:

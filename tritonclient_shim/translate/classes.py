@@ -9,6 +9,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.byte_strings import deserialize
 from tritonclient_shim.core.errors import UnreadableFault
 from tritonclient_shim.core.model import Buffer, V1Class
@@ -18,11 +19,8 @@ from tritonclient_shim.translate import introsort
 Scores = Any  # ndarray of a numeric dtype
 Indices = Any  # ndarray of integers
 
-#: Data types a server classifies (KServe v2 names). The others were refused by v1's server;
-#: asking a v2 server to classify a BYTES tensor ends the server (docs/v2-mapping.md §1).
-CLASSIFIABLE = frozenset(
-    ("UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64")
-)
+#: Data types that a server classifies (KServe v2 names). v1's server refused the rest.
+CLASSIFIABLE = frozenset(row.v2 for row in dtypes.TABLE if row.classes)
 
 #: The largest class count a v2 server takes for what it is; asks for every class.
 ALL_CLASSES = 2**31 - 1

@@ -13,8 +13,6 @@ from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.model import ModelConfigDocument, ModelProfile, TensorSpec
 from tritonclient_shim.protos import model_config_pb2
 
-_BF16 = dtypes.BY_V2["BF16"]
-
 #: Maps of the user's own texts: nothing below them is a field of the configuration.
 _USER_MAPS = frozenset({"metric_tags", "cc_model_filenames", "parameters"})
 
@@ -65,7 +63,7 @@ def _spec(tensor: Any) -> TensorSpec:
 
 
 def _readable(value: Any) -> Any:
-    """v2 JSON → JSON that v1's message can hold: BF16 by number, 32-bit priorities, known enums."""
+    """v2 JSON → JSON of v1's message: newer types by number, 32-bit priorities, known enums."""
     if isinstance(value, list):
         return [_readable(item) for item in value]
     if not isinstance(value, Mapping):
@@ -76,8 +74,8 @@ def _readable(value: Any) -> Any:
 def _field(key: str, value: Any) -> Any:
     if key in _USER_MAPS:
         return value
-    if key == "data_type" and value == _BF16.v1:
-        return _BF16.number  # v1's enum lacks the name, its wire carries the number
+    if key == "data_type" and type(value) is str and value in dtypes.NEWER:
+        return dtypes.NEWER[value]
     if key == "dynamic_batching":
         return _narrow(_readable(value))
     if type(value) is str and value not in _enum_names().get(key, (value,)):

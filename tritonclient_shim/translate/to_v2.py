@@ -87,7 +87,7 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     if not spec.datatype:
         raise Refusal(
             f"input '{item.name}' of model '{profile.name}' has a data type that v1 did not have; "
-            "expected one of TYPE_BOOL … TYPE_STRING, TYPE_BF16; send it with tritonclient",
+            f"expected one of {dtypes.SHOWN}; send it with tritonclient",
             "UNIMPLEMENTED",
         )
     dims = spec.dims if item.dims is None else item.dims

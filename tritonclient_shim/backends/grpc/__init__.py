@@ -19,7 +19,7 @@ def open_backend(
     headers: Sequence[tuple[str, str]] = (),
     settings: Settings = DEFAULTS,
 ) -> StreamingBackend:
-    """A backend for ``endpoint``; contacts nobody before its first call.
+    """Return a backend for ``endpoint``; contacts nobody before its first call.
 
     ``headers`` are ignored: v1 sent none over gRPC (docs/v1-behaviour.md §6.6). Raises ImportError
     where tritonclient was installed without its grpc part, SettingsError when a file cannot be

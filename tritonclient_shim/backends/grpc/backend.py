@@ -240,7 +240,7 @@ class GrpcBackend:
     # ------------------------------------------------------------------------ connection
 
     def client(self) -> Any:
-        """A ``tritonclient.grpc.InferenceServerClient`` on the shared connection.
+        """Return a ``tritonclient.grpc.InferenceServerClient`` on the shared connection.
 
         Its stream, its plugin and its end are its own.
         """

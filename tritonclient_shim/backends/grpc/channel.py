@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 import grpc
 
-from tritonclient_shim.backends import call_headers, tls
+from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.grpc.errors import (
     CONNECT_FAILED,
     NO_SUCH_NAME,
@@ -18,7 +18,7 @@ from tritonclient_shim.backends.grpc.errors import (
     transport_fault,
 )
 from tritonclient_shim.backends.grpc.framing import LIMIT
-from tritonclient_shim.backends.plugins import Plugin, headers_after
+from tritonclient_shim.backends.headers import Plugin, current_headers, headers_after
 from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.addresses import split_port
@@ -38,7 +38,7 @@ _ALGORITHMS = {"deflate": 1, "gzip": 2}  # of gRPC's compression.h
 
 
 def options_of(settings: Settings) -> tuple[Option, ...]:
-    """All channel arguments, those that the user gives by name last and so decisive."""
+    """Return all channel arguments, those that the user gives by name last and so decisive."""
     wanted = [*_BASE, *_of_settings(settings), *settings.grpc_channel_arguments]
     return tuple(dict(wanted).items())
 
@@ -100,7 +100,7 @@ def _content(pem: tls.Pem | None) -> bytes | None:
 
 
 def _server_certificate(target: str, files: Tls, timeout: float | None) -> tuple[bytes, str]:
-    """The certificate that the server presents now, and a name that it is valid for.
+    """Return the certificate that the server presents now, and a name that it is valid for.
 
     gRPC cannot be told to verify nothing; it is told to trust this certificate.
     """
@@ -134,7 +134,7 @@ def _name_in(certificate: Any) -> str:
 
 
 def _host_and_port(target: str) -> tuple[str, int]:
-    """The first address of a target."""
+    """Return the first address of a target."""
     scheme, _, rest = target.partition(":")
     address = rest.lstrip("/") if scheme == "dns" else rest
     host, port = split_port(unquote(address.partition(",")[0]))
@@ -155,7 +155,7 @@ class Details(_CallFields, grpc.ClientCallDetails):
 
 
 def interceptor_of(settings: Settings, plugin: Plugin | None) -> CallInterceptor | None:
-    """What adds to calls as the settings say; None where they add nothing."""
+    """Return what adds to calls as the settings say; None if they add nothing."""
     wanted = (settings.network_timeout, settings.grpc_metadata, plugin)
     return None if wanted == (None, (), None) else CallInterceptor(*wanted)
 
@@ -178,20 +178,20 @@ class CallInterceptor(
         self._plugin = plugin
 
     def intercept_unary_unary(self, continuation: Callable[..., Any], call: Any, one: Any) -> Any:
-        """A call with the time limit, unless it has its own, and with the metadata."""
+        """Call with the time limit, unless the call has its own, and with the metadata."""
         timeout = self._timeout if call.timeout is None else call.timeout
         return continuation(self._details(call, timeout), one)
 
     def intercept_stream_unary(
         self, continuation: Callable[..., Any], call: Any, several: Any
     ) -> Any:
-        """The same as for one message: a large one comes as a stream."""
+        """Treat a large message, which is sent as a stream, like any other."""
         return self.intercept_unary_unary(continuation, call, several)
 
     def intercept_stream_stream(
         self, continuation: Callable[..., Any], call: Any, several: Any
     ) -> Any:
-        """A stream with the metadata."""
+        """Open a stream with the metadata."""
         return continuation(self._details(call, call.timeout), several)
 
     def _details(self, call: Any, timeout: float | None) -> Details:
@@ -205,9 +205,9 @@ class CallInterceptor(
         )
 
     def metadata_with(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
-        """The metadata of a call that was given some."""
+        """Return the metadata of a call; ``given`` replaces what the settings say by that name."""
         metadata = self._metadata
-        for more in (call_headers.current(), given):
+        for more in (current_headers(), given):
             names = {name for name, _ in more}
             metadata = (*(pair for pair in metadata if pair[0] not in names), *more)
         if self._plugin is None:

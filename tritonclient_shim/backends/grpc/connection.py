@@ -30,7 +30,7 @@ from tritonclient_shim.backends.grpc.channel import (
 from tritonclient_shim.backends.grpc.errors import as_fault, caused
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
 from tritonclient_shim.backends.grpc.messages import present
-from tritonclient_shim.backends.plugins import Plugin, plugin_of
+from tritonclient_shim.backends.headers import Plugin, plugin_of
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import Fault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer
@@ -210,7 +210,7 @@ class _Limited:
         return self._method(request, self._timeout)
 
     def future(self, request: Any, metadata: Any = None) -> Any:
-        """The call in the background."""
+        """Start the call in the background."""
         return self._method.future(request, self._timeout, metadata)
 
 

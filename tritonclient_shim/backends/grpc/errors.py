@@ -148,7 +148,7 @@ def transport_fault(
 
 
 def fault_of(code: Any, details: str | None) -> Fault:
-    """What a call ended with → the fault to raise."""
+    """Status and details of a call → the fault to raise."""
     text = details or ""
     if _is_refusal(code, text):
         return server_fault(code, text)
@@ -172,7 +172,7 @@ def _unwrapped(details: str) -> str:
 
 
 def server_fault(code: Any, details: str) -> ServerFault:
-    """A refusal of the server, without its mention of a request id."""
+    """Return a refusal of the server, without its mention of a request id."""
     return ServerFault(user_message(details, ()), code.name, str(code))
 
 

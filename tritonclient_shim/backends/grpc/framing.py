@@ -19,8 +19,7 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
 from tritonclient_shim.backends.names import percent_encoded
-from tritonclient_shim.backends.remembered import remembered
-from tritonclient_shim.backends.reply_checks import check_sizes, expected_size
+from tritonclient_shim.backends.replies import check_sizes, expected_size, remembered
 from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault, UnreadableFault
 from tritonclient_shim.core.model import (
@@ -69,7 +68,7 @@ def take(data: Buffer, *tags: int) -> tuple[bytes, tuple[list[Buffer], ...]]:
 
 
 def _extent(data: Buffer, position: int) -> tuple[int, int, int]:
-    """The tag of the record at ``position``, where its value begins, and where it ends."""
+    """Return the tag of the record at ``position``, where its value begins, and where it ends."""
     tag, position = read_varint(data, position)
     wire_type = tag & 7
     if tag < 8:
@@ -97,20 +96,12 @@ def read_varint(view: Buffer, position: int) -> tuple[int, int]:
     raise DecodeError("a number in the message does not end")
 
 
-#: Kind of the NumPy type → the field of its values; 64-bit integers have fields of their own.
-_FIELDS = {"b": "bool_contents", "i": "int_contents", "u": "uint_contents"}
+#: Kind of the NumPy type → the type that holds all values of the kind.
 _WIDEST = {"b": "bool", "i": "i8", "u": "u8", "f": "f8"}
-_OWN = {
-    "INT64": "int64_contents",
-    "UINT64": "uint64_contents",
-    "BYTES": "bytes_contents",
-    "FP32": "fp32_contents",
-    "FP64": "fp64_contents",
-}
 
 
 def typed_data(tensor: Any) -> bytes | None:
-    """The values of an output tensor as its raw bytes; None where the message has none.
+    """Return the values of an output tensor as its raw bytes; None where the message has none.
 
     Some servers set the field beside raw bytes, and leave it empty.
     """
@@ -119,7 +110,7 @@ def typed_data(tensor: Any) -> bytes | None:
     row = dtypes.BY_V2.get(tensor.datatype)
     if row is None or row.numpy is None:
         return None
-    values = getattr(tensor.contents, _OWN.get(row.v2) or _FIELDS.get(row.numpy.kind, ""), ())
+    values = getattr(tensor.contents, row.contents, ())
     if row is dtypes.STRING:
         return byte_strings.serialize(values)
     exact = np.array(values, _WIDEST[row.numpy.kind])
@@ -317,7 +308,7 @@ def _split_stream_reply(data: Buffer) -> tuple[str, Buffer]:
 
 
 def _split_reply(data: Buffer) -> tuple[bytes, str, list[Buffer]]:
-    """What equal replies share; the request's id; the data of the tensors."""
+    """Return what equal replies share, the request's id, and the data of the tensors."""
     head, (ids, tensors) = take(_sliceable(data), _REPLY_ID, _RAW_OUTPUT)
     return head, str(ids[-1], "utf-8") if ids else "", tensors
 

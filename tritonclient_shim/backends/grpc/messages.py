@@ -111,12 +111,12 @@ def cuda_regions(response: Any) -> tuple[RegisteredRegion, ...]:
 
 
 def converted(convert: Callable[[Any], T], answer: Any) -> T:
-    """What a function makes of an answer; UnreadableFault when that makes no sense."""
+    """Return what a function makes of an answer; UnreadableFault when that makes no sense."""
     return read(convert, present(answer))
 
 
 def present(answer: Any) -> Any:
-    """The message of an answer; UnreadableFault for a call that ended with status OK and none."""
+    """Return a message; UnreadableFault if a call ended with status OK and without one."""
     if answer is None:
         raise UnreadableFault("it has no message", "one, as every answer has")
     return answer

@@ -108,7 +108,7 @@ class Outbox:
 
 
 def _ended(fault: Fault | None) -> StreamEnded:
-    """What a request is told that came after the stream's end."""
+    """Return the error of a request that comes after the end of its stream."""
     if fault is None:
         return StreamEnded(STREAM_CLOSED)
     kind = getattr(fault, "kind", TransportKind.OTHER)

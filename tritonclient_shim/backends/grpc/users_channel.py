@@ -158,7 +158,7 @@ class ChannelBackend(GrpcBackend):
         self._call(begin).add_done_callback(finish)
 
     def known_server(self) -> KnownServer:
-        """What is known of the server behind this channel."""
+        """Return what is known of the server behind this channel."""
         return self.bound.server.present()
 
     def client(self) -> Any:
@@ -175,7 +175,7 @@ class ChannelBackend(GrpcBackend):
         return outcome
 
     def _discard_if_broken(self, connection: Any, fault: Fault) -> None:
-        """The channel is the user's: it stays, whatever happened."""
+        """Keep the channel, which is the user's, whatever happened."""
         if isinstance(fault, TransportFault):
             connection.server.lose()
 

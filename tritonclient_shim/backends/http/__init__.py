@@ -15,7 +15,7 @@ def open_backend(
     headers: Sequence[tuple[str, str]] = (),
     settings: Settings = DEFAULTS,
 ) -> HttpBackend:
-    """A backend for an HTTP endpoint; nothing is sent before its first use.
+    """Return a backend for an HTTP endpoint; nothing is sent before its first use.
 
     ``headers`` go with every request; the last of equal names wins, and those that describe the
     message itself (Content-Length and the like) are left out (docs/v1-behaviour.md §6.6). They come

@@ -53,27 +53,27 @@ def check_done(body: Buffer) -> None:
 
 
 def v2_object(answer: Any, name: str) -> dict[str, Any]:
-    """What has to be a JSON object with a member of this name, as every answer of its kind."""
+    """Return the answer, a JSON object with a member of this name; else raise ForeignFault."""
     if type(answer) is not dict or name not in answer:
         raise ForeignFault(f"not the answer of a v2 server: {shown(answer)}")
     return answer
 
 
 def v2_list(answer: Any) -> list[Any]:
-    """What has to be a JSON list of objects; ``{}`` would pass for no rows."""
+    """Return the answer, a JSON list of objects; ``{}`` would pass for no rows."""
     if type(answer) is not list or not all(type(row) is dict for row in answer):
         raise ForeignFault(f"not the answer of a v2 server: {shown(answer)}")
     return answer
 
 
 def text(record: Any, name: str, default: Any = _REQUIRED) -> str:
-    """A member that is a string."""
+    """Return a member that is a string."""
     found: str = _member(record, name, str, "a string", default)
     return found
 
 
 def number(record: Any, name: str, default: Any = _REQUIRED) -> int:
-    """A member that is a count, a size or a time: an integer from 0 to 2**64 - 1.
+    """Return a member that is a count, a size or a time: an integer from 0 to 2**64 - 1.
 
     A server that makes its JSON of protobuf messages writes such numbers as strings.
     """
@@ -87,25 +87,25 @@ def number(record: Any, name: str, default: Any = _REQUIRED) -> int:
 
 
 def flag(record: Any, name: str, default: Any = _REQUIRED) -> bool:
-    """A member that is true or false."""
+    """Return a member that is true or false."""
     found: bool = _member(record, name, bool, "true or false", default)
     return found
 
 
 def record_of(record: Any, name: str, default: Any = _REQUIRED) -> dict[str, Any]:
-    """A member that is an object."""
+    """Return a member that is an object."""
     found: dict[str, Any] = _member(record, name, dict, "an object", default)
     return found
 
 
 def list_of(record: Any, name: str, default: Any = _REQUIRED) -> list[Any]:
-    """A member that is a list."""
+    """Return a member that is a list."""
     found: list[Any] = _member(record, name, list, "a list", default)
     return found
 
 
 def version(record: Any, name: str) -> str:
-    """A model version: a string, '' without one; some servers send a number."""
+    """Return a model version: a string, '' without one; some servers send a number."""
     found = record.get(name) if type(record) is dict else None
     return str(found) if type(found) is int else text(record, name, "")
 

@@ -129,7 +129,7 @@ class HttpBackend:
         return _infer_reply(call, self._prepared(call, _pieces(call)))
 
     def infer_async(self, call: InferCall, done: Done) -> None:
-        """The same on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
+        """Infer on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
         try:
             header, *chunks = _pieces(call)
             exchange = self._prepared(call, [header, b"".join(chunks)])  # copied: see Backend
@@ -239,7 +239,7 @@ def _finish(call: InferCall, exchange: Callable[[], Reply], done: Done) -> None:
 
 
 def _names(call: InferCall) -> Iterable[str]:
-    """The names in a call that the server knows in quoted form."""
+    """Return the names in a call that the server knows in percent-encoded form."""
     slices = [one.shm for one in call.inputs] + [one.shm for one in call.outputs]
     return [call.model_name, *(one.region for one in slices if one is not None)]
 

@@ -7,12 +7,11 @@ import zlib
 from functools import lru_cache, partial
 from typing import Any, Callable, Mapping, Sequence, Tuple
 
-from tritonclient_shim.backends import call_headers
+from tritonclient_shim.backends.headers import current_headers, headers_after, plugin_of
 from tritonclient_shim.backends.http import connections
 from tritonclient_shim.backends.http.connections import connector_for
 from tritonclient_shim.backends.http.errors import PREFIX
 from tritonclient_shim.backends.http.response import Reply
-from tritonclient_shim.backends.plugins import headers_after, plugin_of
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import ForeignFault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer
@@ -31,7 +30,7 @@ _COMPRESS: Mapping[str, Callable[[bytes], bytes]] = {
 
 
 def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The user's (name, value) pairs → what is sent of them, sorted by name
+    """User's (name, value) pairs → what is sent of them, sorted by name
     (docs/v1-behaviour.md §6.6).
 
     The last of equal names wins, names in the server's eyes equal included; a header without
@@ -63,7 +62,7 @@ def head_lines(headers: Mapping[str, Any]) -> bytes:
 
 
 def compressed(encoding: str, pieces: Sequence[Buffer]) -> bytes:
-    """The pieces of a body → one compressed body; ``encoding`` is gzip or deflate."""
+    """Pieces of a body → one compressed body; ``encoding`` is gzip or deflate."""
     return _COMPRESS[encoding](b"".join(pieces))
 
 
@@ -84,7 +83,7 @@ class HttpClient:
 
     @property
     def executor(self) -> DaemonExecutor:
-        """The threads of the endpoint's asynchronous requests, 64 at most."""
+        """Return the threads of the endpoint's asynchronous requests, 64 at most."""
         return self._pool.executor
 
     def check_address(self) -> None:
@@ -106,8 +105,7 @@ class HttpClient:
 
         ``headers`` replace those of the thread's calls, and these the client's own.
         """
-        current = call_headers.current()
-        return self.prepare(method, path, merged(dict(current), headers), body)()
+        return self.prepare(method, path, merged(dict(current_headers()), headers), body)()
 
     def prepare(
         self, method: str, path: str, headers: Mapping[str, Any], body: Sequence[Buffer] = ()

@@ -74,7 +74,7 @@ class HttpConnector(NamedTuple):
     tls: tls.Tls = tls.DEFAULT
 
     def connect(self, location: Location) -> socket.socket:
-        """A socket connected to the server, or to the proxy before it; it keeps the time limit.
+        """Return a socket connected to the server, or to its proxy; it keeps the time limit.
 
         Raises TransportFault where that is impossible.
         """
@@ -88,7 +88,7 @@ class HttpConnector(NamedTuple):
 
 
 def connector_for(endpoint: Endpoint, settings: Settings) -> HttpConnector:
-    """What settings, files and environment mean for an endpoint; SettingsError when they cannot."""
+    """Return the connector of an endpoint; SettingsError for unusable settings or files."""
     relevant = of_connections(settings, endpoint)
     return HttpConnector(endpoint, relevant, _proxy(endpoint, relevant), tls.tls_of(relevant))
 
@@ -195,7 +195,7 @@ class HttpPool:
 
     @property
     def location(self) -> Location:
-        """The parsed address; TransportFault when it is none, at first use as in v1
+        """Return the parsed address; TransportFault when it is none, at first use as in v1
         (docs/v1-behaviour.md §3.1).
         """
         if self._location is None:
@@ -204,7 +204,7 @@ class HttpPool:
         return self._location
 
     def known_server(self) -> KnownServer:
-        """What is known of the server, as long as its connections last."""
+        """Return what is known of the server, as long as its connections last."""
         if self._server.is_known:
             idle = self._take()
             if idle is not None:
@@ -294,7 +294,7 @@ _pools: dict[HttpConnector, HttpPool] = {}
 
 
 def acquire(connector: HttpConnector) -> HttpPool:
-    """The pool of all equal connectors, with one more user; give it back with :func:`release`.
+    """Return the pool of all equal connectors, with one more user; see :func:`release`.
 
     Raises SettingsError for unusable PEM files.
     """

@@ -160,14 +160,14 @@ def refusal(status: int, body: Any) -> Fault:
 
 
 def _code(status: int, text: str) -> str:
-    """The canonical name of a refusal. Triton 2.33 and 2.39 say 400 of everything."""
+    """Return the canonical name of a refusal. Triton 2.33 and 2.39 say 400 of everything."""
     if status == 400 and recognise(text, (Meaning.UNKNOWN_MODEL, Meaning.NOT_LOADED)):
         return "NOT_FOUND"
     return CODES.get(status, "UNKNOWN")
 
 
 def _detail(told: Any) -> str:
-    """What a server written with FastAPI, as MLServer is, says of a request; '' for all else.
+    """Return what a server written with FastAPI, such as MLServer, says of a request; else ''.
 
     Its list names the place and the fault, and repeats the request, which is left out here.
     """

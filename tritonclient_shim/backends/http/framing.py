@@ -27,8 +27,7 @@ from tritonclient_shim.backends.http.answers import (
     version,
 )
 from tritonclient_shim.backends.names import path_part, percent_encoded
-from tritonclient_shim.backends.remembered import remembered
-from tritonclient_shim.backends.reply_checks import check_sizes, checked
+from tritonclient_shim.backends.replies import check_sizes, checked, remembered
 from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import UnreadableFault, Unsendable
 from tritonclient_shim.core.model import (
@@ -66,7 +65,7 @@ def json_request(call: InferCall) -> bytes:
 
 
 def _values(tensor: TensorIn) -> list[Any]:
-    """The elements of a tensor, flat, as JSON has them."""
+    """Return the elements of a tensor, flat, as JSON has them."""
     data = b"".join(tensor.chunks)
     row = dtypes.BY_V2.get(tensor.datatype)
     if row is dtypes.STRING:
@@ -105,7 +104,7 @@ def _unsendable(name: str, has: str, wanted: str) -> Unsendable:
 
 
 def tensor_data(name: str, datatype: str, values: list[Any]) -> bytes:
-    """A tensor as a JSON array, flat or nested → its bytes, as the binary form has them.
+    """Tensor as a JSON array, flat or nested → its bytes, as the binary form has them.
 
     UnreadableFault for an element that is none of this data type.
     """

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Mapping, NamedTuple
 import numpy as np
 
 from tritonclient_shim.backends.http.errors import ANSWER, BODY, UnknownCoding, WeirdReply
-from tritonclient_shim.backends.remembered import remembered
+from tritonclient_shim.backends.replies import remembered
 from tritonclient_shim.core.model import Buffer
 
 _MAX_LINE = 1 << 16
@@ -52,7 +52,7 @@ class Head(NamedTuple):
 
 
 def read_head(stream: Any, buffered: bool = True) -> Head:
-    """The head of the next answer; on a buffered stream from memory, if an equal one came before.
+    """Return the next head; on a buffered stream from memory, if an equal one came before.
 
     Raises HTTPException and its kinds, and what reading the stream raises.
     """
@@ -170,7 +170,7 @@ class Reply(NamedTuple):
 
 
 def read_reply(stream: Any) -> tuple[Reply, bool]:
-    """The next answer; also whether another request may follow on the connection."""
+    """Return the next answer; also whether another request may follow on the connection."""
     with ANSWER:
         head = read_head(stream)
     with BODY:
@@ -179,7 +179,7 @@ def read_reply(stream: Any) -> tuple[Reply, bool]:
 
 
 def read_status(stream: Any) -> int:
-    """The status of the next answer, of which nothing but its head is read, as after CONNECT."""
+    """Return the status of the next reply and read only its head, as after CONNECT."""
     with ANSWER:
         return read_head(stream, buffered=False).status
 

@@ -31,11 +31,11 @@ class StubResponse:
         self._position = 0
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """A header by its case-insensitive name."""
+        """Return a header by its case-insensitive name."""
         return self._headers.get(name.lower(), default)
 
     def read(self, length: int = -1) -> bytes:
-        """The next ``length`` bytes of the body, -1: all the rest."""
+        """Return the next ``length`` bytes of the body, -1: all the rest."""
         start = self._position
         self._position = len(self._body) if length < 0 else start + length
         return bytes(memoryview(self._body)[start : self._position])
@@ -90,7 +90,7 @@ class Deferred:
         """It runs already."""
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """The answer or its exception; gevent.Timeout when there is none yet."""
+        """Return the answer or its exception; gevent.Timeout when there is none yet."""
         import gevent
 
         try:

@@ -74,7 +74,7 @@ class InProcessBackend:
         return self._ask(lambda server: server.config(name, version))
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
-        """The configurations of several models, without those that are refused."""
+        """Return the configurations of several models, without those that are refused."""
         found = {}
         for name in names:
             try:
@@ -247,7 +247,7 @@ class _InProcessStream:
         self._on_end(TransportFault(_CLOSED) if self._cancelled and ended is None else ended)
 
     def _next(self) -> InferCall | None:
-        """The next request; None when the stream has ended."""
+        """Return the next request; None when the stream has ended."""
         with self._changed:
             while not self._calls and not self._closed:
                 # close() may come from the garbage collector, and then takes no lock
@@ -256,6 +256,6 @@ class _InProcessStream:
 
 
 def _copied(call: InferCall) -> InferCall:
-    """The call with its data in buffers of its own: the caller may change his at once."""
+    """Return the call with its data in buffers of its own: the caller may change his at once."""
     inputs = tuple(one._replace(chunks=(b"".join(one.chunks),)) for one in call.inputs)
     return call._replace(inputs=inputs)

@@ -122,12 +122,12 @@ class Model:
                 raise TypeError(f"{function!r} is no function; expected one of a dict of arrays")
 
     def __call__(self, *arguments: Any) -> Arrays:
-        """The newest version's function itself: a decorated function can be called as before."""
+        """Call the newest version's function: a decorated function works as before."""
         return self.versions[max(self.versions)](*arguments)
 
 
 def config_of(name: str, model: Model) -> dict[str, Any]:
-    """The model configuration, as a server tells it over HTTP."""
+    """Return the model configuration, as a server tells it over HTTP."""
     found: dict[str, Any] = {
         "name": name,
         "platform": "",
@@ -144,8 +144,9 @@ def config_of(name: str, model: Model) -> dict[str, Any]:
 
 
 def array_type(datatype: str) -> Any:
-    """KServe v2 name → the NumPy data type of a function's arrays; of BF16 the 16 bits."""
-    return dtypes.BY_V2[datatype].numpy or np.dtype("uint16")
+    """KServe v2 name → the NumPy data type of a function's arrays; of newer types the bits."""
+    row = dtypes.BY_V2[datatype]
+    return row.numpy or np.dtype(f"u{row.itemsize}")
 
 
 def _tensor_config(tensor: Tensor) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _BATCH_NOTE = (
 
 
 def inputs_of(name: str, model: Model, call: InferCall, region: ReadRegion) -> Arrays:
-    """The inputs of a call as arrays, or the refusal that Triton would answer with."""
+    """Return the inputs of a call as arrays, or the refusal that Triton would answer with."""
     given: dict[str, TensorIn] = {}
     for one in call.inputs:
         if one.name in given:
@@ -58,7 +58,7 @@ def _check_names(name: str, declared: dict[str, Tensor], given: dict[str, Tensor
 
 
 def _check_batch(name: str, model: Model, given: list[TensorIn]) -> None:
-    """All inputs have the same number of rows, and no more than the model takes."""
+    """Raise ServerFault unless all inputs have one number of rows that the model takes."""
     if not model.max_batch_size:
         return
     rows = [one.shape[0] if one.shape else 0 for one in given]
@@ -161,7 +161,7 @@ def output_of(name: str, tensor: Tensor, value: object, class_count: int) -> Ten
 
 
 def _classes(tensor: Tensor, array: np.ndarray, count: int) -> TensorOut:
-    """The classes with the largest values of each row, as Triton's classification words them."""
+    """Return the classes with the largest values of each row, in Triton's form."""
     rows = array.reshape(len(array) if array.ndim > 1 else 1, -1)
     texts = [[*_row_classes(tensor, row, count)] for row in rows]
     shape = (len(texts), len(texts[0])) if array.ndim > 1 else (len(texts[0]),)

@@ -13,7 +13,7 @@ from typing import Any, Awaitable, Callable
 import grpc
 from google.protobuf.message import DecodeError
 
-from tritonclient_shim.backends.call_headers import call_with
+from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tritonclient_shim.backends.call_headers import call_with
+from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.ids import next_request_id

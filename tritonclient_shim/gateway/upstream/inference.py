@@ -9,7 +9,7 @@ from functools import partial
 from typing import Awaitable, Callable, TypeVar, Union, cast
 
 from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
-from tritonclient_shim.backends.call_headers import call_with
+from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
 from tritonclient_shim.core.model import GRPC

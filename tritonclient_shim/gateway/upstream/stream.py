@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, Callable, TypeVar, cast
 
 from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
-from tritonclient_shim.backends.call_headers import call_with
+from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.errors import (
     Fault,
     Refusal,

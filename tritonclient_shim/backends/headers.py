@@ -1,25 +1,49 @@
-"""The tritonclient plugin of the settings: it may change the headers of every request."""
+"""Headers, or metadata, beside those of the settings: a thread's own, and a plugin's changes.
+
+A thread's headers are no context variable: a thread that is started meanwhile must not keep the
+credentials of a request.
+"""
 
 from __future__ import annotations
 
 import importlib
+import threading
 from functools import lru_cache
-from typing import Any, Callable
+from types import SimpleNamespace
+from typing import Any, Callable, TypeVar
 
+from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.settings import Settings, SettingsError
+
+T = TypeVar("T")
+
+
+class _Current(threading.local):
+    headers: CallHeaders = ()
+
+
+_current = _Current()
+
+
+def current_headers() -> CallHeaders:
+    """Return the headers, or metadata, for this thread's calls; names are in lower case."""
+    return _current.headers
+
+
+def call_with(headers: CallHeaders, function: Callable[..., T], *arguments: object) -> T:
+    """Call the function; ``headers`` go with each call to a server that it makes."""
+    before, _current.headers = _current.headers, headers
+    try:
+        return function(*arguments)
+    finally:
+        _current.headers = before
+
 
 Plugin = Callable[[Any], Any]
 
 
-class PluginRequest:
-    """The argument of a plugin, as tritonclient has it: the plugin may change ``headers``."""
-
-    def __init__(self, headers: dict[str, Any]) -> None:
-        self.headers = headers
-
-
 def plugin_of(settings: Settings) -> Plugin | None:
-    """The plugin; one that is given as ``module:factory`` is made when it is first used.
+    """Return the plugin; one that is given as ``module:factory`` is made when it is first used.
 
     Raises SettingsError where it cannot be made. The same text gives the same object again.
     """
@@ -50,7 +74,8 @@ def _no_plugin(text: str, why: str) -> SettingsError:
 
 
 def headers_after(plugin: Plugin, headers: dict[str, Any]) -> dict[str, Any]:
-    """The headers as the plugin has changed them; its exceptions reach the caller."""
-    request = PluginRequest(headers)
+    """Return the headers as the plugin has changed them; its exceptions reach the caller."""
+    request = SimpleNamespace(headers=headers)  # tritonclient's has no more
     plugin(request)
-    return request.headers
+    changed: dict[str, Any] = request.headers
+    return changed
