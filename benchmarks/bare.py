@@ -66,14 +66,14 @@ class _Http:
 
 
 def _accepted(reply: Reply) -> Reply:
-    """The reply; gRPC raises its refusals by itself."""
+    """Return the reply; gRPC raises errors by itself."""
     if reply.status != 200:
         raise AssertionError(f"a bare request was refused with status {reply.status}")
     return reply
 
 
 def one(facade: Call, url: str, protocol: int, closing: ExitStack) -> Call:
-    """The one request of each call of ``facade`` after the first; its answer as it was received."""
+    """Return the one request of a later call of ``facade``, with its raw reply."""
     facade()  # the first one may have to ask the server for more
     transport, (request,) = _ready(facade, url, protocol, closing)
     return partial(transport.infer, request)
@@ -97,7 +97,7 @@ def streamed(facade: Call, url: str, closing: ExitStack) -> Call:
 def _ready(
     facade: Call, url: str, protocol: int, closing: ExitStack
 ) -> tuple[_Grpc | _Http, list[bytes]]:
-    """The transport, and the requests of a call of ``facade``."""
+    """Return the transport, and the requests of a call of ``facade``."""
     if protocol == ProtocolType.GRPC:
         return _Grpc(url, closing), _sent_by_grpc(facade)
     sent = _sent_by_http(facade)

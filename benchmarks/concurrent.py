@@ -75,7 +75,7 @@ def in_flight(url: str, protocol: int, closing: ExitStack) -> Workload:
 
 
 def equal_in_any_order(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """The same arrays, whichever came first; each has a first value of its own."""
+    """True if both have equal arrays in any order; each has its own first value."""
 
     def ordered(arrays: Sequence[Any]) -> list[Any]:
         return sorted(arrays, key=lambda array: int(array[0]))
@@ -94,8 +94,8 @@ def _hand_grpc(port: HandPort, requests: Sequence[Request]) -> list[Any]:
         arrived.add(result.as_numpy("OUTPUT0")[0])
 
     for request in requests:
-        made, wanted = port.inputs(_batch(request)), port.outputs(["OUTPUT0"])
-        port.client.async_infer("simple", made, callback, outputs=wanted)
+        inputs, wanted = port.inputs(_batch(request)), port.outputs(["OUTPUT0"])
+        port.client.async_infer("simple", inputs, callback, outputs=wanted)
     return arrived.wait()
 
 
@@ -103,9 +103,9 @@ def _hand_http(port: HandPort, requests: Sequence[Request]) -> list[Any]:
     """Its ``async_infer`` sleeps 10 ms per request, whatever its ``concurrency`` is."""
     sent = []
     for request in requests:
-        made, wanted = port.inputs(_batch(request)), port.outputs(["OUTPUT0"])
-        sent.append(port.client.async_infer("simple", made, outputs=wanted))
-    return [one.get_result().as_numpy("OUTPUT0")[0] for one in sent]
+        inputs, wanted = port.inputs(_batch(request)), port.outputs(["OUTPUT0"])
+        sent.append(port.client.async_infer("simple", inputs, outputs=wanted))
+    return [request.get_result().as_numpy("OUTPUT0")[0] for request in sent]
 
 
 def sequence(url: str, protocol: int, closing: ExitStack) -> Workload:

@@ -28,7 +28,7 @@ class Echo:
         self._socket, theirs = _connected()
         with theirs:
             number = theirs.fileno()
-            arguments = [str(one) for one in (number, request, response)]
+            arguments = [str(value) for value in (number, request, response)]
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.floor", *arguments],
                 pass_fds=[number],

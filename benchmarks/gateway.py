@@ -72,7 +72,7 @@ def figures(
 ) -> tuple[float, float]:
     """CPU and wall time of one request, in milliseconds."""
     count, clients = SIZES[size]
-    numbers = [str(one) for one in (size, count, clients)]
+    numbers = [str(value) for value in (size, count, clients)]
     command = [sys.executable, "-m", "benchmarks.gateway_load", version, protocol, address]
     before = program.cpu()
     done = subprocess.run(
@@ -82,18 +82,18 @@ def figures(
 
 
 def row(protocol: str, size: int, servers: dict[str, tuple[str, Process, str]]) -> str:
-    """A line of the table: the medians of the rounds, taken in turns.
+    """Return a line of the table: the medians of the rounds, taken in turns.
 
     ``servers`` are version, program and address by the name of what is measured.
     """
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in servers}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in servers}
     for number in range(ROUNDS + 1):
         for name, (version, program, address) in servers.items():
             figure = figures(program, version, protocol, address, size)
             if number:  # the first round warms up
-                found[name].append(figure)
+                taken[name].append(figure)
     cpu, wall = (
-        {name: statistics.median(pair[place] for pair in pairs) for name, pairs in found.items()}
+        {name: statistics.median(pair[place] for pair in pairs) for name, pairs in taken.items()}
         for place in (0, 1)
     )
     return (

@@ -33,7 +33,7 @@ class _Forwarded(grpc.GenericRpcHandler):
         self._handler = grpc.stream_unary_rpc_method_handler(forward)
 
     def service(self, _details: Any) -> Any:
-        """The handler of a call."""
+        """Return the handler of a call."""
         return self._handler
 
 

@@ -56,7 +56,7 @@ def http_request(version: str, size: int) -> bytes:
 
 
 async def over_grpc(version: str, address: str, size: int) -> Ask:
-    """A client with a channel of its own."""
+    """Return a client with its own channel."""
     options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
     request = grpc_request(version, size)
     infer = grpc.aio.insecure_channel(address, options=options).unary_unary(METHODS[version])
@@ -69,7 +69,7 @@ async def over_grpc(version: str, address: str, size: int) -> Ask:
 
 
 async def over_http(version: str, address: str, size: int) -> Ask:
-    """A client with a connection that it keeps."""
+    """Return a client that keeps its connection."""
     host, _, port = address.rpartition(":")
     answers, requests = await asyncio.open_connection(host, int(port), limit=2**20)
     request = http_request(version, size)

@@ -88,7 +88,7 @@ class Ratio:
 
     @classmethod
     def of(cls, ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
-        """The ratio pair by pair."""
+        """Return the ratio of each pair."""
         low, median, high = statistics.quantiles(
             [a / max(b, 1e-9) for a, b in zip(ours, theirs)], n=4
         )
@@ -128,14 +128,14 @@ def compare(row: Row, protocol: str, workload: Workload, seconds: float) -> list
 
 
 def enough(rounds: int, passed: float, seconds: float) -> bool:
-    """Whether a workload has run long enough."""
+    """True if a workload has run long enough."""
     if rounds < LEAST_PAIRS:
         return False
     return passed >= seconds or (rounds >= PAIRS and passed >= min(LEAST_SECONDS, seconds))
 
 
 def orders(names: list[str]) -> Iterator[tuple[str, ...]]:
-    """The order of each round: all that there are, shuffled, then all of them again.
+    """Yield the order of each round: all that there are, shuffled, then all of them again.
 
     So none runs mostly first, or mostly behind the same other.
     """

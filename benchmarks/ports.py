@@ -51,7 +51,7 @@ class HandPort:
         return call
 
     def classify(self, model: str, entries: Entries, name: str, count: int) -> Call:
-        """The server's classification, its strings taken apart."""
+        """Return the server's classification with its strings split."""
 
         def call() -> Any:
             wanted = [self.module.InferRequestedOutput(name, class_count=count)]
@@ -118,7 +118,7 @@ def futures_client(
 
 
 def has_pytriton() -> bool:
-    """Whether pytriton can be compared with."""
+    """True if pytriton is installed."""
     return find_spec("pytriton") is not None
 
 

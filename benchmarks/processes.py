@@ -41,7 +41,7 @@ def _output(*arguments: str) -> float:
 
 
 def in_turns(programs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    """What the programs give, in an order that changes from round to round."""
+    """Return the programs' figures, run in an order that changes from round to round."""
     figures: dict[str, list[float]] = {name: [] for name in programs}
     for _, order in zip(range(rounds), orders(list(programs))):
         for name in order:

@@ -29,15 +29,15 @@ def conditions(http: str, only: str, seconds: float) -> Conditions:
 
 
 def _versions(http: str) -> dict[str, str]:
-    found = {"Python": platform.python_version()}
+    versions = {"Python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
     with tritonclient.http.InferenceServerClient(http) as client:
-        found["Triton"] = client.get_server_metadata()["version"]
-    return found
+        versions["Triton"] = client.get_server_metadata()["version"]
+    return versions
 
 
 def _ratio(ratio: Ratio | None) -> str:
@@ -47,7 +47,7 @@ def _ratio(ratio: Ratio | None) -> str:
 
 
 def line(one: Comparison) -> str:
-    """A comparison on one line."""
+    """Return a comparison as one line."""
     return (
         f"{one.workload}, {one.protocol}{_against(one)}: wall {_ratio(one.wall)}, "
         f"CPU {_ratio(one.cpu)}, {one.pairs} pairs"
@@ -65,18 +65,16 @@ def table(done: Sequence[Comparison], taken: Conditions) -> str:
         "| workload | protocol | wall | client CPU | goal (wall) | pairs |",
         "|---|---|---|---|---|---|",
     ]
-    for one in done:
-        name = one.workload + _against(one)
-        goal = f"≤ {one.goal:.2f}" if one.goal is not None else "–"
-        rows.append(
-            f"| {name} | {one.protocol} | {_ratio(one.wall)} | {_ratio(one.cpu)} "
-            f"| {goal} | {one.pairs} |"
-        )
+    for comparison in done:
+        name = comparison.workload + _against(comparison)
+        goal = f"≤ {comparison.goal:.2f}" if comparison.goal is not None else "–"
+        ratios = f"{_ratio(comparison.wall)} | {_ratio(comparison.cpu)}"
+        rows.append(f"| {name} | {comparison.protocol} | {ratios} | {goal} | {comparison.pairs} |")
     rows.append("")
     rows.append(", ".join(f"{name} {number}" for name, number in taken["versions"].items()))
     return "\n".join(rows)
 
 
 def figures(done: Sequence[Comparison], taken: Conditions) -> dict[str, Any]:
-    """The same as plain data."""
-    return {**taken, "comparisons": [asdict(one) for one in done]}
+    """Return the report as plain data."""
+    return {**taken, "comparisons": [asdict(comparison) for comparison in done]}

@@ -56,7 +56,7 @@ def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, output
 
 
 def small(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """A small run; also without what is kept of requests and of replies for the next ones."""
+    """Make a small run; also without what is kept of requests and of replies for the next ones."""
     workload = _SMALL.make(url, protocol, closing)
     programs = workload.programs
     programs["nothing prepared"] = _with(prepared, "enabled", False, programs["facade"])
@@ -130,7 +130,7 @@ def same_classes(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
 
 
 def and_in_a_row(row: Row) -> tuple[Row, Row]:
-    """A row of short calls, and the same with a block of calls per sample.
+    """Return a row of short calls, and one with a block of calls per sample.
 
     The single call comes right after a collection of garbage; users call in loops.
     """
@@ -144,7 +144,7 @@ def and_in_a_row(row: Row) -> tuple[Row, Row]:
 
 
 def _repeated(call: Call) -> Call:
-    """The program so many times; the last of its results."""
+    """Return a block of calls, which returns the last result."""
 
     def block() -> Any:
         for _ in range(BLOCK - 1):

@@ -19,7 +19,7 @@ class Program:
     protocols: tuple[str, ...] = ("http", "grpc")
 
     def result(self, output: str) -> str:
-        """The first line of the output that has the last of the expected texts."""
+        """Return the first line of the output that has the last of the expected texts."""
         return next(line for line in output.splitlines() if self.expected[-1] in line)
 
 
@@ -138,8 +138,8 @@ MLSERVER_PROGRAMS = (
 
 
 def complaints(program: Program, protocol: str, status: int, output: str) -> list[str]:
-    """What a script left and what it should have → one line per difference."""
+    """Return one line for each difference between a script's output and the expected one."""
     name = f"{program.script} over {protocol}"
-    found = [f"{name} ended with exit status {status}"] if status else []
+    lines = [f"{name} ended with exit status {status}"] if status else []
     missing = [text for text in (*program.expected, "PASS") if text not in output]
-    return found + [f"{name} did not print {text!r}" for text in missing]
+    return lines + [f"{name} did not print {text!r}" for text in missing]

@@ -83,8 +83,8 @@ def main() -> int:
 
 def reach_loopback_directly() -> None:
     """Except the server from the proxies of the environment, which the scripts would ask too."""
-    given = os.environ.get("no_proxy")
-    os.environ["no_proxy"] = f"{given},127.0.0.1" if given else "127.0.0.1"
+    hosts = os.environ.get("no_proxy")
+    os.environ["no_proxy"] = f"{hosts},127.0.0.1" if hosts else "127.0.0.1"
 
 
 def run_all(server: RunningServer, programs: tuple[Program, ...]) -> list[str]:
@@ -98,7 +98,7 @@ def run_all(server: RunningServer, programs: tuple[Program, ...]) -> list[str]:
 
 
 def excerpt(script: str) -> str:
-    """The ten lines of a script that begin with its context for inference, blank ones left out."""
+    """Return ten lines of a script from its context for inference on, without blank lines."""
     text = (ROOT / "demo" / "legacy" / script).read_text("utf-8")
     lines = [line for line in text.splitlines() if line.strip()]
     start = next(number for number, line in enumerate(lines) if "infer_ctx = " in line)
@@ -121,7 +121,7 @@ def run(program: Program, protocol: str, url: str) -> list[str]:
     except subprocess.TimeoutExpired:
         return [f"{program.script} over {protocol} has not ended after {SECONDS} s"]
     seconds = time.monotonic() - began
-    output, notices = (one.decode("utf-8", "replace") for one in (done.stdout, done.stderr))
+    output, notices = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
     problems = complaints(program, protocol, done.returncode, output)
     if problems:
         print(output + notices, end="", flush=True)

@@ -50,7 +50,7 @@ class Server(NamedTuple):
     grpc: str
 
     def url(self, protocol: Any) -> str:
-        """The address for a protocol: ``ProtocolType``, ``"http"`` or ``"grpc"``."""
+        """Return the address for a protocol: ``ProtocolType``, ``"http"`` or ``"grpc"``."""
         return self.grpc if protocol in (1, GRPC) else self.http
 
 

@@ -25,8 +25,6 @@ PERCENT, WHICH, NAME = 5, 1, 2
 #: The limits of rooms that are not rewritten yet. Lower a row when its room improves; delete it
 #: when the room meets the limits above. A folder that moves takes its row along.
 ROOMS = """
-benchmarks                    19   1   6   2   3   0   2   0
-demo                           3   0   1   1   0   0   1   0
 demo/legacy                    2   0   0   0   0   0   0   0
 tensorrtserver/api            12   0   0   0   0   0   4   0
 testbed                       35   2  13  10   1   0   0   0
