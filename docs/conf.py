@@ -90,6 +90,23 @@ def _insert_faq(_app: object, page: str, source: list[str]) -> None:
     source[0] = source[0].replace(_FAQ_GOES_HERE, faq)
 
 
+#: A block of code, which stays as it is, or the name of a page that is no link yet.
+_PAGE_NAME = re.compile(
+    r"^```.*?^```$|(?<!\[)`([\w/-]+\.md)`(?!\])|(?<![\[(/`\w])(docs/v[12]-[a-z]+\.md)(?= §)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def _link_pages(_app: object, page: str, source: list[str]) -> None:
+    """Replace the file names of pages by links with their titles."""
+
+    def link(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return f"[](/{name})" if name and (ROOT / name).exists() else found[0]
+
+    source[0] = _PAGE_NAME.sub(link, source[0])
+
+
 #: A labelled block of the migration guide: its label, the words of its fence, and its code.
 _LABELLED = re.compile(r"^\*\*([^*\n]+)\*\*\n```python ([\w ]+)\n(.*?)^```\n", re.M | re.S)
 
@@ -127,4 +144,5 @@ def setup(app: Any) -> None:
     """Connect the changes of pages to Sphinx."""
     app.connect("source-read", _append_contents)
     app.connect("source-read", _show_tabs)
+    app.connect("source-read", _link_pages)
     app.connect("source-read", _insert_faq)
