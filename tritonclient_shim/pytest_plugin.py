@@ -23,7 +23,7 @@ _NAME = "tritonclient-shim-accounting"
 
 @pytest.fixture
 def tritonshim_server() -> Iterator[Callable[..., Server]]:
-    """``tritonclient_shim.testing.server``, until the end of the test: call it with the models."""
+    """Yield ``tritonclient_shim.testing.server``, which serves until the end of the test."""
     from tritonclient_shim import testing
 
     with ExitStack() as stack:
@@ -31,7 +31,7 @@ def tritonshim_server() -> Iterator[Callable[..., Server]]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The two options."""
+    """Add the two options."""
     group = parser.getgroup("tritonclient-shim", "uses of the retired tensorrtserver API")
     group.addoption(
         "--tritonshim-report",

@@ -38,9 +38,13 @@ class Scanner:
         return path
 
     def __call__(self, *arguments: str) -> ScanRun:
+        return self.captured("scan", *arguments)
+
+    def captured(self, *words: str) -> ScanRun:
+        """Run any command in the folder."""
         self._capsys.readouterr()
         try:
-            status = main(["scan", *arguments])
+            status = main(words)
         except SystemExit as end:  # argparse refuses
             status = int(str(end.code))
         return ScanRun(status, *self._capsys.readouterr())

@@ -17,7 +17,7 @@ from testbed import TritonServer, repository
 from tests.backends.scripted_server import Answer, ScriptedServer, http
 from tests.cli.cli_scripts import shim
 from tritonclient_shim import __version__
-from tritonclient_shim.cli import _imports, _installed, main
+from tritonclient_shim.cli import _checks, main
 
 MODELS = (
     *("simple", "classify", "classify_nolabels", "ensemble_classify"),
@@ -84,7 +84,7 @@ def test_covered_models_are_counted(
 def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each extra is named, with the command that installs a missing one."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    notes = [finding.text for finding in _installed.extras()]
+    notes = [finding.text for finding in _checks.extras()]
     assert [text.partition(":")[0] for text in notes] == ["gateway", "migrate"]
     assert notes[1].endswith("-m pip install 'tritonclient-shim[migrate]'")
 
@@ -218,8 +218,8 @@ def test_import_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(_imports, "_LONGEST", 3)
-    assert _imports.failures(["hanging"]) == {"hanging": "it did not end within 3 seconds"}
+    monkeypatch.setattr(_checks, "_LONGEST", 3)
+    assert _checks.import_failures(["hanging"]) == {"hanging": "it did not end within 3 seconds"}
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
@@ -239,7 +239,7 @@ def test_machine(
     """The doctor says what is known of the system and the processor; that is no failure."""
     monkeypatch.setattr(platform, "system", lambda: system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    finding = [*_installed.ownership()][-1]
+    finding = [*_checks.ownership()][-1]
     assert finding.level == level
     assert says in finding.text
 
@@ -248,13 +248,13 @@ def test_machine(
 def test_newest_pythons(monkeypatch: pytest.MonkeyPatch, version: str, level: str) -> None:
     """Python 3.14 is among what is supported, and a later one is newer than that."""
     monkeypatch.setattr(platform, "python_version", lambda: version)
-    assert next(iter(_installed.versions())).level == level
+    assert next(iter(_checks.versions())).level == level
 
 
 def test_python_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation that was forced into an old Python is told to move: pip cannot help."""
     monkeypatch.setattr(platform, "python_version", lambda: "3.7.9")
-    finding = next(iter(_installed.versions()))
+    finding = next(iter(_checks.versions()))
     assert finding == (
         "WRONG",
         "Python 3.7.9 is too old: >=3.8 is needed; install into an environment of a newer Python",
@@ -300,18 +300,18 @@ def test_settings_that_cannot_be_used(tmp_path: Path) -> None:
 )
 def test_versions(monkeypatch: pytest.MonkeyPatch, version: str, level: str, says: str) -> None:
     """Older than supported is wrong, newer than tested is noted, missing is wrong."""
-    monkeypatch.setattr(_installed, "_version", lambda name: version)
-    (finding,) = [one for one in _installed.versions() if "tritonclient" in one.text]
+    monkeypatch.setattr(_checks, "_version", lambda name: version)
+    (finding,) = [one for one in _checks.versions() if "tritonclient" in one.text]
     assert finding.level == level
     assert says in finding.text
 
 
 def test_ranges_are_those_of_the_readme() -> None:
     """The first and last rows of the README's table are within the ranges, as setup.cfg's are."""
-    least, newest = _installed.SUPPORTED["tritonclient"]
+    least, newest = _checks.SUPPORTED["tritonclient"]
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
     rows = [line.split("|") for line in readme.splitlines() if line.startswith(("| A |", "| G |"))]
     assert [row[3].strip() for row in rows] == ["2.40", "2.73"]
     assert (least, newest) == (">=2.40", "<2.74")
     assert [row[2].strip() for row in rows] == ["3.8", "3.14"]
-    assert _installed.SUPPORTED["Python"] == (">=3.8", "<3.15")
+    assert _checks.SUPPORTED["Python"] == (">=3.8", "<3.15")

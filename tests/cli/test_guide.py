@@ -12,7 +12,7 @@ from typing import Iterator
 import pytest
 
 from tests.cli.cli_scripts import ROOT, shim
-from tritonclient_shim.cli import _sections, main
+from tritonclient_shim.cli import _guide, main
 from tritonclient_shim.notice.warn import headline_of, notice_of
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.usage import report
@@ -114,7 +114,7 @@ def test_pointers_need_the_package_alone(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Each text points to sections and ids by commands that print them, and to no other file."""
-    anchors = set(_sections.sections())
+    anchors = set(_guide.sections())
     for text in texts(capsys, tmp_path):
         pointed = re.findall(r"tritonclient-shim guide ([a-z0-9-]+)", text)
         assert pointed and set(pointed) <= anchors
@@ -152,8 +152,8 @@ def test_no_message_names_a_page_that_pip_does_not_bring() -> None:
 def test_short_names(capsys: pytest.CaptureFixture[str]) -> None:
     """The list has a short name for each section, which prints it."""
     lines = printed(capsys, "guide", "--list").splitlines()
-    assert len(lines) == len(_sections.sections())
-    for line, section in zip(lines, _sections.sections().values()):
+    assert len(lines) == len(_guide.sections())
+    for line, section in zip(lines, _guide.sections().values()):
         name = line.split()[0]
         assert printed(capsys, "guide", name) == section.text
     assert max(len(line.split()[0]) for line in lines) <= 55

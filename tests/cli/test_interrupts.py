@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.cli_scripts import ROOT
-from tests.cli.scan_runs import CONTEXT
+from tests.cli.scan_runs import CONTEXT, Scanner
 
 INTERRUPTED = 130
 
@@ -28,6 +28,9 @@ def started(folder: Path, *arguments: str) -> Any:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # a background job has none
     )
 
 
@@ -40,18 +43,38 @@ def interrupted(process: Any) -> tuple[str, str]:
     return out, err
 
 
-@pytest.mark.parametrize("command", ["scan", "migrate"])
-def test_files_done_so_far_are_reported(tmp_path: Path, command: str) -> None:
-    """The uses in the files before the interruption are printed, and how many these are."""
-    if command == "migrate":
-        pytest.importorskip("libcst", reason="the extra for migrate is not installed")
-    (tmp_path / "a.py").write_text(CONTEXT)
-    os.mkfifo(tmp_path / "b.py")
-    process = started(tmp_path, command, ".")
-    with open(tmp_path / "b.py", "wb"):  # returns when the command reads the file
+def test_scan(tmp_path: Path) -> None:
+    """The uses in the files before the interruption are printed, and how many files these are."""
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "first" / "a.py").write_text(CONTEXT)
+    os.mkfifo(tmp_path / "second" / "b.py")
+    process = started(tmp_path, "scan", "first", "second")
+    with open(tmp_path / "second" / "b.py", "wb"):  # returns when the command reads the file
         out, err = interrupted(process)
     assert "a.py:2:5: TS050" in out
     assert "interrupted: 1 of 2 files" in err
+
+
+def test_migrate(scan: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What became of the files before the interruption is printed; its status is 130."""
+    pytest.importorskip("libcst", reason="the extra for migrate is not installed")
+    from tritonclient_shim.rewrite import files
+
+    real = files.migrate
+
+    def interrupted_at_b(path: str, *arguments: Any) -> Any:
+        if path == "b.py":
+            raise KeyboardInterrupt
+        return real(path, *arguments)
+
+    monkeypatch.setattr(files, "migrate", interrupted_at_b)
+    scan.write("a.py", CONTEXT)
+    scan.write("b.py", CONTEXT)
+    capture = scan.captured("migrate", "a.py", "b.py")
+    assert capture.status == INTERRUPTED
+    assert "a.py:2:5: TS050" in capture.out
+    assert "interrupted: 1 of 2 files" in capture.err
 
 
 def test_doctor(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_scripts import shim
-from tritonclient_shim.cli._script_ends import ConnectionAdvice
+from tritonclient_shim.cli.run import ConnectionAdvice
 from tritonclient_shim.core.errors import TransportFault
 
 TWICE = """\

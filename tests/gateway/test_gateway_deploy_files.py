@@ -14,7 +14,7 @@ import pytest
 
 from tests.gateway.front_proxies import DEPLOY
 from tests.gateway.gateway_process import ROOT, Gateway, StartGateway
-from tritonclient_shim.cli import _parser
+from tritonclient_shim.cli import _parsers
 from tritonclient_shim.gateway.options.configuration import options_from
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -74,7 +74,7 @@ def container() -> Deployment:
 
 def parsed(arguments: list[str]) -> Any:
     """The options as the command reads them, which ends for unknown ones."""
-    given = vars(_parser().parse_args(["gateway", *arguments]))
+    given = vars(_parsers()[0].parse_args(["gateway", *arguments]))
     del given["run"]
     return options_from(given)
 

@@ -23,14 +23,14 @@ INTERRUPTED = 128 + 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in ``argv``, by default the process's arguments → exit status."""
-    parser = _parser()
+    parser, commands = _parsers()
     arguments, unknown = parser.parse_known_args(argv)
     if "run" not in arguments:
         parser.print_help()
         return 0
-    if unknown:
-        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     run = arguments.run
+    if unknown:
+        commands[run.__module__].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return int(run(arguments))
     except KeyboardInterrupt:
@@ -49,24 +49,24 @@ class _Parser(argparse.ArgumentParser):
         super().error(f"{message}; did you mean {near[0]}?" if near else message)
 
 
-def _parser() -> _Parser:
+def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
+    """Return the parser, and those of the commands by their modules."""
     parser = _Parser(
         prog="tritonclient-shim",
         description="Programs of the retired tensorrtserver client on today's Triton.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_"):
-            _add(commands, module.name)
-    return parser
+    names = [module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_"]
+    return parser, {f"{__name__}.{name}": _add(commands, name) for name in names}
 
 
-def _add(commands: argparse._SubParsersAction[_Parser], name: str) -> None:
+def _add(commands: argparse._SubParsersAction[_Parser], name: str) -> _Parser:
     module = importlib.import_module(f"{__name__}.{name}")
     text = (module.__doc__ or "").strip()
     command = commands.add_parser(
         name.replace("_", "-"), help=text.splitlines()[0], description=text
     )
     module.add_arguments(command)
-    command.set_defaults(run=module.run, parser=command)
+    command.set_defaults(run=module.run)
+    return command

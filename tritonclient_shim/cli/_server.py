@@ -6,7 +6,7 @@ from typing import Callable, Iterator, TypeVar
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
+from tritonclient_shim.cli._checks import NOTE, OK, WRONG, Finding
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.daemon_executor import within
@@ -40,20 +40,20 @@ class _Probe:
         self._seconds = seconds
 
     def ask(self, question: Callable[[Backend], _Answer]) -> _Answer:
-        """The answer; Fault for what goes wrong, and when none comes in time."""
+        """Return the reply; raise Fault on an error, and if none comes in time."""
         try:
             return within(self._seconds, lambda: question(self._session.backend))
         except TimeoutError:
             raise TransportFault(f"no answer within {self._seconds:g} seconds") from None
 
     def worded(self, fault: Fault) -> str:
-        """The fault in the words that a script would get."""
+        """Return the message that a script would get."""
         nobody = "whoever answers is no KServe v2 server"
         return str(self._session.fault_to_error(fault, no_status_text=nobody).message())
 
 
 def server(url: str, protocol: str, seconds: float, listed: bool) -> Iterator[Finding]:
-    """Findings about the server, then about its models; each covered one only if ``listed``.
+    """Yield findings about the server, then its models; covered models only if ``listed``.
 
     It is asked over the other protocol, too, where it does not answer over the one given.
     """
@@ -80,14 +80,14 @@ def server(url: str, protocol: str, seconds: float, listed: bool) -> Iterator[Fi
 
 
 def _no_server(url: str, probe: _Probe, fault: Fault) -> Iterator[Finding]:
-    """It does not answer over one of the protocols."""
+    """Yield findings about a server that does not answer over a protocol."""
     yield Finding(WRONG, f"{url} over {_NAMES[probe.protocol]}: {probe.worded(fault)}")
     if isinstance(fault, ForeignFault):
         yield Finding(NOTE, "if it is a v1 server, it needs NVIDIA's own client")
 
 
 def _swapped(url: str, kind: str) -> str:
-    """The address is the other protocol's port."""
+    """Return the text for an address that is the other protocol's port."""
     asked, there = (HTTP, GRPC) if kind == GRPC else (GRPC, HTTP)
     return (
         f"{url} is a server's {_NAMES[there]} port, and was to be asked over {_NAMES[asked]}: give "
@@ -97,7 +97,7 @@ def _swapped(url: str, kind: str) -> str:
 
 
 def _answering(probe: _Probe, listed: bool) -> Iterator[Finding]:
-    """What a server that answers tells of itself and its models."""
+    """Yield findings about a server that answers, and its models."""
     try:
         ready = probe.ask(lambda backend: backend.ready())
         yield Finding(OK if ready else NOTE, "ready" if ready else "live, but not ready")
@@ -148,7 +148,7 @@ def _model(probe: _Probe, name: str) -> Finding:
 
 
 def _described(profile: ModelProfile) -> str:
-    """What is known of a model whose server has no model configurations."""
+    """Return what is known of a model whose server has no model configurations."""
     if profile.open_inputs:
         return (
             "its server tells no inputs: contexts take any, raw stubs and the gateway need them in "

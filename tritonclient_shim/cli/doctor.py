@@ -12,13 +12,13 @@ from tritonclient_shim.cli import INTERRUPTED
 from tritonclient_shim.cli._output import add_color, painter
 
 if TYPE_CHECKING:
-    from tritonclient_shim.cli._findings import Finding
+    from tritonclient_shim.cli._checks import Finding
 
 _SECONDS = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``tritonclient-shim doctor``."""
+    """Add the options of ``tritonclient-shim doctor``."""
     add = parser.add_argument
     add("--url", default=argparse.SUPPRESS, metavar="HOST:PORT",
         help="a server to check, as a script would name it")  # fmt: skip
@@ -39,40 +39,41 @@ def _positive(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is found, what is wrong before the rest → exit status."""
-    from tritonclient_shim.cli._findings import WRONG
+    from tritonclient_shim.cli._checks import WRONG
     from tritonclient_shim.cli._output import show
 
     sections: dict[str, list[Finding]] = {}
     interrupted = False
     try:
-        for title, findings in _checks(arguments):
+        for title, check in _checks_of(arguments):
             section = sections.setdefault(title, [])
-            section.extend(findings)  # one by one: Ctrl-C leaves those before it
+            section.extend(check)  # one by one: Ctrl-C leaves those before it
     except KeyboardInterrupt:
         interrupted = True
-    wrong = [one for found in sections.values() for one in found if one.level == WRONG]
+    everything = [finding for section in sections.values() for finding in section]
+    wrong = [finding for finding in everything if finding.level == WRONG]
     nothing = "Interrupted." if interrupted else "Nothing is wrong."
     paint = painter(arguments.color)
     text = _text("What is wrong" if wrong else nothing, wrong, paint)
-    for title, found in sections.items():
-        rest = [one for one in found if one.level != WRONG]
+    for title, findings in sections.items():
+        rest = [finding for finding in findings if finding.level != WRONG]
         if rest:
             text += _text(title, rest, paint)
     show(text)
     return INTERRUPTED if interrupted else int(bool(wrong))
 
 
-def _checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Finding]]]:
+def _checks_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Finding]]]:
     """Yield the title and the findings of each check."""
-    from tritonclient_shim.cli import _installed, _settings
-    from tritonclient_shim.cli._findings import WRONG
+    from tritonclient_shim.cli import _checks
+    from tritonclient_shim.cli._checks import WRONG
     from tritonclient_shim.core.addresses import without_user
 
-    yield "Installation", _installed.ownership()
-    versions = [*_installed.versions()]
+    yield "Installation", _checks.ownership()
+    versions = [*_checks.versions()]
     yield "Versions", iter(versions)
-    yield "Extras", _installed.extras()
-    yield "Settings", _settings.table()
+    yield "Extras", _checks.extras()
+    yield "Settings", _checks.settings_given()
     if "url" in arguments:
         lacking = any(finding.level == WRONG for finding in versions)
         yield f"Server {without_user(arguments.url)}", _server(arguments, lacking)
@@ -84,9 +85,9 @@ def _text(title: str, findings: list[Finding], paint: Callable[[str, str], str])
 
 
 def _server(arguments: argparse.Namespace, lacking: bool) -> Iterator[Finding]:
-    """Findings about the server; without usable packages it cannot be asked."""
+    """Yield findings about the server, if the packages to ask it are usable."""
     if lacking:
-        from tritonclient_shim.cli._findings import NOTE, Finding
+        from tritonclient_shim.cli._checks import NOTE, Finding
 
         yield Finding(NOTE, "not asked, because of what is wrong with the versions")
         return

@@ -24,7 +24,7 @@ _NARROWER = "  give one of these ids for what takes its place, before and now\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``tritonclient-shim explain``."""
+    """Add the options of ``tritonclient-shim explain``."""
     parser.add_argument(
         "what",
         nargs="+",
@@ -64,7 +64,7 @@ def _unknown(what: str) -> int:
 
 
 def _find(what: str) -> list[RegistryEntry]:
-    """The entry of this id or symbol, or else the entries that fit, by the first of these ways.
+    """Return the entry of this id or symbol, or else the entries that fit, in this order.
 
     Their symbol ends so; it contains this; it ends with the last part, as in ``ctx.run``; this is
     a member of one that has no entries of its own, such as a constant of a message.
@@ -101,11 +101,11 @@ def _is_removed_from_numpy(what: str) -> bool:
 
 
 def _before_and_now(entry: RegistryEntry, shown: dict[str, str]) -> str:
-    """The guide's code for the entry; where it was ``shown`` before, the id that it was with."""
-    from tritonclient_shim.cli import _pairs, _sections
+    """Return the guide's code for the entry, or the id that it was ``shown`` with before."""
+    from tritonclient_shim.cli import _guide
 
-    pair = _pairs.of(entry)
-    text = pair.text if pair else "\n" + _sections.sections()[entry.anchor].text
+    pair = _guide.pair_of(entry)
+    text = pair.text if pair else "\n" + _guide.sections()[entry.anchor].text
     earlier = shown.setdefault(text, entry.id)
     return text if earlier == entry.id else f"  before and now    as shown with {earlier}\n"
 

@@ -14,7 +14,7 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``tritonclient-shim guide``."""
+    """Add the options of ``tritonclient-shim guide``."""
     add = parser.add_argument
     add("section", nargs="?", default=argparse.SUPPRESS, metavar="SECTION|ID|TEXT",
         help="a section, such as inference or settings, an id, such as TS051, or the text of an "
@@ -24,12 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the guide, a section of it or the list of its sections → exit status."""
-    from tritonclient_shim.cli import _sections
+    from tritonclient_shim.cli import _guide
     from tritonclient_shim.cli._output import show_in_pages
 
-    found = _sections.sections()
+    found = _guide.sections()
     if "list" in arguments:
-        names = _sections.short_names(found)
+        names = _guide.short_names(found)
         width = max(map(len, names))
         lines = (
             f"{name:<{width}}  {'  ' * (section.level - 1)}{section.heading}\n"
@@ -38,11 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
         show_in_pages("".join(lines))
         return 0
     if "section" not in arguments:
-        show_in_pages(_sections.text())
+        show_in_pages(_guide.text())
         return 0
     what = arguments.section
     anchor = _anchor(what)
-    section = found.get(anchor) or _sections.of_name(anchor) or _sections.of_error(what)
+    section = found.get(anchor) or _guide.of_name(anchor) or _guide.of_error(what)
     if section:
         show_in_pages(section.text)
         return 0
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _anchor(what: str) -> str:
-    """``Inference``, ``#inference``, ``migration_guide.md#inference`` or an id → an anchor."""
+    """Return the anchor of ``Inference``, ``#inference``, ``page.md#inference`` or an id."""
     from tritonclient_shim.registry import ENTRIES
     from tritonclient_shim.registry.entry import anchor_of
 

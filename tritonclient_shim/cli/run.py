@@ -7,6 +7,7 @@ script's own; 2 when there is none to run.
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import sys
 
@@ -16,10 +17,14 @@ _REMEDY = (
     "keep the old API as it is); or leave it with its Python 2 and old client, and have them call "
     "a tritonclient-shim gateway in front of Triton"
 )
+_ADVICE = (
+    "tritonclient-shim run: the server cannot be reached as the script asks for it. `{command}`, "
+    "with the script's address, tells what is wrong"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``tritonclient-shim run``; everything after the script is the script's."""
+    """Add the options of ``tritonclient-shim run``; all after the script is the script's."""
     add = parser.add_argument
     add("--restore", type=_parts, default=",".join(_ALL), metavar="WHAT",
         help="what to put back, with commas between: numpy (np.object, np.bool, np.int, ...), "
@@ -38,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the script → 0, or 2 when there is none to run; its exceptions and SystemExit pass."""
     from tritonclient_shim.cli import _restore, _runner
-    from tritonclient_shim.cli._script_ends import ConnectionAdvice
 
     what = getattr(arguments, "module", None)
     how = _runner.module
@@ -70,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _unusable_script(path: str) -> str:
-    """Why Python could not run this script or folder; '' where it could."""
+    """Return why Python cannot run this script or folder; '' if it can."""
     if not os.path.exists(path):
         return f"there is no script {path!r} in {os.getcwd()}; check name and folder"
     mains = [os.path.join(path, name) for name in ("__main__.py", "__main__.pyc")]
@@ -83,7 +87,7 @@ def _unusable_script(path: str) -> str:
 
 
 def _unusable_report(path: str) -> str:
-    """Why the report cannot be written where it is wanted; '' where it can."""
+    """Return why the report cannot be written; '' if it can."""
     from tritonclient_shim.settings import SettingsError, report_path, report_problem
     from tritonclient_shim.usage import report
 
@@ -134,8 +138,6 @@ def _fail(text: str) -> int:
 
 def _report(path: str) -> None:
     """Report at the end: to this path, or else on stderr, with what was put back."""
-    import atexit
-
     from tritonclient_shim import usage
     from tritonclient_shim.settings import report_path
     from tritonclient_shim.usage import Recorder, report
@@ -171,3 +173,43 @@ def _parts(text: str) -> frozenset[str]:
             f"expected {', '.join(_ALL)} or none, got {', '.join(sorted(strange))}"
         )
     return parts - {"none"}
+
+
+class ConnectionAdvice:
+    """Prints, as the last of what the process prints, what to do about a failed connection."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        atexit.register(self.print)  # before the report's: functions run in reverse order
+
+    def note(self, end: BaseException) -> None:
+        """Remember the advice if the script ended because a connection failed.
+
+        ``sys.exit`` in an ``except`` clause has the exception that was caught there as its context.
+        """
+        protocol = _protocol_of_failed_connection(end)
+        if protocol:
+            command = f"tritonclient-shim doctor --url HOST:PORT --protocol {protocol}"
+            self._text = _ADVICE.format(command=command)
+
+    def print(self) -> None:
+        """Print the advice, once."""
+        text, self._text = self._text, ""
+        if text:
+            print(text, file=sys.stderr)
+
+
+def _protocol_of_failed_connection(end: BaseException) -> str:
+    """Return the protocol of the failed connection behind an exception, or ''."""
+    if "tritonclient_shim.core.errors" not in sys.modules:  # no call of the old API has failed
+        return ""
+    from tritonclient_shim.core.errors import ForeignFault, TransportFault, UnreadableFault
+
+    error: BaseException | None = end
+    while error is not None:
+        if isinstance(error, TransportFault):
+            return "grpc" if error.status else "http"  # only gRPC has a status without a reply
+        if isinstance(error, ForeignFault) and not isinstance(error, UnreadableFault):
+            return "http"
+        error = error.__cause__ or error.__context__
+    return ""

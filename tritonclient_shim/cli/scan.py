@@ -40,7 +40,7 @@ _GONE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``tritonclient-shim scan``."""
+    """Add the options of ``tritonclient-shim scan``."""
 
     def add(*names: str, **how: Any) -> None:
         parser.add_argument(*names, default=argparse.SUPPRESS, **how)
@@ -141,7 +141,7 @@ def _scan_file(path: str, wanted: ScanOptions, candidates: Candidates, report: S
 
 
 def _judged(source: ParsedSource, rows: list[UsageRow]) -> list[UsageRow]:
-    """The uses, each with whether ``migrate`` rewrites it, where libcst is installed."""
+    """Return the uses; with libcst installed each says whether ``migrate`` rewrites it."""
     if not rows or importlib.util.find_spec("libcst") is None:
         return rows
     from tritonclient_shim.rewrite.files import rewritable
@@ -155,7 +155,7 @@ def _write_baseline(wanted: ScanOptions, report: ScanReport) -> None:
     from tritonclient_shim.cli._scan import baseline
 
     baseline.write(wanted.write_baseline, report.rows)
-    show(f"The uses are written to {wanted.write_baseline}. {report.told}\n")
+    show(f"The uses are written to {wanted.write_baseline}. {report.sentences}\n")
 
 
 def _tell(text: str) -> None:

@@ -17,15 +17,15 @@ _skipped: dict[str, bool] = {}
 
 
 def user_frame(frame: FrameType) -> FrameType:
-    """The innermost frame of the user's code that called, directly or not, the code of ``frame``.
+    """Return the innermost frame of the user's code that led to ``frame``.
 
     Where a thread of the standard library runs a method of ours directly there is none; then it
     is the innermost frame that is not ours.
     """
-    found: FrameType | None = frame
-    while found is not None and _is_skipped(found.f_code.co_filename):
-        found = found.f_back
-    return _outside(frame) if found is None else found
+    candidate: FrameType | None = frame
+    while candidate is not None and _is_skipped(candidate.f_code.co_filename):
+        candidate = candidate.f_back
+    return _outside(frame) if candidate is None else candidate
 
 
 def _is_skipped(name: str) -> bool:

@@ -27,7 +27,7 @@ def headline_of(id: str) -> TensorRTServerDeprecationWarning:
 
 
 def notice_of(id: str) -> TensorRTServerDeprecationWarning:
-    """The notice of one symbol or usage pattern: its successor, id and section of the guide."""
+    """Return the notice of a symbol or usage pattern: successor, id, section of the guide."""
     entry = ENTRIES[id]
     details = _EACH.format(successor=entry.successor, id=id, guide=entry.guide)
     return TensorRTServerDeprecationWarning(entry.symbol, entry.since, None, details)
@@ -91,7 +91,7 @@ class Once:
 
 
 def _hidden_by_default(module: str, line: int) -> bool:
-    """Whether the first filter that applies is the interpreter's default one."""
+    """True if the first filter that applies is the interpreter's default filter."""
     for action, message, category, where, at in warnings.filters:
         if not issubclass(TensorRTServerDeprecationWarning, category) or message is not None:
             continue

@@ -47,8 +47,8 @@ def handle_use(id: str, facade: FrameType) -> bool:
     else:
         ids = (id, *patterns_of(id, facade.f_locals))
     if recorder is not None:
-        for one in ids:
-            recorder.count(one, frame.f_code.co_filename, frame.f_lineno)
+        for used in ids:
+            recorder.count(used, frame.f_code.co_filename, frame.f_lineno)
     _MODES[mode](state, ids, frame)
     return recorder is None and mode not in _EVERY
 

@@ -13,7 +13,7 @@ SYMBOL, ARGUMENT, IMPORT, REMOVED = "symbol", "argument", "import", "removed"
 
 
 def anchor_of(heading: str) -> str:
-    """Heading of a Markdown file → its anchor, as GitHub makes it."""
+    """Return the anchor of a heading of a Markdown file, as GitHub makes it."""
     kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")
 
@@ -39,22 +39,22 @@ class RegistryEntry:
 
     @property
     def anchor(self) -> str:
-        """The anchor of its section of migration_guide.md."""
+        """Return the anchor of its section of migration_guide.md."""
         return anchor_of(self.heading)
 
     @property
     def guide(self) -> str:
-        """The command that prints the section of migration_guide.md that explains it."""
+        """Return the command that prints its section of migration_guide.md."""
         return f"tritonclient-shim guide {self.anchor}"
 
     @property
     def shown_by(self) -> str:
-        """What the guide's code before contains if it is about this entry."""
+        """Return what the guide's v1 code contains if it is about this entry."""
         return self.shows or re.split(r"[.(]", self.symbol.rstrip("=)"))[-1]
 
     @property
     def successor(self) -> str:
-        """The successor in one line, for notices."""
+        """Return the successor in one line, for notices."""
         if self.grpc == self.http:
             return self.grpc
         return f"{self.grpc} (gRPC) or {self.http} (HTTP)"

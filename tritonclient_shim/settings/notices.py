@@ -31,7 +31,7 @@ def warnings_mode() -> str:
 
 
 def report_path() -> str:
-    """``TRITON_SHIM_REPORT``: where the usage report goes; '' for none.
+    """Return ``TRITON_SHIM_REPORT``: where the usage report goes; '' for none.
 
     ``{pid}`` in it stands for the process id. Raises SettingsError if its ending is not known.
     """

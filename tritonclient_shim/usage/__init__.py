@@ -38,7 +38,7 @@ class Recorder:
         self._counts = {}
 
     def counts(self) -> dict[Use, int]:
-        """How often each use occurred, ordered by file, line and id."""
+        """Return how often each use occurred, ordered by file, line and id."""
         with self._lock:
             items = list(self._counts.items())
         return dict(sorted(items, key=lambda item: (item[0].file, item[0].line, item[0].id)))

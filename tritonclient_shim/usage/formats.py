@@ -14,7 +14,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def render_text(found: list[UsageRow]) -> str:
-    """Plain text: each symbol once, with its totals, its successor and its places."""
+    """Return plain text: each symbol once, with its totals, its successor and its places."""
     groups = [line for group in grouped(found) for line in _paragraph(group)]
     return "\n".join([TITLE, "", *groups, summary(found), *next_step(found), ""])
 
@@ -32,7 +32,7 @@ def _paragraph(group: list[UsageRow]) -> list[str]:
 
 
 def totals_table(found: list[UsageRow]) -> list[str]:
-    """The totals as aligned lines, one per id, and an empty line."""
+    """Return the totals as aligned lines, one per id, and an empty line."""
     if not found:
         return []
     lines = [_TOTALS, *(one.cells for one in totals(found))]
@@ -57,7 +57,7 @@ def _times(count: int) -> str:
 
 
 def next_step(found: list[UsageRow]) -> list[str]:
-    """The line that says what to do next."""
+    """Return the line that says what to do next."""
     if not found:
         return []
     return [
@@ -67,28 +67,28 @@ def next_step(found: list[UsageRow]) -> list[str]:
 
 
 def render_json(found: list[UsageRow]) -> str:
-    """The rows as JSON."""
+    """Return the rows as JSON."""
     return dumped(json_document(found))
 
 
 def json_document(found: list[UsageRow]) -> dict[str, Any]:
-    """One object: title, summary and the uses."""
+    """Return one object: title, summary and the uses."""
     uses = [row.as_dict() for row in found]
     return {"title": TITLE, "summary": summary(found), "uses": uses}
 
 
 def dumped(document: dict[str, Any]) -> str:
-    """A document → its text, with a line break at its end."""
+    """Return the text of a document, with a line break at its end."""
     return json.dumps(document, indent=2) + "\n"
 
 
 def render_sarif(found: list[UsageRow]) -> str:
-    """The rows as SARIF."""
+    """Return the rows as SARIF."""
     return dumped(sarif_document(found))
 
 
 def sarif_document(found: list[UsageRow]) -> dict[str, Any]:
-    """One run; the ids are its rules, the uses its results."""
+    """Return one run; the ids are its rules, the uses its results."""
     entries = {row.entry.id: row.entry for row in found}
     driver = {
         "name": "tritonclient-shim",

@@ -32,7 +32,7 @@ def write(found: list[UsageRow], path: str) -> None:
 
 
 def obstacle(path: str) -> str:
-    """Why a report cannot be written there, as the system says it; '' where it can.
+    """Return why a report cannot be written there, as the system says it; '' if it can.
 
     An older report keeps its content, and no new file is left behind. What is neither a file nor
     a folder, such as a pipe, is not touched.

@@ -30,20 +30,20 @@ class UsageRow:
 
     @property
     def place(self) -> str:
-        """``file:line``, ``file:line:column``, or ``file:cell 3:line:column``."""
+        """Return ``file:line``, ``file:line:column``, or ``file:cell 3:line:column``."""
         cell = "" if self.cell is None else f"cell {self.cell}:"
         column = "" if self.column is None else f":{self.column}"
         return f"{self.file}:{cell}{self.line}{column}"
 
     @property
     def how(self) -> str:
-        """``automatic`` if ``migrate`` rewrites it, ``by hand`` if not, '' if that is unknown."""
+        """Return ``automatic`` or ``by hand`` by what ``migrate`` does; '' if that is unknown."""
         return {True: "automatic", False: "by hand", None: ""}[self.rewritable]
 
     def as_dict(self) -> dict[str, Any]:
-        """The row for JSON."""
+        """Return the row for JSON."""
         entry = self.entry
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "id": entry.id,
             "symbol": entry.symbol,
             "file": self.file,
@@ -55,14 +55,14 @@ class UsageRow:
             "guide": entry.guide,
         }
         if self.cell is not None:
-            found["cell"] = self.cell
+            document["cell"] = self.cell
         if self.column is not None:
-            found.update(column=self.column, snippet=self.snippet)
-        return found
+            document.update(column=self.column, snippet=self.snippet)
+        return document
 
 
 def rows(counts: Mapping[Use, int]) -> list[UsageRow]:
-    """The counts of a recorder → rows, with paths as :func:`relative` makes them."""
+    """Return the rows of a recorder's counts, with paths as :func:`relative` makes them."""
     return [
         UsageRow(ENTRIES[use.id], relative(use.file), use.line, count)
         for use, count in counts.items()
@@ -70,7 +70,7 @@ def rows(counts: Mapping[Use, int]) -> list[UsageRow]:
 
 
 def relative(path: str) -> str:
-    """Path → the path from the working directory, if it lies below that; else the path itself."""
+    """Return the path from the working directory if it lies below it, else the path."""
     here = os.getcwd() + os.sep
     return path[len(here) :] if path.startswith(here) else path
 
@@ -84,19 +84,19 @@ class Total(NamedTuple):
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
-        """Id, symbol, calls and places, as text."""
+        """Return id, symbol, calls and places, as text."""
         calls = "" if self.calls is None else str(self.calls)
         return (self.entry.id, self.entry.symbol, calls, str(self.places))
 
 
 def grouped(found: list[UsageRow]) -> list[list[UsageRow]]:
-    """The rows of each id together, ids in order."""
+    """Return the rows of each id together, ids in order."""
     ordered = sorted(found, key=lambda row: row.entry.id)
     return [list(group) for _, group in groupby(ordered, key=lambda row: row.entry.id)]
 
 
 def totals(found: list[UsageRow]) -> list[Total]:
-    """One total per id, ids in order."""
+    """Return one total per id, ids in order."""
     return [Total(group[0].entry, _calls(group), len(group)) for group in grouped(found)]
 
 

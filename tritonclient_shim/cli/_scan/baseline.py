@@ -36,7 +36,7 @@ def write(path: str, rows: list[UsageRow]) -> None:
 
 
 def read(path: str) -> Counter[KnownUse]:
-    """The uses in a baseline, and how often each is known."""
+    """Return the uses in a baseline, and how often each is known."""
     remedy = f"write one with: tritonclient-shim scan --write-baseline {path} PATH"
     try:
         with open(path, encoding="utf-8") as file:
@@ -62,7 +62,7 @@ def _counted(document: Any) -> Counter[KnownUse]:
 
 
 def unknown(path: str, known: Counter[KnownUse], rows: list[UsageRow]) -> list[UsageRow]:
-    """The uses that are not known. What is found is taken out of ``known``."""
+    """Return the uses that are not known; take the others out of ``known``."""
     found = []
     for row in rows:
         use = _known(path, row)
@@ -76,7 +76,7 @@ def unknown(path: str, known: Counter[KnownUse], rows: list[UsageRow]) -> list[U
 def gone(
     path: str, known: Counter[KnownUse], files: Collection[str], looked_for: Collection[str]
 ) -> int:
-    """How many of the known uses that are left over should have been found in these files."""
+    """Return how many of the known uses are gone from these files."""
     read_here = {_file(path, one) for one in files}
     return sum(
         count

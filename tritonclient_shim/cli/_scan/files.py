@@ -17,7 +17,7 @@ class ExcludedPaths(NamedTuple):
     folder: str = ""
 
     def match(self, path: str, names: Iterable[str]) -> bool:
-        """Whether a pattern fits one of the names, or the path or a folder that it lies in."""
+        """True if a pattern fits one of the names, the path, or a folder above it."""
         names = list(names)
         return any(
             self._path_fits(pattern, path)
@@ -44,7 +44,7 @@ def chosen(paths: Iterable[str], excluded: ExcludedPaths) -> Iterator[str]:
 
 
 def _names(path: str, given: str) -> list[str]:
-    """The names in a path, as it was given; of an absolute one those below the folder given."""
+    """Return the names in a path; of an absolute path those below the folder it was found in."""
     if os.path.isabs(path):
         inside = os.path.relpath(path, given) if os.path.isdir(given) else os.path.basename(path)
     else:
@@ -53,7 +53,7 @@ def _names(path: str, given: str) -> list[str]:
 
 
 def with_parents(path: str) -> Iterator[str]:
-    """A path, then each folder above it."""
+    """Yield a path, then each folder above it."""
     while True:
         yield path
         parent = os.path.dirname(path)

@@ -111,7 +111,7 @@ def _comment(line: int, column: int, first: int, text: str) -> IgnoreComment:
 
 
 def _first(source: ParsedSource, spans: dict[int, int], line: int) -> int:
-    """The first of the lines that can have no comment of their own but the one in this line."""
+    """Return the first line of the statement part that this line's comment is about."""
     while True:
         if line in spans:
             line = spans.pop(line)

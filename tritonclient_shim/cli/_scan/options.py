@@ -135,7 +135,7 @@ def _checked(path: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _list_of(value: Any) -> list[str]:
-    """A text with commas between, or a list of texts → its parts."""
+    """Return the parts of a text with commas, or of a list of texts."""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return value
     if not isinstance(value, str):

@@ -28,8 +28,8 @@ class ScanReport:
     interrupted: bool = False
 
     @property
-    def told(self) -> str:
-        """How much was found in how many files, in sentences."""
+    def sentences(self) -> str:
+        """Return in sentences how many uses are in how many files."""
         hidden = [
             f"{times(self.ignored, 'use')} ignored by comments" if self.ignored else "",
             f"{times(self.known, 'use')} known to the baseline" if self.known else "",
@@ -48,7 +48,7 @@ class ScanReport:
 
 
 def times(number: int, what: str) -> str:
-    """A number of things, with the noun in the plural unless it is one."""
+    """Return a number with its noun, in the plural unless it is 1."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
@@ -60,10 +60,10 @@ def render(report: ScanReport, format: str, color: str = "never") -> str:
 
 
 def _text(report: ScanReport, paint: Callable[[str, str], str]) -> str:
-    """Each use with the line of the source, the totals, and what to do next."""
+    """Return each use with its line of the source, the totals, and what to do next."""
     lines = [line for row in report.rows for line in (_line(row, paint), *_source(row, paint))]
     lines += [""] if lines else []
-    lines += [*formats.totals_table(report.rows), report.told]
+    lines += [*formats.totals_table(report.rows), report.sentences]
     if any(row.rewritable is None for row in report.rows):
         lines.append(_UNKNOWN)
     return "\n".join([*lines, *formats.next_step(report.rows), ""])
@@ -90,7 +90,7 @@ def _json(report: ScanReport) -> str:
 
 
 def _sarif(report: ScanReport) -> str:
-    """The report for code-review tools, with the files that could not be read."""
+    """Return the report for code-review tools, with the files that could not be read."""
     document = formats.sarif_document(report.rows)
     notes: list[dict[str, Any]] = [
         {"level": "error", "message": {"text": reason}} for reason in report.unreadable

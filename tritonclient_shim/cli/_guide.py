@@ -1,4 +1,4 @@
-"""``guide``: the migration guide and the page on settings, installed with us, by sections."""
+"""The migration guide and the page on settings, installed with us: sections and code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from operator import itemgetter
 from typing import Iterable, NamedTuple
 
-from tritonclient_shim.registry.entry import anchor_of
+from tritonclient_shim.registry.entry import RegistryEntry, anchor_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: A word as short as this may be part of many errors.
@@ -25,13 +25,13 @@ class Section(NamedTuple):
 
 
 def text(page: str = "migration_guide.md") -> str:
-    """The whole guide, or the other page."""
+    """Return the whole guide, or the other page."""
     with open(os.path.join(_PACKAGE, page), encoding="utf-8") as file:
         return file.read()
 
 
 def sections() -> dict[str, Section]:
-    """Every section by its anchor: the guide's in its order, and then those of the settings."""
+    """Return every section by its anchor: the guide's in order, then those of the settings."""
     guide = _sections_of(text())
     others = _sections_of(text("settings.md"))
     return {**guide, **{anchor: one for anchor, one in others.items() if anchor not in guide}}
@@ -71,7 +71,7 @@ def _begins(anchor: str, name: str) -> bool:
 
 
 def of_error(said: str) -> Section | None:
-    """The section whose heading quotes what an error says, or more of it; the longest quotation."""
+    """Return the section whose heading quotes most of what an error says."""
     fitting = [
         (len(quoted), one)
         for one in sections().values()
@@ -82,7 +82,7 @@ def of_error(said: str) -> Section | None:
 
 
 def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
-    """Line number, level and text of each heading; a ``#`` line in a code block is a comment."""
+    """Return line number, level and text of each heading outside code blocks."""
     found = []
     in_code = False
     for number, line in enumerate(lines):
@@ -92,3 +92,54 @@ def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
         if not in_code and heading and set(marks) == {"#"}:
             found.append((number, len(marks), heading))
     return found
+
+
+#: A column of the guide → what stands above its code.
+_TITLES = {
+    "v1": "before",
+    "grpc": "now, on gRPC  (import tritonclient.grpc as grpcclient)",
+    "http": "now, over HTTP  (import tritonclient.http as httpclient)",
+}
+_BLOCK = re.compile(r"^```python ([\w ]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class CodePair(NamedTuple):
+    """The code of one operation, by column; the first column is ``v1``."""
+
+    columns: dict[str, str]
+
+    @property
+    def text(self) -> str:
+        """Return each column below its title, indented; PyTriton's is left to the guide."""
+        return "".join(
+            f"  {_TITLES[name]}\n{_indented(code)}"
+            for name, code in self.columns.items()
+            if name in _TITLES
+        )
+
+
+def pair_of(entry: RegistryEntry) -> CodePair | None:
+    """Return the entry's pair of blocks in its section; None if the section has no code.
+
+    That is the first pair whose code before has the entry's words, or else the section's first.
+    """
+    pairs = _pairs(sections()[entry.anchor].text)
+    if not pairs:
+        return None
+    pattern = rf"\b{re.escape(entry.shown_by)}"
+    return next((pair for pair in pairs if re.search(pattern, pair.columns["v1"])), pairs[0])
+
+
+def _pairs(text: str) -> list[CodePair]:
+    """Return the pairs of a section, in order."""
+    found: list[CodePair] = []
+    for marks, code in _BLOCK.findall(text):
+        (name, *_) = [word for word in marks.split() if word != "prelude"]
+        if name == "v1":
+            found.append(CodePair({}))
+        found[-1].columns[name] = code
+    return found
+
+
+def _indented(code: str) -> str:
+    return "".join(f"    {line}".rstrip() + "\n" for line in code.splitlines())

@@ -1,4 +1,8 @@
-"""``doctor``: which distribution ``tensorrtserver`` comes from, and the versions of all we need."""
+"""What ``doctor`` checks without a server: the installation, versions, extras, settings.
+
+Each import is tried in a process of its own: it may raise anything, and a module that was compiled
+for another machine ends the process.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,23 @@ import importlib.util
 import os
 import platform
 import re
+import subprocess
+import sys
 from importlib import metadata
-from typing import Iterator, NamedTuple
+from typing import Iterator, NamedTuple, Sequence
 
-from tritonclient_shim import __version__
-from tritonclient_shim.cli import _imports
-from tritonclient_shim.cli._findings import NOTE, OK, WRONG, Finding
+from tritonclient_shim import __version__, settings
 from tritonclient_shim.cli._installation import OURS, as_lines, faults, pip
+
+OK, NOTE, WRONG = "ok", "note", "WRONG"
+
+
+class Finding(NamedTuple):
+    """One result of a check: ``level`` is OK, NOTE or WRONG."""
+
+    level: str
+    text: str
+
 
 #: Distribution → the oldest version that works, and the first one that is not tested (README.md,
 #: "Supported versions").
@@ -58,7 +72,7 @@ _EXTRAS = {
 
 
 def ownership() -> Iterator[Finding]:
-    """Where ``tensorrtserver`` is imported from, and what else has that name."""
+    """Yield where ``tensorrtserver`` is imported from, and what else has that name."""
     texts = list(faults(os.getcwd()))
     if not texts:
         place = os.path.join(OURS, "tensorrtserver")
@@ -69,7 +83,7 @@ def ownership() -> Iterator[Finding]:
 
 
 def _machine(system: str, machine: str) -> Finding:
-    """What is known of this package on a system and its processor (docs/support.md)."""
+    """Return what is known of this package on a system and processor (docs/support.md)."""
     name = f"{system or 'an unknown system'} on {machine or 'an unknown processor'}"
     if system != "Linux":
         return Finding(
@@ -83,8 +97,8 @@ def _machine(system: str, machine: str) -> Finding:
 
 
 def versions() -> Iterator[Finding]:
-    """Each distribution against what is supported, and whether it can be imported."""
-    failed = _imports.failures([one for needed in _NEEDED.values() for one in needed.modules])
+    """Yield for each distribution whether it is supported and can be imported."""
+    failed = import_failures([one for needed in _NEEDED.values() for one in needed.modules])
     faulty = {name for name in _NEEDED if _cause(name, failed)}
     for name, (least, newest) in SUPPORTED.items():
         version = platform.python_version() if name == "Python" else _version(name)
@@ -107,7 +121,7 @@ def extras() -> Iterator[Finding]:
 
 
 def _cause(name: str, failed: dict[str, str]) -> str:
-    """Why a distribution cannot be used; '' when it can."""
+    """Return why a distribution cannot be used; '' if it can."""
     return next((failed[module] for module in _NEEDED[name].modules if module in failed), "")
 
 
@@ -122,7 +136,7 @@ def _judged(name: str, version: str, least: str, newest: str) -> Finding:
 
 
 def _wrong(text: str, name: str, least: str) -> Finding:
-    """A distribution that is missing or too old, and the command that installs it."""
+    """Report a distribution that is missing or too old, and the command that installs it."""
     if name == "Python":
         return Finding(WRONG, f"{text}; install into an environment of a newer Python")
     asked = f"{name}{_NEEDED[name].extras}{least}"
@@ -130,7 +144,7 @@ def _wrong(text: str, name: str, least: str) -> Finding:
 
 
 def _unusable(name: str, version: str, error: str, waits: list[str]) -> Finding:
-    """A distribution that cannot be imported: reinstall its files, then all that it requires."""
+    """Report a distribution that cannot be imported, and the commands that reinstall it."""
     text = f"{name} {version} is installed, but importing it fails ({error})"
     if waits:
         return Finding(WRONG, f"{text}; first put right what is said of {', '.join(waits)}")
@@ -140,14 +154,72 @@ def _unusable(name: str, version: str, error: str, waits: list[str]) -> Finding:
 
 
 def _release(text: str) -> tuple[int, ...]:
-    """``>=2.40`` and ``2.40.1rc1`` → their numbers; ``packaging`` may be missing here."""
+    """Return the numbers of ``>=2.40`` or ``2.40.1rc1``; ``packaging`` may be missing here."""
     found = re.search(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in found.group().split(".")) if found else ()
 
 
 def _version(name: str) -> str:
-    """The version installed; '' without one, or where its metadata cannot be read."""
+    """Return the installed version; '' without one, or if its metadata cannot be read."""
     try:
         return str(metadata.version(name) or "")
     except (metadata.PackageNotFoundError, KeyError):
         return ""
+
+
+_TRY = "import sys; sys.path[:] = {path!r}; import {modules}"
+_LONGEST = 120  # seconds; the first import after an installation compiles many files
+
+
+def import_failures(modules: Sequence[str]) -> dict[str, str]:
+    """Return the modules that cannot be imported, each with its error as one line."""
+    if not _outcome(_start(", ".join(modules))):
+        return {}
+    started = [(module, _start(module)) for module in modules]
+    outcomes = [(module, _outcome(process)) for module, process in started]
+    return {module: error for module, error in outcomes if error}
+
+
+def _start(modules: str) -> subprocess.Popen[str]:
+    code = _TRY.format(path=sys.path, modules=modules)
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+
+
+def _outcome(process: subprocess.Popen[str]) -> str:
+    """Wait for an import → '' if it succeeded, otherwise its error as one line."""
+    try:
+        _, said = process.communicate(timeout=_LONGEST)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return f"it did not end within {_LONGEST} seconds"
+    if process.returncode < 0:
+        return f"it ended the process with signal {-process.returncode}"
+    if process.returncode:
+        errors = [line for line in said.splitlines() if line and not line[0].isspace()]
+        return errors[-1] if errors else f"it ended the process with status {process.returncode}"
+    return ""
+
+
+def settings_given() -> Iterator[Finding]:
+    """Yield each setting that was given, and each unknown ``TRITON_SHIM_`` variable."""
+    try:
+        rows = settings.described()
+    except ValueError as error:
+        yield Finding(WRONG, str(error))
+    else:
+        given = [row for row in rows if row.source != "default"]
+        for row in given:
+            yield Finding(NOTE, f"{row.name} = {row.value}  ({row.source}; {row.variable})")
+        if not given:
+            yield Finding(OK, "each has its default; tritonclient-shim guide settings lists them")
+    for name, near in settings.unknown_variables():
+        hint = f"; did you mean {near}?" if near else ""
+        yield Finding(WRONG, f"{name} is set, and there is no such setting{hint}")
