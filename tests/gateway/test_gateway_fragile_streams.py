@@ -11,8 +11,8 @@ from testbed import TritonServer
 from tests.gateway.gateway_process import StartGateway
 from tests.gateway.grpc_requests import simple
 from tritonclient_shim.core.metadata import KnownServer, ServerMetadata
+from tritonclient_shim.gateway.upstream.stream import is_fragile
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.session.fragile_streams import is_fragile
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 

@@ -9,9 +9,8 @@ import pytest
 from tests.unit.fake_streams import FakeBackend, call
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.model import InferReply
-from tritonclient_shim.session import sequences
-from tritonclient_shim.session.sequences import Sequences
-from tritonclient_shim.session.streams import ContextStream
+from tritonclient_shim.session import streams
+from tritonclient_shim.session.streams import ContextStream, Sequences
 
 REPLY = InferReply("m", "1", ())
 
@@ -70,7 +69,7 @@ def test_sequence_started_before_its_end_is_answered(
 
 def test_sequences_without_end_are_forgotten_some_day(monkeypatch: Any) -> None:
     """Memory is bounded when sequences are started and never ended: the oldest are forgotten."""
-    monkeypatch.setattr(sequences, "MOST", 2)
+    monkeypatch.setattr(streams, "MOST", 2)
     table = Sequences()
     for number in (7, 8, 9):
         table.enter(call(number, number, start=True), 0, print)

@@ -19,8 +19,7 @@ from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
 from tritonclient_shim.service.infer import InferService
 from tritonclient_shim.session.inference import Answer, Refused, Sendable
-from tritonclient_shim.session.request_stream import RequestStream
-from tritonclient_shim.session.sequences import SequenceLost, Sequences
+from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
 #: Bytes of requests whose answers nobody has taken yet, before no more are accepted.
 MAX_UNREAD = 64 * 1024 * 1024

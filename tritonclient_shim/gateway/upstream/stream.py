@@ -8,7 +8,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Callable, TypeVar, cast
 
-from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
+from tritonclient_shim.backends.base import Backend, CallHeaders, Outcome, StreamingBackend
 from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.errors import (
     Fault,
@@ -17,15 +17,14 @@ from tritonclient_shim.core.errors import (
     StreamEnded,
     TransportFault,
 )
+from tritonclient_shim.core.metadata import MODEL_CONFIGURATION, ServerMetadata
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.gateway.access_log import AccessRecord
 from tritonclient_shim.gateway.upstream.inference import LARGE, Came, Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.service import status
-from tritonclient_shim.session.fragile_streams import CheckedModels, is_fragile
 from tritonclient_shim.session.inference import Inference, Refused, Sendable
-from tritonclient_shim.session.request_stream import RequestStream
-from tritonclient_shim.session.sequences import SequenceLost, Sequences
+from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
 T = TypeVar("T")
 
@@ -34,6 +33,43 @@ _OVERHEAD = 4096
 #: Seconds without an unanswered request after which the v2 stream is closed.
 _IDLE = 1.0
 _CLOSED = TransportFault("its stream was closed")
+#: Triton 2.33 ends with a segmentation fault when a request on a stream names a model or a version
+#: that it does not have. This is the first release that is known to refuse it (docs/servers.md).
+_WITHOUT_CRASH = (2, 39)
+
+
+def is_fragile(backend: Backend) -> bool:
+    """Does the server end at such a request? It is asked once per connection."""
+    server = backend.known_server()
+    if server.fragile_streams is None:
+        try:
+            told = backend.server_metadata()
+        except Fault:  # the stream will tell what is wrong, if anything is
+            return False
+        server = backend.known_server()
+        server.fragile_streams = _is_fragile(told)
+    return server.fragile_streams
+
+
+def _is_fragile(server: ServerMetadata) -> bool:
+    return MODEL_CONFIGURATION in server.extensions and (2,) <= server.release < _WITHOUT_CRASH
+
+
+class CheckedModels:
+    """The models and versions that a fragile server is known to have; for one stream."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._known: set[tuple[str, str]] = set()
+
+    def has(self, call: InferCall) -> bool:
+        """Has the server been asked for the model of this call?"""
+        return (call.model_name, call.model_version) in self._known
+
+    def ask(self, call: InferCall) -> None:
+        """Ask the server for the model; ServerFault, as on a stream, when it does not have it."""
+        self._backend.model_config(call.model_name, call.model_version)
+        self._known.add((call.model_name, call.model_version))
 
 
 class Asked:
