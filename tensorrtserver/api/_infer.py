@@ -102,7 +102,8 @@ class InferContext(Unpicklable):
         streaming: object = False,
         http_headers: HttpHeaders = [],  # noqa: B006 - v1's signature; never changed
     ) -> None:
-        self._forget_last()
+        self._last_request_id = None
+        self._last_request_model_name = self._last_request_model_version = None
         self._correlation_id = correlation_id
         self._last_correlation_id = 0
         notice.used("TS050")
@@ -241,7 +242,8 @@ class InferContext(Unpicklable):
             `inputs` or `outputs` is no such dict (docs/v1-behaviour.md §3.3, §3.8).
         """
         notice.used("TS051")
-        self._forget_last()
+        self._last_request_id = None
+        self._last_request_model_name = self._last_request_model_version = None
         given = request.RunArguments(
             inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
         )
@@ -445,15 +447,10 @@ class InferContext(Unpicklable):
         finally:
             # docs/v1-behaviour.md §4.4: the first result sets name and version where they are None.
             # run() has set them to None; after a fetch they may be those of an older request.
-            if answer.has_first and self._last_request_model_name is None:
+            if self._last_request_model_name is None and answer.has_first:
                 self._last_request_model_name = answer.reply.model_name
                 self._last_request_model_version = answer.reply.model_version
         return results
-
-    def _forget_last(self) -> None:
-        self._last_request_id = None
-        self._last_request_model_name = None
-        self._last_request_model_version = None
 
     def get_last_request_id(self) -> int | None:
         """The id of the last request that was answered (docs/v1-behaviour.md §4.4).

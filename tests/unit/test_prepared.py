@@ -145,8 +145,9 @@ def test_a_request_after_a_prepared_one(first: Any, other: Any, changes: set[int
         assert str(caught.value) == str(expected)
         return
     numbers = request.numbers(given_by(*second))
-    bound = known.bind(data, numbers, 7)
-    assert told(known.options, bound.complete(), bound.call, known.shapes) == told(*expected)
+    bound = known.bind(data, numbers, numbers.correlation_id, 7)
+    complete = bound.complete(PROFILE)
+    assert told(known.options, complete, bound.call, known.shapes) == told(*expected)
 
 
 @given(REQUESTS)
@@ -159,8 +160,9 @@ def test_whatever_is_prepared_first(first: Any) -> None:
     data = known and known.data_of(given_by(*first))
     if data is not None:
         numbers = request.numbers(given_by(*first))
-        bound = known.bind(data, numbers, 7)
-        assert told(known.options, bound.complete(), bound.call, known.shapes) == told(*expected)
+        bound = known.bind(data, numbers, numbers.correlation_id, 7)
+        complete = bound.complete(PROFILE)
+        assert told(known.options, complete, bound.call, known.shapes) == told(*expected)
 
 
 USUAL, PLAIN = ONE[0], ONE[1:]
@@ -237,7 +239,7 @@ def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any
     """A reply that is like the first one is read as the long way reads it."""
     known = prepared_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)
     made = known.bind(
-        known.data_of(given_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)), NO_NUMBERS, 5
+        known.data_of(given_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)), NO_NUMBERS, 0, 5
     )
     before = outcome(made.request, first)
     if not isinstance(before, ServerFault):
@@ -250,7 +252,7 @@ def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any
 def test_the_next_reply_is_known() -> None:
     """Other data in tensors of the same kind are what is known of the first reply."""
     known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
-    made = known.bind(known.data_of(given_by(USUAL, {"ANY": (1,)}, PLAIN)), NO_NUMBERS, 0)
+    made = known.bind(known.data_of(given_by(USUAL, {"ANY": (1,)}, PLAIN)), NO_NUMBERS, 0, 0)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, made.request, FIRST, None))
     second = FIRST._replace(outputs=(FIRST.outputs[0]._replace(data=b"12345678"),))
     assert known.v1_reply(second, 9) == to_v1.v1_reply(

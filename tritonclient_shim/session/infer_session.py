@@ -23,7 +23,14 @@ from tritonclient_shim.core.model import (
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session.in_flight import Callback, InFlight
-from tritonclient_shim.session.inference import Answer, Identity, Inference, Refused, Sendable
+from tritonclient_shim.session.inference import (
+    Answer,
+    Identity,
+    Inference,
+    MakeRequest,
+    Refused,
+    Sendable,
+)
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.prepared import BoundRequest, Preparation
 from tritonclient_shim.session.requests import (
@@ -191,15 +198,19 @@ class InferSession(ServerSession):
         """
         started = perf_counter_ns()
         profile = self._model.profile or self._profile()
-        try:
-            options, inference = self._inference(profile, arguments, numbered)
-        except InferenceServerException:
-            changed = self._changed_since(profile)
-            if changed is None:
-                raise
-            options, inference = self._inference(changed, arguments, numbered)
-        made = perf_counter_ns() - started
-        return PendingRequest(inference.identity, options, started, made), inference
+        make: MakeRequest
+        bound = self._bound(profile, arguments, numbered)
+        if bound is not None:
+            options, client_id = bound.prepared.options, bound.request.id
+            make = bound.complete
+        else:
+            options, v1_request = self._checked(profile, arguments, numbered)
+            client_id = v1_request.id
+            make = lambda _: v1_request  # noqa: E731 - it is passed on
+        number = next_request_id()
+        identity = Identity(self, self._model, self.model_version, number, client_id)
+        request = PendingRequest(identity, options, started, perf_counter_ns() - started)
+        return request, Inference(identity, make, bound)
 
     def _changed_since(self, known: ModelProfile) -> ModelProfile | None:
         """Read the configuration that a refusal followed from once more; None if it was right.
@@ -214,18 +225,17 @@ class InferSession(ServerSession):
         except (Fault, RuntimeError, TimeoutError):  # no connection, no thread, or no answer
             return None
 
-    def _inference(
+    def _checked(
         self, profile: ModelProfile, arguments: RunArguments, numbered: bool
-    ) -> tuple[request.Options, Inference]:
-        bound = self._bound(profile, arguments, numbered)
-        if bound is not None:
-            identity = self._identity(bound.request.id)
-            return bound.prepared.options, Inference(identity, lambda _: bound.complete(), bound)
-        options, v1_request = self._v1_request(profile, arguments, numbered)
-        return options, Inference(self._identity(v1_request.id), lambda _: v1_request)
-
-    def _identity(self, client_id: int) -> Identity:
-        return Identity(self, self._model, self.model_version, next_request_id(), client_id)
+    ) -> tuple[request.Options, V1Request]:
+        """Make the request the long way, anew if it was refused by an outdated configuration."""
+        try:
+            return self._v1_request(profile, arguments, numbered)
+        except InferenceServerException:
+            changed = self._changed_since(profile)
+            if changed is None:
+                raise
+        return self._v1_request(changed, arguments, numbered)
 
     def _bound(
         self, profile: ModelProfile, arguments: RunArguments, numbered: bool
@@ -239,7 +249,7 @@ class InferSession(ServerSession):
         correlation_id = self._correlation_id(profile, numbers.correlation_id)
         self._shapes.update(prepared.shapes)
         client_id = self._requests.next_id() if numbered else 0
-        return prepared.bind(data, numbers._replace(correlation_id=correlation_id), client_id)
+        return prepared.bind(data, numbers, correlation_id, client_id)
 
     def _v1_request(
         self, profile: ModelProfile, arguments: RunArguments, numbered: bool
@@ -277,7 +287,7 @@ class InferSession(ServerSession):
         if self.endpoint.protocol == HTTP:
             answer = sent.answered(outcome_of(answer.checked))
             if not isinstance(answer.outcome, Fault):
-                self.stat.add(perf_counter_ns() - request.started_ns, request.sent_ns, 0)
+                self.stat.add(request.started_ns, request.sent_ns, None)
         self._requests.complete(sent.identity.client_id, answer)
 
     def _read(
@@ -288,12 +298,8 @@ class InferSession(ServerSession):
         except InferenceServerException:
             # docs/v1-behaviour.md §4.6: a refusal over HTTP has no body and is not counted.
             if counts and self.endpoint.protocol == GRPC:
-                self._count(request, received)
+                self.stat.add(request.started_ns, request.sent_ns, received)
             raise
         if counts:
-            self._count(request, received)
+            self.stat.add(request.started_ns, request.sent_ns, received)
         return CompletedRequest(request.identity.request_id, request.options, reply)
-
-    def _count(self, request: PendingRequest, received: int) -> None:
-        now = perf_counter_ns()
-        self.stat.add(now - request.started_ns, request.sent_ns, now - received)

@@ -81,6 +81,10 @@ class Inference(NamedTuple):
         session, model = self.identity[:2]
         backend = session.backend
         profile = model.read(backend)
+        bound = self.bound
+        if bound is not None and bound.prepared.profile is profile:
+            request, call, prepared = bound.request, bound.call, bound.prepared
+            return Sendable(self.identity, profile, request, call, self, prepared)
         protocol = backend.endpoint.protocol
         try:
             return self._sendable(profile, protocol, streaming)
@@ -107,11 +111,6 @@ class Inference(NamedTuple):
             return None
 
     def _sendable(self, profile: ModelProfile, protocol: str, streaming: bool) -> Sendable:
-        bound = self.bound
-        if bound is not None and bound.prepared.profile is profile:
-            if not profile.server.sequences:
-                check_capabilities(profile, bound.request)
-            return Sendable(self.identity, profile, bound.request, bound.call, self, bound.prepared)
         if profile.decoupled:
             raise Refusal(_DECOUPLED, "UNIMPLEMENTED")
         request = self.make(profile)

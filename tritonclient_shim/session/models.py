@@ -77,7 +77,10 @@ class KnownModel:
         self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
 
     def read(self, backend: Backend) -> ModelProfile:
-        """The profile, asked for if it is not known. Raises Fault."""
+        """Return the profile; ask for it if it is not known. Raises Fault."""
+        profile = self.profile
+        if profile is not None and profile.server.configurations:
+            return profile
         return self.present(backend) or self._asked(backend)
 
     def present(self, backend: Backend) -> ModelProfile | None:

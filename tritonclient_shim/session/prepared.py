@@ -85,7 +85,8 @@ class PreparedRequest:
         #: By input name, as contexts remember them (docs/v1-behaviour.md §3.3).
         self.shapes = {one.name: one.dims or () for one in request.inputs}
         self._inputs = inputs
-        self._outputs, self._types = [*outputs.items()], _types(outputs)
+        self._outputs = [*outputs.items()]
+        self._types = [*map(type, outputs), *map(type, outputs.values())]
         self._request = request._replace(inputs=())  # the data are the caller's
         self._call = call._replace(inputs=())
         self._reply: _KnownReply | None = None
@@ -100,7 +101,7 @@ class PreparedRequest:
             or type(batch_size) is not int
             or batch_size != self.options.batch_size
             or len(inputs) != len(self._inputs)
-            or _types(outputs) != self._types
+            or [*map(type, outputs), *map(type, outputs.values())] != self._types
             or [*outputs.items()] != self._outputs
         ):
             return None
@@ -115,29 +116,27 @@ class PreparedRequest:
             return None
         return data
 
-    def bind(self, data: Data, numbers: Numbers, client_id: int) -> BoundRequest:
-        """Return the request with these data, numbers and client id."""
-        flags, correlation_id, priority, timeout_us = numbers
-        request = self._request._replace(
-            correlation_id=correlation_id,
-            flags=flags,
-            priority=priority,
-            timeout_us=timeout_us,
-            id=client_id,
-        )
+    def bind(
+        self, data: Data, numbers: Numbers, correlation_id: int, client_id: int
+    ) -> BoundRequest:
+        """Return the request with these data, numbers and ids."""
+        flags, _, priority, timeout_us = numbers
+        # Named tuples are made directly: _replace takes several times as long.
+        shared, wire = self._request, self._call
+        request = V1Request(
+            shared.model_version, shared.batch_size, (), shared.outputs,
+            correlation_id, flags, priority, timeout_us, client_id,
+        )  # fmt: skip
         tensors = [
             TensorIn(name, datatype, shape, chunks, size)
             for (_, _, (name, datatype, shape, _, size, _)), chunks in zip(self._inputs, data)
         ]
-        call = self._call._replace(
-            inputs=tuple(tensors),
-            request_id=str(client_id) if client_id else "",
-            sequence_id=correlation_id,
-            sequence_start=bool(flags & FLAG_SEQUENCE_START),
-            sequence_end=bool(flags & FLAG_SEQUENCE_END),
-            priority=priority,
-            timeout_us=timeout_us,
-        )
+        call = InferCall(
+            wire.model_name, wire.model_version, tuple(tensors), wire.outputs,
+            str(client_id) if client_id else "", correlation_id,
+            bool(flags & FLAG_SEQUENCE_START), bool(flags & FLAG_SEQUENCE_END),
+            priority, timeout_us, wire.binary,
+        )  # fmt: skip
         return BoundRequest(self, request, call)
 
     def v1_reply(self, answer: InferReply, client_id: int) -> V1Reply | None:
@@ -181,8 +180,8 @@ class BoundRequest(NamedTuple):
     request: V1Request
     call: InferCall
 
-    def complete(self) -> V1Request:
-        """The request with its inputs, as the long way makes it."""
+    def complete(self, _: ModelProfile) -> V1Request:
+        """Return the request with its inputs, as the long way makes it."""
         shapes = self.prepared.shapes
         inputs = [
             V1Input(one.name, shapes[one.name] or None, one.chunks, one.byte_size)
@@ -245,6 +244,8 @@ def prepare(
         return None
     if len(inputs) != len(request.inputs) or profile.decoupled:
         return None
+    if not profile.server.sequences:  # numbers alone may make a request that is refused
+        return None
     if any(type(value) is not tuple or value != RAW for value in outputs.values()):
         return None
     keys = [_key_of(bound, inputs) for bound in request.inputs]
@@ -273,7 +274,3 @@ def _key_of(bound: V1Input, inputs: Mapping[Any, Any]) -> Any:
             ):
                 return key
     return None
-
-
-def _types(outputs: Mapping[Any, Any]) -> list[type]:
-    return [*map(type, outputs), *map(type, outputs.values())]

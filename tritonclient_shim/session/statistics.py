@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from time import perf_counter_ns
 
 from tritonclient_shim.core import forks
 
@@ -23,11 +24,13 @@ class ContextStat:
         """Begin with a lock that nobody holds, in a forked child too."""
         self._lock = threading.Lock()  # every request takes it: cheaper than a forks.Lock
 
-    def add(self, total_ns: int, send_ns: int, receive_ns: int) -> None:
-        """Count one completed request."""
+    def add(self, started: int, send_ns: int, received: int | None) -> None:
+        """Count a request that is completed now; ``received`` is None if nothing is read."""
+        now = perf_counter_ns()
+        read_ns = 0 if received is None else now - received
         with self._lock:
             completed, total, send, receive = self._counts
-            self._counts = (completed + 1, total + total_ns, send + send_ns, receive + receive_ns)
+            self._counts = (completed + 1, total + now - started, send + send_ns, receive + read_ns)
 
     def as_dict(self) -> dict[str, int]:
         """The four counters under v1's names."""

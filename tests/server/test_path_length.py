@@ -1,0 +1,20 @@
+"""How many of our functions and files one small inference passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.trace import trace_of_run
+from testbed import TritonServer
+
+#: By protocol: the most functions and files, as they were counted.
+LIMITS = {0: (60, 19), 1: (52, 18)}
+
+
+@pytest.mark.parametrize("protocol", LIMITS)
+def test_path_length(triton: TritonServer, protocol: int) -> None:
+    """A repeated run passes no more functions and files than a reader follows once."""
+    trace = trace_of_run(triton.url(protocol), protocol)
+    functions, files = LIMITS[protocol]
+    assert 0 < len(trace.functions) <= functions, trace.functions
+    assert trace.files <= files
