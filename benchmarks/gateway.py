@@ -109,7 +109,15 @@ def main() -> int:
           "| wall ratio |\n|---|---|---|---|---|---|---|")  # fmt: skip
     with ExitStack() as closing, TritonServer.start(models=["identity_fp32"]) as triton:
         listen = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
-        command = ("tritonclient_shim", "gateway", "--triton-grpc", triton.grpc, *listen)
+        command = (
+            "tritonclient_shim",
+            "gateway",
+            "--triton-grpc",
+            triton.grpc,
+            *listen,
+            "--start-line",
+            "json",
+        )
         gateway = Process(closing, *command)
         bound = json.loads(gateway.line)
         for protocol in ("grpc", "http"):

@@ -17,7 +17,6 @@ import grpc.aio
 from aiohttp import web
 
 from benchmarks.gateway_load import METHODS, grpc_request
-from tritonclient_shim.gateway.operation.memory import keep_buffers
 
 _ANY_SIZE = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 _SERVERS: list[Any] = []  # a server that nothing refers to would end
@@ -64,7 +63,7 @@ async def over_http(infer: Any) -> int:
 
 async def main(protocol: str, triton: str) -> None:
     """Serve until the process ends."""
-    keep_buffers()
+
     infer = grpc.aio.insecure_channel(triton, options=_ANY_SIZE).unary_unary(METHODS["v2"])
     port = await (over_grpc if protocol == "grpc" else over_http)(infer)
     print(f"127.0.0.1:{port}", flush=True)

@@ -120,7 +120,6 @@ EFFECTS = (
             SHIM + "shm/",
             SHIM + "core/errors.py",  # ArgumentError, which v1 raised
             SHIM + "core/texts.py",  # the same
-            SHIM + "gateway/operation/memory.py",  # glibc's mallopt
             FACADE + "api/_star_names.py",
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",
@@ -157,7 +156,7 @@ EFFECTS = (
             SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
             SHIM + "backends/grpc/stream.py",
             SHIM + "service/streams.py",
-            SHIM + "gateway/",  # its workers are programs of their own
+            SHIM + "gateway/",  # it does not fork
         ),
         "lock = threading.Lock()",
     ),

@@ -31,10 +31,16 @@ class Front(NamedTuple):
 LIMIT = "4096"
 
 
-def configuration(name: str, pair: Any, limit: int | None) -> tuple[str, Front]:
+#: The time limits of clients in the files of ``deploy/``.
+CLIENT_TIMES = re.compile(
+    "(client_(?:header|body)_timeout|request(?:_headers)?_timeout:) (?:30|600)s"
+)
+
+
+def configuration(name: str, pair: Any, limit: int | None, client_time: str) -> tuple[str, Front]:
     """A file of ``deploy/`` with the ports of this run, and where the proxy will listen.
 
-    ``limit`` takes the place of :data:`LIMIT`.
+    ``limit`` takes the place of :data:`LIMIT`, and ``client_time`` that of the clients' times.
     """
     front = free_ports()[0], free_ports()[0]
     ports = dict(zip(("8000", "8001"), front))
@@ -42,6 +48,9 @@ def configuration(name: str, pair: Any, limit: int | None) -> tuple[str, Front]:
     text = _with_ports((DEPLOY / name).read_text("utf-8"), ports)
     assert text.count(f" {LIMIT}") == 1
     text = text.replace(f" {LIMIT}", f" {limit or LIMIT}")
+    if client_time:
+        text, count = CLIENT_TIMES.subn(rf"\1 {client_time}", text)
+        assert count == 2
     return text, Front(*(f"127.0.0.1:{port}" for port in front))
 
 
@@ -53,21 +62,25 @@ def _with_ports(text: str, ports: Mapping[str, int]) -> str:
 
 
 @contextmanager
-def behind_nginx(folder: Path, pair: Any, limit: int | None = None) -> Iterator[Front]:
+def behind_nginx(
+    folder: Path, pair: Any, limit: int | None = None, client_time: str = ""
+) -> Iterator[Front]:
     """An nginx with ``deploy/nginx.conf``."""
-    text, front = configuration("nginx.conf", pair, limit)
+    text, front = configuration("nginx.conf", pair, limit, client_time)
     with nginx(folder, "return 404;", http=text):
         yield front
 
 
 @contextmanager
-def behind_envoy(folder: Path, pair: Any, limit: int | None = None) -> Iterator[Front]:
+def behind_envoy(
+    folder: Path, pair: Any, limit: int | None = None, client_time: str = ""
+) -> Iterator[Front]:
     """An Envoy with ``deploy/envoy.yaml``, and two threads for its work."""
     try:
         program = envoy().program
     except MissingPrerequisite as reason:
         pytest.skip(str(reason))
-    text, front = configuration("envoy.yaml", pair, limit)
+    text, front = configuration("envoy.yaml", pair, limit, client_time)
     (folder / "envoy.yaml").write_text(text)
     options = ["--concurrency", "2", "--disable-hot-restart", "--log-level", "warn"]
     command = [program, "-c", str(folder / "envoy.yaml"), *options]

@@ -42,17 +42,9 @@ def gateway(behind: TritonServer) -> Iterator[Gateway]:
 
 
 @pytest.fixture(scope="session")
-def gateway_http(behind: TritonServer) -> Iterator[Gateway]:
-    """A gateway that serves HTTP over Triton's HTTP, under Triton's own id."""
-    running = Gateway("--triton-grpc", behind.grpc, "--triton-http", behind.http)
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="session")
-def gateway_workers(behind: TritonServer) -> Iterator[Gateway]:
-    """The first one with two worker processes."""
-    running = Gateway("--triton-grpc", behind.grpc, "--server-id", "inference:0", "--workers", "2")
+def nameless_gateway(behind: TritonServer) -> Iterator[Gateway]:
+    """A gateway under Triton's own id."""
+    running = Gateway("--triton-grpc", behind.grpc)
     yield running
     running.stop()
 

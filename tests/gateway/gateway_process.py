@@ -27,7 +27,7 @@ SURROUNDINGS: dict[str, Any] = {
     "env": {**os.environ, "PYTHONPATH": str(Path(tritonclient_shim.__file__).parents[1])},
     "cwd": "/",
 }
-_ANY_PORT = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
+_ANY_PORT = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--start-line", "json")
 
 
 class Answer(NamedTuple):

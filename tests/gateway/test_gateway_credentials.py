@@ -12,18 +12,17 @@ import pytest
 
 from testbed import TritonServer
 from tests.certificates import Authority
+from tests.gateway import gateway_process
 from tests.gateway.bad_clients import BODY, SIMPLE
 from tests.gateway.gateway_process import Answer, StartGateway, code_of, read_answer
 from tests.gateway.grpc_requests import simple
 from tests.gateway.recording_proxy import RecordingProxy
 from tests.gateway.test_gateway_process import run_command
-from tests.relays import Relay
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
-HEADERS = str(Path(__file__).with_name("headers.txt"))
 SECRET = "of-the-gateway"
 
 
@@ -112,53 +111,50 @@ def test_questions_about_a_model_hand_on_headers(
         assert proxy.seen["ModelConfig"]["authorization"] == "Bearer mine"
 
 
-class Heads(Relay):
-    """Keeps the heads of HTTP requests that pass."""
-
-    def __init__(self, target: str) -> None:
-        super().__init__(target)
-        self.seen: dict[str, list[str]] = {}
-
-    def passed(self, data: bytes) -> bytes:
-        """The same bytes."""
-        first, *lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
-        if first.startswith(("GET ", "POST ")):
-            self.seen[first.split()[1]] = [line.lower() for line in lines]
-        return data
+@pytest.fixture
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The environment of the gateways that a test starts."""
+    environment = dict(gateway_process.SURROUNDINGS["env"])
+    monkeypatch.setitem(gateway_process.SURROUNDINGS, "env", environment)
+    return environment
 
 
-def test_headers_go_on_over_http(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """To a Triton over HTTP as well; a client's own take the place of the gateway's."""
-    relay = Heads(behind.http)
-    with relay:
-        options = ("--triton-http", relay.address, "--triton-headers", HEADERS)
-        gateway = start_gateway("--triton-grpc", behind.grpc, *options)
-        headers = {"NV-InferRequest": SIMPLE, **SENT}
-        assert gateway.ask("POST", "/api/infer/simple", BODY, headers).code == 200
-        assert gateway.ask("GET", "/api/health/ready", headers=SENT).code == 200
-        assert gateway.ask("GET", "/api/repository/index", headers=SENT).code == 200
-        for path in ("/v2/models/simple/infer", "/v2/health/ready", "/v2/repository/index"):
-            lines = relay.seen[path]
-            assert [one for one in lines if one.startswith("authorization:")] == [
-                "authorization: bearer mine"
-            ], path
-            assert "traceparent: 00-a-b-01" in lines and "x-tenant: one" in lines
-
-
-def test_credentials_of_the_gateway(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Headers of a file go with each call to Triton, a client's own go before; none is logged."""
+def test_credentials_of_the_gateway(
+    behind: TritonServer, start_gateway: StartGateway, surroundings: dict[str, str]
+) -> None:
+    """Metadata of the settings go with each call to Triton; a client's own replace them."""
+    surroundings["TRITON_SHIM_GRPC_METADATA"] = f"authorization: Bearer {SECRET}"
     with RecordingProxy(behind.grpc) as proxy:
-        options = ("--triton-grpc", proxy.address, "--triton-headers", HEADERS)
-        gateway = start_gateway(*options, "--access-log", "json")
+        gateway = start_gateway("--triton-grpc", proxy.address, "--access-log", "json")
         gateway.call("Infer", simple())
         assert gateway.call("Health", pb.HealthRequest(mode="live")).health
         for method in ("ModelInfer", "ServerLive", "ModelConfig"):
-            seen = proxy.seen[method]
-            assert (seen["authorization"], seen["x-tenant"]) == (f"Bearer {SECRET}", "one")
+            assert proxy.seen[method]["authorization"] == f"Bearer {SECRET}"
         infer_with(gateway.grpc, SENT)
         assert proxy.seen["ModelInfer"]["authorization"] == "Bearer mine"
         said = gateway.said()
     assert SECRET not in said and "mine" not in said and len(said.splitlines()) == 3
+
+
+def test_tls_to_triton(
+    behind: TritonServer,
+    start_gateway: StartGateway,
+    authority: Authority,
+    surroundings: dict[str, str],
+) -> None:
+    """Triton behind TLS that wants a client's certificate: the settings name the files."""
+    theirs, ours = authority.issue("localhost", "127.0.0.1"), authority.issue("gateway.example")
+    chain = (Path(theirs.key).read_bytes(), Path(theirs.certificate).read_bytes())
+    secure = grpc.ssl_server_credentials([chain], Path(authority.roots).read_bytes(), True)
+    with RecordingProxy(behind.grpc, secure) as proxy:
+        address = ("--triton-grpc", f"grpcs://{proxy.address}")
+        surroundings["TRITON_SHIM_ROOT_CERTIFICATES"] = authority.roots
+        without = start_gateway(*address)
+        assert code_of(without.call("Infer", simple()).request_status) == "UNAVAILABLE"
+        surroundings["TRITON_SHIM_CLIENT_CERTIFICATE"] = ours.certificate
+        surroundings["TRITON_SHIM_CLIENT_KEY"] = ours.key
+        gateway = start_gateway(*address)
+        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
 
 
 @pytest.fixture(scope="module")
@@ -197,13 +193,12 @@ def over_grpcs(address: str, roots: str, identity: Any = None) -> str:
             return str(error.code().name)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
 def test_tls_of_clients(
-    behind: TritonServer, start_gateway: StartGateway, authority: Authority, workers: str
+    behind: TritonServer, start_gateway: StartGateway, authority: Authority
 ) -> None:
     """TLS on both fronts; with --tls-client-roots only clients with a certificate are served."""
     ours, client = authority.issue("127.0.0.1"), authority.issue("client.example")
-    options = ["--triton-grpc", behind.grpc, "--workers", workers]
+    options = ["--triton-grpc", behind.grpc]
     options += ["--tls-certificate", ours.certificate, "--tls-key", ours.key]
     open_to_all = start_gateway(*options)
     assert over_https(open_to_all.http, authority.roots).code == 200
@@ -218,29 +213,11 @@ def test_tls_of_clients(
     assert "Traceback" not in guarded.said()
 
 
-def test_tls_to_triton(
-    behind: TritonServer, start_gateway: StartGateway, authority: Authority
-) -> None:
-    """Triton behind TLS that wants a client's certificate: three options give what it takes."""
-    theirs, ours = authority.issue("localhost", "127.0.0.1"), authority.issue("gateway.example")
-    chain = (Path(theirs.key).read_bytes(), Path(theirs.certificate).read_bytes())
-    secure = grpc.ssl_server_credentials([chain], Path(authority.roots).read_bytes(), True)
-    with RecordingProxy(behind.grpc, secure) as proxy:
-        options = ["--triton-grpc", f"grpcs://{proxy.address}"]
-        options += ["--triton-root-certificates", authority.roots]
-        without = start_gateway(*options)
-        assert code_of(without.call("Infer", simple()).request_status) == "UNAVAILABLE"
-        options += ["--triton-certificate", ours.certificate, "--triton-key", ours.key]
-        gateway = start_gateway(*options)
-        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_unusable_files(authority: Authority, workers: str) -> None:
+def test_unusable_files() -> None:
     """Files that are no certificates are named by a line at the start."""
-    options = ["--triton-grpc", "127.0.0.1:9", "--workers", workers]
+    options = ["--triton-grpc", "127.0.0.1:9"]
     options += ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
-    done = run_command("gateway", *options, "--tls-certificate", HEADERS, "--tls-key", HEADERS)
+    done = run_command("gateway", *options, "--tls-certificate", __file__, "--tls-key", __file__)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert f"--tls-certificate {HEADERS} with --tls-key {HEADERS} cannot be used: " in line
+    assert f"--tls-certificate {__file__} with --tls-key {__file__} cannot be used: " in line

@@ -18,9 +18,9 @@ from tests.gateway.grpc_requests import simple
 from tests.gateway.test_gateway_process import run_command
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.gateway.access_log import NoMeter
+from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.grpc.messages import read_request
-from tritonclient_shim.gateway.options.table import GatewayOptions, ListenAddress
+from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import stream as stream_behind
 from tritonclient_shim.gateway.upstream.inference import Inferences
@@ -54,13 +54,12 @@ def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[di
         ("PLUGIN", "nowhere:factory", "The plugin 'nowhere:factory' cannot be made"),
     ],
 )
-@pytest.mark.parametrize("workers", ["1", "2"])
 def test_unusable_settings(
-    surroundings: dict[str, str], variable: str, value: str, text: str, workers: str
+    surroundings: dict[str, str], variable: str, value: str, text: str
 ) -> None:
     """A gateway does not start with a setting that it cannot use: one line tells which."""
     surroundings[f"TRITON_SHIM_{variable}"] = value
-    listen = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--workers", workers)
+    listen = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
     done = run_command("gateway", "--triton-grpc", "grpcs://127.0.0.1:9", *listen)
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
@@ -120,7 +119,7 @@ def test_a_stream_that_opens_too_late_is_dropped() -> None:
         options = GatewayOptions(nowhere, nowhere, Endpoint("grpc", "127.0.0.1:9", False))
         upstream, backend = Upstream(options.triton_grpc, options, Stopping()), SlowToOpen()
         upstream._session._opened["backend"] = backend  # type: ignore[assignment]
-        inference = Inferences(upstream, options, "grpc", NoMeter())
+        inference = Inferences(upstream, options, "grpc", Meter())
         behind = stream_behind.StreamBehind(upstream, inference, ())
         request = read_request(simple(1).SerializeToString())
         assert request is not None

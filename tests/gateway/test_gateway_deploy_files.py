@@ -15,11 +15,11 @@ import pytest
 from tests.gateway.front_proxies import DEPLOY
 from tests.gateway.gateway_process import ROOT, Gateway, StartGateway
 from tritonclient_shim.cli import _parsers
-from tritonclient_shim.gateway.options.configuration import options_from
+from tritonclient_shim.gateway.options import OPTIONS, options_from
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
-UNIT = "tritonclient-shim-gateway.service"
+UNIT = "tritonclient-shim-gateway@.service"
 
 
 class Deployment(NamedTuple):
@@ -56,8 +56,8 @@ def pod() -> Any:
 
 def unit() -> Deployment:
     """The unit of systemd, with the variables that it sets."""
-    text = (DEPLOY / UNIT).read_text("utf-8").replace("\\\n", " ")
-    for name, value in re.findall(r"^Environment=(\w+)=(.*)$", text, re.M):
+    text = (DEPLOY / UNIT).read_text("utf-8").replace("\\\n", " ").replace("%i", "800")
+    for name, value in re.findall(r"^Environment=([A-Z]+_[A-Z]+)=(\S+)$", text, re.M):
         text = text.replace(f"${{{name}}}", value)
     (command,) = re.findall(r"^ExecStart=\S+ gateway (.*)$", text, re.M)
     (stop,) = re.findall(r"^TimeoutStopSec=(\d+)$", text, re.M)
@@ -75,8 +75,7 @@ def container() -> Deployment:
 def parsed(arguments: list[str]) -> Any:
     """The options as the command reads them, which ends for unknown ones."""
     given = vars(_parsers()[0].parse_args(["gateway", *arguments]))
-    del given["run"]
-    return options_from(given)
+    return options_from({name: text for name, text in given.items() if name in OPTIONS})
 
 
 @pytest.mark.parametrize("read", [compose, kubernetes, unit, container])
@@ -124,7 +123,7 @@ def test_systemd_reads_it(tmp_path: Path) -> None:
     text = (DEPLOY / UNIT).read_text("utf-8")
     (tmp_path / UNIT).write_text(text.replace("=/opt/tritonclient-shim/bin/", "=/usr/bin/env "))
     done = subprocess.run(
-        ["systemd-analyze", "verify", str(tmp_path / UNIT)],
+        ["systemd-analyze", "verify", str(tmp_path / UNIT).replace("@", "@800")],
         capture_output=True,
         text=True,
         check=False,

@@ -36,11 +36,9 @@ DEMO = [
     params=[
         ("gateway", "http"),
         ("gateway", "grpc"),
-        ("gateway_http", "http"),
-        ("gateway_workers", "http"),
-        ("gateway_workers", "grpc"),
+        ("nameless_gateway", "http"),
     ],
-    ids=["http", "grpc", "http-over-http", "http-two-workers", "grpc-two-workers"],
+    ids=["http", "grpc", "http-tritons-id"],
 )
 def seen(request: pytest.FixtureRequest, oracle: OracleEnvironment) -> Any:
     """What one run of the tour through a gateway has seen, and its protocol."""
@@ -50,7 +48,7 @@ def seen(request: pytest.FixtureRequest, oracle: OracleEnvironment) -> Any:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     found["protocol"] = protocol
-    found["server"] = "triton" if fixture == "gateway_http" else "inference:0"
+    found["server"] = "triton" if fixture == "nameless_gateway" else "inference:0"
     # v1's HTTP client prints bodies of health and model control: they are empty
     # (docs/v1-behaviour.md §6.1)
     assert done.stdout.strip().count("\n") == 0

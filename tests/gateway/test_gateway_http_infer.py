@@ -1,4 +1,4 @@
-"""``POST /api/infer`` through the gateway (docs/v1-behaviour.md §3.4, §9.1, §D)."""
+"""``POST /api/infer`` gateway the gateway (docs/v1-behaviour.md §3.4, §9.1, §D)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,6 @@ INPUTS = 'input { name: "INPUT0" dims: 16 } input { name: "INPUT1" dims: 16 } '
 BOTH = f'batch_size: 1 {INPUTS}output {{ name: "OUTPUT0" }} output {{ name: "OUTPUT1" }}'
 
 
-@pytest.fixture(params=["gateway", "gateway_http"])
-def through(request: pytest.FixtureRequest) -> Gateway:
-    """A gateway to Triton's gRPC, and one to its HTTP."""
-    found: Gateway = request.getfixturevalue(request.param)
-    return found
-
-
 def header_of(answer: Answer) -> api_pb2.InferResponseHeader:
     """The message in NV-InferResponse."""
     text = answer.headers["NV-InferResponse"]
@@ -37,9 +30,9 @@ def header_of(answer: Answer) -> api_pb2.InferResponseHeader:
 
 
 @pytest.mark.smoke
-def test_tensors_then_header(through: Gateway) -> None:
+def test_tensors_then_header(gateway: Gateway) -> None:
     """Raw outputs in request order, then the serialised header again (docs/v1-behaviour.md §D)."""
-    answer = through.infer("simple?format=binary", BOTH, BODY)
+    answer = gateway.infer("simple?format=binary", BOTH, BODY)
     assert (answer.code, code_of(answer.status)) == (200, "SUCCESS")
     assert answer.headers["Content-Type"] == "application/octet-stream"
     assert answer.body[:128] == (A + B).tobytes() + (A - B).tobytes()
@@ -51,9 +44,9 @@ def test_tensors_then_header(through: Gateway) -> None:
     ]
 
 
-def test_text_header(through: Gateway) -> None:
+def test_text_header(gateway: Gateway) -> None:
     """Without format=binary the header behind the tensors is text (docs/v1-behaviour.md §9.1)."""
-    answer = through.infer("simple", BOTH, BODY)
+    answer = gateway.infer("simple", BOTH, BODY)
     header = text_format.Parse(answer.body[128:].decode(), api_pb2.InferResponseHeader())
     assert header == header_of(answer)
 
@@ -65,11 +58,11 @@ def test_no_new_fields_in_text(gateway: Gateway) -> None:
     assert b"data_type" not in answer.body
 
 
-def test_order_batch_and_id(through: Gateway) -> None:
+def test_order_batch_and_id(gateway: Gateway) -> None:
     """Outputs come in the order asked for, a batch back to back; the id is echoed."""
     # docs/v1-behaviour.md §4.5
     header = f'id: 7 batch_size: 2 {INPUTS}output {{ name: "OUTPUT1" }}'
-    answer = through.infer("simple/1?format=binary", header, A.tobytes() * 2 + B.tobytes() * 2)
+    answer = gateway.infer("simple/1?format=binary", header, A.tobytes() * 2 + B.tobytes() * 2)
     assert answer.body[:128] == (A - B).tobytes() * 2
     assert header_of(answer).id == 7
 
@@ -105,20 +98,20 @@ def test_header_lines_that_python_reads(gateway: Gateway) -> None:
     assert (answer.code, header_of(answer).id) == (200, 10**18)
 
 
-def test_strings(through: Gateway) -> None:
+def test_strings(gateway: Gateway) -> None:
     """A string input has the size that batch_byte_size tells (docs/v1-behaviour.md §D)."""
     data = b"".join(struct.pack("<I", len(text)) + text for text in (b"a", b"bc", b""))
     header = f'batch_size: 1 input {{ name: "INPUT0" dims: 3 batch_byte_size: {len(data)} }} '
-    answer = through.infer("identity_string", header + 'output { name: "OUTPUT0" }', data)
+    answer = gateway.infer("identity_string", header + 'output { name: "OUTPUT0" }', data)
     assert answer.body[: len(data)] == data
     assert header_of(answer).output[0].raw.batch_byte_size == len(data)
 
 
-def test_large_tensors(through: Gateway) -> None:
+def test_large_tensors(gateway: Gateway) -> None:
     """Tensors beyond every buffer's size come back bit by bit."""
     data = np.random.default_rng(0).random(2_000_000, dtype=np.float32).tobytes()
     header = 'batch_size: 1 input { name: "INPUT0" dims: 2000000 } output { name: "OUTPUT0" }'
-    assert through.infer("identity_fp32", header, data).body[: len(data)] == data
+    assert gateway.infer("identity_fp32", header, data).body[: len(data)] == data
 
 
 def test_chunked_body_and_keep_alive(gateway: Gateway) -> None:
@@ -224,12 +217,12 @@ def test_refusals(
     assert header_of(answer) == api_pb2.InferResponseHeader(id=3)
 
 
-def test_the_models_own_error(through: Gateway) -> None:
+def test_the_models_own_error(gateway: Gateway) -> None:
     """What a model refuses is the request's error, in v1's form; the gateway goes on."""
     header = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'
-    refused = through.infer("failing", header, np.array([5], np.float32).tobytes())
+    refused = gateway.infer("failing", header, np.array([5], np.float32).tobytes())
     assert refused.code == 400 and refused.status.msg == "the model refused value 5"
-    assert through.infer("failing", header, np.array([0], np.float32).tobytes()).code == 200
+    assert gateway.infer("failing", header, np.array([0], np.float32).tobytes()).code == 200
 
 
 def test_names_beyond_ascii_in_a_header(gateway: Gateway) -> None:

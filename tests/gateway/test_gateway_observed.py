@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
-import signal
 import urllib.error
 import urllib.request
 from typing import Any
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from testbed import TritonServer
 from tests.gateway.bad_clients import BODY, SIMPLE, until
 from tests.gateway.gateway_process import Gateway, StartGateway
 from tests.gateway.grpc_requests import simple
-from tests.gateway.test_gateway_workers import workers_of
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
@@ -47,10 +43,9 @@ def figures(gateway: Gateway) -> dict[tuple[str, ...], float]:
     return found
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_figures(behind: TritonServer, start_gateway: StartGateway, workers: str) -> None:
-    """Requests by code, their bytes and times, and what is open now; workers are added up."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS, "--workers", workers)
+def test_figures(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """Requests by code, their bytes and times, and what is open now."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS)
     for _ in range(10):
         answer = gateway.infer("simple", SIMPLE, BODY)
     gateway.infer("nope", SIMPLE, BODY)
@@ -78,28 +73,20 @@ def test_figures(behind: TritonServer, start_gateway: StartGateway, workers: str
     assert found["in_flight", "http"] == found["in_flight", "grpc"] == found[("streams",)] == 0
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_what_is_in_progress(
-    behind: TritonServer, start_gateway: StartGateway, workers: str
-) -> None:
-    """Open streams are counted while they are open, and not when their worker has died."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS, "--workers", workers)
+def test_what_is_in_progress(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """Open streams are counted while they are open."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS)
     requests: queue.Queue[Any] = queue.Queue()
     responses = gateway.stream(iter(requests.get, None))
     until(lambda: figures(gateway).get(("streams",)) == 1)
-    if workers == "2":
-        for one in workers_of(gateway):
-            os.kill(one, signal.SIGKILL)
-        until(lambda: figures(gateway).get(("streams",), 0) == 0)
     responses.cancel()
     requests.put(None)
     until(lambda: figures(gateway).get(("streams",), 0) == 0)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_its_own_health(start_gateway: StartGateway, workers: str) -> None:
+def test_its_own_health(start_gateway: StartGateway) -> None:
     """/livez and /readyz do not ask Triton; a stop begins with not being ready."""
-    options = ("--triton-grpc", "127.0.0.1:9", "--drain", "60", "--workers", workers)
+    options = ("--triton-grpc", "127.0.0.1:9", "--drain", "60")
     gateway = start_gateway(*OPTIONS, *options)
     assert fetched(gateway, "/livez") == (200, "live\n")
     assert fetched(gateway, "/readyz") == (200, "ready\n")
@@ -123,10 +110,9 @@ def test_the_log_as_text(behind: TritonServer, start_gateway: StartGateway) -> N
     assert all("from ipv4:127.0.0.1:" in line for line in streamed)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_the_log_as_json(behind: TritonServer, start_gateway: StartGateway, workers: str) -> None:
+def test_the_log_as_json(behind: TritonServer, start_gateway: StartGateway) -> None:
     """Each line of it is a JSON object, with nothing before."""
-    options = ("--access-log", "json", "--workers", workers)
+    options = ("--access-log", "json")
     gateway = start_gateway("--triton-grpc", behind.grpc, *options)
     answer = gateway.infer("simple", SIMPLE, BODY)
     gateway.call("Infer", simple())

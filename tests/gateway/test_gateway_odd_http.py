@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import socket
-import time
-
 import pytest
 
-from testbed import TritonServer
 from tests.gateway.bad_clients import BODY, Raw, head
-from tests.gateway.gateway_process import Gateway, StartGateway, code_of
-from tests.gateway.grpc_requests import seconds
+from tests.gateway.gateway_process import Gateway, code_of
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
@@ -52,12 +47,12 @@ def test_absolute_targets(gateway: Gateway, target: str) -> None:
 
 
 def test_no_answer_names_its_programs(gateway: Gateway) -> None:
-    """Like v1's, no answer has the header Server: successes, refusals, bytes that are no HTTP."""
+    """Like v1's, no answer has the header Server: successes and refusals."""
     unknown = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
-    sent = (LIVE.format("").encode(), unknown, WHOLE, b"x\r\n\r\n")
+    sent = (LIVE.format("").encode(), unknown, WHOLE)
     answers = [Raw(gateway, one).answer() for one in sent]
-    assert [one.code for one in answers] == [200, 400, 200, 400]
-    assert [one.headers["Server"] for one in answers] == [None] * 4
+    assert [one.code for one in answers] == [200, 400, 200]
+    assert [one.headers["Server"] for one in answers] == [None] * 3
 
 
 def test_an_upgrade_is_not_taken(gateway: Gateway) -> None:
@@ -67,32 +62,3 @@ def test_an_upgrade_is_not_taken(gateway: Gateway) -> None:
     assert client.answer().code == 200
     client.send(WHOLE)
     assert code_of(client.answer().status) == "SUCCESS"
-
-
-def test_a_client_that_sends_no_more(gateway: Gateway) -> None:
-    """Who closes their side of the connection behind a request gets its answer, then the end."""
-    client = Raw(gateway, WHOLE)
-    client.socket.shutdown(socket.SHUT_WR)
-    assert code_of(client.answer().status) == "SUCCESS"
-    assert client.rest() == b""
-
-
-def test_answers_that_take_time(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """The same while the server computes, and with two requests that came together."""
-    gateway = start_gateway("--triton-grpc", behind.grpc)
-    request = head("Content-Length: 4", path="/api/infer/slow", header=SLOW) + seconds(0.5)
-    client = Raw(gateway, request + LIVE.format("").encode())
-    time.sleep(0.2)
-    client.socket.shutdown(socket.SHUT_WR)
-    assert client.rest().count(b"HTTP/1.1 200 OK") == 2
-    assert gateway.said() == ""
-
-
-@pytest.mark.parametrize("sent", [b"", WHOLE[:-1], head("Content-Length: 128")[:-30]])
-def test_half_requests_of_a_closed_side(gateway: Gateway, sent: bytes) -> None:
-    """A request that cannot become complete any more ends the connection at once."""
-    client = Raw(gateway, sent)
-    start = time.monotonic()
-    client.socket.shutdown(socket.SHUT_WR)
-    client.rest()
-    assert time.monotonic() - start < 10

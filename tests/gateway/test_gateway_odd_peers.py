@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import grpc
 import pytest
 
 from testbed import TritonServer
-from tests.backends.scripted_server import ScriptedServer, http
 from tests.gateway.gateway_process import SURROUNDINGS, Gateway, code_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
@@ -19,7 +17,6 @@ pytest_plugins = ["tests.gateway.gateway_fixtures"]
 GARBAGE = b"\xff\xff\xff\xff"
 #: Groups in groups, under a number that no message has.
 NESTED = b"\x9b\x06" * 20_000 + b"\x9c\x06" * 20_000
-SILENT = "whoever answers is no v2 inference server"
 
 
 @pytest.mark.parametrize("sent", [GARBAGE, NESTED], ids=["garbage", "nested"])
@@ -54,30 +51,6 @@ def test_stop_after_bytes_that_are_no_message(behind: TritonServer) -> None:
         assert gateway.stop() == 0
 
 
-def test_refusal_that_v1_did_not_know(behind: TritonServer) -> None:
-    """A status that v1 had no code for is told as UNKNOWN, in the server's words."""
-    refusal = http(401, b'{"error": "who are you"}')
-    with ScriptedServer(lambda request: refusal) as peer:
-        gateway = Gateway("--triton-grpc", behind.grpc, "--triton-http", peer.address)
-        try:
-            status = gateway.post("/api/modelcontrol/load/simple").status
-            assert (code_of(status), status.msg) == ("UNKNOWN", "who are you")
-        finally:
-            assert gateway.stop() == 0
-
-
-def test_refusal_that_is_longer_than_a_header(behind: TritonServer) -> None:
-    """A message too long for a header of HTTP is cut."""
-    refusal = http(400, b'{"error": "%s"}' % (b"x" * 30_000))
-    with ScriptedServer(lambda request: refusal) as peer:
-        gateway = Gateway("--triton-grpc", behind.grpc, "--triton-http", peer.address)
-        try:
-            status = gateway.post("/api/modelcontrol/load/simple").status
-            assert len(status.msg) < 20_000 and set(status.msg[:16_000]) == {"x"}
-        finally:
-            assert gateway.stop() == 0
-
-
 PLUGIN = """
 def plugin(request):
     raise PermissionError("no token")
@@ -95,7 +68,7 @@ def test_failure_of_the_gateway_itself(
     surroundings = SURROUNDINGS["env"]
     monkeypatch.setitem(surroundings, "PYTHONPATH", f"{tmp_path}:{surroundings['PYTHONPATH']}")
     monkeypatch.setitem(surroundings, "TRITON_SHIM_PLUGIN", "failing_plugin:made")
-    gateway = Gateway("--triton-grpc", behind.grpc, "--triton-http", behind.http)
+    gateway = Gateway("--triton-grpc", behind.grpc)
     try:
         answer = gateway.get("/api/status/simple")
         assert (answer.code, code_of(answer.status)) == (400, "INTERNAL")
@@ -103,28 +76,3 @@ def test_failure_of_the_gateway_itself(
         assert "a request failed inside the gateway" in gateway.said()
     finally:
         assert gateway.stop() == 0
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (http(200, b"<html>hello</html>"), True),
-        (http(400, b'{"error": "not for you"}', "Content-Type: application/json"), False),
-    ],
-    ids=["foreign", "refused"],
-)
-def test_server_that_does_not_say_who_it_is(
-    behind: TritonServer, answer: bytes, said: bool
-) -> None:
-    """A peer that is no v2 server is told of at the start; one that refuses to say is one."""
-    with ScriptedServer(lambda request: answer) as peer:
-        gateway = Gateway("--triton-grpc", behind.grpc, "--triton-http", peer.address)
-        try:
-            for _ in range(100):
-                if peer.requests and SILENT in gateway.said():
-                    break
-                time.sleep(0.1 if said else 0.02)
-            assert peer.requests
-            assert (SILENT in gateway.said()) is said
-        finally:
-            assert gateway.stop() == 0

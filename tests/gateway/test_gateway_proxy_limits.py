@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import BODY, SIMPLE
+from tests.gateway.bad_clients import BODY, SIMPLE, head
 from tests.gateway.front_proxies import behind_envoy, behind_nginx
 from tests.gateway.grpc_requests import seconds, slow
 from tests.gateway.rolling_restarts import Pair
@@ -23,14 +24,13 @@ pytestmark = pytest.mark.release  # nginx and Envoy
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'
-CLIENTS, LIMIT, CONNECTIONS = 40, 6, 16
+CLIENTS, LIMIT = 40, 6
 
 
-@pytest.fixture(scope="module", params=["1", "2"], ids=["one worker", "two workers"])
-def pair(behind: TritonServer, request: pytest.FixtureRequest) -> Iterator[Pair]:
-    """Two gateways that take fewer connections than there are clients."""
-    options = ("--max-connections", str(CONNECTIONS), "--workers", request.param)
-    both = Pair("--triton-grpc", behind.grpc, *options)
+@pytest.fixture(scope="module")
+def pair(behind: TritonServer) -> Iterator[Pair]:
+    """Two gateways in front of one Triton."""
+    both = Pair("--triton-grpc", behind.grpc)
     yield both
     both.stop()
 
@@ -44,6 +44,21 @@ def over_grpc(address: str, _: int) -> str:
     """The same over gRPC."""
     with Client(address) as client:
         return client.infer(request=slow(1, 0.1))
+
+
+@pytest.mark.parametrize("sent", [b"POST", head("Content-Length: 128") + BODY[:64]])
+@pytest.mark.parametrize("behind_proxy", [behind_nginx, behind_envoy])
+def test_idle_uploads_end_at_the_proxy(
+    pair: Pair, tmp_path: Path, behind_proxy: Callable[..., Any], sent: bytes
+) -> None:
+    """A head or a body that stops is ended by the proxy after its time, other clients go on."""
+    with behind_proxy(tmp_path, pair, client_time="1s") as (http, _):
+        host, _, port = http.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=30) as client:
+            client.sendall(sent)
+            assert infer(http, "simple", SIMPLE, BODY).code == 200
+            answer = client.recv(65536)
+            assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize("behind_proxy", [behind_nginx, behind_envoy])

@@ -29,12 +29,11 @@ RESTARTS = int(os.environ.get("GATEWAY_RESTARTS", "1"))
 REQUESTS = 10_000 * RESTARTS if RESTARTS > 1 else 2_000
 
 
-@pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
-def pair(behind: TritonServer, request: pytest.FixtureRequest) -> Any:
+@pytest.fixture
+def pair(behind: TritonServer) -> Any:
     """Two gateways in front of one Triton."""
-    workers = str(request.param)
     # longer than any client rests between two requests on a machine that is busy otherwise
-    both = Pair("--triton-grpc", behind.grpc, "--drain", "2", "--workers", workers)
+    both = Pair("--triton-grpc", behind.grpc, "--drain", "2")
     yield both
     both.stop()
 

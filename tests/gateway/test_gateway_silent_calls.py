@@ -12,7 +12,6 @@ from testbed import TritonServer
 from tests.gateway.bad_clients import SilentCalls, health, until
 from tests.gateway.gateway_process import Gateway, StartGateway, code_of
 from tests.gateway.grpc_requests import simple, slow
-from tritonclient_shim.gateway.grpc.admission import MAX_PENDING
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -38,16 +37,6 @@ def test_silent_calls_stop_nothing(
     assert gateway.said() == ""
 
 
-def test_silent_calls_give_way(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """More calls than may be awaited, all silent: the oldest is cancelled for one that asks."""
-    gateway = start_gateway("--triton-grpc", behind.grpc)
-    with SilentCalls(gateway, "Health", MAX_PENDING + 1) as silent:
-        assert gateway.call("Health", health()).health
-        until(lambda: any(call.done() for call in silent.calls))
-        ended = [call.code() for call in silent.calls if call.done()]
-        assert set(ended) == {grpc.StatusCode.CANCELLED} and len(ended) < MANY
-
-
 def test_health_does_not_wait_for_inference(
     behind: TritonServer, start_gateway: StartGateway
 ) -> None:
@@ -62,19 +51,6 @@ def test_health_does_not_wait_for_inference(
         assert {code_of(one.result().request_status) for one in answers} == {"SUCCESS"}
 
 
-def test_streams_are_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """A stream beyond --max-streams is refused in a sentence; a stream that ends makes room."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-streams", "3")
-    with SilentCalls(gateway, "StreamInfer", 3):
-        assert gateway.call("Health", health()).health
-        refused = gateway.stream([simple(1)])
-        with pytest.raises(grpc.RpcError) as caught:
-            next(refused)
-        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert "--max-streams" in caught.value.details()
-    assert next(gateway.stream([simple(1)])).meta_data.id == 1
-
-
 def test_idle_streams_open_nothing_behind(
     behind: TritonServer, start_gateway: StartGateway
 ) -> None:
@@ -86,6 +62,20 @@ def test_idle_streams_open_nothing_behind(
         assert threads(gateway) < MANY
 
 
+def test_calls_are_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """Beyond 16 calls for each of --max-in-flight gRPC refuses; a call that ends makes room."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "1")
+    with SilentCalls(gateway, "StreamInfer", 16) as silent:
+        for call, requests in zip(silent.calls, silent.requests):
+            requests.put(simple(1))
+            assert next(call).meta_data.id == 1
+        with pytest.raises(grpc.RpcError) as caught:
+            gateway.call("Health", health())
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert gateway.get("/api/health/live").code == 200
+    until(lambda: next(gateway.stream([simple(1)])).meta_data.id == 1)
+
+
 def threads(gateway: Gateway) -> int:
     """The threads of a gateway."""
     with open(f"/proc/{gateway.process.pid}/status") as lines:
@@ -94,7 +84,7 @@ def threads(gateway: Gateway) -> int:
 
 def test_idle_streams_stop_nothing(behind: TritonServer, start_gateway: StartGateway) -> None:
     """512 streams that have been used and are idle: no thread each, and everything is answered."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-streams", "520")
+    gateway = start_gateway("--triton-grpc", behind.grpc)
     with SilentCalls(gateway, "StreamInfer", 512 // 8) as one, ExitStack() as more:
         others = [SilentCalls(gateway, "StreamInfer", 512 // 8) for _ in range(7)]
         groups = [one, *map(more.enter_context, others)]
@@ -108,14 +98,3 @@ def test_idle_streams_stop_nothing(behind: TritonServer, start_gateway: StartGat
         until(lambda: threads(gateway) < 128)
         groups[3].requests[5].put(simple(77))
         assert next(groups[3].calls[5]).meta_data.id == 77
-
-
-def test_a_request_must_arrive_in_time(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """A call that does not send its request ends after --client-timeout, and says so."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--client-timeout", "0.5")
-    with SilentCalls(gateway, "Infer", 3) as silent:
-        until(lambda: all(call.done() for call in silent.calls))
-        for call in silent.calls:
-            assert call.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-            assert "--client-timeout" in call.details()
-    assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"

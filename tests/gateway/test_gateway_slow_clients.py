@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import BODY, SIMPLE, Raw, chunk, head, until
+from tests.gateway.bad_clients import BODY, SIMPLE, Raw, head
 from tests.gateway.gateway_process import Answer, Gateway, StartGateway, code_of
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -64,88 +63,6 @@ def test_a_body_that_stops_is_refused(
     assert (answer.code, code_of(answer.status)) == (408, "UNAVAILABLE")
     assert "--client-timeout" in answer.status.msg and answer.status.request_id > 0
     assert client.rest() == b"" and gateway.said() == ""
-
-
-def test_a_body_that_drips_is_refused(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """A body must make progress: bytes that come one by one do not extend its time for ever."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--client-timeout", "1")
-    client = Raw(gateway, head("Content-Length: 1000000"))
-    until(lambda: not client.push(b"1", 0.1) or time.sleep(0.1) is not None)
-    assert b" 408 " in client.rest()
-
-
-@pytest.mark.parametrize("sent", [b"P", head("X: y")[:-2]], ids=["first", "last"])
-def test_headers_have_a_time_limit(
-    behind: TritonServer, start_gateway: StartGateway, sent: bytes
-) -> None:
-    """Headers that do not become complete: 408 with v1's status, connection closed."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--client-timeout", "1")
-    answer = Raw(gateway, sent).rest()
-    assert answer.startswith(b"HTTP/1.1 408 ") and b"NV-Status: code: UNAVAILABLE" in answer
-    again = Raw(gateway, head(f"Content-Length: {len(BODY)}") + BODY)
-    assert again.answer().code == 200
-    again.send(sent)  # the second request of a connection likewise
-    assert again.rest().startswith(b"HTTP/1.1 408 ")
-    assert gateway.said() == ""
-
-
-def test_a_connection_without_a_request_is_closed(
-    behind: TritonServer, start_gateway: StartGateway
-) -> None:
-    """Nothing sent: closed without an answer. After a request, a connection may be idle."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--client-timeout", "1")
-    used = Raw(gateway, head(f"Content-Length: {len(BODY)}") + BODY)
-    assert used.answer().code == 200
-    assert Raw(gateway).rest() == b""
-    used.send(head(f"Content-Length: {len(BODY)}") + BODY)
-    assert used.answer().code == 200
-
-
-@pytest.mark.parametrize("parts", [1, 2, 20])
-def test_large_bodies_do_not_wait_on_each_other(
-    behind: TritonServer, start_gateway: StartGateway, parts: int
-) -> None:
-    """Bodies that together exceed the sum are all answered, in whatever parts they arrive."""
-    size = 3_000_000
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-body-bytes", "4000000")
-    start = head("Transfer-Encoding: chunked", path=IDENTITY, header=FLOATS % (size // 4))
-
-    def upload() -> int:
-        client = Raw(gateway, start)
-        for _ in range(parts):
-            client.send(chunk(bytes(size // parts)))
-        client.send(b"0\r\n\r\n")
-        return client.answer().code
-
-    with ThreadPoolExecutor(6) as pool:
-        assert [one.result() for one in [pool.submit(upload) for _ in range(6)]] == [200] * 6
-
-
-def test_idle_connections_are_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Beyond --max-connections, the connection that has been idle longest is closed."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-connections", "10")
-    request = b"GET /api/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
-    idle = []
-    for _ in range(30):
-        idle.append(Raw(gateway, request))
-        assert idle[-1].answer().code == 200
-    assert infer(gateway).code == 200
-    assert idle[0].rest() == b""
-    idle[-1].send(request)
-    assert idle[-1].answer().code == 200
-
-
-def test_silent_connections_are_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Connections that send nothing, headers or bodies in part give way to those that ask."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-connections", "10")
-    held = [Raw(gateway, part) for part in (b"", head()[:20]) for _ in range(MANY)]
-    held += [slow(gateway) for _ in range(MANY)]
-    time.sleep(1.5)
-    assert infer(gateway).code == 200
-    assert gateway.get("/api/health/live").code == 200
-    assert gateway.said() == ""
-    for client in held:
-        client.close()
 
 
 def test_an_answer_that_nobody_takes(behind: TritonServer, start_gateway: StartGateway) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from google.protobuf import text_format
 
-from tritonclient_shim.gateway.http.texts import response_texts, success_text
+from tritonclient_shim.gateway.http.responses import header_texts, status_header, success_text
 from tritonclient_shim.protos import api_pb2, model_config_pb2, request_status_pb2
 
 
@@ -19,15 +19,15 @@ def test_response_headers(id: int, outputs: int) -> None:
     line = text_format.MessageToString(header, as_one_line=True, as_utf8=False)
     body = text_format.MessageToString(header, as_utf8=False).encode()
     for _ in range(2):
-        assert response_texts(header, False) == (line, body)
-    assert response_texts(api_pb2.InferResponseHeader(), True) == ("", b"")
+        assert header_texts(header, False) == (line, body)
+    assert header_texts(api_pb2.InferResponseHeader(), True) == ("", b"")
 
 
 def test_data_types() -> None:
     """The field ``data_type`` is in the text where the release emulated had it there."""
     header = api_pb2.InferResponseHeader()
     header.output.add(name="OUTPUT0", data_type=model_config_pb2.TYPE_INT32)
-    with_it, without = (response_texts(header, wanted)[0] for wanted in (True, False))
+    with_it, without = (header_texts(header, wanted)[0] for wanted in (True, False))
     assert with_it == 'output { name: "OUTPUT0" data_type: TYPE_INT32 }'
     assert without == 'output { name: "OUTPUT0" }'
     assert header.output[0].data_type == model_config_pb2.TYPE_INT32  # binary keeps it
@@ -42,3 +42,9 @@ def test_successes(server_id: str) -> None:
             code=success, server_id=server_id, request_id=number
         )
         assert success_text(status) == text_format.MessageToString(status, as_one_line=True)
+
+
+def test_a_message_that_is_longer_than_a_header() -> None:
+    """A message too long for a header of HTTP is cut."""
+    status = request_status_pb2.RequestStatus(msg="x" * 30_000)
+    assert 16_000 < len(status_header(status)) < 20_000

@@ -43,12 +43,11 @@ def test_reason_is_set(gateway: Gateway) -> None:
     assert b'"ready_state_reason": {}' in gateway.get("/api/status/simple?format=json").body
 
 
-@pytest.fixture(scope="module", params=["grpc", "http"])
-def named(behind: Any, request: pytest.FixtureRequest) -> Iterator[Gateway]:
-    """A gateway to a server whose version is ``v2.0``, over either of its protocols."""
+@pytest.fixture(scope="module")
+def named(behind: Any) -> Iterator[Gateway]:
+    """A gateway to a server whose version is ``v2.0``."""
     with NamedVersions(behind) as relay:
-        ways = ["--triton-grpc", relay.grpc]
-        gateway = Gateway(*ways, *(["--triton-http", relay.http] * (request.param == "http")))
+        gateway = Gateway("--triton-grpc", relay.grpc)
         yield gateway
         gateway.stop()
 

@@ -36,7 +36,6 @@ def seen(oracle: OracleEnvironment, gateway: Gateway, protocol: int, model: str)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("upstream", ["grpc", "http"])
 @pytest.mark.parametrize("model", ["iris", "iris_declared"])
 def test_genuine_client_classifies_flowers(
     oracle: OracleEnvironment,
@@ -45,14 +44,10 @@ def test_genuine_client_classifies_flowers(
     monkeypatch: pytest.MonkeyPatch,
     protocol: int,
     model: str,
-    upstream: str,
 ) -> None:
     """A model that declares its tensors, and one of which the setting ``models`` names them."""
     monkeypatch.setitem(SURROUNDINGS["env"], "TRITON_SHIM_MODELS", json.dumps(IRIS))
-    servers = ["--triton-grpc", mlserver.grpc]
-    if upstream == "http":
-        servers += ["--triton-http", mlserver.http]
-    found = seen(oracle, start_gateway(*servers), protocol, model)
+    found = seen(oracle, start_gateway("--triton-grpc", mlserver.grpc), protocol, model)
     assert found["predict"] == [[0], [1], [2]]
     labels = ["one", "two", "three"] if model == "iris" else [""] * 3
     assert found["best"] == [[index, label] for index, label in enumerate(labels)]
@@ -63,7 +58,7 @@ def test_genuine_client_adds(
     oracle: OracleEnvironment, kserve: KServeServer, start_gateway: StartGateway, protocol: int
 ) -> None:
     """The same client on KServe's server."""
-    gateway = start_gateway("--triton-grpc", kserve.grpc, "--triton-http", kserve.http)
+    gateway = start_gateway("--triton-grpc", kserve.grpc)
     assert seen(oracle, gateway, protocol, "simple")["total"] == [*range(0, 32, 2)]
 
 

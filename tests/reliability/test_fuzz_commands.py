@@ -17,7 +17,7 @@ from tests.reliability.amounts import amount
 from tests.reliability.figures import Tried
 from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli, pytest_plugin
-from tritonclient_shim.gateway.options.table import OPTIONS
+from tritonclient_shim.gateway.options import OPTIONS
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.usage import Recorder, report, rows
 

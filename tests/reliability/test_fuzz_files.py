@@ -17,8 +17,6 @@ from tests.reliability.amounts import amount
 from tests.reliability.figures import Tried
 from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli
-from tritonclient_shim.gateway.options import configuration
-from tritonclient_shim.gateway.options.table import OPTIONS
 from tritonclient_shim.migrate import sources
 from tritonclient_shim.migrate.sources import Unreadable
 from tritonclient_shim.rewrite.files import Migrated, migrate
@@ -117,24 +115,6 @@ def _scan_settings(commands: Commands, data: Any) -> None:
 def test_scan_settings(commands: Commands, tried: Tried) -> None:
     """Baselines and pyproject.toml are read."""
     _scan_settings(commands)
-    tried(FILES, amount("files of commands") // 3, "files")
-
-
-@fuzzed("files of commands", 3)
-@given(data=st.data())
-def _gateway(commands: Commands, data: Any) -> None:
-    keys = tuple(name.replace("_", "-") for name in OPTIONS)
-    content = data.draw(odd_files.toml_files(keys, 'triton-grpc = "127.0.0.1:1"'))
-    path = commands.write("gateway.toml", content)
-    try:
-        configuration.options_from({"config": path})
-    except configuration.OptionError as error:
-        assert str(error)
-
-
-def test_gateway(commands: Commands, tried: Tried) -> None:
-    """The gateway's options are read."""
-    _gateway(commands)
     tried(FILES, amount("files of commands") // 3, "files")
 
 

@@ -1,4 +1,4 @@
-"""What is told of each request when it has been answered: a line of the access log, and figures."""
+"""The record of each request: a line of the access log, and metrics."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import json
 import logging
 import time
 from contextlib import contextmanager
-from typing import Any, Iterator, Protocol
+from typing import Any, Iterator
 
 from tritonclient_shim.protos import request_status_pb2
 
 log = logging.getLogger("tritonclient_shim.gateway.access")
 
-_CODE_NAMES = request_status_pb2.RequestStatusCode.Name
+_code_name = request_status_pb2.RequestStatusCode.Name
 
 
 class AccessRecord:
-    """One request, as the log tells of it.
+    """One request, as the log reports it.
 
-    ``call`` is the name of v1's rpc, over HTTP too; ``what`` is the call in the words of its
-    protocol. ``status`` is the RequestStatus of v1 that its client was sent, None if it was sent
-    none. ``received`` and ``sent`` are the bytes of the bodies, or of the messages.
+    ``call`` is the name of v1's rpc, over HTTP too; ``what`` is the call in its protocol's words.
+    ``status`` is v1's RequestStatus for the client, None if the client gets none.
+    ``received`` and ``sent`` are the bytes of bodies or messages.
     """
 
     __slots__ = (
@@ -42,39 +42,23 @@ class AccessRecord:
     @property
     def code(self) -> str:
         """The name of v1's code; '-' without a status."""
-        return "-" if self.status is None else str(_CODE_NAMES(self.status.code))
+        return "-" if self.status is None else str(_code_name(self.status.code))
 
 
-class Meter(Protocol):
-    """Counts requests; see ``operation/metrics.py``."""
+class Meter:
+    """Counts nothing; ``metrics.py`` has the meter that counts."""
 
-    def begun(self, protocol: str) -> None:
-        """A request is in progress."""
+    def begin(self, protocol: str) -> None:
+        """Count a request in progress."""
 
-    def ended(self, record: AccessRecord) -> None:
-        """It is no more."""
-
-    def upstream(self, protocol: str, seconds: float) -> None:
-        """The v2 server has taken so long for an inference."""
-
-    def streams(self, change: int) -> None:
-        """A stream has been opened (1), or has ended (-1)."""
-
-
-class NoMeter:
-    """Counts nothing."""
-
-    def begun(self, protocol: str) -> None:
-        """Nothing."""
-
-    def ended(self, record: AccessRecord) -> None:
-        """Nothing."""
+    def end(self, record: AccessRecord) -> None:
+        """Count an answered request."""
 
     def upstream(self, protocol: str, seconds: float) -> None:
-        """Nothing."""
+        """Count the time that the v2 server took for an inference."""
 
     def streams(self, change: int) -> None:
-        """Nothing."""
+        """Count a stream that opens (1) or ends (-1)."""
 
 
 class AccessLog:
@@ -83,30 +67,22 @@ class AccessLog:
     def __init__(self, form: str, meter: Meter) -> None:
         self._form = form
         self.meter = meter
-        #: Are the peers of clients wanted?
+        #: True if records need the addresses of clients.
         self.wants_peers = form != "off"
 
     @contextmanager
     def request(self, record: AccessRecord) -> Iterator[AccessRecord]:
-        """Tell of the request that is answered inside the ``with`` block."""
-        self.meter.begun(record.protocol)
+        """Report the request that is answered inside the ``with`` block."""
+        self.meter.begin(record.protocol)
         try:
             yield record
         finally:
-            self._end(record)
-
-    def refused(self, record: AccessRecord) -> None:
-        """Tell of a request that has been refused before it could be read."""
-        self.meter.begun(record.protocol)
-        self._end(record)
-
-    def _end(self, record: AccessRecord) -> None:
-        record.seconds = time.perf_counter() - record.start
-        self.meter.ended(record)
-        if self._form == "text":
-            log.info("%s", _as_text(record))
-        elif self._form == "json":
-            log.info("%s", _as_json(record))
+            record.seconds = time.perf_counter() - record.start
+            self.meter.end(record)
+            if self._form == "text":
+                log.info("%s", _as_text(record))
+            elif self._form == "json":
+                log.info("%s", _as_json(record))
 
 
 def _as_text(record: AccessRecord) -> str:
@@ -118,7 +94,7 @@ def _as_text(record: AccessRecord) -> str:
 
 
 def _as_json(record: AccessRecord) -> str:
-    told = {
+    line = {
         "time": time.time(),
         "protocol": record.protocol,
         "call": record.call,
@@ -131,4 +107,16 @@ def _as_json(record: AccessRecord) -> str:
         "received": record.received,
         "sent": record.sent,
     }
-    return json.dumps(told)
+    return json.dumps(line)
+
+
+def log_to_stderr(access_log: str) -> None:
+    """Log to stderr: all lines of the gateway, and warnings of other libraries.
+
+    Lines of an access log in JSON have no prefix.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    logging.getLogger("tritonclient_shim.gateway").setLevel(logging.INFO)
+    if access_log == "json":
+        log.addHandler(logging.StreamHandler())
+        log.propagate = False

@@ -217,11 +217,6 @@ def gateway_variables() -> dict[str, str]:
     return {name[size:]: text for name, text in os.environ.items() if name.startswith(_GATEWAY)}
 
 
-def environment_with(**more: str) -> dict[str, str]:
-    """Return this process's environment and further variables, for a process that it starts."""
-    return {**os.environ, **more}
-
-
 def _nearest(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # imported only for a misspelt name
 

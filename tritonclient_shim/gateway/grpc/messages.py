@@ -1,7 +1,7 @@
 """v1's inference messages as gRPC carries them, without decoding or copying their tensors.
 
 A serialised message is a sequence of records, one for each field. So the tensors of a request are
-views on its bytes, and an answer is a small message followed by one record for each tensor.
+views on its bytes, and a response is a small message followed by one record for each tensor.
 """
 
 from __future__ import annotations
@@ -11,8 +11,13 @@ from typing import Any, NamedTuple, Sequence
 from google.protobuf.message import DecodeError
 
 from tritonclient_shim.backends.grpc.framing import CUT_FROM, take, varint
+from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import Buffer
+from tritonclient_shim.core.reading import read
+from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.session.inference import Answer
+from tritonclient_shim.translate import v1_messages
 
 _RAW_INPUT = 0x22  # field 4 of InferRequest, length-delimited
 _RAW_OUTPUT = b"\x1a"  # field 3 of InferResponse, length-delimited
@@ -29,9 +34,9 @@ class WireRequest(NamedTuple):
 
 
 def read_request(data: bytes) -> WireRequest | None:
-    """A serialised ``InferRequest``; None for bytes that are none."""
+    """Read a serialised ``InferRequest``; None for other bytes."""
     try:
-        message, tensors = _taken_apart(data)
+        message, tensors = _message_and_tensors(data)
     except DecodeError:
         return None
     return WireRequest(
@@ -39,7 +44,7 @@ def read_request(data: bytes) -> WireRequest | None:
     )
 
 
-def _taken_apart(data: bytes) -> tuple[Any, Sequence[Buffer]]:
+def _message_and_tensors(data: bytes) -> tuple[Any, Sequence[Buffer]]:
     if len(data) < CUT_FROM:  # protobuf is quicker than Python at small messages
         message = pb.InferRequest.FromString(data)
         return message, message.raw_input
@@ -48,9 +53,9 @@ def _taken_apart(data: bytes) -> tuple[Any, Sequence[Buffer]]:
 
 
 def response_parts(status: Any, header: Any, tensors: Sequence[Buffer | None]) -> list[Buffer]:
-    """Status, header and tensors → the parts of a serialised ``InferResponse``.
+    """Return the parts of a serialised ``InferResponse``.
 
-    None stands for an output in shared memory, or one of classes.
+    A tensor is None for an output in shared memory, or of classes.
     """
     message = pb.InferResponse(request_status=status, meta_data=header)
     parts: list[Buffer] = [message.SerializeToString()]
@@ -60,3 +65,37 @@ def response_parts(status: Any, header: Any, tensors: Sequence[Buffer | None]) -
         if tensor is not None:
             parts.append(tensor)
     return parts
+
+
+class Responses:
+    """Makes the responses of one v2 server's replies. Any thread may call.
+
+    Each function returns v1's status, for the access log, and the serialised response.
+    """
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    def of(self, answer: Answer) -> tuple[Any, bytes]:
+        """Return the response of an answer. May ask the v2 server unless ``is_prompt()``."""
+        try:
+            reply = self._upstream.infer.reply(answer)
+            success = self._upstream.success(answer.identity.request_id)
+            with self._upstream.reading(answer.identity.request_id):
+                return success, read(self._serialised, success, reply)
+        except InferenceServerException as error:
+            return self.of_failure(error, answer.identity.client_id)
+
+    def of_failure(self, error: InferenceServerException, client_id: int) -> tuple[Any, bytes]:
+        """Return the response, with the request's id, to a request that failed
+        (docs/v1-behaviour.md §9.2).
+        """
+        refusal = self._upstream.refused(error)
+        response = pb.InferResponse(request_status=refusal, meta_data={"id": client_id})
+        return refusal, response.SerializeToString()
+
+    def _serialised(self, success: Any, reply: Any) -> bytes:
+        header = v1_messages.response_header(reply)
+        self._upstream.release.trim_header(header)
+        tensors = [result.data for result in reply.outputs]
+        return b"".join(response_parts(success, header, tensors))

@@ -20,8 +20,7 @@ import grpc
 from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.core.errors import Fault, InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog
-from tritonclient_shim.gateway.grpc.messages import read_request
-from tritonclient_shim.gateway.grpc.responses import Responses
+from tritonclient_shim.gateway.grpc.messages import Responses, read_request
 from tritonclient_shim.gateway.upstream.inference import Came, Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.gateway.upstream.stream import Asked, StreamBehind

@@ -12,9 +12,8 @@ from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBacke
 from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
-from tritonclient_shim.core.model import GRPC
 from tritonclient_shim.gateway.access_log import Meter
-from tritonclient_shim.gateway.options.table import GatewayOptions
+from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.session.inference import Answer, Inference, Refused, Sendable
 
@@ -195,15 +194,8 @@ class Inferences:
     def _send(self, sendable: Sendable, arrived: asyncio.Future[Answer], run: Run) -> None:
         """Send a request; whatever fails is the answer."""
         try:
-            backend = self._upstream.backend
-            if backend.endpoint.protocol == GRPC:
-                ask = cast(StreamingBackend, backend).infer_in_loop(sendable.call)
-                run(self._begin, sendable, ask, arrived)
-            else:
-                backend.infer_async(
-                    sendable.call,
-                    lambda outcome: self._run_soon(_settle, arrived, sendable.answered(outcome)),
-                )
+            backend = cast(StreamingBackend, self._upstream.backend)
+            run(self._begin, sendable, backend.infer_in_loop(sendable.call), arrived)
         except Fault as fault:
             run(_settle, arrived, sendable.answered(fault))
         except Exception as error:  # the request waits for an answer, whatever has failed

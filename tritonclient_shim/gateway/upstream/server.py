@@ -18,9 +18,9 @@ from tritonclient_shim.core.errors import (
     cause_of,
 )
 from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
-from tritonclient_shim.gateway.options.releases import Release
-from tritonclient_shim.gateway.options.table import GatewayOptions
+from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.gateway.options import GatewayOptions
+from tritonclient_shim.gateway.releases import Release
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream.health import Health
 from tritonclient_shim.protos import grpc_service_pb2 as pb
@@ -29,33 +29,18 @@ from tritonclient_shim.service import status
 from tritonclient_shim.service.control import ControlService
 from tritonclient_shim.service.infer import InferService
 from tritonclient_shim.session.server import ServerSession
-from tritonclient_shim.settings import Settings
 
 R = TypeVar("R")
 
 log = logging.getLogger("tritonclient_shim.gateway")
 
-PROTOCOL_NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
+#: Loading a model may take this many times as long as an inference.
+_LOADS = 10
 
 _LATE = (
     "it did not answer within {0:g} seconds: send the request again, or start the gateway with a "
     "larger {1}"
 )
-
-
-def credentials_of(options: GatewayOptions, settings: Settings) -> dict[str, Any]:
-    """The settings in whose place options come: how the gateway proves to Triton who it is."""
-    found: dict[str, Any] = {}
-    if options.triton_root_certificates is not None:
-        found["root_certificates"] = options.triton_root_certificates
-    if options.triton_certificate is not None:
-        found.update(client_certificate=options.triton_certificate, client_key=options.triton_key)
-    if options.triton_headers:
-        ours = dict(options.triton_headers)
-        for name in ("http_headers", "grpc_metadata"):
-            others = [pair for pair in getattr(settings, name) if pair[0].lower() not in ours]
-            found[name] = (*others, *ours.items())
-    return found
 
 
 class _GatewaySession(ServerSession):
@@ -67,14 +52,10 @@ class _GatewaySession(ServerSession):
 
     def __init__(self, endpoint: Endpoint, options: GatewayOptions, timeout: float, option: str):
         super().__init__(endpoint)
-        server_id, credentials = options.server_id, credentials_of(options, self.settings)
-        self._server_id = server_id
+        self._server_id = options.server_id
         self.timeout = self.settings.network_timeout or timeout
         self._option = option
-        limits: dict[str, Any] = {"network_timeout": self.timeout}
-        if endpoint.protocol == HTTP:  # over gRPC the one includes the other
-            limits["connect_timeout"] = self.settings.connect_timeout or self.timeout
-        self.settings = replace(self.settings, **limits, **credentials)
+        self.settings = replace(self.settings, network_timeout=self.timeout)
 
     @property
     def known_id(self) -> str:
@@ -107,7 +88,7 @@ class Upstream:
             return _GatewaySession(endpoint, options, timeout, option)
 
         self._session = session(options.upstream_timeout, "--upstream-timeout")
-        loads = session(options.load_timeout, "--load-timeout")
+        loads = session(_LOADS * options.upstream_timeout, "--upstream-timeout")
         health = session(options.health_timeout, "--health-timeout")
         self._sessions = (self._session, loads, health)
         self.infer = InferService(self._session)
@@ -268,8 +249,8 @@ class Upstream:
 
     @property
     def where(self) -> str:
-        """The server's address and protocol, for the log."""
-        return f"{self._address} ({PROTOCOL_NAMES[self._session.endpoint.protocol]})"
+        """The server's address, for the log."""
+        return f"{self._address} (gRPC)"
 
     def why_unreachable(self) -> str:
         """Ask the server for its metadata → why there is no answer; '' if there is one."""

@@ -1,4 +1,4 @@
-"""What v1's server said and sent differently from release to release: the option ``--emulate``.
+"""What v1's server said and sent differently from release to release.
 
 Only what is known of a release is here, with the section of docs/v1-behaviour.md that says so. What
 is not listed is the same for all releases, or is not known to have been different.

@@ -1,0 +1,220 @@
+"""v1's HTTP responses (docs/v1-behaviour.md §9.1).
+
+A response has status 200, 400 or 405, the header NV-Status, and a body in one of three formats.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import Any, NamedTuple, Sequence
+
+from aiohttp import web
+from google.protobuf import json_format, text_format
+
+from tritonclient_shim.core.model import Buffer, V1Reply
+from tritonclient_shim.gateway.releases import Release, without_data_types
+from tritonclient_shim.protos import api_pb2, request_status_pb2
+from tritonclient_shim.translate import v1_messages
+
+OK, BAD_REQUEST, NOT_ALLOWED, REQUEST_TIMEOUT = 200, 400, 405, 408
+
+BINARY, TEXT, JSON = "binary", "text", "json"
+_CONTENT_TYPES = {
+    BINARY: "application/octet-stream",
+    TEXT: "text/plain",
+    JSON: "application/json",
+}
+
+#: libcurl, which v1's clients use, gives up on header lines of 100 KB, and Python's http.client on
+#: those of more than 64 KB, name included.
+LONGEST_HEADER = 60 * 1024
+_LONGEST_MESSAGE = 16 * 1024
+#: Larger bodies, in bytes, are sent in parts that are not joined.
+_SENT_IN_PARTS_FROM = 256 * 1024
+#: Bytes of one write. A client must accept them within its time limit.
+_WRITE_BYTES = 1024 * 1024
+#: Texts of response headers up to this size in bytes are remembered.
+_REMEMBERED = 4096
+
+
+def one_line(message: Any) -> str:
+    """Return a message as the value of a header: in text format, on one line, in ASCII."""
+    return str(text_format.MessageToString(message, as_one_line=True, as_utf8=False))
+
+
+def status_header(status: Any) -> str:
+    """Return the value of NV-Status."""
+    if len(status.msg) <= _LONGEST_MESSAGE:
+        return one_line(status)
+    short = request_status_pb2.RequestStatus()
+    short.CopyFrom(status)
+    short.msg = f"{status.msg[:_LONGEST_MESSAGE]}…"
+    return one_line(short)
+
+
+def bare(code: int) -> web.Response:
+    """Return the response to a bad path or method, without NV-Status and without a body."""
+    return web.Response(status=code)
+
+
+def response(status: Any, body: bytes = b"", kind: str = BINARY, good: bool = True) -> web.Response:
+    """Return the response to a call: 200 if it succeeded and its result is ``good``, else 400."""
+    success = status.code == request_status_pb2.SUCCESS
+    return web.Response(
+        status=OK if success and good else BAD_REQUEST,
+        headers={"NV-Status": status_header(status), "Content-Type": _CONTENT_TYPES[kind]},
+        body=body if success else b"",
+    )
+
+
+def message_response(
+    status: Any, message: Any, kind: str, camel_case: bool = False
+) -> web.Response:
+    """Return a response whose body is a message."""
+    return response(status, body_of(message, kind, camel_case), kind)
+
+
+def closing(status: Any, code: int) -> web.Response:
+    """Return the response to a request with an unread body. It closes the connection."""
+    refused = response(status)
+    refused.set_status(code)
+    refused.force_close()
+    return refused
+
+
+def body_of(message: Any, kind: str, camel_case: bool = False) -> bytes:
+    """Return a message as a body; text has one line for each field.
+
+    In JSON, fields have their names as in the .proto file, or in lowerCamelCase.
+    """
+    if kind == BINARY:
+        return bytes(message.SerializeToString())
+    if kind == JSON:
+        text = json_format.MessageToJson(message, preserving_proto_field_name=not camel_case)
+    else:
+        text = text_format.MessageToString(message, as_utf8=False)
+    return bytes(text, "utf-8")
+
+
+# ----------------------------------------------------------------------- successful inferences
+
+
+class Success(NamedTuple):
+    """The response to a successful inference: v1's status, the headers, and the body's parts."""
+
+    status: Any
+    headers: dict[str, str]
+    body: list[Any]
+
+
+def success_of(v1_status: Any, reply: V1Reply, binary: bool, release: Release) -> Success:
+    """Return a reply's response. Its body is the raw outputs, and the response header again."""
+    header = v1_messages.response_header(reply)
+    release.trim_header(header)
+    line, text = header_texts(header, release.data_type_in_text)
+    headers = {
+        "NV-Status": success_text(v1_status),
+        "NV-InferResponse": line,
+        "Content-Type": _CONTENT_TYPES[BINARY],
+    }
+    tail = body_of(header, BINARY) if binary else text
+    parts = [result.data for result in reply.outputs if result.data is not None]
+    return Success(v1_status, headers, [*parts, tail])
+
+
+async def send(
+    request: web.BaseRequest,
+    headers: dict[str, str],
+    parts: Sequence[Buffer],
+    timeout: float,
+    close: bool,
+) -> web.StreamResponse:
+    """Send a response with status 200 and a body of several parts; large parts are not copied.
+
+    Cut the connection if the client accepts nothing for ``timeout`` seconds. With ``close``, the
+    connection ends after the response.
+    """
+    size = sum(memoryview(part).nbytes for part in parts)
+    if size < _SENT_IN_PARTS_FROM:
+        return web.Response(headers=headers, body=b"".join(parts))
+    sent = web.StreamResponse(headers=headers)
+    if close:
+        sent.force_close()
+    sent.content_length = size
+    await sent.prepare(request)
+    for part in parts:
+        whole = memoryview(part).cast("B")
+        for start in range(0, len(whole), _WRITE_BYTES):
+            writing = sent.write(whole[start : start + _WRITE_BYTES])
+            if not await _accepted(request, writing, timeout):
+                return sent
+    await sent.write_eof()
+    return sent
+
+
+async def _accepted(request: web.BaseRequest, writing: Any, timeout: float) -> bool:
+    """Wait for a write. Cut the connection and return False after ``timeout`` seconds."""
+    try:
+        await asyncio.wait_for(writing, timeout)
+    except asyncio.TimeoutError:
+        if request.transport is not None:
+            request.transport.abort()
+        return False
+    return True
+
+
+# Responses of one kind differ in their numbers only. Text format takes long in pure Python, so the
+# rest of each text is remembered.
+
+
+def success_text(status: Any) -> str:
+    """Return the status of a success as the value of NV-Status."""
+    return f"{_without_number(status.server_id)} request_id: {status.request_id}"
+
+
+@lru_cache(maxsize=64)
+def _without_number(server_id: str) -> str:
+    success = request_status_pb2.SUCCESS
+    return one_line(request_status_pb2.RequestStatus(code=success, server_id=server_id))
+
+
+def header_texts(header: api_pb2.InferResponseHeader, data_types: bool) -> tuple[str, bytes]:
+    """Return a response header as the value of NV-InferResponse, and as a body in text format.
+
+    With ``data_types``, the texts have the field ``data_type`` (see ``releases.py``).
+    """
+    rest = api_pb2.InferResponseHeader()
+    rest.CopyFrom(header)
+    rest.ClearField("id")
+    if not data_types:
+        without_data_types(rest)
+    content = rest.SerializeToString(deterministic=True)
+    line, body = (_remembered if len(content) <= _REMEMBERED else _texts)(content)
+    if not header.id:
+        return line, body
+    # the field of the id has the highest number
+    return f"{line} id: {header.id}".lstrip(), b"%sid: %d\n" % (body, header.id)
+
+
+def _texts(content: bytes) -> tuple[str, bytes]:
+    header = api_pb2.InferResponseHeader.FromString(content)
+    return _within_limit(header), body_of(header, TEXT)
+
+
+_remembered = lru_cache(maxsize=256)(_texts)
+
+
+def _within_limit(header: api_pb2.InferResponseHeader) -> str:
+    """Return the value of NV-InferResponse; without its classes if it would be too long.
+
+    Clients read the classes from the body.
+    """
+    text = one_line(header)
+    if len(text) <= LONGEST_HEADER:
+        return text
+    short = api_pb2.InferResponseHeader()
+    short.CopyFrom(header)
+    for output in short.output:
+        output.ClearField("batch_classes")
+    return one_line(short)

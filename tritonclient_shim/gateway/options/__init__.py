@@ -1,1 +1,0 @@
-"""The options of a gateway, and where their values come from."""

@@ -1,0 +1,123 @@
+"""One gateway from start to end: its servers, signals, and a graceful stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from contextlib import AsyncExitStack
+from typing import Callable
+
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.gateway.access_log import AccessLog, Meter
+from tritonclient_shim.gateway.grpc.service import GatewayService, open_server
+from tritonclient_shim.gateway.http.service import HttpFront
+from tritonclient_shim.gateway.options import Bound, GatewayOptions
+from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc
+from tritonclient_shim.gateway.upstream.inference import Inferences
+from tritonclient_shim.gateway.upstream.server import Upstream
+
+log = logging.getLogger("tritonclient_shim.gateway")
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+#: Seconds after which a Triton that has not answered is reported.
+_REPORT_AFTER = 5.0
+
+#: Reports the addresses, and where Triton has answered, '' if it has not.
+Announce = Callable[[Bound, str], None]
+
+
+def run(options: GatewayOptions, announce: Announce) -> None:
+    """Serve until SIGTERM or SIGINT; ``announce`` is called once, when both servers listen.
+
+    Raise CannotListen for an address in use, RuntimeError for certificates that cannot be used,
+    SettingsError for a setting that cannot be used.
+    """
+    asyncio.run(_serve(options, announce))
+
+
+async def _serve(options: GatewayOptions, announce: Announce) -> None:
+    """Serve until a signal, and then until the requests in progress have ended."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, _stop_at_signal, stop)
+    meter = Meter()
+    stopping = Stopping()
+    async with AsyncExitStack() as stack:
+        status = None
+        if options.metrics_address is not None:
+            from tritonclient_shim.gateway.metrics import PrometheusMeter, StatusServer
+
+            meter = PrometheusMeter()
+            status = StatusServer(meter.registry, lambda: not stopping.begun)
+            stack.push_async_callback(status.close)
+        upstream = Upstream(options.triton_grpc, options, stopping)
+        stack.callback(upstream.close)
+        bound = await _open(options, upstream, stopping, meter, stack)
+        if status is not None and options.metrics_address is not None:
+            bound = bound._replace(metrics=await status.open(options.metrics_address))
+        announcing = asyncio.ensure_future(_announce(options, upstream, bound, announce))
+        await stop.wait()
+        announcing.cancel()
+
+
+def _stop_at_signal(stop: asyncio.Event) -> None:
+    """Begin the stop. A further signal ends the process at once."""
+    stop.set()
+    for number in _SIGNALS:
+        asyncio.get_running_loop().remove_signal_handler(number)
+
+
+async def _open(
+    options: GatewayOptions,
+    upstream: Upstream,
+    stopping: Stopping,
+    meter: Meter,
+    stack: AsyncExitStack,
+) -> Bound:
+    """Open both servers. ``stack`` closes them before the connections to Triton."""
+    upstream.open()
+    access_log = AccessLog(options.access_log, meter)
+    http_inference = Inferences(upstream, options, "http", meter)
+    grpc_inference = Inferences(upstream, options, "grpc", meter)
+    front = HttpFront(options, upstream, http_inference, access_log, stopping)
+    service = GatewayService(options, upstream, grpc_inference, access_log, stopping)
+    for part in (http_inference, grpc_inference, front, service):
+        stack.callback(part.close)
+    server, grpc_port = open_server(options, service)
+    http_port = await front.open()
+
+    async def stop() -> None:
+        end = await drain(stopping, options.drain, options.grace)
+        await asyncio.gather(stop_grpc(server, stopping, end), front.stop(end))
+
+    stack.push_async_callback(stop)
+    await server.start()
+    return Bound(options.http._replace(port=http_port), options.grpc._replace(port=grpc_port))
+
+
+async def _announce(
+    options: GatewayOptions, upstream: Upstream, bound: Bound, announce: Announce
+) -> None:
+    """Report the addresses, and warn of a Triton that does not answer. It serves meanwhile."""
+    if options.start_line == "json":  # for programs, which do not wait for Triton
+        announce(bound, "")
+    pool = DaemonExecutor(1, "gateway-startup-check")
+    asked = asyncio.get_running_loop().run_in_executor(pool, upstream.why_unreachable)
+    try:
+        reason = await asyncio.wait_for(asked, _REPORT_AFTER)
+    except asyncio.TimeoutError:
+        reason = f"nothing came within {_REPORT_AFTER:g} seconds"
+    finally:
+        pool.shutdown()
+    if reason:
+        log.warning(
+            "asked for Triton, but no v2 inference server answers at %s: %s. The gateway serves "
+            "all the same: clients get UNAVAILABLE until one answers there, and need not connect "
+            "again then. If none is about to start, check --triton-grpc",
+            upstream.where,
+            reason,
+        )
+    if options.start_line != "json":
+        announce(bound, "" if reason else upstream.where)
