@@ -92,7 +92,7 @@ def _insert_faq(_app: object, page: str, source: list[str]) -> None:
 
 #: A block of code, which stays as it is, or the name of a page that is no link yet.
 _PAGE_NAME = re.compile(
-    r"^```.*?^```$|(?<!\[)`([\w/-]+\.md)`(?!\])|(?<![\[(/`\w])(docs/v[12]-[a-z]+\.md)(?= §)",
+    r"^```.*?^```$|(?<!\[)`([\w/-]+\.md)`(?!\])|(?<![\[(/`\w])(docs/v[12]-[a-z]+\.md)(?= \u00a7)",
     re.MULTILINE | re.DOTALL,
 )
 
