@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.files import Migrated, migrate
 from tritonclient_shim.rewrite.options import MigrateOptions
 
@@ -29,6 +30,14 @@ def body(source: str, to: str = "", unsafe: bool = True) -> str:
 def todo(found: Migrated) -> list[str]:
     """``line:id`` of what is left."""
     return [f"{row.line}:{row.entry.id}" for row, outcome in found.uses if outcome.todo]
+
+
+def write(found: Migrated, script: Path) -> None:
+    """Write a migrated script, and the module that it imports its functions from."""
+    script.write_bytes(found.after)
+    if found.helpers:
+        path, _, text = helper_file(str(script.parent), found.helpers)
+        Path(path).write_bytes(text)
 
 
 class Ran(NamedTuple):

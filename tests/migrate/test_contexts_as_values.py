@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import STAR, migrated, run, todo
+from tests.migrate.sources_migrated import STAR, migrated, run, todo, write
 
 CLIENT = 'grpcclient.InferenceServerClient("u")'
 
@@ -84,7 +84,7 @@ def test_same_on_a_server(to: str, triton: TritonServer, tmp_path: Path) -> None
     before = run(script, url, to)
     found = migrated(PROGRAM, to)
     assert todo(found) == []
-    script.write_bytes(found.after)
+    write(found, script)
     assert run(script, url, to) == before
     assert before.status == 0, before.output
 

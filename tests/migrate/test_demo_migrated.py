@@ -9,7 +9,7 @@ import pytest
 
 from demo.programs import MODELS
 from testbed import TritonServer
-from tests.migrate.sources_migrated import run, todo
+from tests.migrate.sources_migrated import run, todo, write
 from tritonclient_shim.rewrite.files import migrate
 from tritonclient_shim.rewrite.options import MigrateOptions
 
@@ -36,7 +36,7 @@ def test_prints_the_same(
     options = MigrateOptions("" if chosen else protocol, unsafe=True)
     found = migrate(str(script), script.read_bytes(), options)
     assert not todo(found)
-    (tmp_path / "script.py").write_bytes(found.after)
+    write(found, tmp_path / "script.py")
     arguments = ("-u", server.url(protocol), "-i", protocol)
     before, after = run(script, *arguments), run(tmp_path / "script.py", *arguments)
     assert before.status == 0

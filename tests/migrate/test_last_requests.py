@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import CONTEXT, STAR, migrated, run, todo
-
-MADE = 'ctx = grpcclient.InferenceServerClient("localhost:8001")\n'
-RUN = "ctx.run(i, o)\n"
-RUN_AFTER = "run_model(ctx, 'simple', i, o)\n"
+from tests.migrate.sources_migrated import CONTEXT, STAR, migrated, run, todo, write
 
 
 def test_correlation_id_given_to_a_request() -> None:
@@ -26,15 +22,6 @@ def test_times_that_no_client_tells(key: str) -> None:
     """Where a program reads times that cannot be measured, it stays as it is."""
     found = migrated(f"{STAR}{CONTEXT}ctx.run(i, o)\nprint(ctx.get_stat()['{key}'])\n")
     assert "4:TS057" in todo(found)
-
-
-def test_requests_that_are_not_remembered() -> None:
-    """Beside functions of an earlier migration, which forget their answers, nothing is asked."""
-    earlier = migrated(f"{STAR}{CONTEXT}ctx.run(i, o)\n").after.decode()
-    later = f"{STAR}{earlier}{CONTEXT}print(ctx.get_last_request_model_name())\n"
-    found = migrated(later)
-    assert any(one.endswith(":TS060") for one in todo(found))
-    assert "remove it, and migrate again" in found.after.decode()
 
 
 PROGRAM = """import sys
@@ -70,6 +57,6 @@ def test_same_on_a_server(to: str, triton: TritonServer, tmp_path: Path) -> None
     before = run(script, url, to)
     found = migrated(PROGRAM, to)
     assert todo(found) == []
-    script.write_bytes(found.after)
+    write(found, script)
     assert run(script, url, to) == before
     assert before.status == 0, before.output

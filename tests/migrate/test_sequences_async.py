@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import migrated, run
+from tests.migrate.sources_migrated import migrated, run, write
 
 PROGRAM = """\
 import sys
@@ -44,7 +44,7 @@ for n, request_id in sorted(finished):
 def test_requests_of_a_sequence_keep_their_order(triton: TritonServer, tmp_path: Path) -> None:
     """Requests with a sequence id reach the server in the order they are made."""
     script = tmp_path / "script.py"
-    script.write_bytes(migrated(PROGRAM).after)
+    write(migrated(PROGRAM), script)
     ended = run(script, triton.http, "http")
     assert ended.status == 0, ended.output
     assert ended.output == "22\n0 5\n1 9\n2 12\n3 14\n4 15\n5 22\n"

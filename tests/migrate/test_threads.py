@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed import TritonServer
-from tests.migrate.sources_migrated import STAR, body, migrated, run, todo
+from tests.migrate.sources_migrated import STAR, body, migrated, run, todo, write
 
 _MADE = 'InferContext("u", p, "m")'
 _USED = "def use(x):\n    return ctx.run(x, o)\n"
@@ -71,6 +71,6 @@ def test_threads_in_turn(triton: TritonServer, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     found = migrated(STAR + PROGRAM, "http")
     assert todo(found) == []
-    script.write_bytes(found.after)
+    write(found, script)
     ended = run(script, triton.http, "http")
     assert ended.output == "[0, 0, 1, 1, 3, 3]\n6\n"

@@ -100,7 +100,9 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     from tritonclient_shim.cli._migrate.models import configurations
     from tritonclient_shim.cli._output import progress
     from tritonclient_shim.migrate.candidates import Candidates
+    from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
+    from tritonclient_shim.rewrite.files import with_helpers
     from tritonclient_shim.rewrite.neighbours import importers_first
     from tritonclient_shim.rewrite.options import MigrateOptions
 
@@ -115,6 +117,11 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     except KeyboardInterrupt:
         work.interrupted = True
     work.done.sort(key=lambda one: paths.index(one.path))
+    try:
+        work.done += with_helpers(work.done)
+    except Unreadable as error:
+        work.failed.append(str(error))
+        work.done = [one for one in work.done if not one.helpers]
     if arguments.write:
         _write(work)
     for reason in work.failed:

@@ -38,11 +38,11 @@ class _Kept:
 
 
 def share(
-    draft: Draft, first: Draft, contexts: Mapping[ast.Call, ast.Call], blocks: Blocks, asks: bool
+    draft: Draft, first: Draft, contexts: Mapping[ast.Call, ast.Call], blocks: Blocks
 ) -> dict[ast.Call, ast.Call]:
     """Have clients stand for others in later attributes → each of these: the earlier one.
 
-    ``first``, ``contexts`` and ``asks``: as ``clients.tidied`` has them.
+    ``first`` and ``contexts``: as ``clients.tidied`` has them.
     """
     found: dict[ast.Call, ast.Call] = {}
     groups: list[list[_Kept]] = []
@@ -51,7 +51,7 @@ def share(
         if one is None:
             continue
         for group in groups:
-            if _fits(one, group, draft, blocks, asks):
+            if _fits(one, group, draft, blocks):
                 group.append(one)
                 break
         else:
@@ -100,7 +100,7 @@ def _closes(attribute: str, draft: Draft) -> list[ast.Expr]:
     ]
 
 
-def _fits(one: _Kept, group: list[_Kept], draft: Draft, blocks: Blocks, asks: bool) -> bool:
+def _fits(one: _Kept, group: list[_Kept], draft: Draft, blocks: Blocks) -> bool:
     """Whether the first client of a group can do what another one does."""
     earliest = group[0]
     frame = draft.evaluator.scopes.places[one.target].scope.frame
@@ -110,7 +110,7 @@ def _fits(one: _Kept, group: list[_Kept], draft: Draft, blocks: Blocks, asks: bo
         return False  # one of them has clients for its threads
     if one.closes and not _together([*group, one], blocks):
         return False
-    keeping = [kept for kept in (*group, one) if _keeps(kept, asks)]
+    keeping = [kept for kept in (*group, one) if _keeps(kept)]
     return len(keeping) < 2 and alike(earliest.client, one.client, frame, draft, blocks)
 
 
@@ -130,7 +130,7 @@ def _together(group: list[_Kept], blocks: Blocks) -> bool:
     return places == list(range(places[0], places[0] + len(group)))
 
 
-def _keeps(one: _Kept, asks: bool) -> bool:
-    """Whether something is kept for a client that would be another's, too."""
+def _keeps(one: _Kept) -> bool:
+    """True if something is kept for a client that would be another one's, too."""
     called = {getattr(call.func, "attr", "") for call in one.group.calls}
-    return bool(called & _KEEPING) or asks and "run" in called
+    return bool(called & _KEEPING)

@@ -9,7 +9,7 @@ from typing import Mapping
 from tritonclient_shim.migrate.sites import Site
 from tritonclient_shim.rewrite import attributes, closing, sharing
 from tritonclient_shim.rewrite.draft import Cells, Draft
-from tritonclient_shim.rewrite.emitted import HELPERS
+from tritonclient_shim.rewrite.emitted import names
 from tritonclient_shim.rewrite.options import SiteOutcome
 from tritonclient_shim.rewrite.places import Range, ranges
 from tritonclient_shim.rewrite.rules import CREATIONS
@@ -26,8 +26,7 @@ def tidied(draft: Draft, first: Draft, made: Cells) -> dict[ast.Call | None, str
     contexts = _contexts(draft, first, made)
     variables = Variables(draft, list(contexts)).all()
     blocks = Blocks(draft)
-    asks = "last_request" in first.helpers | first.there
-    shared = sharing.share(draft, variables, blocks, asks)
+    shared = sharing.share(draft, variables, blocks)
     told: dict[ast.Call | None, str] = {}
     open_ = {
         call for call, context in contexts.items() if _is_kept(call, draft, _closed(context, first))
@@ -39,7 +38,7 @@ def tidied(draft: Draft, first: Draft, made: Cells) -> dict[ast.Call | None, str
             told.update({contexts[call]: f"the client of line {line}" for call in variable.made})
         elif closing.close(variable, draft, blocks):
             open_ -= set(variable.made)
-    for call, earlier in attributes.share(draft, first, contexts, blocks, asks).items():
+    for call, earlier in attributes.share(draft, first, contexts, blocks).items():
         open_.discard(call)
         told[contexts[call]] = f"the client of line {contexts[earlier].lineno}"
     told.update({contexts[call]: _OPEN for call in open_})
@@ -88,5 +87,5 @@ def _is_kept(call: ast.Call, draft: Draft, closed: bool) -> bool:
     if closed:
         return False
     if isinstance(parent, ast.Call):
-        return getattr(parent.func, "id", "") not in {draft.called(name) for name in HELPERS}
+        return getattr(parent.func, "id", "") not in {draft.called(name) for name in names()}
     return not isinstance(parent, (ast.Expr, ast.withitem, ast.Attribute))

@@ -15,7 +15,7 @@ from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.rewrite.calling import Calling, Function
 from tritonclient_shim.rewrite.edits import Edits
-from tritonclient_shim.rewrite.emitted import HELPERS
+from tritonclient_shim.rewrite.emitted import MODULE
 from tritonclient_shim.rewrite.flows import Flows
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
@@ -51,7 +51,7 @@ class Draft:
         self.clients: dict[cst.CSTNode, ast.Call] = {}  # what is written for a context → its call
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.memory = True  # shared memory is rewritten
-        self.numbered = False  # protocols are v1's numbers still, for contexts that stay
+        self.keeps_shared_forms = False  # of outputs made elsewhere, for contexts that stay
         self.protocol_class = False  # the file gets a class ProtocolType of its own
         self._defined = {name for one in source.tree.body for name in _emitted(one)}
         scopes = self.evaluator.scopes.of_node.values()
@@ -220,29 +220,15 @@ class Draft:
         """Say that the file binds a name no more, so that a function of the file can have it."""
         self._names.discard(name)
 
-    @property
-    def renamed(self) -> dict[str, str]:
-        """The functions that are called otherwise."""
-        return {name: self.called(name) for name in HELPERS if self.called(name) != name}
-
-    @property
-    def there(self) -> set[str]:
-        """The functions that the file has already."""
-        return {name for name in HELPERS if name in self._defined}
-
     def need(self, *helpers: str) -> None:
         """Have functions put into the file."""
         self.helpers.update(helpers)
 
 
 def _emitted(statement: ast.stmt) -> Iterator[str]:
-    """The name of a function or class that an earlier migration has put into the file."""
-    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name in HELPERS:
-        text = ast.get_docstring(statement) or "-"
-        if text.splitlines()[0] in HELPERS[statement.name].text:
-            yield statement.name
-    if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "CLIENTS":
-        yield "CLIENTS"
+    """Return the names that an earlier migration has imported from the module of helpers."""
+    if isinstance(statement, ast.ImportFrom) and statement.module == MODULE:
+        yield from (one.asname or one.name for one in statement.names)
 
 
 def _with_parentheses(made: cst.BaseExpression, old: cst.BaseExpression) -> cst.BaseExpression:

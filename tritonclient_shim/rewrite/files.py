@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tokenize
 from dataclasses import dataclass
 from typing import List, Mapping, Tuple
@@ -17,6 +18,7 @@ from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource, Unreadable
 from tritonclient_shim.rewrite import clients, program
 from tritonclient_shim.rewrite.draft import Cells, Draft
+from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.notebooks import Notebook
@@ -34,6 +36,8 @@ class Migrated:
     before: bytes
     after: bytes
     uses: _Uses
+    helpers: frozenset[str] = frozenset()  # what the file imports from the module beside it
+    is_new: bool = False  # the module itself, which no one asked to migrate
 
     @property
     def changed(self) -> bool:
@@ -60,14 +64,25 @@ def migrate(
     old = notebook.sources() if notebook else [without_async(text)[0]]
     try:
         with sources.not_too_deep(path):
-            new, uses = _cells(source, old, options, Neighbours(path, texts or {}))
+            new, uses, helpers = _cells(source, old, options, Neighbours(path, texts or {}))
     except cst.ParserSyntaxError as error:
         raise Unreadable(f"{path}: line {error.raw_line}: {error.message}") from error
     if new == old:
         return Migrated(path, data, data, uses)
     cells = [restored(one) for one in new]
     after = notebook.changed(cells) if notebook else cells[0]
-    return Migrated(path, data, after.encode(encoding), uses)
+    return Migrated(path, data, after.encode(encoding), uses, helpers)
+
+
+def with_helpers(done: list[Migrated]) -> list[Migrated]:
+    """Return the modules that migrated files import their functions from, as far as they change."""
+    wanted: dict[str, set[str]] = {}
+    for one in done:
+        if one.helpers:
+            wanted.setdefault(os.path.dirname(one.path), set()).update(one.helpers)
+    files = (helper_file(folder, names) for folder, names in wanted.items())
+    found = (Migrated(*file, [], is_new=True) for file in files)
+    return [one for one in found if one.changed]
 
 
 def rewritable(source: ParsedSource) -> dict[tuple[str, str], bool]:
@@ -82,25 +97,26 @@ def rewritable(source: ParsedSource) -> dict[tuple[str, str], bool]:
 
 def _cells(
     source: ParsedSource, old: list[str], options: MigrateOptions, beside: Neighbours
-) -> tuple[list[str], _Uses]:
+) -> tuple[list[str], _Uses, frozenset[str]]:
     """Rewrite the cells of a notebook, or the one of a file."""
     if not sites(source, evaluated(source)):
-        return old, []  # without a syntax tree of libcst, which takes most of the time
+        return old, [], frozenset()  # without a syntax tree of libcst, which takes most of the time
     modules, found, draft = program.rewritten(source, _parsed(old), options, beside)
     if not draft.edits.any and not any(site.id in program.IMPORTS for site in found):
-        return old, _uses(source, found)
+        return old, _uses(source, found), frozenset()
     texts = [module.code for module in modules]
     after = _parsed(texts)
     second = Draft(sources.of_cells(source.path, texts), after, options, beside)
     told = clients.tidied(
         second, draft, [(before, one) for (before, _), one in zip(after, modules)]
     )
-    FileHeader(second, draft).rewrite()
+    header = FileHeader(second, draft)
+    header.rewrite()
     new = [second.edits.made(module).code for _, module in after]
     left = sources.of_cells(source.path, new)
     ids = {site.id for site in sites(left, evaluated(left))}
     outcomes = program.with_imports(clients.with_clients(found, told), ids)
-    return new, _uses(source, outcomes)
+    return new, _uses(source, outcomes), header.helpers
 
 
 def _parsed(texts: list[str]) -> Cells:

@@ -39,7 +39,7 @@ _HARMLESS = frozenset(
     ("list", "tuple", "set", "dict", "zip", "enumerate", "iter", "next", "reversed", "sorted")
     + ("len", "partial", "Thread", "Process", "submit", "map", "closing", "enter_context")
     + ("pop", "get", "remove", "bool", "deque", "async_run", "async_run_with_cb", "callable")
-    + ("addCleanup", "setattr")
+    + ("addCleanup", "setattr", "id")
 )
 #: Methods that put something into a container.
 _FILLING = frozenset(

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Callable, Iterator, List, Tuple
 
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.migrate.sites import Site
 from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry import ENTRIES
@@ -34,7 +33,7 @@ from tritonclient_shim.rewrite.rules.protocols import needs_class
 
 INFER = f"{API}.InferContext"
 _NEUTRAL = CLOSING | {"__enter__"}
-_REQUESTS = frozenset({"TS051", "TS052", "TS053", "TS054"})
+_FORMS = frozenset({"TS062", "TS063"})
 _TAKES_REGIONS = frozenset({"TS041", "TS042", "TS043", "TS114", "TS115"})
 _OTHER_FILES = "calls in other files may hand on other arguments"
 Plans = List[Tuple[ast.AST, Plan]]
@@ -61,13 +60,11 @@ def rewrite(draft: Draft) -> None:
         draft.memory = False  # all of it stays, with the contexts that take it
         draft.outcomes.clear()
         planned, memory, lost = _planned(draft, groups)
-    constants = _constants(draft, planned)
     whole = len(planned) == len(groups) and not lost
-    draft.numbered = not whole or draft.protocol_class
-    if whole:
-        memory += constants
-    else:
-        _keep_shared(draft, groups, planned, constants)
+    draft.protocol_class = draft.protocol_class or not whole and bool(planned)
+    draft.keeps_shared_forms = not whole
+    for node, plan in _constants(draft, planned, whole):
+        carry_out(plan, node, draft)
     for plans in (*planned.values(), memory):
         for node, plan in plans:
             carry_out(plan, node, draft)
@@ -168,16 +165,20 @@ def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
     inside = {id(node) for call in calls for node in ast.walk(call)}
     draft.todo(stays.node, str(stays), stays.comment)
     for site in draft.sites:
-        belongs = site.call in calls or site.id in FORMATS and id(site.node) in inside
+        is_constant = site.id in FORMATS or site.id in PROTOCOLS
+        belongs = site.call in calls or is_constant and id(site.node) in inside
         if belongs and not draft.outcome(site):
             draft.todo(site.whole, f"stays because of line {stays.line}: {stays}", comment=False)
 
 
-def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
-    """Plans for formats, flags and protocols that stand outside of the calls of groups."""
+def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
+    """Return plans for formats, flags and protocols outside of the calls of groups.
+
+    Where contexts stay the formats stay, too; flags and protocols are the same numbers for both.
+    """
     inside = {id(node) for plans in planned.values() for node, _ in plans}
     rules = {**FORMATS, **PROTOCOLS}
-    found: Plans = annotation_plans(draft)
+    found: Plans = annotation_plans(draft) if whole else []
     inside.update(id(node) for node, _ in found)
     for site in draft.sites:
         node = site.whole
@@ -185,35 +186,14 @@ def _constants(draft: Draft, planned: dict[Group, Plans]) -> Plans:
             continue
         if draft.in_annotation(node):
             continue
+        if not whole and (site.id in _FORMS or not planned):
+            draft.todo(node, "stays for the contexts that stay", comment=False)
+            continue
         try:
             found.append((node, checked(rules[site.id](node, draft), draft.options)))
         except Refused as refused:
             draft.todo(node, str(refused), not refused.by_option)
     return found
-
-
-def _keep_shared(
-    draft: Draft, groups: list[Group], planned: dict[Group, Plans], constants: Plans
-) -> None:
-    """Leave the constants to the contexts that stay, and with them what shares them."""
-    for node, _ in constants:
-        draft.todo(node, "stays for the contexts that stay", comment=False)
-    ids = {id(node) for node, _ in constants}
-    formats = any(site.id in FORMATS and id(site.whole) in ids for site in draft.sites)
-    for group in [one for one in planned if one.kind == INFER and formats]:
-        shared = next((call for call in group.calls if _shares(call, draft)), None)
-        if shared is not None:
-            del planned[group]
-            _leave(group, _Stays(shared, "what it shares with another stays"), draft)
-
-
-def _shares(call: ast.Call, draft: Draft) -> bool:
-    """Whether the outputs or flags of a request are made elsewhere."""
-    ids = [site.id for site in draft.sites if site.call is call and site.id in _REQUESTS]
-    made = arguments(PARAMETERS[ids[0]], call) if ids else {}
-    outputs, flags = made.get("outputs"), made.get("flags")
-    elsewhere = outputs is not None and not isinstance(outputs, ast.Dict)
-    return elsewhere or flags is not None and isinstance(flags, (ast.Name, ast.Call))
 
 
 class _Planner:

@@ -1,4 +1,4 @@
-"""The imports and the functions at the top of a file, once its body is rewritten.
+"""The imports at the top of a file, once its body is rewritten.
 
 Works on the rewritten text: a legacy import goes when nothing uses what it binds any more.
 """
@@ -6,16 +6,14 @@ Works on the rewritten text: a legacy import goes when nothing uses what it bind
 from __future__ import annotations
 
 import ast
-import builtins
-import re
+from typing import Mapping
 
 import libcst as cst
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.scopes import Kind
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.emitted import HELPERS, written
-from tritonclient_shim.rewrite.extent import extent
+from tritonclient_shim.rewrite.emitted import MODULE
 
 _PROTOCOL = "ProtocolType"
 _IMPORT = (ast.Import, ast.ImportFrom)
@@ -34,10 +32,7 @@ _SUCCESSORS = {
     "InferenceServerException": "from tritonclient.utils import InferenceServerException",
     "model_config_pb2": "from tritonclient.grpc import model_config_pb2",
 }
-_SHARED_MEMORY = {
-    "tensorrtserver.shared_memory": "tritonclient.utils.shared_memory",
-    "tensorrtserver.cuda_shared_memory": "tritonclient.utils.cuda_shared_memory",
-}
+_SHARED_MEMORY = {"tensorrtserver.shared_memory": "tritonclient.utils.shared_memory"}
 
 
 class FileHeader:
@@ -47,18 +42,15 @@ class FileHeader:
         self._memory = not first.memory
         self._draft, modules = draft, first.modules
         self._taken = draft.beside.taken
-        helpers = {*first.helpers, *self._functions_of_star()}
-        if not self._reads(_PROTOCOL):
-            helpers.discard(_PROTOCOL)
-        self._own = helpers & {_PROTOCOL}
-        self._emitted = {first.called(name) for name in helpers} | {"create_region", "connect"}
-        self._emitted |= {"start_run", "run_results", "grpcclient", "httpclient"}
-        text, more = written(helpers, modules, first.renamed, first.there, extent(first))
-        text, more = _with_builtins(text, draft), {*more}
-        more.update(["import builtins"] if "builtins." in text else [])
-        self._functions = text
-        clients = {f"import tritonclient.{one} as {one}client" for one in modules}
-        self._needed = {*first.imports, *more, *(clients if modules else ())}
+        called = {name: first.called(name) for name in first.helpers | self._functions_of_star()}
+        called = {name: own for name, own in called.items() if self._reads(own)}
+        self.helpers = frozenset(called)
+        self._own = self.helpers & {_PROTOCOL}
+        clients = {f"{one}client" for one in modules if self._reads(f"{one}client")}
+        self._emitted = {*called.values(), *clients}
+        self._needed = {*first.imports, *(f"import tritonclient.{c[:4]} as {c}" for c in clients)}
+        if called:
+            self._needed.add(_helpers_line(called, draft))
         self._removed: list[ast.stmt] = []
         self._has_star = False
         self._anchor: cst.CSTNode | None = None
@@ -172,7 +164,7 @@ class FileHeader:
         """The imports of the names that only the star import bound."""
         found = []
         star = self._draft.evaluator.imports.star
-        for name in self._star_names() - HELPERS.keys():
+        for name in self._star_names() - self._functions_of_star() - self._own:
             if star[name].startswith(f"{_PACKAGE}."):
                 found.append(_SUCCESSORS[name])
             else:
@@ -181,7 +173,7 @@ class FileHeader:
 
     def _functions_of_star(self) -> set[str]:
         """The functions that only the star import bound, where the file gets some of its own."""
-        return self._star_names() & HELPERS.keys() - {_PROTOCOL}
+        return self._star_names() & {"iteritems", "itervalues", "iterkeys"}
 
     def _star_names(self) -> set[str]:
         provided = self._draft.evaluator.is_provided
@@ -216,23 +208,20 @@ class FileHeader:
         there = {_text_of(one, one.names) for one in body if isinstance(one, _IMPORT)}
         lines = sorted(self._needed - there, key=_order)
         edits, imports = self._draft.edits, _leading(body, self._emitted)
-        last = self._draft.statement(imports[-1]) if imports else self._anchor
-        anchor = self._anchor or last
+        anchor = self._anchor or (self._draft.statement(imports[-1]) if imports else None)
         if anchor is not None:
             edits.after[anchor] += lines
-        if self._functions and last is not None:
-            edits.after[last].append(f"\n\n{self._functions.strip()}\n")
-            edits.spaced.add(last)
 
 
-def _with_builtins(text: str, draft: Draft) -> str:
-    """The functions, such that they mean Python's own where the file has another ``id``."""
-    bound = draft.evaluator.scopes.module.bindings.items()
-    for name, bindings in bound:
-        kinds = {one.definition.kind for one in bindings}
-        if hasattr(builtins, name) and kinds != {Kind.IMPORTED}:
-            text = re.sub(rf"(?<![\w.]){name}\(", f"builtins.{name}(", text)
-    return text
+def _helpers_line(called: Mapping[str, str], draft: Draft) -> str:
+    """Return the import of functions from the module beside the file."""
+    names = sorted(name if own == name else f"{name} as {own}" for name, own in called.items())
+    dot = "." if draft.beside.in_package else ""
+    line = f"from {dot}{MODULE} import {', '.join(names)}"
+    if len(line) <= 100:
+        return line
+    lines = "".join(f"    {name},\n" for name in names)
+    return f"from {dot}{MODULE} import (\n{lines})"
 
 
 def _leading(body: list[ast.stmt], emitted: set[str]) -> list[ast.stmt]:
@@ -262,6 +251,7 @@ def _small(statements: object) -> cst.CSTNode:
 
 
 def _order(line: str) -> tuple[int, str]:
-    """Python's own modules first, then the others, as formatters sort them."""
+    """Python's own modules first, then libraries, then the program's, as formatters sort them."""
     third = ("numpy", "tritonclient", "google", "future", "pkg_resources")
-    return (int(line.split()[1].split(".")[0] in third), line)
+    module = line.split()[1].split(".")[0]
+    return (2 if module in ("", MODULE) else int(module in third), line)

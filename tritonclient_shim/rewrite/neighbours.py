@@ -9,6 +9,7 @@ from typing import Iterable, Mapping
 
 from tritonclient_shim.migrate.imports import API, star_of
 from tritonclient_shim.migrate.sources import Unreadable, parsed
+from tritonclient_shim.rewrite.emitted import MODULE
 
 _ENDINGS = (".py", ".pyw", ".ipynb")
 _IMPORTS = re.compile(
@@ -24,9 +25,17 @@ class Neighbours:
 
     def __init__(self, path: str, texts: Mapping[str, bytes]) -> None:
         self._stem = _stem(path)
-        others = [one for one in _beside(path) if os.path.abspath(one) != os.path.abspath(path)]
+        known = (os.path.abspath(path), os.path.join(os.path.dirname(path), f"{MODULE}.py"))
+        others = [one for one in _beside(path) if one not in map(os.path.abspath, known)]
         self._others = {one: _text(one, texts) for one in others}
         self._path, self._own = path, _text(path, texts)
+
+    @property
+    def in_package(self) -> bool:
+        """True if the file is a module of a package, which imports by relative names."""
+        folder = os.path.dirname(os.path.abspath(self._path))
+        is_script = b"__main__" in self._own
+        return os.path.exists(os.path.join(folder, "__init__.py")) and not is_script
 
     @property
     def linked(self) -> bool:

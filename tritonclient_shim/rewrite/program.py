@@ -15,12 +15,13 @@ from tritonclient_shim.rewrite.rules import LOOSE
 from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 
 _NO_RULE = "no rule rewrites it"
+_CUDA = "register the memory by name, raw handle, device and size, as the guide shows"
 #: What the name of a use without a rule contains → why there is none.
 _REASONS = {
     "_pb2": "v1's messages and its raw stub are rewritten by hand: use a client, or the new stub",
-    "cuda_shared_memory": "CUDA memory is registered by name, handle, device and size now",
-    "cuda_register": "CUDA memory is registered by name, handle, device and size now",
-    "InferContext": "a class around a client takes the place of one derived from a context",
+    "cuda_shared_memory": _CUDA,
+    "cuda_register": _CUDA,
+    "InferContext": "write the class around a client instead of deriving it from a context",
 }
 #: Ids of imports, which are decided once everything else is rewritten.
 IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))

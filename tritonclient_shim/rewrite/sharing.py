@@ -14,28 +14,18 @@ from tritonclient_shim.rewrite.edits import Change
 from tritonclient_shim.rewrite.variables import Blocks, Variable
 
 #: Functions of the file that keep something for each client, such as the numbers of requests.
-_KEEPING = frozenset(
-    ("start_run", "run_results", "ready_request", "last_request", "request_stat")
-    + ("send_on_stream",)
-)
-#: Those that do where the file asks for its last requests.
-_REMEMBERING = frozenset({"run_model", "run_of"})
+_KEEPING = frozenset(("start_run", "run_results", "ready_request"))
 _REPEATABLE = (ast.Constant, ast.Name, ast.Attribute, ast.Load, ast.keyword)
 
 
-def share(
-    draft: Draft, variables: list[Variable], blocks: Blocks, asks: bool
-) -> dict[Variable, Variable]:
-    """Leave out clients that an earlier one can stand for → each of these: the earlier one.
-
-    ``asks``: the file asks for its last requests, which its functions keep for each client.
-    """
+def share(draft: Draft, variables: list[Variable], blocks: Blocks) -> dict[Variable, Variable]:
+    """Leave out clients that an earlier one can stand for → each of these: the earlier one."""
     groups: list[list[Variable]] = []
     for variable in variables:
         if not _can_be_shared(variable):
             continue
         for group in groups:
-            if _fits(variable, group, draft, blocks, asks):
+            if _fits(variable, group, draft, blocks):
                 group.append(variable)
                 break
         else:
@@ -57,14 +47,12 @@ def _can_be_shared(variable: Variable) -> bool:
     return not variable.nested or "grpcclient" in names  # which all threads may use
 
 
-def _fits(
-    variable: Variable, group: list[Variable], draft: Draft, blocks: Blocks, asks: bool
-) -> bool:
+def _fits(variable: Variable, group: list[Variable], draft: Draft, blocks: Blocks) -> bool:
     """Whether the first client of a group can do what another one does."""
     first = group[0]
     if first.scope is not variable.scope or first.scope.frame is not first.scope:
         return False  # of another function, or of the body of a class
-    keeping = [one for one in (*group, variable) if _keeps(one, asks)]
+    keeping = [one for one in (*group, variable) if _keeps(one)]
     return len(keeping) < 2 and alike(first.made[0], variable.made[0], first.scope, draft, blocks)
 
 
@@ -85,15 +73,15 @@ def _key(call: ast.Call) -> str:
     if isinstance(function, ast.Name) and function.id.startswith("connect"):
         function = ast.Attribute(call.args[0], "InferenceServerClient", ast.Load())
         call = ast.Call(function, call.args[1:], call.keywords)
-    elif isinstance(function, ast.Name) and function.id.startswith("Model"):
+    elif isinstance(function, ast.Name) and function.id.startswith(("Model", "RememberingClient")):
         return f"{call.lineno}:{call.col_offset}"
     return ast.dump(call)
 
 
-def _keeps(variable: Variable, asks: bool) -> bool:
-    """Whether something is kept for a client that would be another's, too."""
+def _keeps(variable: Variable) -> bool:
+    """True if something is kept for a client that would be another one's, too."""
     functions = {getattr(call.func, "id", "").rstrip("_") for call, _ in variable.uses}
-    return bool(functions & (_KEEPING | (_REMEMBERING if asks else set())))
+    return bool(functions & _KEEPING)
 
 
 def _is_same(call: ast.Call, between: list[ast.stmt], frame: Scope, draft: Draft) -> bool:

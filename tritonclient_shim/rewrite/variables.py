@@ -9,7 +9,7 @@ from typing import Iterator, List
 from tritonclient_shim.migrate.scopes import Binding, Kind, Scope, parameters
 from tritonclient_shim.migrate.values import LocalFunction
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.emitted import HELPERS
+from tritonclient_shim.rewrite.emitted import names
 
 Block = List[ast.stmt]
 _TESTED = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.If, ast.While, ast.Assert)
@@ -98,8 +98,7 @@ class Variables:
             owner = place.scope.owner(node.id) if isinstance(node, ast.Name) else None
             if isinstance(node, ast.Name) and owner:
                 self.names.setdefault((owner, node.id), []).append(node)
-        self.helpers = {draft.called(name) for name in HELPERS}
-        self.helpers |= {"run_results", "create_region"}
+        self.helpers = {draft.called(name) for name in names()}
 
     def all(self) -> list[Variable]:
         """The variables, in the order of the file."""

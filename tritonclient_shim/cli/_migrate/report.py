@@ -74,7 +74,12 @@ def _summary(done: list[Migrated], failed: list[str]) -> str:
     told = f"{times(len(states), 'use')}: {', '.join(counts)}. "
     nothing = "No use of the legacy API. " if done else ""
     uses = told if states else nothing
-    return f"{uses}{times(len(done), 'file')} read{unreadable}; {changed} with changes."
+    return f"{uses}{times(_read(done), 'file')} read{unreadable}; {changed} with changes."
+
+
+def _read(done: list[Migrated]) -> int:
+    """Return how many of the files were there before."""
+    return sum(not one.is_new for one in done)
 
 
 def _document(done: list[Migrated], failed: list[str]) -> dict[str, Any]:
@@ -84,7 +89,7 @@ def _document(done: list[Migrated], failed: list[str]) -> dict[str, Any]:
         for row, outcome in one.uses
     ]
     changed = [one.path for one in done if one.changed]
-    files = {"read": len(done), "changed": changed, "failed": failed}
+    files = {"read": _read(done), "changed": changed, "failed": failed}
     return {
         "title": "Migration from the legacy API",
         "summary": _summary(done, failed),

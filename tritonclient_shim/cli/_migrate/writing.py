@@ -26,7 +26,10 @@ def replace(path: str, data: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-            shutil.copymode(real, made)
+            if os.path.exists(real):
+                shutil.copymode(real, made)
+            else:  # a temporary file is its owner's alone
+                os.chmod(made, 0o644)
             os.replace(made, real)
         except OSError:
             os.unlink(made)

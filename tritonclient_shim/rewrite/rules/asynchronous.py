@@ -33,8 +33,6 @@ def start(id: str) -> Rule:
 
 def _start(names: tuple[str, ...], call: ast.Call, draft: Draft, carried: Carried) -> None:
     draft.need("start_run")
-    if carried.streams:
-        draft.need("send_on_stream")
     made = given(names, call)
     new = request(draft.called("start_run"), names, made, call, draft, carried)
     if "callback" not in made:
@@ -57,7 +55,7 @@ def _of_client(function: str, names: tuple[str, ...]) -> Rule:
             before = [f"{draft.text(call.func.value)}.client"]
 
         def carry_out() -> None:
-            draft.need("ready_request" if function == "ready_request" else "start_run")
+            draft.need(function)
             kept = dict.fromkeys(names, "")
             draft.change(call, NewCall(names, draft.called(function), before, kept))
 

@@ -8,7 +8,7 @@ from typing import Mapping
 import libcst as cst
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import COMMA, NewCall, given, named
+from tritonclient_shim.rewrite.calls import COMMA, TIGHT, NewCall, given, named
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused, State
 from tritonclient_shim.rewrite.rules.models import Carried, options_of, stream_of
@@ -77,11 +77,15 @@ def _changed(
         result = result.with_changes(
             args=[result.args[0].with_changes(value=plain), *result.args[1:]]
         )
-    if carried and carried.shared and protocol != "grpc":
-        result = _connected(result, draft)
     headers = made.get("http_headers")
-    if headers is not None and draft.constant(headers) not in _NO_HEADERS:
-        result = _with_headers(result, arguments["http_headers"], draft)
+    sent = None if draft.constant(headers) in _NO_HEADERS else arguments["http_headers"]
+    if carried and carried.shared and protocol != "grpc":
+        result = _connected(result, sent, draft)
+    elif sent is not None:
+        result = _with_headers(result, sent, draft)
+    if carried and carried.asks:
+        draft.need("RememberingClient")
+        result = cst.Call(cst.Name(draft.called("RememberingClient")), [cst.Arg(result)])
     if carried and carried.record:
         return _record(result, arguments["model_name"], made, draft, carried)
     return result
@@ -97,7 +101,7 @@ def _with_headers(client: cst.Call, headers: cst.Arg, draft: Draft) -> cst.Call:
 def _class(protocol: str, chosen: cst.Arg, draft: Draft) -> cst.BaseExpression:
     if protocol:
         return draft.edits.expression(f"{protocol}client.InferenceServerClient")
-    draft.need("CLIENTS_BY_NUMBER" if draft.numbered else "CLIENTS")
+    draft.need("CLIENTS")
     module = cst.Subscript(
         cst.Name(draft.called("CLIENTS")), [cst.SubscriptElement(cst.Index(chosen.value))]
     )
@@ -150,9 +154,12 @@ def _checked(old: cst.BaseExpression, name: str, record: bool, draft: Draft) -> 
     return cst.Call(cst.Name(draft.called("check_model")), args)
 
 
-def _connected(client: cst.Call, draft: Draft) -> cst.Call:
+def _connected(client: cst.Call, headers: cst.Arg | None, draft: Draft) -> cst.Call:
     """A client for several threads, each of which needs its own over HTTP."""
-    draft.need("send")
+    draft.need("connect")
     assert isinstance(client.func, cst.Attribute)
-    module = cst.Arg(client.func.value, comma=COMMA)
-    return client.with_changes(func=cst.Name(draft.called("connect")), args=[module, *client.args])
+    arguments = [cst.Arg(client.func.value, comma=COMMA), *client.args]
+    if headers is not None:
+        arguments[-1] = arguments[-1].with_changes(comma=COMMA)
+        arguments.append(cst.Arg(headers.value, cst.Name("headers"), TIGHT))
+    return client.with_changes(func=cst.Name(draft.called("connect")), args=arguments)

@@ -41,11 +41,21 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         if known is not None:
             return known
 
-    def carry_out() -> None:
-        draft.need("run_model")
-        draft.change(call, request(draft.called("run_model"), names, made, call, draft, carried))
+    function = "run_in_regions" if _has_regions(call, made, draft) else "run_model"
 
-    return Plan(carry_out, "run_model(client, model_name, inputs, outputs)")
+    def carry_out() -> None:
+        draft.need(function)
+        draft.change(call, request(draft.called(function), names, made, call, draft, carried))
+
+    return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
+
+
+def _has_regions(call: ast.Call, made: Mapping[str, ast.expr], draft: Draft) -> bool:
+    """True if an input or output may be in shared memory."""
+    ids = {site.id for site in draft.sites if site.call is call}
+    hidden = not all(isinstance(made[name], ast.Dict) for name in ("inputs", "outputs"))
+    regions = draft.memory and any(site.id == "TS081" for site in draft.sites)
+    return bool(ids & {"TS114", "TS115"}) or hidden and regions
 
 
 def check_forms(outputs: ast.expr, draft: Draft) -> None:
@@ -92,15 +102,15 @@ def request(
 ) -> NewCall:
     """The call of a function of the file that takes the place of a request's method."""
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
-    if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
-        draft.need("Region")
+    if function == draft.called("run_in_regions"):
         kept["batch_size"] = "batch_size"
     kept.update({"callback": ""} if "callback" in names else {})
     before, after = _model(call, draft, carried)
     if carried.record and len(before) == 1:
         draft.need("run_of")
         function = draft.called("run_of")
-    if draft.keeps_forms:
+    shared = draft.keeps_shared_forms and not isinstance(made["outputs"], ast.Dict)
+    if draft.keeps_forms or shared:
         del kept["outputs"]
         draft.need("class_counts")
         counts = draft.called("class_counts")

@@ -17,8 +17,6 @@ from tritonclient_shim.rewrite.rules.plan import Plan
 _LOST = {"cumulative_send_time_ns", "cumulative_receive_time_ns"}
 _TIMES = {"cumulative_total_request_time_ns", *_LOST}
 _REQUESTS = {"run": "TS051", "async_run": "TS053", "async_run_with_cb": "TS054"}
-#: Functions that make requests, and are in a file from an earlier migration.
-_FORGETTING = {"run_model", "start_run"}
 
 
 def _last(part: str, unsafe: str = "") -> Rule:
@@ -26,18 +24,14 @@ def _last(part: str, unsafe: str = "") -> Rule:
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         assert carried is not None
-        _remembered(call, draft)
+        given((), call)
 
         def change(old: cst.Call) -> cst.BaseExpression:
-            answer = _of_client("last_request", old, draft, carried)
-            return cst.Attribute(answer, cst.Name(part))
+            last = cst.Attribute(_client(old, carried), cst.Name("last"))
+            return cst.Attribute(last, cst.Name(part))
 
-        def carry_out() -> None:
-            draft.need("last_request")
-            draft.change(call, change)
-
-        unsure = unsafe or _asynchronous(carried, "the last request whose results were fetched")
-        return Plan(carry_out, f"last_request(client).{part}", unsure)
+        unsure = unsafe or _asynchronous(carried, "the last request that was done")
+        return Plan(lambda: draft.change(call, change), f"client.last.{part}", unsure)
 
     return rule
 
@@ -50,20 +44,18 @@ model_version = _last("model_version")
 def stat(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_stat()``: the number of requests, and the time that ``infer`` took."""
     assert carried is not None
-    _remembered(call, draft)
+    given((), call)
     read = {one.value for one in ast.walk(draft.source.tree) if isinstance(one, ast.Constant)}
     if read & _LOST:
         raise Refused("no client tells the times of sending and receiving apart")
     if read & _TIMES and _asynchronous(carried, "its time"):
         raise Refused("no client tells how long asynchronous requests took")
 
-    def carry_out() -> None:
-        draft.need("last_request", "request_stat")
-        draft.change(call, lambda old: _of_client("request_stat", old, draft, carried))
+    def change(old: cst.Call) -> cst.Call:
+        return old.with_changes(func=cst.Attribute(_client(old, carried), cst.Name("request_stat")))
 
-    return Plan(
-        carry_out, "request_stat(client)", "times of sending and receiving are not measured"
-    )
+    unsafe = "times of sending and receiving are not measured"
+    return Plan(lambda: draft.change(call, change), "client.request_stat()", unsafe)
 
 
 def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
@@ -84,23 +76,14 @@ def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Pla
     return Plan(lambda: draft.replace(call, text), text)
 
 
-def _remembered(call: ast.Call, draft: Draft) -> None:
-    """Refuse what the functions of the file could not tell."""
-    given((), call)
-    if draft.there & _FORGETTING and "last_request" not in draft.there:
-        raise Refused("run_model of this file does not keep answers: remove it, and migrate again")
-
-
 def _asynchronous(carried: Carried, what: str) -> str:
     """What is told of asynchronous requests; '' where there are none."""
     names = {getattr(one.func, "attr", "") for one in carried.group.calls}
     return f"it is of {what}" if any(name.startswith("async_run") for name in names) else ""
 
 
-def _of_client(function: str, old: cst.Call, draft: Draft, carried: Carried) -> cst.Call:
-    """A function of the file, called with the client."""
+def _client(old: cst.Call, carried: Carried) -> cst.BaseExpression:
+    """The client that remembers."""
     assert isinstance(old.func, cst.Attribute)
     client = old.func.value
-    if carried.record:
-        client = cst.Attribute(client, cst.Name("client"))
-    return cst.Call(cst.Name(draft.called(function)), [cst.Arg(client)])
+    return cst.Attribute(client, cst.Name("client")) if carried.record else client

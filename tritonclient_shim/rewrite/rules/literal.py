@@ -9,10 +9,6 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
-_REMEMBERING = frozenset(
-    ("get_stat", "get_last_request_id")
-    + ("get_last_request_model_name", "get_last_request_model_version")
-)
 UNSAFE = "an array of another datatype than the model's is refused, and results can be read only"
 
 
@@ -26,11 +22,7 @@ def plan(
         return None
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return None
-    if module != "grpc" and carried.shared:
-        return None  # run_model finds the client of its thread
     config = draft.options.configs.get(str(draft.constant(carried.name_node)))
-    if any(getattr(one.func, "attr", "") in _REMEMBERING for one in carried.group.calls):
-        return None  # only run_model remembers its requests
     if "#" in draft.text(call) or draft.is_tried(call, by_name=True):
         return None  # a comment would be lost; an array of another size is a ValueError
     if config is None or not draft.options.unsafe or not _is_plain(call, draft):

@@ -76,7 +76,7 @@ def create(node: ast.AST, draft: Draft) -> Plan:
     for where, reason in group.escapes if group else ():
         raise Refused(f"{reason} in line {getattr(where, 'lineno', 0)}, and expects a handle")
     what = "create_region(name, key, byte_size)"
-    return by_function(node, draft, "Region", "create_region", what)
+    return by_function(node, draft, "create_region", what)
 
 
 def of_handle(node: ast.AST, draft: Draft) -> Plan:
@@ -100,7 +100,7 @@ def strings(node: ast.AST, draft: Draft) -> Plan:
     if not isinstance(node, ast.Call):
         raise Refused("the function is used as a value")
     name = "serialize_strings"
-    return by_function(node, draft, name, name, "serialize_strings(array)")
+    return by_function(node, draft, name, "serialize_strings(array)")
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:

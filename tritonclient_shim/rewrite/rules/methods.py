@@ -43,12 +43,12 @@ def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
     return Plan(carry_out, f"{helper}(client)")
 
 
-def by_function(node: ast.AST, draft: Draft, helper: str, function: str, what: str) -> Plan:
+def by_function(node: ast.AST, draft: Draft, helper: str, what: str) -> Plan:
     """A function of the file in the place of one of v1's, with the same arguments."""
 
     def carry_out() -> None:
         draft.need(helper)
-        name = cst.Name(draft.called(function))
+        name = cst.Name(draft.called(helper))
         draft.change(node, lambda old: old.with_changes(func=name))
 
     return Plan(carry_out, what)

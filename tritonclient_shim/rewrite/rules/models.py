@@ -64,6 +64,11 @@ class Carried:
         return any(getattr(call.func, "attr", "") in _STARTING for call in self.group.calls)
 
     @property
+    def asks(self) -> bool:
+        """True if the program asks what the last request was."""
+        return any(getattr(call.func, "attr", "") in _ASKING for call in self.group.calls)
+
+    @property
     def shared(self) -> bool:
         """Whether several threads may use the client, which over HTTP is not for that."""
         return self.starts or crosses(self.group, self.draft)
@@ -207,6 +212,10 @@ def _asks(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr not in _WITHOUT_MODEL
 
 
+_ASKING = frozenset(
+    ("get_stat", "get_last_request_id")
+    + ("get_last_request_model_name", "get_last_request_model_version")
+)
 _STARTING = frozenset({"async_run", "async_run_with_cb"})
 _OF_RECORD = (*CLOSING, "__enter__")
 _WITHOUT_MODEL = frozenset(

@@ -6,7 +6,7 @@ import ast
 from typing import Iterable, Mapping
 
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.values import Symbol
+from tritonclient_shim.migrate.values import Instance, Symbol, Value
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.plan import Plan
@@ -73,6 +73,14 @@ _MAKING_TEXT = frozenset(
 )
 
 
+def _named(value: Value) -> str:
+    """Return the protocol of ``from_str("grpc")``, '' for any other value."""
+    call = value.made if isinstance(value, Instance) else None
+    text = call.args[0] if call and call.args else None
+    name = str(text.value).lower() if isinstance(text, ast.Constant) else ""
+    return name if name in PROTOCOLS else ""
+
+
 def one_protocol(made: Iterable[Mapping[str, ast.expr]], draft: Draft) -> str:
     """The protocol of all contexts with such arguments; '' where there are more, or none."""
     found = {protocol_of(one["protocol"], draft) for one in made if "protocol" in one}
@@ -85,6 +93,9 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     if known in (0, 1) and not isinstance(known, bool):
         return PROTOCOLS[int(str(known))]
     values = draft.evaluator.of(node)
+    made = {_named(one) for one in values}
+    if len(made) == 1 and made != {""}:
+        return made.pop()
     members = {_MEMBERS[one] for one in values if isinstance(one, Symbol) and one in _MEMBERS}
     if isinstance(node, ast.Name):
         bindings = draft.bindings(node)

@@ -17,11 +17,12 @@ from tritonclient_shim.rewrite.repeating import same_at
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 _VALUE = "value"  # a number, a text, a configuration: the program may do with it what it likes
+COUNTS = ("model_execution_count", "model_inference_count")
 #: What the object has: a value, another kind of object, or a mapping ("{}") to such objects.
 _PARTS: Mapping[str, Mapping[str, str]] = {
     "status": {"id": _VALUE, "version": _VALUE, "ready_state": _VALUE, "model_status": "{}model"},
     "model": {"config": _VALUE, "version_status": "{}version"},
-    "version": {"ready_state": _VALUE},
+    "version": dict.fromkeys(("ready_state", *COUNTS), _VALUE),
 }
 _VIEWS = {"values": "[]", "items": "[,]", "keys": ""}
 _PAIRS_OF, _ROWS_OF = frozenset({"iteritems"}), frozenset({"itervalues"})  # of future.utils

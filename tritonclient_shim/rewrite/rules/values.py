@@ -85,7 +85,7 @@ def flag(node: ast.AST, draft: Draft) -> Plan:
         raise Refused("messages of v1's protocol have no successor")
 
     def carry_out() -> None:
-        draft.need("FLAGS")
+        draft.need(name)
         draft.replace(node, name)
 
     return Plan(carry_out, "a constant of the file")
