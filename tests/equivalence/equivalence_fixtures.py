@@ -61,7 +61,7 @@ def _mark(server: TritonServer) -> None:
 
 
 def _pair(oracle: Any, server: TritonServer) -> Iterator[sides.Pair]:
-    back = ("--triton-grpc", server.grpc, "--triton-http", server.http)
+    back = ("--triton-grpc", server.grpc)
     gateway = Gateway(*back, "--server-id", "triton")
     yield sides.Pair(sides.genuine(oracle, gateway), sides.facade(server))
     gateway.stop()
