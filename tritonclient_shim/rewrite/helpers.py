@@ -460,7 +460,7 @@ def start_run(
     The other arguments are those of `run_model`.
     """
     tensors = infer_inputs(client, model_name, inputs)
-    number, future = next(_numbers[client]) + 1, Future()  # type: ignore[var-annotated]
+    number, future = next(_numbers[client]), Future()  # type: ignore[var-annotated]
     _requests[client][number] = (future, outputs, config_of(client, model_name))
 
     def done(result: Any, error: Any) -> None:

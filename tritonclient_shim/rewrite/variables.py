@@ -175,7 +175,12 @@ class _Following:
             if isinstance(outer, ast.Call) and (outer.func is parent or self._is_helper(outer)):
                 self._variable.uses.append((outer, self._root or outer))
                 return True
-            return parent.attr in ("name", "options", "stream")  # of a Model
+            return parent.attr in (
+                "name",
+                "options",
+                "stream",
+                "last",
+            )
         if isinstance(parent, ast.Call) and parent.func is not node:
             if self._is_helper(parent):
                 self._variable.uses.append((parent, self._root or parent))
