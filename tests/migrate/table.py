@@ -74,6 +74,24 @@ OWN = (
     _own("sequence_both_ways-streaming", *FLAGS, "-s", "-a", protocols=GRPC, alone=True),
     _own("star_through_files", *FLAGS),
     _own("protocol_in_settings", *FLAGS),
+    *(
+        _own(f"real_{name}", *FLAGS)
+        for name in ("async_callback", "async_ids", "cuda", "detector", "dotted", "package")
+    ),
+    *(_own(f"real_{name}", *FLAGS) for name in ("service", "several", "simple", "status_print")),
+    *(
+        _own(f"real_{name}", *PLACES)
+        for name in ("async_global", "errors", "model_only_there", "strings", "subclass")
+    ),
+    _own("real_image_class", *FLAGS, "-m", "image_classifier", "-b", "2", "-c", "3"),
+    _own("real_literal", "{url}", protocols=GRPC),
+    _own("real_per_call", variables=VARIABLES),
+    _own("real_sequence", *FLAGS, alone=True),
+    _own("real_shm", *FLAGS, alone=True),
+    _own("real_status_counts", *PLACES, alone=True),
+    _own("real_stream", "-u", "{url}", protocols=GRPC, alone=True),
+    _own("real_stub", "-u", "{url}", protocols=GRPC),
+    _own("real_stub_raw", "{url}", protocols=GRPC),
     _own("both_protocols", variables={"HTTP_URL": "{http}", "GRPC_URL": "{grpc}"}, protocols=GRPC),
     _own("context_manager", *FLAGS),
     _own("context_pool", *PLACES),
