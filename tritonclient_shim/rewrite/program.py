@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tritonclient_shim.migrate.sites import Site
@@ -74,7 +76,8 @@ def _comment(found: dict[Site, SiteOutcome], draft: Draft) -> None:
         of_same = ids.setdefault((statement, outcome.what), [])
         of_same += [site.id] if site.id not in of_same else []
     for (statement, what), told in ids.items():
-        text = f"# TODO({', '.join(told)}): {what} ({ENTRIES[told[0]].guide})"
+        reason = re.sub(r" in line \d+", "", what)  # the lines of the file will be others
+        text = f"# TODO({', '.join(told)}): {reason} ({ENTRIES[told[0]].guide})"
         draft.edits.comments[statement].append(text)
 
 

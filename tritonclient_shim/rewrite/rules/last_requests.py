@@ -68,7 +68,7 @@ def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Pla
         id = _REQUESTS.get(getattr(one.func, "attr", ""), "")
         own = arguments(PARAMETERS[id], one).get("corr_id") if id else None
         if own is not None and draft.constant(own) not in (0, None, False):
-            raise Refused(f"line {own.lineno} gives another one: keep the id in a variable")
+            raise Refused("a request gives another one: keep the id in a variable")
     if carried.record:
         text = f'{draft.text(call.func.value)}.options.get("sequence_id", 0)'
     else:
