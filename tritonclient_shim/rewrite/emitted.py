@@ -35,7 +35,7 @@ def _parts() -> _Parts:
         source = file.read()
     lines = source.splitlines(keepends=True)
     first, *body = ast.parse(source).body
-    imports = [one for one in body if isinstance(one, (ast.Import, ast.ImportFrom))]
+    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
     end = imports[-1].end_lineno or 0
     parts = []
     for statement in body[len(imports) :]:
@@ -69,10 +69,10 @@ def module_text(wanted: Iterable[str]) -> str:
     reads = {name for part in kept for name in part.reads}
     imports: list[str] = []
     previous, new_group = 0, True
-    for one in known.imports:
-        line = _import(one, reads)
-        new_group = new_group or one.lineno > previous + 1
-        previous = one.end_lineno or 0
+    for statement in known.imports:
+        line = _import(statement, reads)
+        new_group = new_group or statement.lineno > previous + 1
+        previous = statement.end_lineno or 0
         if line:
             imports.append(f"\n{line}\n" if new_group else f"{line}\n")
             new_group = False
@@ -98,23 +98,23 @@ def helper_file(folder: str, wanted: Iterable[str]) -> tuple[str, bytes, bytes]:
 def _bound(statement: ast.stmt) -> Iterable[str]:
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         return [statement.name]
-    nodes = [one for one in ast.walk(statement) if isinstance(one, ast.Name)]
-    return [one.id for one in nodes if isinstance(one.ctx, ast.Store)]
+    nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    return [node.id for node in nodes if isinstance(node.ctx, ast.Store)]
 
 
 def _read(statement: ast.stmt) -> Iterable[str]:
-    nodes = [one for one in ast.walk(statement) if isinstance(one, ast.Name)]
-    return [one.id for one in nodes if isinstance(one.ctx, ast.Load)]
+    nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    return [node.id for node in nodes if isinstance(node.ctx, ast.Load)]
 
 
 def _import(node: ast.Import | ast.ImportFrom, reads: set[str]) -> str:
     """Return the line of an import for the names that are read, '' for none."""
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return "from __future__ import annotations"
-    used = [one for one in node.names if (one.asname or one.name).partition(".")[0] in reads]
+    used = [item for item in node.names if (item.asname or item.name).partition(".")[0] in reads]
     if not used:
         return ""
-    text = ", ".join(f"{one.name} as {one.asname}" if one.asname else one.name for one in used)
+    text = ", ".join(f"{item.name} as {item.asname}" if item.asname else item.name for item in used)
     if isinstance(node, ast.Import):
         return f"import {text}"
     line = f"from {node.module} import {text}"

@@ -251,14 +251,14 @@ def check_model(client: Any, model_name: str) -> None:
 
 def input_batch(config: Any, name: str, rows: Sequence[Any]) -> tuple[str, Any]:
     """Return the datatype of an input, and its rows as one array of the model's shape."""
-    tensor = next((one for one in config.input if one.name == name), None)
+    tensor = next((item for item in config.input if item.name == name), None)
     if tensor is None:
         raise InferenceServerException(f"unknown input '{name}' for '{config.name}'")
     datatype = model_config_pb2.DataType.Name(tensor.data_type)[len("TYPE_") :]
     batch = np.stack(rows)
     if datatype == "STRING":
         datatype = "BYTES"
-        plain = [bytes(one) if isinstance(one, bytes) else one for one in batch.flat]
+        plain = [bytes(text) if isinstance(text, bytes) else text for text in batch.flat]
         batch = np.array(plain, object).reshape(batch.shape)
     else:
         batch = np.ascontiguousarray(batch).view(triton_to_np_dtype(datatype))
@@ -367,7 +367,7 @@ def run_in_regions(
 
 def _region_input(make: Any, config: Any, name: str, rows: Any, batch_size: int) -> Any:
     """Return an input that the server reads from a region."""
-    known = {one.name: one for one in config.input}[name]
+    known = {item.name: item for item in config.input}[name]
     region, dims = (rows, known.dims) if isinstance(rows, Region) else rows
     datatype = model_config_pb2.DataType.Name(known.data_type)[len("TYPE_") :]
     datatype = datatype.replace("STRING", "BYTES")
@@ -504,8 +504,8 @@ def index_rows(client: Any) -> list[tuple[str, str, str]]:
     """Return name, version and state of each model in the server's repository."""
     answer = client.get_model_repository_index()
     if isinstance(answer, list):
-        return [(one["name"], one.get("version", ""), one.get("state", "")) for one in answer]
-    return [(one.name, one.version, one.state) for one in answer.models]
+        return [(item["name"], item.get("version", ""), item.get("state", "")) for item in answer]
+    return [(model.name, model.version, model.state) for model in answer.models]
 
 
 def repository_index(client: Any) -> Any:
@@ -560,10 +560,10 @@ def shared_memory_status(client: Any) -> Any:
     """Return the regions that the server knows, as its attribute `shared_memory_region`."""
     answer = client.get_system_shared_memory_status()
     if not isinstance(answer, list):
-        answer = [json_format.MessageToDict(one, preserving_proto_field_name=True)
-                  for one in answer.regions.values()]  # fmt: skip
-    regions = sorted(answer, key=lambda one: str(one["name"]))
-    return types.SimpleNamespace(shared_memory_region=[_known_region(**one) for one in regions])
+        answer = [json_format.MessageToDict(region, preserving_proto_field_name=True)
+                  for region in answer.regions.values()]  # fmt: skip
+    regions = sorted(answer, key=lambda region: str(region["name"]))
+    return types.SimpleNamespace(shared_memory_region=[_known_region(**item) for item in regions])
 
 
 def _known_region(name: str, key: str = "", offset: int = 0, byte_size: int = 0) -> Any:

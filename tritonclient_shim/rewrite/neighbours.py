@@ -26,8 +26,8 @@ class Neighbours:
     def __init__(self, path: str, texts: Mapping[str, bytes]) -> None:
         self._stem = _stem(path)
         known = (os.path.abspath(path), os.path.join(os.path.dirname(path), f"{MODULE}.py"))
-        others = [one for one in _beside(path) if one not in map(os.path.abspath, known)]
-        self._others = {one: _text(one, texts) for one in others}
+        others = [other for other in _beside(path) if other not in map(os.path.abspath, known)]
+        self._others = {other: _text(other, texts) for other in others}
         self._path, self._own = path, _text(path, texts)
 
     @property
@@ -40,7 +40,7 @@ class Neighbours:
     @property
     def linked(self) -> bool:
         """True if the file imports another one of its program, or is imported."""
-        stems = {_stem(one) for one in self._others}
+        stems = {_stem(other) for other in self._others}
         return bool(stems & imported(self._own)) or any(True for _ in self._importers())
 
     @property
@@ -49,7 +49,7 @@ class Neighbours:
         return {name for path, text in self._importers() for name in _free_names(path, text)}
 
     def _importers(self) -> Iterable[tuple[str, bytes]]:
-        return ((one, text) for one, text in self._others.items() if self._stem in imported(text))
+        return ((path, text) for path, text in self._others.items() if self._stem in imported(text))
 
 
 def importers_first(paths: list[str]) -> list[str]:
@@ -127,11 +127,11 @@ def _free_names(path: str, text: bytes) -> set[str]:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             bound.add(node.name)
         elif isinstance(node, ast.Import):
-            bound |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+            bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and _is_library(node.module or ""):
-            bound |= {one.asname or one.name for one in node.names}
+            bound |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            read |= {one.name for one in node.names}
+            read |= {alias.name for alias in node.names}
     return read - bound - (star_of(API).keys() if "*" in bound else set())
 
 

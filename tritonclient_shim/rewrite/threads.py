@@ -44,8 +44,8 @@ def _is_local(target: ast.expr, draft: Draft) -> bool:
     if not isinstance(target, ast.Attribute):
         return False
     if isinstance(target.value, ast.Name):
-        made = (one.definition.node for one in draft.bindings(target.value))
-        if any(isinstance(one, ast.Call) and _is_of_thread(one.func) for one in made):
+        definitions = (one.definition.node for one in draft.bindings(target.value))
+        if any(isinstance(one, ast.Call) and _is_of_thread(one.func) for one in definitions):
             return True
     owners = draft.evaluator.of(target.value)
     classes = (one.node for one in owners if isinstance(one, LocalInstance))
