@@ -16,17 +16,19 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
+import tritonclient_shim
 from tensorrtserver.api import InferContext
 from testbed import TritonServer
 
-ROOT = Path(__file__).resolve().parent.parent
+#: The folder of the packages: the checkout, or where they are installed.
+ROOT = Path(tritonclient_shim.__file__).resolve().parent.parent
 _OURS = tuple(str(ROOT / package) for package in ("tensorrtserver", "tritonclient_shim"))
 _BEFORE = 2
 NAMES = {0: "HTTP", 1: "gRPC"}
 
 
 class Function(NamedTuple):
-    """One of our functions: its file, below the repository, and its name."""
+    """One of our functions: its file, below the packages' folder, and its name."""
 
     file: str
     name: str

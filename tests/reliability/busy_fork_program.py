@@ -52,10 +52,10 @@ def round_of(context: InferContext, control: SharedMemoryControlContext, name: s
         shm.destroy_shared_memory_region(handle)
 
 
-def loop(url: str, shared: InferContext, name: str) -> None:
-    """What the other threads do, until the process ends."""
+def loop(url: str, shared: InferContext, name: str, ended: threading.Event) -> None:
+    """Repeat rounds on a thread until the event is set: a process that ends leaves its regions."""
     with SharedMemoryControlContext(url, 0) as control:
-        while True:
+        while not ended.is_set():
             round_of(shared, control, name)
 
 
@@ -87,13 +87,21 @@ def main(children: int) -> None:
                     round_of(own, control, prefix + "c" * 8)
 
         work()  # imports what all of this needs: docs/settings.md, "Processes that fork"
-        for number in range(3):
-            arguments = (url, shared, prefix + "t" * (number + 1))
-            threading.Thread(target=loop, args=arguments, daemon=True).start()
+        ended = threading.Event()
+        threads = [
+            threading.Thread(target=loop, args=(url, shared, prefix + "t" * (number + 1), ended))
+            for number in range(3)
+        ]
+        for thread in threads:
+            thread.daemon = True
+            thread.start()
 
         outcomes = [in_child(work) for _ in range(children)]
         assert all(outcomes), outcomes
         work()
+        ended.set()
+        for thread in threads:
+            thread.join(PATIENCE)
         sys.stdout.flush()
         os._exit(3)
 

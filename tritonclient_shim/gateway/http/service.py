@@ -10,7 +10,7 @@ import logging
 import socket
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 
@@ -198,10 +198,14 @@ class HttpFront:
         return answer
 
 
-def _runner(handler: Any) -> web.AppRunner:
-    """Return aiohttp's server, which hands every request to one handler."""
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", handler)
+def _runner(answer: Any) -> web.AppRunner:
+    """Return aiohttp's server, which hands every request to one function."""
+
+    @web.middleware
+    async def answered(request: web.Request, handler: Any) -> web.StreamResponse:
+        return cast(web.StreamResponse, await answer(request))
+
+    application = web.Application(middlewares=[answered])  # a route does not match OPTIONS *
     application.on_response_prepare.append(_without_server)
     quiet = logging.getLogger("tritonclient_shim.gateway.aiohttp")
     quiet.disabled = True  # bytes that are no HTTP would be a traceback; the handler logs defects
