@@ -31,17 +31,17 @@ class Detector(object):
 
     def detect(self, images):
         self.connect()
-        found = []
+        scores = []
         for start in range(0, len(images), self.batch_size):
-            batch = [self.preprocess(one) for one in images[start:start + self.batch_size]]
+            batch = [self.preprocess(image) for image in images[start:start + self.batch_size]]
             try:
                 result = self.ctx.run({"INPUT0": batch}, {"OUTPUT0": InferContext.ResultFormat.RAW}, len(batch))
             except InferenceServerException as ex:
                 log.error("inference failed: %s", ex)
                 raise
             for n in range(len(result["OUTPUT0"])):
-                found.append(float(np.round(result["OUTPUT0"][n].max(), 4)))
-        return found
+                scores.append(float(np.round(result["OUTPUT0"][n].max(), 4)))
+        return scores
 
 
 if __name__ == "__main__":

@@ -11,6 +11,6 @@ def call_model(model_name, input_name, output_name, array, batch_size=1, version
     return result[output_name]
 
 
-print([one.tolist() for one in call_model("identity_fp32", "INPUT0", "OUTPUT0", np.ones(3, np.float32), 2)])
+print([row.tolist() for row in call_model("identity_fp32", "INPUT0", "OUTPUT0", np.ones(3, np.float32), 2)])
 print(call_model("multi_version", "INPUT0", "OUTPUT0", np.ones(1, np.float32), version=2)[0].tolist())
 print(call_model("identity_int64", "INPUT0", "OUTPUT0", np.ones(2, np.int64))[0].dtype)

@@ -21,5 +21,5 @@ third = timed_ctx.run(inputs, outputs, batch_size=2)
 stat = timed_ctx.get_stat()
 print(stat["completed_request_count"], stat["cumulative_send_time_ns"] >= 0)
 for name in sorted(first):
-    print(name, [int(one.sum()) for one in first[name]], len(first[name]))
+    print(name, [int(row.sum()) for row in first[name]], len(first[name]))
 print(np.array(second["OUTPUT0"]).shape, (third["OUTPUT0"][1] == first["OUTPUT0"][1]).all())

@@ -18,6 +18,6 @@ print("Status for model {}".format("simple"))
 text = str(status)
 print('id: "' in text, 'model_status' in text, len(text) > 200)
 config = status.model_status["simple"].config
-print([(one.name, list(one.dims)) for one in config.input], config.max_batch_size)
+print([(tensor.name, list(tensor.dims)) for tensor in config.input], config.max_batch_size)
 if status.ready_state == 2 and "simple" in status.model_status:
     print("server is ready")

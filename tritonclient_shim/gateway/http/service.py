@@ -201,7 +201,7 @@ class HttpFront:
 def _runner(answer: Any) -> web.AppRunner:
     """Return aiohttp's server, which hands every request to one function."""
 
-    @web.middleware
+    @web.middleware  # type: ignore[untyped-decorator]
     async def answered(request: web.Request, handler: Any) -> web.StreamResponse:
         return cast(web.StreamResponse, await answer(request))
 
