@@ -14,7 +14,7 @@ pytestmark = pytest.mark.release
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A clone of this checkout's latest commit."""
+    """Return a clone of this checkout's latest commit."""
     if not (ROOT / ".git").exists():
         pytest.skip("a release is made in a git repository, and this is an unpacked archive")
     clone = tmp_path / "checkout"
