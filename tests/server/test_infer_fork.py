@@ -126,10 +126,16 @@ def wait_for_all_threads():
     while any(now == then for now, then in zip(counts, before)):
         assert all(thread.is_alive() for thread in threads)
         time.sleep(0.001)
+def first(context):
+    try:
+        run(context, way)
+    except InferenceServerException as error:  # docs/settings.md: over an inherited socket
+        assert 'Socket closed' in str(error), error
+        run(context, way)
 def work():
-    run(context, way)
+    first(context)
     with InferContext(url, 1, 'simple', streaming=streaming) as own:
-        run(own, way)
+        first(own)
 counts = [0] * 8
 threads = [threading.Thread(target=loop, args=(n,), daemon=True) for n in range(8)]
 for thread in threads:
