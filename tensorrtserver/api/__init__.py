@@ -6,16 +6,21 @@ exception and text_format are imported when a program first uses their names, as
 """
 
 import importlib
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import tensorrtserver
+from tensorrtserver.api._base import ProtocolType, serialize_string_tensor
+from tensorrtserver.api._contexts import (
+    ModelControlContext,
+    ModelRepositoryContext,
+    ServerHealthContext,
+    ServerStatusContext,
+    SharedMemoryControlContext,
+)
 from tensorrtserver.api._infer import InferContext
-from tensorrtserver.api._model_contexts import ModelControlContext, ModelRepositoryContext
-from tensorrtserver.api._protocol import ProtocolType
-from tensorrtserver.api._shm_context import SharedMemoryControlContext
-from tensorrtserver.api._star_names import NAMES as _NAMES
-from tensorrtserver.api._status_contexts import ServerHealthContext, ServerStatusContext
-from tensorrtserver.api._strings import serialize_string_tensor
+from tritonclient_shim.shm.star_names import STAR_NAMES as _STAR_NAMES
 
 if TYPE_CHECKING:
     from google.protobuf import text_format
@@ -35,6 +40,9 @@ if TYPE_CHECKING:
     )
     from tritonclient_shim.core.errors import InferenceServerException
 
+# Scripts use names of other modules that `import *` bound, such as np, os, struct and all of ctypes
+# (docs/v1-behaviour.md §1.2). v1's shared-memory modules bound them, except these two.
+_NAMES = {**_STAR_NAMES, "sys": sys, "threading": threading}
 globals().update(_NAMES)
 
 __all__ = [

@@ -6,35 +6,24 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from tensorrtserver.api._lazy_imports import (
-    arguments,
-    control,
-    endpoint,
-    errors,
-    headers,
-    infer_session,
-    request,
-)
-from tensorrtserver.api._protocol import protocol_of
-from tensorrtserver.api._unpicklable import Unpicklable
+from tensorrtserver.api._base import Context, HttpHeaders
 from tritonclient_shim import notice
+from tritonclient_shim.core import arguments
+from tritonclient_shim.core.arguments import UINT64, RunArguments
 from tritonclient_shim.core.ids import next_request_id
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from tensorrtserver.api import _types as types
-    from tensorrtserver.api._server_context import HttpHeaders
-    from tritonclient_shim.session.infer_session import InferSession
-    from tritonclient_shim.session.requests import CompletedRequest
+    from tritonclient_shim.session.infer_session import Completed, InferSession
 
-_Context = TypeVar("_Context", bound="InferContext")
 _UNSET: Any = object()
 
 
-class InferContext(Unpicklable):
+class InferContext(Context):
     """Runs inference on one model of one server (docs/v1-behaviour.md §3).
 
     Deprecated [TS050], see migration_guide.md#inference. Instead:
@@ -85,6 +74,7 @@ class InferContext(Unpicklable):
         RAW = (1,)
         CLASS = 2
 
+    _name = "InferContext"
     _ctx: InferSession | None = None
     _may_wait = True  # close() may wait for answers
     _last_request_id: int | None
@@ -107,15 +97,29 @@ class InferContext(Unpicklable):
         self._correlation_id = correlation_id
         self._last_correlation_id = 0
         notice.used("TS050")
-        self._ctx = _open_session(
-            url, protocol, model_name, model_version, verbose, correlation_id, streaming,
-            http_headers)  # fmt: skip
+        from tritonclient_shim.core.errors import InferenceServerException
+        from tritonclient_shim.session import control
+        from tritonclient_shim.session.infer_session import InferSession
+        from tritonclient_shim.translate import constructors
 
-    def __enter__(self: _Context) -> _Context:
-        return self
-
-    def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
-        self.close()
+        # in v1's order (docs/v1-behaviour.md §3.1)
+        constructors.check_headers(http_headers)
+        number = int(protocol)
+        address = arguments.text(url, "url", 2, "replace")
+        name = arguments.text(model_name, "model_name", 6)
+        version = -1 if model_version is None else arguments.signed(model_version, UINT64, 7)
+        sequence = arguments.unsigned(correlation_id, UINT64, 8)
+        kind = constructors.protocol_of(number)
+        if streaming and kind == "http":
+            raise InferenceServerException("Streaming is only allowed with gRPC protocol")
+        headers = constructors.parse_headers(http_headers, kind)
+        constructors.refuse_reserved(headers)
+        endpoint = constructors.parse_url(address, kind)
+        self._ctx = InferSession(
+            endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
+        )
+        if verbose:
+            control.server_status(self._ctx, name, next_request_id())
 
     def __del__(self) -> None:
         # At the interpreter's end threads stop anywhere, and may hold locks: do nothing then.
@@ -142,7 +146,7 @@ class InferContext(Unpicklable):
         if self._ctx is None:
             # v1 ended the process here (docs/v1-behaviour.md §6); known difference
             # ``closed-infer-context``.
-            raise errors.InferenceServerException("InferContext is closed")
+            raise self._closed()
         return self._ctx
 
     @overload
@@ -244,10 +248,10 @@ class InferContext(Unpicklable):
         notice.used("TS051")
         self._last_request_id = None
         self._last_request_model_name = self._last_request_model_version = None
-        given = request.RunArguments(
-            inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
-        )
-        return self._read(self._session().run(given))
+        if self._ctx is None:
+            raise self._closed()
+        arguments = RunArguments(inputs, outputs, batch_size, flags, corr_id, priority, timeout_us)
+        return self._read(self._ctx.run(arguments))
 
     @overload
     def async_run(
@@ -312,10 +316,10 @@ class InferContext(Unpicklable):
         """
         if "callback" in kwargs or (args and (callable(args[0]) or args[0] is None)):
             notice.used("TS052")
-            self._async_with_callback(*args, **kwargs)
+            self._start(*args, **kwargs)
             return None
         notice.used("TS053")
-        return self._async_with_id(*args, **kwargs)
+        return self._start(_UNSET, *args, **kwargs)
 
     def async_run_with_cb(self, *args: Any, **kwargs: Any) -> None:
         """Send one inference without waiting for it: the name of :meth:`async_run` with a callback
@@ -329,9 +333,9 @@ class InferContext(Unpicklable):
         Parameters, callback and errors are those of ``async_run(callback, inputs, outputs, …)``.
         """
         notice.used("TS054")
-        self._async_with_callback(*args, **kwargs)
+        self._start(*args, **kwargs)
 
-    def _async_with_callback(
+    def _start(
         self,
         callback: types.RequestCallback,
         inputs: types.Inputs,
@@ -341,26 +345,10 @@ class InferContext(Unpicklable):
         corr_id: types.Integer = 0,
         priority: types.Integer = 0,
         timeout_us: types.Integer = 0,
-    ) -> None:
-        given = request.RunArguments(
-            inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
-        )
-        self._session().start(lambda id: callback(self, id), given)
-
-    def _async_with_id(
-        self,
-        inputs: types.Inputs,
-        outputs: types.Outputs[Any],
-        batch_size: types.Integer = 1,
-        flags: types.Integer = 0,
-        corr_id: types.Integer = 0,
-        priority: types.Integer = 0,
-        timeout_us: types.Integer = 0,
     ) -> int:
-        given = request.RunArguments(
-            inputs, outputs, batch_size, flags, corr_id, priority, timeout_us
-        )
-        return self._session().start(None, given)
+        arguments = RunArguments(inputs, outputs, batch_size, flags, corr_id, priority, timeout_us)
+        done = None if callback is _UNSET else lambda id: callback(self, id)
+        return self._session().start(done, arguments)
 
     @overload
     def get_async_run_results(
@@ -405,7 +393,7 @@ class InferContext(Unpicklable):
             `request_id` is no integer.
         """
         notice.used("TS055")
-        number = arguments.unsigned(request_id, arguments.UINT64, 2)
+        number = arguments.unsigned(request_id, UINT64, 2)
         answer = self._session().fetch(number, None if wait is _UNSET else bool(wait))
         if answer is None:
             self._last_request_id = 0
@@ -413,7 +401,7 @@ class InferContext(Unpicklable):
         return self._read(answer)
 
     def get_ready_async_request(self, wait: object) -> int | None:
-        """The id of a request without a callback whose results can be fetched
+        """Return the id of a request without a callback whose results can be fetched
         (docs/v1-behaviour.md §2.2, releases 1.0 to 1.7).
 
         Deprecated [TS056], see migration_guide.md#asynchronous-requests-with-ids. Instead: a
@@ -439,21 +427,22 @@ class InferContext(Unpicklable):
         notice.used("TS056")
         return self._session().ready(bool(wait))
 
-    def _read(self, answer: CompletedRequest) -> dict[Any, list[Any]]:
-        self._last_request_id = answer.request_id
+    def _read(self, answer: Completed) -> dict[Any, list[Any]]:
+        self._last_request_id = answer.inference.request_id
         results: dict[Any, list[Any]] = {}
         try:
             answer.read_into(results)
         finally:
             # docs/v1-behaviour.md §4.4: the first result sets name and version where they are None.
             # run() has set them to None; after a fetch they may be those of an older request.
-            if self._last_request_model_name is None and answer.has_first:
+            has_first = any(results.values()) or answer.has_first
+            if has_first and self._last_request_model_name is None:
                 self._last_request_model_name = answer.reply.model_name
                 self._last_request_model_version = answer.reply.model_version
         return results
 
     def get_last_request_id(self) -> int | None:
-        """The id of the last request that was answered (docs/v1-behaviour.md §4.4).
+        """Return the id of the last request that was answered (docs/v1-behaviour.md §4.4).
 
         Deprecated [TS059], see migration_guide.md#what-the-last-request-was. Instead:
         infer(..., request_id=...): an id of your own; result.get_response() has it.
@@ -470,7 +459,7 @@ class InferContext(Unpicklable):
         return self._last_request_id
 
     def get_last_request_model_name(self) -> str | None:
-        """The name of the model that answered the last request (docs/v1-behaviour.md §4.4).
+        """Return the name of the model that answered the last request (docs/v1-behaviour.md §4.4).
 
         Deprecated [TS060], see migration_guide.md#what-the-last-request-was. Instead:
         result.get_response().model_name on gRPC, result.get_response()["model_name"] over
@@ -485,7 +474,7 @@ class InferContext(Unpicklable):
         return self._last_request_model_name
 
     def get_last_request_model_version(self) -> int | None:
-        """The version of the model that answered the last request (docs/v1-behaviour.md §4.4).
+        """Return the version of the model that answered last (docs/v1-behaviour.md §4.4).
 
         Deprecated [TS061], see migration_guide.md#what-the-last-request-was. Instead:
         result.get_response().model_version on gRPC,
@@ -501,7 +490,7 @@ class InferContext(Unpicklable):
         return self._last_request_model_version
 
     def correlation_id(self) -> int:
-        """The correlation id of the context's requests (docs/v1-behaviour.md §3.9).
+        """Return the correlation id of the context's requests (docs/v1-behaviour.md §3.9).
 
         Deprecated [TS058], see migration_guide.md#sequences. Instead: the sequence_id that you
         give to infer().
@@ -517,7 +506,7 @@ class InferContext(Unpicklable):
         return self._ctx.correlation_id
 
     def get_stat(self) -> dict[str, int]:
-        """The number of this context's completed requests, and the time that they took
+        """Return the number of this context's completed requests, and the time that they took
         (docs/v1-behaviour.md §4.6).
 
         Deprecated [TS057], see migration_guide.md#statistics. Instead: time.perf_counter() around
@@ -538,41 +527,8 @@ class InferContext(Unpicklable):
         return self._session().stat.as_dict()
 
 
-def _open_session(
-    url: Any,
-    protocol: Any,
-    model_name: Any,
-    model_version: Any,
-    verbose: Any,
-    correlation_id: Any,
-    streaming: Any,
-    http_headers: Any,
-) -> InferSession:
-    """Return an open session. Check the constructor's arguments in v1's order
-    (docs/v1-behaviour.md §3.1).
-    """
-    headers.check_kinds(http_headers)
-    number = int(protocol)
-    address = arguments.text(url, "url", 2, "replace")
-    name = arguments.text(model_name, "model_name", 6)
-    version = -1 if model_version is None else arguments.signed64(model_version, 7)
-    sequence = arguments.unsigned(correlation_id, arguments.UINT64, 8)
-    kind = protocol_of(number)
-    if streaming and kind == "http":
-        raise errors.InferenceServerException("Streaming is only allowed with gRPC protocol")
-    sent = headers.parse_headers(http_headers, kind)
-    headers.refuse_reserved(sent)
-    server = endpoint.parse_url(address, kind)
-    session = infer_session.InferSession(
-        server, sent, name, version, sequence, bool(streaming), bool(verbose)
-    )
-    if verbose:
-        control.server_status(session, name, next_request_id())
-    return session
-
-
 InferContext.__module__ = "tensorrtserver.api"
 # help() and other tools show the signature of 1.8 and later.
 InferContext.async_run.__signature__ = inspect.signature(  # type: ignore[attr-defined]
-    InferContext._async_with_callback
+    InferContext._start
 )

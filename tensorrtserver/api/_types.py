@@ -1,7 +1,7 @@
-"""What type checkers and editors are told of arguments and results.
+"""The types of arguments and results, for type checkers and editors.
 
-Every form that v1 took is among them (docs/v1-behaviour.md §3), also where a program has put its
-dict into a variable first: checkers then know no more of its values than ``object``.
+They accept every form that v1 took (docs/v1-behaviour.md §3). That includes a dict that a program
+has put into a variable first: of its values checkers know no more than ``object``.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from ctypes import c_int, c_void_p
 import numpy as np
 
 from tritonclient_shim import notice
-from tritonclient_shim.shm import arguments, cuda, handle_table
-from tritonclient_shim.shm.arguments import as_buffer
+from tritonclient_shim.core import arguments
+from tritonclient_shim.shm import cuda, handle_table
 from tritonclient_shim.shm.region import CUDA, RaisedAs
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
@@ -83,9 +83,9 @@ def create_shared_memory_region(
         `trtis_shm_name` is neither str nor bytes, or `byte_size` or `device_id` is no integer.
     """
     notice.used("TS086")
-    name = arguments.text(1, trtis_shm_name)
-    size = arguments.uint64(2, byte_size)
-    device = arguments.int32(3, device_id)
+    name = arguments.c_string(trtis_shm_name, 1)
+    size = arguments.unsigned(byte_size, arguments.UINT64, 2)
+    device = arguments.signed(device_id, arguments.UINT32, 3)
     with RaisedAs(CudaSharedMemoryException):
         return handle_table.add(cuda.create(name, size, device))
 
@@ -124,7 +124,7 @@ def set_shared_memory_region(
         )
     with RaisedAs(CudaSharedMemoryException):
         region = handle_table.lookup(cuda_shm_handle, CUDA)
-        region.write([as_buffer(value) for value in input_values])
+        region.write_arrays(input_values)
 
 
 def destroy_shared_memory_region(cuda_shm_handle: c_void_p) -> None:
@@ -176,9 +176,9 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     """
     notice.used("TS089")
     from tritonclient_shim.core.errors import InferenceServerException
-    from tritonclient_shim.translate import strings
+    from tritonclient_shim.translate import tensors
 
     try:
-        return strings.serialize_string_tensor(input_tensor)
+        return tensors.serialize_string_tensor(input_tensor)
     except InferenceServerException as error:
         raise CudaSharedMemoryException(error.message()) from error

@@ -12,8 +12,8 @@ from ctypes import c_int, c_void_p
 import numpy as np
 
 from tritonclient_shim import notice
-from tritonclient_shim.shm import arguments, handle_table, system
-from tritonclient_shim.shm.arguments import as_buffer
+from tritonclient_shim.core import arguments
+from tritonclient_shim.shm import handle_table, system
 from tritonclient_shim.shm.region import SYSTEM, RaisedAs
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
@@ -85,9 +85,9 @@ def create_shared_memory_region(
         `trtis_shm_name` or `shm_key` is neither str nor bytes, or `byte_size` is no integer.
     """
     notice.used("TS081")
-    name = arguments.text(1, trtis_shm_name)
-    key = arguments.text(2, shm_key)
-    size = arguments.uint64(3, byte_size)
+    name = arguments.c_string(trtis_shm_name, 1)
+    key = arguments.c_string(shm_key, 2)
+    size = arguments.unsigned(byte_size, arguments.UINT64, 3)
     with RaisedAs(SharedMemoryException):
         return handle_table.add(system.create(name, key, size))
 
@@ -125,7 +125,7 @@ def set_shared_memory_region(
         raise SharedMemoryException("each element of input_values must be a numpy array")
     with RaisedAs(SharedMemoryException):
         region = handle_table.lookup(shm_handle, SYSTEM)
-        region.write([as_buffer(value) for value in input_values])
+        region.write_arrays(input_values)
 
 
 def destroy_shared_memory_region(shm_handle: c_void_p) -> None:
@@ -178,9 +178,9 @@ def serialize_string_tensor(input_tensor: np.ndarray) -> np.ndarray:
     """
     notice.used("TS084")
     from tritonclient_shim.core.errors import InferenceServerException
-    from tritonclient_shim.translate import strings
+    from tritonclient_shim.translate import tensors
 
     try:
-        return strings.serialize_string_tensor(input_tensor)
+        return tensors.serialize_string_tensor(input_tensor)
     except InferenceServerException as error:
         raise SharedMemoryException(error.message()) from error

@@ -31,9 +31,9 @@ def user_error(error: Any) -> Any:
     """Exception of tritonclient's → one that is v1's as well; anything else → itself."""
     if not isinstance(error, TritonException) or isinstance(error, InferenceServerException):
         return error
-    made = UnwrappedError(error.message(), error.status(), error.debug_details())
-    made.__cause__ = error
-    return made
+    unwrapped = UnwrappedError(error.message(), error.status(), error.debug_details())
+    unwrapped.__cause__ = error
+    return unwrapped
 
 
 _classes: dict[Any, Any] = {}
@@ -41,8 +41,8 @@ _classes: dict[Any, Any] = {}
 
 def user_client_class(base: Any) -> Any:
     """Return a subclass whose methods raise errors of both libraries, to callbacks as well."""
-    found = _classes.get(base)
-    return found or _classes.setdefault(base, type(base.__name__, (base,), _members(base)))
+    known = _classes.get(base)
+    return known or _classes.setdefault(base, type(base.__name__, (base,), _members(base)))
 
 
 def _members(base: Any) -> dict[str, Any]:
@@ -84,10 +84,10 @@ def _with_user_errors(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             result = method(*args, **kwargs)
         except TritonException as error:
-            made = user_error(error)
-            if made is error:
+            unwrapped = user_error(error)
+            if unwrapped is error:
                 raise
-            raise made from error
+            raise unwrapped from error
         if hasattr(result, "get_result"):  # of tritonclient.http's async_infer
             result.__class__ = user_client_class(type(result))
         return result

@@ -47,8 +47,8 @@ def plugin_of(settings: Settings) -> Plugin | None:
 
     Raises SettingsError where it cannot be made. The same text gives the same object again.
     """
-    found = settings.plugin
-    return _made_by_factory(found) if isinstance(found, str) else found
+    plugin = settings.plugin
+    return _made_by_factory(plugin) if isinstance(plugin, str) else plugin
 
 
 @lru_cache(maxsize=None)

@@ -8,7 +8,6 @@ anything but letters, digits and ``-._~`` can only be stored in percent-encoded 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Iterable
 from urllib.parse import quote, unquote
 
@@ -29,7 +28,6 @@ def percent_decoded(name: str) -> str:
     return unquote(name)
 
 
-@lru_cache(maxsize=1024)
 def path_part(name: str) -> str:
     """Name → the part of a path that stands for it; Unsendable where there is none.
 

@@ -39,8 +39,8 @@ def parse(text: str) -> Address | None:
     Only the signs between the parts are looked at. Which hosts, ports and prefixes can be used
     depends on who connects.
     """
-    found = _ADDRESS.fullmatch(text)
-    return None if found is None else Address(**{**found.groupdict(), "prefix": found[5] or ""})
+    match = _ADDRESS.fullmatch(text)
+    return None if match is None else Address(**{**match.groupdict(), "prefix": match[5] or ""})
 
 
 def without_scheme(text: str) -> tuple[str, bool | None]:
@@ -48,22 +48,22 @@ def without_scheme(text: str) -> tuple[str, bool | None]:
 
     None: there is no such scheme.
     """
-    found = _SCHEME.match(text)
-    return (text, None) if found is None else (text[found.end() :], bool(found[1]))
+    scheme = _SCHEME.match(text)
+    return (text, None) if scheme is None else (text[scheme.end() :], bool(scheme[1]))
 
 
 def parse_proxy(text: str) -> Address | None:
     """Address of a proxy over HTTP → its parts; None for one of another kind or form."""
-    found = parse(text)
+    parts = parse(text)
     if (
-        found is None
-        or (found.scheme or "http").lower() != "http"
-        or (found.host.startswith("[") and not _IPV6.fullmatch(found.host))
-        or found.port == ""
-        or found.prefix not in ("", "/")
+        parts is None
+        or (parts.scheme or "http").lower() != "http"
+        or (parts.host.startswith("[") and not _IPV6.fullmatch(parts.host))
+        or parts.port == ""
+        or parts.prefix not in ("", "/")
     ):
         return None
-    return found
+    return parts
 
 
 def without_user(text: str) -> str:

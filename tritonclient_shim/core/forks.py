@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
 from typing import Any, Callable, Protocol
@@ -77,13 +78,10 @@ def pause(stream: Pausable) -> None:
 
 
 class Call:
-    """A call under way."""
+    """A call under way, of a thread; 0 after :meth:`detach`."""
 
     __slots__ = ("thread",)
-
-    def __init__(self) -> None:
-        #: The thread that makes the call, 0 after :meth:`detach`.
-        self.thread = threading.get_ident()
+    thread: int
 
     def detach(self) -> None:
         """Let the thread go on, while the call does."""
@@ -107,6 +105,7 @@ class CallGate:
         self._calls: set[Call] = set()
         self._forks = 0
         self._unpaused = 0  # streams that did not pause for the last fork
+        self._sockets: list[int] = []  # those of the process before the last fork
         self._changed = threading.Condition()
 
     def guard_forks(self) -> None:
@@ -125,6 +124,7 @@ class CallGate:
     def enter(self) -> Call:
         """Begin a call, after a fork that is being made. End it with :meth:`leave`."""
         call = Call()
+        call.thread = threading.get_ident()
         self._calls.add(call)
         # first this call, then the look for a fork: a fork does it the other way round
         if self._forks and not self._is_nested(call):
@@ -155,6 +155,7 @@ class CallGate:
             self._forks += 1
             quiet = self._changed.wait_for(lambda: not self._under_way(), PATIENCE)
         self._unpaused = _unpaused() if quiet else 0
+        self._sockets = _sockets()
 
     def _after_in_parent(self) -> None:
         with self._changed:
@@ -163,6 +164,7 @@ class CallGate:
 
     def _after_in_child(self) -> None:
         self.interrupted += self._under_way() + self._unpaused
+        _occupy(self._sockets)
         self._reset()
 
 
@@ -173,6 +175,45 @@ def _unpaused() -> int:
         stream.before_fork()
     end = time.monotonic() + PATIENCE
     return sum(not stream.has_paused(end - time.monotonic()) for stream in streams)
+
+
+def _sockets() -> list[int]:
+    """Return the file descriptors of this process that are sockets."""
+    try:
+        descriptors = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        return []
+    return [descriptor for descriptor in descriptors if _is_socket(descriptor)]
+
+
+def _is_socket(descriptor: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
+
+
+def _occupy(sockets: list[int]) -> None:
+    """Open the null device in place of each socket that a fork handler has closed.
+
+    gRPC closes inherited sockets in a child. Up to 1.67 at least, an inherited channel may still
+    write a ping to the number of its socket. The number must not belong to a new connection.
+    """
+    for descriptor in sockets:
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            _open_null_device(descriptor)
+
+
+def _open_null_device(descriptor: int) -> None:
+    try:
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        if null != descriptor:
+            os.dup2(null, descriptor, inheritable=False)
+            os.close(null)
+    except OSError:
+        pass  # no device, or no descriptor free: a call may fail, as without this
 
 
 #: The calls over gRPC of this process.

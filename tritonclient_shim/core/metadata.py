@@ -35,8 +35,8 @@ class ServerMetadata:
     @property
     def release(self) -> tuple[int, ...]:
         """Return the first numbers of the version, at most two; () for a version that has none."""
-        found = re.match(r"(\d+)\.(\d+)|(\d+)$", self.version)
-        return () if found is None else tuple(int(one) for one in found.groups() if one)
+        match = re.match(r"(\d+)\.(\d+)|(\d+)$", self.version)
+        return () if match is None else tuple(int(number) for number in match.groups() if number)
 
 
 @dataclass(frozen=True)

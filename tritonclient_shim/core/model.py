@@ -1,4 +1,4 @@
-"""The waist: what passes between the fronts, the session and the backends.
+"""The records that fronts, session and backends exchange.
 
 A legacy call of either front becomes a :class:`V1Request`, then an :class:`InferCall` (in terms of
 KServe v2, the batch dimension part of every shape); its answer comes back as an

@@ -41,6 +41,10 @@ class Meaning(Enum):
     MALFORMED_REQUEST = auto()  # → INVALID_ARG on a stream; all else there is the model's error
 
 
+#: Where most sentences were measured.
+_MEASURED = "docs/v2-mapping.md §6"
+
+
 class Sentence(NamedTuple):
     """One row: the text matches ``pattern`` from its beginning, or ``anywhere``.
 
@@ -53,7 +57,7 @@ class Sentence(NamedTuple):
     meaning: Meaning
     pattern: str
     sample: str
-    source: str
+    source: str = _MEASURED
     anywhere: bool = False
     v1_code: str = ""
     grpc_code: str = ""
@@ -63,11 +67,11 @@ class Sentence(NamedTuple):
         return (re.search if self.anywhere else re.match)(self.pattern, text)
 
 
-def _unavailable(meaning: Meaning, pattern: str, sample: str, source: str) -> Sentence:
+def _unavailable(meaning: Meaning, pattern: str, sample: str, source: str = _MEASURED) -> Sentence:
     return Sentence(meaning, pattern, sample, source, True, "UNAVAILABLE", "UNAVAILABLE")
 
 
-def _malformed(pattern: str, sample: str, source: str = "docs/v2-mapping.md §6") -> Sentence:
+def _malformed(pattern: str, sample: str, source: str = _MEASURED) -> Sentence:
     return Sentence(Meaning.MALFORMED_REQUEST, pattern, sample, source)
 
 
@@ -94,32 +98,27 @@ SENTENCES: tuple[Sentence, ...] = (
         r"(unexpected shape for input '.*' for model '.*'\. )"
         r"Expected \[([-\d, ]*)\], got \[([-\d, ]*)\]",
         "unexpected shape for input 'INPUT0' for model 'm'. Expected [-1,1], got [1,2]. NOTE: …",
-        "docs/v2-mapping.md §6",
         anywhere=True,
     ),
     Sentence(
         Meaning.LOAD_UNKNOWN,
         r"failed to load '(.*)', failed to poll from model repository",
         "failed to load 'zzz', failed to poll from model repository",
-        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.LOAD_FAILED,
         r"load failed for model '(.*?)': version ",
         "load failed for model 'm': version 1 is at UNAVAILABLE state: Internal: …;\n",
-        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.VERSION_NOT_POSITIVE,
         r"invalid model version specified '",
         "invalid model version specified '-1' , must be a positive number",
-        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.VERSION_NOT_POSITIVE,
         r"failed to get model version from specified version string '",
         "failed to get model version from specified version string '-1' (details: stol), …",
-        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.NO_STATUS_OF_MODEL,
@@ -132,14 +131,12 @@ SENTENCES: tuple[Sentence, ...] = (
         Meaning.NOT_LOADED,
         r"has no available versions\Z",
         "Request for unknown model: 'm' has no available versions",
-        "docs/v2-mapping.md §6",
         anywhere=True,
     ),
     Sentence(
         Meaning.UNKNOWN_MODEL,
         r"Request for unknown model",
         "Request for unknown model: 'm' version 99 is not found",
-        "docs/v2-mapping.md §6",
         v1_code="UNAVAILABLE",
         grpc_code="UNAVAILABLE",
     ),
@@ -159,13 +156,11 @@ SENTENCES: tuple[Sentence, ...] = (
         Meaning.CONTROL_NOT_ALLOWED,
         r"explicit model load / unload",
         "explicit model load / unload is not allowed if polling is enabled",
-        "docs/v2-mapping.md §6",
     ),
     Sentence(
         Meaning.RESTRICTED,
         r"(protocol|API) is restricted",
         "This protocol is restricted, expecting header 'triton-grpc-protocol-X'",
-        "docs/v2-mapping.md §6",
         anywhere=True,
         grpc_code="UNAVAILABLE",
     ),
@@ -186,21 +181,18 @@ SENTENCES: tuple[Sentence, ...] = (
         Meaning.REGION_EXISTS,
         r"shared memory region '.*' already in manager",
         "shared memory region 'r' already in manager",
-        "docs/v2-mapping.md §6",
         v1_code="ALREADY_EXISTS",
     ),
     Sentence(
         Meaning.REGION_UNKNOWN,
         r"Unable to find shared memory region",
         "Unable to find shared memory region: 'r'",
-        "docs/v2-mapping.md §6",
         v1_code="NOT_FOUND",
     ),
     Sentence(
         Meaning.REGION_KEY_UNKNOWN,
         r"Unable to open shared memory region",
         "Unable to open shared memory region: '/k'",
-        "docs/v2-mapping.md §6",
         v1_code="INTERNAL",
     ),
     Sentence(
@@ -269,9 +261,9 @@ class Recognised(NamedTuple):
 def recognise(text: str, among: Container[Meaning] = frozenset(Meaning)) -> Recognised | None:
     """Return the first of these meanings that a server's text has; None if it has none."""
     for row in SENTENCES:
-        found = row.match(text) if row.meaning in among else None
-        if found:
-            return Recognised(row.meaning, found)
+        match = row.match(text) if row.meaning in among else None
+        if match:
+            return Recognised(row.meaning, match)
     return None
 
 

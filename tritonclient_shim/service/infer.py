@@ -19,7 +19,7 @@ from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
-from tritonclient_shim.session.inference import Answer, Identity, Inference
+from tritonclient_shim.session.inference import Answer, Inference
 from tritonclient_shim.session.models import KnownModel, KnownModels
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import v1_messages
@@ -55,8 +55,9 @@ class InferService:
         It is an ``InferRequest``, or whatever has its attributes.
         """
         version, id = request.model_version, request.meta_data.id
-        identity = self._identity(request.model_name, version, next_request_id(), id)
-        return Inference(identity, partial(self._request, request))
+        model = self._model(request.model_name)
+        make = partial(self._request, request)
+        return Inference(self.session, model, version, next_request_id(), id, make)
 
     def inference_of_body(
         self,
@@ -74,12 +75,12 @@ class InferService:
         def make(profile: ModelProfile) -> V1Request:
             return v1_messages.to_request_of_body(profile, version, header, body)
 
-        return Inference(self._identity(model_name, version, request_id, header.id), make)
+        model = self._model(model_name)
+        return Inference(self.session, model, version, request_id, header.id, make)
 
-    def _identity(self, name: str, version: int, request_id: int, client_id: int) -> Identity:
+    def _model(self, name: str) -> KnownModel:
         declared = self.session.settings.declared
-        model = self._known.get(name) or KnownModel(name, self._known, declared(name))
-        return Identity(self.session, model, version, request_id, client_id)
+        return self._known.get(name) or KnownModel(name, self._known, declared(name))
 
     def _request(self, request: Any, profile: ModelProfile) -> V1Request:
         header = request.meta_data
@@ -100,12 +101,12 @@ class InferService:
             reply = self.reply(answer)
         except InferenceServerException as error:
             refusal = status.refused(error)
-            id = answer.identity.client_id
+            id = answer.inference.client_id
             return pb.InferResponse(request_status=refusal, meta_data={"id": id})
         try:
-            return read(self._response, answer.identity.request_id, reply)
+            return read(self._response, answer.inference.request_id, reply)
         except Fault as fault:
-            raise answer.identity.error(fault) from fault
+            raise answer.inference.error(fault) from fault
 
     def _response(self, request_id: int, reply: V1Reply) -> pb.InferResponse:
         return pb.InferResponse(

@@ -21,12 +21,12 @@ _CODES = {
 
 
 def success(server_id: str, request_id: int) -> pb.RequestStatus:
-    """The status of a request that has succeeded."""
+    """Return the status of a request that has succeeded."""
     return pb.RequestStatus(code=pb.SUCCESS, server_id=server_id, request_id=request_id)
 
 
 def refused(error: InferenceServerException) -> pb.RequestStatus:
-    """A server's refusal → its status. Raises the error again if it is something else.
+    """Return the status of a server's refusal. Raises the error again if it is something else.
 
     A refusal whose code has no counterpart in v1, such as a proxy's UNAUTHENTICATED, is raised too.
     """
@@ -43,7 +43,7 @@ def refused(error: InferenceServerException) -> pb.RequestStatus:
 
 
 def _code(error: InferenceServerException) -> int:
-    """v1's code of a refusal: the one that belongs to its text, or else to v2's code.
+    """Return v1's code of a refusal: the one that belongs to its text, or else to v2's code.
 
     v2's code alone does not decide, because it depends on the protocol (docs/v2-mapping.md §6).
     """
@@ -55,6 +55,6 @@ def _code(error: InferenceServerException) -> int:
 
 
 def of_stream(fault: ServerFault) -> ServerFault:
-    """A refusal on a stream, which has no code → the same with the code that its text suggests."""
+    """Return a refusal on a stream, which has no code, with the code that its text suggests."""
     malformed = server_sentences.says(fault.message, Meaning.MALFORMED_REQUEST)
     return ServerFault(fault.message, "INVALID_ARGUMENT" if malformed else "INTERNAL")

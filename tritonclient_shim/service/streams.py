@@ -54,7 +54,7 @@ class OrderedStream(Iterator[pb.InferResponse]):
         return self
 
     def __next__(self) -> pb.InferResponse:
-        """The response to the next request; InferenceServerException when the stream broke."""
+        """Return the response to the next request; InferenceServerException if the stream broke."""
         return self._flow.take()
 
     def cancel(self) -> None:
@@ -62,11 +62,11 @@ class OrderedStream(Iterator[pb.InferResponse]):
         self._flow.cancel()
 
     def wait(self) -> Fault | None:
-        """Wait for the end of the stream → what ended it, None for a regular end."""
+        """Wait for the end of the stream, and return what ended it; None for a regular end."""
         return self._flow.wait()
 
     def ended(self) -> bool:
-        """Has the stream ended? Responses may still wait to be taken."""
+        """True if the stream has ended. Responses may still wait to be taken."""
         return self._flow.ended
 
     def __del__(self) -> None:
@@ -131,10 +131,10 @@ class _Flow:
             sendable = inference.prepare(streaming=True).with_id(str(self._next_id()))
             self._stream.send(sendable.call, partial(self._answered, entry, sendable))
         except ServerFault as fault:
-            self._settle(entry, Refused(inference.identity, fault))
+            self._settle(entry, Refused(inference, fault))
         except SequenceLost as lost:
             refusal = Refusal(lost.message, "INVALID_ARGUMENT")
-            self._settle(entry, Refused(inference.identity, refusal))
+            self._settle(entry, Refused(inference, refusal))
         except Fault as fault:
             self._drop(fault)
         return True
@@ -176,7 +176,7 @@ class _Flow:
     # --------------------------------------------------------------- the consumer's thread
 
     def take(self) -> pb.InferResponse:
-        """The next response. StopIteration at the end, InferenceServerException if broken."""
+        """Return the next response. Raises StopIteration at the end, or what broke the stream."""
         with self._changed:
             self._changed.wait_for(lambda: self._next_answer() is not None or self.ended)
             answer = self._next_answer()
@@ -195,7 +195,7 @@ class _Flow:
         return self._service.session.fault_to_error(self._fault)
 
     def wait(self) -> Fault | None:
-        """Wait for the end → what ended the stream."""
+        """Wait for the end, and return what ended the stream."""
         with self._changed:
             self._changed.wait_for(lambda: self.ended)
             return self._fault

@@ -1,21 +1,40 @@
 """The calls that are no inference: health, status, repository index, load and unload.
 
-Each takes the id of the legacy call and raises InferenceServerException, nothing else.
+Each takes the id of the legacy call and raises InferenceServerException, nothing else. A verbose
+session prints what v1 itself printed (docs/v1-behaviour.md §10.2), without libcurl's trace of HTTP
+connections: there is no libcurl.
 """
 
 from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import Iterable, Iterator
+from typing import Iterable, Iterator, Mapping, Sequence
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault, shown_cause
-from tritonclient_shim.core.model import HTTP, Endpoint, IndexRow, ModelStatistics, ServerSnapshot
+from tritonclient_shim.core.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    ServerFault,
+    shown_cause,
+)
+from tritonclient_shim.core.metadata import MODEL_CONFIGURATION, ServerMetadata
+from tritonclient_shim.core.model import (
+    HTTP,
+    Endpoint,
+    IndexRow,
+    ModelConfigDocument,
+    ModelStatistics,
+    ServerSnapshot,
+)
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.session import descriptions, models, verbose
-from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.session import models
+from tritonclient_shim.session.server import Extension, ServerSession
+from tritonclient_shim.settings import Settings
+from tritonclient_shim.settings.models import DeclaredModel
+from tritonclient_shim.translate import open_servers
 from tritonclient_shim.translate.status import to_index, to_status, tracked_rows
 from tritonclient_shim.translate.wording import RequestContext
 
@@ -23,43 +42,43 @@ NO_STATUS = "status request did not return status"
 NO_CONTROL_STATUS = "modelcontrol request did not return status"
 NO_HEALTH_STATUS = "health request did not return status"
 
-_REPOSITORY = "model_repository"
-_BY_NAME = "ask for the status of a model by its name"
+_INDEX = Extension("model_repository", "ask for the status of a model by its name")
+_LOADING = Extension("model_repository", "have the server's owner load and unload its models")
 
 #: When this process first heard of each server: v2 does not tell when one started.
 _first_seen: dict[Endpoint, int] = {}
 
 
 def is_live(session: ServerSession, request_id: int) -> bool:
-    """Whether the server is live (docs/v1-behaviour.md §6.1)."""
-    return _healthy(session, "live", request_id)
+    """Return True if the server is live (docs/v1-behaviour.md §6.1)."""
+    return _health(session, "live", request_id)
 
 
 def is_ready(session: ServerSession, request_id: int) -> bool:
-    """Whether the server and every model it tracks are ready (docs/v1-behaviour.md §6.1, §E.2)."""
-    return _healthy(session, "ready", request_id)
-
-
-def _healthy(session: ServerSession, mode: str, request_id: int) -> bool:
-    answer = _health(session, mode, request_id)
-    if session.verbose:
-        verbose.health(mode, answer, session.endpoint.protocol)
-    return answer
+    """Return True if the server and every model that it tracks are ready
+    (docs/v1-behaviour.md §6.1, §E.2).
+    """
+    return _health(session, "ready", request_id)
 
 
 def _health(session: ServerSession, mode: str, request_id: int) -> bool:
+    http = session.endpoint.protocol == HTTP
     try:
-        return session.backend.live() if mode == "live" else session.backend.ready()
+        healthy = session.backend.live() if mode == "live" else session.backend.ready()
     except Fault as fault:
         # Over HTTP every answer but 200, of whatever server, meant False
         # (docs/v1-behaviour.md §6.1).
-        if session.endpoint.protocol == HTTP and isinstance(fault, (ServerFault, ForeignFault)):
-            return False
-        raise session.fault_to_error(fault, request_id, NO_HEALTH_STATUS) from shown_cause(fault)
+        if not (http and isinstance(fault, (ServerFault, ForeignFault))):
+            error = session.fault_to_error(fault, request_id, NO_HEALTH_STATUS)
+            raise error from shown_cause(fault)
+        healthy = False
+    if session.verbose and not http:
+        print(f"{mode}: {int(healthy)}")
+    return healthy
 
 
 def server_status(session: ServerSession, model_name: str, request_id: int) -> pb.ServerStatus:
-    """The status of the server with one model, or with all it tracks when the name is ''.
+    """Return the status of the server with one model, or with all it tracks when the name is ''.
 
     Raises InferenceServerException for a model the server does not track
     (docs/v1-behaviour.md §6.2).
@@ -70,7 +89,7 @@ def server_status(session: ServerSession, model_name: str, request_id: int) -> p
         unknown = f"no status available for unknown model '{model_name}'"
         raise session.server_error(unknown, request_id)
     if session.verbose:
-        verbose.server_status(status)
+        print(status)
     return status
 
 
@@ -100,7 +119,7 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
     statistics = _statistics(backend, model_name)
     rows = tracked_rows(index, statistics, model_name)
     described = _described(rows, model_name) or list(names)
-    configs = descriptions.documents(backend, metadata, described, session.settings)
+    configs = _documents(backend, metadata, described, session.settings)
     if configs and not rows:
         rows = _first_versions(backend, configs)
     return ServerSnapshot(metadata, True, _since(seen), rows, configs, statistics)
@@ -111,7 +130,7 @@ def _since(seen: int) -> int:
 
 
 def _statistics(backend: Backend, model_name: str) -> tuple[ModelStatistics, ...]:
-    """Nothing where the model is not loaded, or the server has no statistics for us."""
+    """Return nothing where the model is not loaded, or the server has no statistics for us."""
     try:
         return backend.statistics(model_name)
     except ServerFault:
@@ -123,14 +142,42 @@ def _statistics(backend: Backend, model_name: str) -> tuple[ModelStatistics, ...
 
 
 def _described(rows: tuple[IndexRow, ...], model_name: str) -> list[str]:
-    """The models of which a v2 server gives the configuration."""
+    """Return the models whose configuration a v2 server gives."""
     if model_name and not rows:
         return [model_name]
     return list(dict.fromkeys(row.name for row in rows if row.state in ("READY", "LOADING")))
 
 
+def _documents(
+    backend: Backend, server: ServerMetadata, names: Sequence[str], settings: Settings
+) -> Mapping[str, ModelConfigDocument]:
+    """Return the configurations of several models, or what their metadata tell in their place.
+
+    Models that the server refuses to describe are left out.
+    """
+    try:
+        configs = backend.model_configs(names)
+    except Fault as fault:
+        if not fault.no_such_call:
+            raise
+        configs = {}
+    if configs or MODEL_CONFIGURATION in server.extensions:
+        return configs
+    instead = {}
+    for name in names:
+        try:
+            metadata = backend.model_metadata(name)
+        except Fault as fault:
+            if isinstance(fault, ServerFault) or fault.no_such_call:
+                continue
+            raise
+        declared = settings.declared(name) or DeclaredModel(name)
+        instead[name] = read(open_servers.document_of, metadata, declared)
+    return instead
+
+
 def _first_versions(backend: Backend, names: Iterable[str]) -> tuple[IndexRow, ...]:
-    """The rows of served models that neither index nor statistics mention, such as PyTriton's."""
+    """Return rows of served models that neither index nor statistics have, as with PyTriton."""
     rows = []
     for name in names:
         try:
@@ -146,24 +193,20 @@ def _first_versions(backend: Backend, names: Iterable[str]) -> tuple[IndexRow, .
 
 
 def repository_index(session: ServerSession, request_id: int) -> pb.ModelRepositoryIndex:
-    """The names of all models in the server's repositories, loaded or not
+    """Return the names of all models in the server's repositories, loaded or not
     (docs/v1-behaviour.md §6.3).
     """
-    with session.guard(request_id, NO_STATUS), session.needing(_REPOSITORY, _BY_NAME):
+    with session.guard(request_id, NO_STATUS, needs=_INDEX):
         index = read(to_index, session.backend.repository_index())
     if session.verbose:
-        verbose.repository_index(index)
+        print(index)
     return index
 
 
 def load(session: ServerSession, model_name: str, request_id: int) -> None:
     """Load or reload a model; returns when it is ready (docs/v1-behaviour.md §6.4)."""
-    _check_path(session, model_name)
-    try:
-        with _controlling(session, model_name, request_id):
-            session.backend.load(model_name)
-    finally:
-        models.loaded()
+    with _changing(session, model_name, request_id):
+        session.backend.load(model_name)
 
 
 def unload(session: ServerSession, model_name: str, request_id: int) -> None:
@@ -173,24 +216,18 @@ def unload(session: ServerSession, model_name: str, request_id: int) -> None:
     finishing old ones. That is when a v2 server answers: its versions are then UNLOADING
     or UNAVAILABLE, and it refuses by itself, in v1's words, when one stayed available.
     """
-    _check_path(session, model_name)
-    try:
-        with _controlling(session, model_name, request_id):
-            session.backend.unload(model_name)
-    finally:
-        models.loaded()
+    with _changing(session, model_name, request_id):
+        session.backend.unload(model_name)
 
 
 @contextmanager
-def _controlling(session: ServerSession, model_name: str, request_id: int) -> Iterator[None]:
-    asked = RequestContext(model_name)
-    remedy = "have the server's owner load and unload its models"
-    with session.guard(request_id, NO_CONTROL_STATUS, asked), session.needing(_REPOSITORY, remedy):
-        yield
-
-
-def _check_path(session: ServerSession, model_name: str) -> None:
+def _changing(session: ServerSession, model_name: str, request_id: int) -> Iterator[None]:
     # docs/v1-behaviour.md §9.1: over HTTP the name was one part of a path, which else matched
     # nothing.
     if session.endpoint.protocol == HTTP and (not model_name or "/" in model_name):
-        raise session.client_error(NO_CONTROL_STATUS)
+        raise InferenceServerException(NO_CONTROL_STATUS)
+    try:
+        with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name), _LOADING):
+            yield
+    finally:
+        models.loaded()

@@ -14,7 +14,7 @@ import threading
 import traceback
 from contextlib import suppress
 from functools import partial
-from typing import Any, Callable, Generic, TypeVar
+from typing import Callable
 
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import (
@@ -23,14 +23,12 @@ from tritonclient_shim.core.errors import (
     TransportFault,
     shown_cause,
 )
-
-_T = TypeVar("_T")
-
-Delivery = Callable[[], None]
+from tritonclient_shim.session.inference import Answer, Inference, Refused
 
 #: A user's callback, already bound to its context: called with the request id.
 Callback = Callable[[int], object]
 
+_CLOSED = "InferContext is closed"
 _UNKNOWN_ID = "The request ID doesn't match any existing asynchronous requests"
 _NONE_SENT = "No asynchronous requests have been sent"
 _ONLY_CALLBACKS = (
@@ -51,24 +49,21 @@ class CallbackThread:
 
     def after_fork(self) -> None:
         """Begin without a thread, in a forked child too: threads stay with their process."""
-        self._jobs: queue.SimpleQueue[Delivery | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._started = False
         self._ident: int | None = None
 
     def post(self, job: Callable[[], None]) -> None:
         """Run ``job`` after all jobs posted before; returns at once."""
-        self.ready()
+        self.start()
         self._jobs.put(job)
 
-    def ready(self) -> None:
+    def start(self) -> None:
         """Start the thread if need be; InferenceServerException when none can be had."""
-        if not self._started:
-            self._start()
-
-    def _start(self) -> None:
+        if self._ident is not None:
+            return
         with self._lock:
-            if self._started:
+            if self._ident is not None:
                 return
             thread = threading.Thread(
                 target=_run_jobs, args=(self._jobs,), name="tensorrtserver-callback", daemon=True
@@ -81,19 +76,18 @@ class CallbackThread:
                     "end threads that are not needed, or ask without a callback"
                 ) from shown_cause(error)
             self._ident = thread.ident
-            self._started = True
 
     def is_current(self) -> bool:
-        """Is this call made by a callback of this context?"""
+        """True if this call is made by a callback of this context."""
         return threading.get_ident() == self._ident
 
     def stop(self) -> None:
         """End the thread after the jobs already posted; never waits for it."""
-        if self._started:
+        if self._ident is not None:
             self._jobs.put(None)
 
 
-def _run_jobs(jobs: queue.SimpleQueue[Delivery | None]) -> None:
+def _run_jobs(jobs: queue.SimpleQueue[Callable[[], None] | None]) -> None:
     while True:
         job = jobs.get()
         if job is None:
@@ -121,71 +115,70 @@ def _print(error: BaseException) -> None:
             return
 
 
-class Request(Generic[_T]):
-    """One asynchronous request: what is needed to read its result, and its outcome."""
+class Entry:
+    """An asynchronous inference in the table."""
 
-    __slots__ = ("callback", "called", "context", "outcome")
+    __slots__ = ("answer", "callback", "called", "inference")
 
-    def __init__(self, context: _T, callback: Callback | None) -> None:
-        self.context = context
+    def __init__(self, inference: Inference, callback: Callback | None) -> None:
+        self.inference = inference
         self.callback = callback
-        self.outcome: Any = None  # until it is completed
+        self.answer: Answer | None = None  # until it is completed
         self.called = False  # the callback is running, or has run
 
 
-class InFlight(Generic[_T]):
-    """The table of asynchronous requests of one context, by client request id
+class InFlight:
+    """The table of asynchronous inferences of one context, by client id
     (docs/v1-behaviour.md §4.5).
 
-    Three threads meet here for every request: the caller's, the backend's and the callbacks'.
+    Three threads meet here for every inference: the caller's, the backend's and the callbacks'.
     What each does is one operation on the table or one assignment, both atomic; the lock is
     only for those who wait.
     """
 
     def __init__(self) -> None:
-        self._table: dict[int, Request[_T]] = {}
+        self._table: dict[int, Entry] = {}
         self._changed = threading.Condition()
         self._waiters = 0
         self._callbacks = CallbackThread()
         self._delivered = 0
         self._closed = False
         forks.repair(self)
-        #: The next client request id, from 1; streaming contexts use it for run() as well.
+        #: The next client id, from 1; streaming contexts use it for run() as well.
         self.next_id = itertools.count(1).__next__
 
-    def add(self, request_id: int, context: _T, callback: Callback | None) -> None:
-        """Enter a request before it is sent, so that its completion finds it.
+    def add(self, inference: Inference, callback: Callback | None) -> None:
+        """Enter an inference before it is sent, so that its completion finds it.
 
         InferenceServerException when there is no thread for its callback.
         """
         if callback is not None:
-            self._callbacks.ready()
-        self._table[request_id] = Request(context, callback)
+            self._callbacks.start()
+        self._table[inference.client_id] = Entry(inference, callback)
 
-    def forget(self, request_id: int) -> None:
-        """Take back a request that could not be sent."""
-        self._table.pop(request_id, None)
+    def forget(self, client_id: int) -> None:
+        """Take back an inference that could not be sent."""
+        self._table.pop(client_id, None)
 
-    def complete(self, request_id: int, outcome: Any) -> None:
-        """A backend's report, from any thread; the first one of a request counts.
+    def complete(self, answer: Answer) -> None:
+        """Keep an answer, from any thread; the first one of an inference counts.
 
         A forked child may get one more of its parent's: gRPC ends the calls of a parent there.
         """
-        request = self._table.get(request_id)
-        if request is None or self._closed or request.outcome is not None:
+        entry = self._table.get(answer.inference.client_id)
+        if entry is None or self._closed or entry.answer is not None:
             return
-        request.outcome = outcome
+        entry.answer = answer
         self._tell()
-        if request.callback is not None:
-            self._callbacks.post(partial(self._deliver, request_id, request))
+        if entry.callback is not None:
+            self._callbacks.post(partial(self._deliver, entry, entry.callback))
 
-    def _deliver(self, request_id: int, request: Request[_T]) -> None:
+    def _deliver(self, entry: Entry, callback: Callback) -> None:
         if self._closed:
             return
-        request.called = True
+        entry.called = True
         try:
-            assert request.callback is not None
-            request.callback(request_id)
+            callback(entry.inference.client_id)
         finally:
             self._delivered += 1  # by the callback thread alone
             self._tell()
@@ -207,52 +200,50 @@ class InFlight(Generic[_T]):
             finally:
                 self._waiters -= 1
 
-    def take(self, request_id: int, wait: bool | None) -> Request[_T] | None:
-        """The completed request, removed from the table; None when not ready and not waiting.
+    def take(self, client_id: int, wait: bool | None) -> Answer | None:
+        """Remove an inference and return its answer; None if there is none and ``wait`` is False.
 
         ``wait`` None is the 1.8+ call: it waits for a request without callback, and knows one
         with a callback only from the moment its callback runs (docs/v1-behaviour.md §2.3, §5). True
         and False, the call of 1.4-1.7, do not ask for the callback: they may be used inside another
         one.
         """
-        request = self._table.get(request_id)
-        if request is None or (wait is None and request.callback and not request.called):
+        entry = self._table.get(client_id)
+        if entry is None or (wait is None and entry.callback and not entry.called):
             raise InferenceServerException(_UNKNOWN_ID)
-        if request.outcome is None:
+        if entry.answer is None:
             if wait is False:
                 return None
-            self._wait_until(lambda: request.outcome is not None)
-        self._check_open()
-        if self._table.pop(request_id, None) is None:  # another thread fetched it meanwhile
-            raise InferenceServerException(_UNKNOWN_ID)
-        return request
-
-    def _check_open(self) -> None:
+            self._wait_until(lambda: entry.answer is not None)
         if self._closed:
-            raise InferenceServerException("InferContext is closed")
+            raise InferenceServerException(_CLOSED)
+        if self._table.pop(client_id, None) is None:  # another thread fetched it meanwhile
+            raise InferenceServerException(_UNKNOWN_ID)
+        return entry.answer
 
     def ready(self, wait: bool) -> int | None:
-        """Lowest id of a completed request without callback; it stays in the table
+        """Return the lowest id of a completed request without callback; it stays in the table
         (docs/v1-behaviour.md §2.2).
         """
         if wait and self._plain() and not self._done():
             self._wait_until(lambda: bool(self._done()) or not self._plain())
-            self._check_open()
+            if self._closed:
+                raise InferenceServerException(_CLOSED)
         if not self._table:
             raise InferenceServerException(_NONE_SENT)
         if not self._plain():
             raise InferenceServerException(_ONLY_CALLBACKS)
         return min(self._done(), default=None)
 
-    def _plain(self) -> dict[int, Request[_T]]:
-        """The requests without callback."""
-        return {i: request for i, request in list(self._table.items()) if not request.callback}
+    def _plain(self) -> dict[int, Entry]:
+        """Return the inferences without callback."""
+        return {i: entry for i, entry in list(self._table.items()) if not entry.callback}
 
     def _done(self) -> list[int]:
-        return [i for i, request in self._plain().items() if request.outcome is not None]
+        return [i for i, entry in self._plain().items() if entry.answer is not None]
 
     def close(self, wait_for_next: bool = False) -> None:
-        """Drop every request; no callback is started afterwards.
+        """Drop every inference; no callback is started afterwards.
 
         ``wait_for_next`` first waits for the next completion, and its callback, if any
         request with a callback is outstanding: v1's close over gRPC (docs/v1-behaviour.md §5).
@@ -269,15 +260,16 @@ class InFlight(Generic[_T]):
             self._callbacks.stop()
 
     def _expected(self) -> bool:
-        """Is any callback still to be called?"""
-        return any(one.callback and not one.called for one in list(self._table.values()))
+        """True if any callback is still to be called."""
+        return any(entry.callback and not entry.called for entry in list(self._table.values()))
 
     def after_fork(self) -> None:
-        """In a forked child: what has no outcome gets one, as its answer comes to the parent."""
+        """Refuse, in a forked child, what has no answer: answers come to the parent."""
         self._changed = threading.Condition()  # a thread of the parent may have held the lock
         self._callbacks.after_fork()
         self._waiters = 0
-        for request_id, request in self._table.items():
-            if request.outcome is None:
-                request.outcome = TransportFault(_SENT_BEFORE_FORK.format(request_id))
-            request.called = True
+        for client_id, entry in self._table.items():
+            if entry.answer is None:
+                fault = TransportFault(_SENT_BEFORE_FORK.format(client_id))
+                entry.answer = Refused(entry.inference, fault)
+            entry.called = True

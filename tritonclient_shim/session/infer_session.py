@@ -3,54 +3,88 @@
 from __future__ import annotations
 
 import sys
+import threading
 from functools import partial
 from time import perf_counter_ns
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
+from tritonclient_shim.core import forks
+from tritonclient_shim.core.arguments import UINT64, RunArguments
 from tritonclient_shim.core.daemon_executor import within
-from tritonclient_shim.core.errors import Fault, InferenceServerException, ServerFault, shown_cause
-from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import (
-    GRPC,
-    HTTP,
-    Endpoint,
-    InferCall,
-    InferReply,
-    ModelProfile,
-    V1Request,
+from tritonclient_shim.core.errors import (
+    Fault,
+    InferenceServerException,
+    ServerFault,
+    UnreadableFault,
+    shown_cause,
 )
+from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import GRPC, HTTP, Endpoint, ModelProfile, V1Reply, V1Request
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
+from tritonclient_shim.session import prepared
 from tritonclient_shim.session.in_flight import Callback, InFlight
-from tritonclient_shim.session.inference import (
-    Answer,
-    Identity,
-    Inference,
-    MakeRequest,
-    Refused,
-    Sendable,
-)
+from tritonclient_shim.session.inference import Answer, Inference, Refused, Send, Sendable
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import BoundRequest, Preparation
-from tritonclient_shim.session.requests import (
-    CompletedRequest,
-    PendingRequest,
-    client_error_of,
-    look_up,
-)
 from tritonclient_shim.session.server import ServerSession
-from tritonclient_shim.session.statistics import ContextStat
 from tritonclient_shim.session.streams import ContextStream
-from tritonclient_shim.shm.region import RegionError
-from tritonclient_shim.translate import request, undeclared
-from tritonclient_shim.translate.headers import Headers
-from tritonclient_shim.translate.request import RunArguments
+from tritonclient_shim.shm.handle_table import lookup
+from tritonclient_shim.shm.region import Region, RegionError
+from tritonclient_shim.translate import open_servers, request, result
+from tritonclient_shim.translate.constructors import Headers
+from tritonclient_shim.translate.request import Options
 
 #: Seconds for which a refusal of this side waits while the model's configuration is read again.
 ASKED_AGAIN_WITHIN = 5.0
 
 _NO_STATUS = "status request did not return status"
+
+
+def _client_error(error: RegionError) -> InferenceServerException:
+    """Return the client error for a foreign handle, or a region that cannot be read
+    (docs/v1-behaviour.md §4.3).
+    """
+    return InferenceServerException(str(error))
+
+
+def _look_up(handle: object) -> Region:
+    """Return the region of a handle; raise InferenceServerException if it is none of ours."""
+    try:
+        return lookup(handle)
+    except RegionError as error:
+        raise _client_error(error) from shown_cause(error)
+
+
+class Completed(NamedTuple):
+    """An inference with its reply. To read its results may still fail.
+
+    ``client_id`` is the id of an asynchronous request, 0 for others.
+    """
+
+    inference: Inference
+    reply: V1Reply
+    client_id: int = 0
+
+    @property
+    def has_first(self) -> bool:
+        """True if the reply has the first of the outputs, in the form that was asked for."""
+        if not self.inference.options.outputs:
+            return False
+        wanted = self.inference.options.outputs[0].output
+        for output in self.reply.outputs:
+            if output.name == wanted.name:
+                return (output.classes is None) == (wanted.class_count is None)
+        return False
+
+    def read_into(self, results: dict[Any, list[Any]]) -> None:
+        """Fill the dict that ``run`` returns. Raises v1's client errors for an odd reply."""
+        try:
+            result.read_into(results, self.inference.options, self.reply, self.client_id)
+        except RegionError as error:
+            raise _client_error(error) from shown_cause(error)
+        except UnreadableFault as fault:
+            raise InferenceServerException(fault.message) from shown_cause(fault)
 
 
 class InferSession(ServerSession):
@@ -72,9 +106,11 @@ class InferSession(ServerSession):
         self.stat = ContextStat()
         self._model = KnownModel(model_name, declared=self.settings.declared(model_name))
         self._shapes: dict[str, tuple[int, ...]] = {}
-        self._requests: InFlight[PendingRequest] = InFlight()
+        self._requests = InFlight()
         self._stream: ContextStream | None = None
-        self._preparation = Preparation()
+        self._send: Send
+        self._prepared: prepared.PreparedRequest | None = None
+        self._unlike = 0  # requests that could not be bound
         try:
             self._connect(streaming)
         except BaseException:
@@ -85,16 +121,18 @@ class InferSession(ServerSession):
         """Open the stream, then read the model's configuration, as v1's constructor did."""
         request_id = next_request_id()
         with self.guard(request_id, _NO_STATUS):
+            self._send = self.backend.infer
             if streaming:
                 backend = cast(StreamingBackend, self.backend)
                 self._stream = ContextStream(backend, partial(self._model.check_stream, backend))
+                self._send = self._stream.infer
             self._find_model(request_id)
             self._model.check_context(
                 self.backend, self.model_version, self.correlation_id, streaming
             )
         profile = self._model.profile
         if streaming and profile and profile.decoupled:
-            raise self.client_error(
+            raise InferenceServerException(
                 f"model '{profile.name}' is decoupled: it answers a request with any number "
                 "of responses, which this API cannot express; use tritonclient.grpc's streams"
             )
@@ -108,7 +146,7 @@ class InferSession(ServerSession):
         name = self._model.name
         if not name:
             self.backend.server_metadata()
-            raise self.client_error('unable to find status information for ""')
+            raise InferenceServerException('unable to find status information for ""')
         try:
             self._model.read(self.backend)
         except ServerFault as fault:
@@ -119,33 +157,27 @@ class InferSession(ServerSession):
             unknown = f"no status available for unknown model '{name}'"
             raise self.server_error(unknown, request_id, fault.status) from shown_cause(fault)
 
-    def _profile(self) -> ModelProfile:
-        """The profile of a model that was not loaded when it was last asked for."""
-        with self.guard(next_request_id(), _NO_STATUS):
-            return self._model.read(self.backend)
-
     # ------------------------------------------------------------------------- requests
 
-    def run(self, arguments: RunArguments) -> CompletedRequest:
-        """Run one inference and return its answer. Raises InferenceServerException."""
-        request, inference = self._begin(arguments, numbered=self._stream is not None)
-        answer = inference.run(self._send_now)
-        return self._read(request, answer, perf_counter_ns())
+    def run(self, arguments: RunArguments) -> Completed:
+        """Run one inference and return it completed. Raises InferenceServerException."""
+        sendable = self._prepare(arguments, numbered=self._stream is not None)
+        answer = sendable.send(self._send)
+        return Completed(sendable.inference, self._reply(sendable.inference, answer))
 
     def start(self, callback: Callback | None, arguments: RunArguments) -> int:
         """Send a request and return its client id; validation errors are raised here
         (docs/v1-behaviour.md §5).
         """
-        request, inference = self._begin(arguments, numbered=True)
-        client_id = inference.identity.client_id
-        try:
-            sendable = inference.prepare()
-        except Fault as refused:  # v1's server refused it: the fetch raises that
-            self._requests.add(client_id, request, callback)
-            self._requests.complete(client_id, refused)
+        sendable = self._prepare(arguments, numbered=True)
+        client_id = sendable.inference.client_id
+        if isinstance(sendable, Refused):  # by v1's server: the fetch raises that
+            self._requests.add(sendable.inference, callback)
+            self._requests.complete(sendable)
             return client_id
-        done = partial(self._completed, request, sendable.without_inputs())
-        self._requests.add(client_id, request, callback)
+        sent = sendable.without_inputs()
+        done = partial(self._completed, sent)
+        self._requests.add(sent.inference, callback)
         try:
             if self._stream is not None:
                 self._stream.send(sendable.call, done)
@@ -159,17 +191,14 @@ class InferSession(ServerSession):
             raise
         return client_id
 
-    def fetch(self, client_id: int, wait: bool | None) -> CompletedRequest | None:
-        """Return the answer of an asynchronous request, once; see :meth:`InFlight.take`."""
-        taken = self._requests.take(client_id, wait)
-        if taken is None:
+    def fetch(self, client_id: int, wait: bool | None) -> Completed | None:
+        """Return an asynchronous request completed, once; see :meth:`InFlight.take`."""
+        answer = self._requests.take(client_id, wait)
+        if answer is None:
             return None
-        request, answer = taken.context, taken.outcome
-        if isinstance(answer, Fault):  # it was refused, or this process has been forked
-            answer = Refused(request.identity, answer)
-        counts = self.endpoint.protocol == GRPC
-        completed = self._read(request, answer, perf_counter_ns(), counts)
-        return completed._replace(client_id=client_id)
+        inference = answer.inference
+        reply = self._reply(inference, answer, counts=self.endpoint.protocol == GRPC)
+        return Completed(inference, reply, client_id)
 
     def ready(self, wait: bool) -> int | None:
         """Return the id of a completed request without callback; see :meth:`InFlight.ready`."""
@@ -190,27 +219,40 @@ class InferSession(ServerSession):
 
     # ------------------------------------------------------------------- from the arguments
 
-    def _begin(self, arguments: RunArguments, numbered: bool) -> tuple[PendingRequest, Inference]:
+    def _prepare(self, arguments: RunArguments, numbered: bool) -> Sendable | Refused:
         """Check the arguments in v1's order; a new correlation id sticks
         (docs/v1-behaviour.md §3.2, §3.9).
 
-        InferenceServerException for what v1's client refused.
+        InferenceServerException for what v1's client refused; Refused for what its server refused.
         """
         started = perf_counter_ns()
-        profile = self._model.profile or self._profile()
-        make: MakeRequest
-        bound = self._bound(profile, arguments, numbered)
-        if bound is not None:
-            options, client_id = bound.prepared.options, bound.request.id
-            make = bound.complete
-        else:
+        profile = self._model.profile
+        if profile is None:  # the model was not loaded when it was last asked for
+            with self.guard(next_request_id(), _NO_STATUS):
+                profile = self._model.read(self.backend)
+        known = self._prepared
+        data = None if known is None else known.data_of(profile, arguments)
+        if known is None or data is None:
             options, v1_request = self._checked(profile, arguments, numbered)
-            client_id = v1_request.id
-            make = lambda _: v1_request  # noqa: E731 - it is passed on
-        number = next_request_id()
-        identity = Identity(self, self._model, self.model_version, number, client_id)
-        request = PendingRequest(identity, options, started, perf_counter_ns() - started)
-        return request, Inference(identity, make, bound)
+            inference = Inference(
+                self, self._model, self.model_version, next_request_id(), v1_request.id,
+                lambda _: v1_request, (), options, started, perf_counter_ns() - started,
+            )  # fmt: skip
+            try:
+                return inference.prepare()
+            except Fault as fault:
+                return Refused(inference, fault)
+        correlation_id = arguments.correlation_id & UINT64 or self.correlation_id
+        self.correlation_id = correlation_id
+        self._shapes.update(known.shapes)
+        client_id = self._requests.next_id() if numbered else 0
+        v1_request, call = known.bind(data, arguments, correlation_id, client_id)
+        make = partial(known.complete, v1_request, call)
+        inference = Inference(
+            self, self._model, self.model_version, next_request_id(), client_id,
+            make, (), known.options, started, perf_counter_ns() - started,
+        )  # fmt: skip
+        return Sendable(inference, profile, v1_request, call, known)
 
     def _changed_since(self, known: ModelProfile) -> ModelProfile | None:
         """Read the configuration that a refusal followed from once more; None if it was right.
@@ -227,7 +269,7 @@ class InferSession(ServerSession):
 
     def _checked(
         self, profile: ModelProfile, arguments: RunArguments, numbered: bool
-    ) -> tuple[request.Options, V1Request]:
+    ) -> tuple[Options, V1Request]:
         """Make the request the long way, anew if it was refused by an outdated configuration."""
         try:
             return self._v1_request(profile, arguments, numbered)
@@ -237,69 +279,95 @@ class InferSession(ServerSession):
                 raise
         return self._v1_request(changed, arguments, numbered)
 
-    def _bound(
-        self, profile: ModelProfile, arguments: RunArguments, numbered: bool
-    ) -> BoundRequest | None:
-        """Bind the arguments to the prepared request; None when they differ in more than data."""
-        match = self._preparation.find(profile, arguments)
-        if match is None:
-            return None
-        prepared, data = match
-        numbers = request.numbers(arguments)
-        correlation_id = self._correlation_id(profile, numbers.correlation_id)
-        self._shapes.update(prepared.shapes)
-        client_id = self._requests.next_id() if numbered else 0
-        return prepared.bind(data, numbers, correlation_id, client_id)
-
     def _v1_request(
         self, profile: ModelProfile, arguments: RunArguments, numbered: bool
-    ) -> tuple[request.Options, V1Request]:
-        """Make the request the long way, and prepare it for the next one."""
-        whole = undeclared.completed(profile, arguments)
-        options = request.parse_options(whole, arguments, look_up)
-        correlation_id = self._correlation_id(profile, options.numbers.correlation_id)
+    ) -> tuple[Options, V1Request]:
+        """Make the request the long way, and perhaps prepare it for the next one."""
+        whole = open_servers.completed(profile, arguments)
+        options = request.parse_options(whole, arguments, _look_up)
+        number = options.numbers.correlation_id
+        if number and profile.server.sequences:
+            self.correlation_id = number
         try:
-            tensors = request.bind_inputs(whole, options, arguments, self._shapes, look_up)
+            inputs = request.bind_inputs(whole, options, arguments, self._shapes, _look_up)
         except RegionError as error:
-            raise client_error_of(error) from shown_cause(error)
-        client_id = self._requests.next_id() if numbered else 0
-        made = request.build(options, tensors, self.model_version, correlation_id, client_id)
+            raise _client_error(error) from shown_cause(error)
+        v1_request = request.build(
+            options,
+            inputs,
+            self.model_version,
+            number or self.correlation_id,
+            self._requests.next_id() if numbered else 0,
+        )
         if whole is not profile:
-            return options, undeclared.with_types(whole, made)
-        self._preparation.consider(profile, options, arguments, made, self.endpoint.protocol)
-        return options, made
-
-    def _correlation_id(self, profile: ModelProfile, given: int) -> int:
-        """Return a request's id; those after it have it, too, where the server has sequences."""
-        if given and profile.server.sequences:
-            self.correlation_id = given
-        return given or self.correlation_id
+            return options, open_servers.with_types(whole, v1_request)
+        # requests that hardly ever resemble each other are not worth it
+        known = self._prepared
+        if self._unlike % prepared.RARELY == 0 or (known is not None and known.used):
+            protocol = self.endpoint.protocol
+            self._prepared = prepared.prepare(profile, options, arguments, v1_request, protocol)
+        self._unlike += 1
+        return options, v1_request
 
     # ------------------------------------------------------------------------ to the answer
 
-    def _send_now(self, call: InferCall) -> InferReply:
-        return self._stream.infer(call) if self._stream else self.backend.infer(call)
-
-    def _completed(self, request: PendingRequest, sent: Sendable, outcome: Outcome) -> None:
+    def _completed(self, sent: Sendable, outcome: Outcome) -> None:
         """Complete an asynchronous request, whatever it was sent through: see :data:`Done`."""
         answer = sent.answered(outcome)
         # docs/v1-behaviour.md §4.6: over HTTP an asynchronous request counts when it completes.
         if self.endpoint.protocol == HTTP:
             answer = sent.answered(outcome_of(answer.checked))
             if not isinstance(answer.outcome, Fault):
-                self.stat.add(request.started_ns, request.sent_ns, None)
-        self._requests.complete(sent.identity.client_id, answer)
+                self.stat.add(sent.inference, None)
+        self._requests.complete(answer)
 
-    def _read(
-        self, request: PendingRequest, answer: Answer, received: int, counts: bool = True
-    ) -> CompletedRequest:
+    def _reply(self, inference: Inference, answer: Answer, counts: bool = True) -> V1Reply:
+        """Return the reply; count its request if ``counts``."""
+        received = perf_counter_ns()
         try:
-            reply = answer.reply(self._send_now)
+            reply = answer.reply(self._send)
         except InferenceServerException:
             # docs/v1-behaviour.md §4.6: a refusal over HTTP has no body and is not counted.
             if counts and self.endpoint.protocol == GRPC:
-                self.stat.add(request.started_ns, request.sent_ns, received)
+                self.stat.add(inference, received)
             raise
         if counts:
-            self.stat.add(request.started_ns, request.sent_ns, received)
-        return CompletedRequest(request.identity.request_id, request.options, reply)
+            self.stat.add(inference, received)
+        return reply
+
+
+class ContextStat:
+    """What ``InferContext.get_stat`` counts (docs/v1-behaviour.md §4.6).
+
+    Times are in nanoseconds, summed over completed requests. Send time is what building and
+    handing over requests took, receive time what reading replies into results took. The time in
+    between is the server's and the network's.
+    """
+
+    def __init__(self) -> None:
+        self.after_fork()
+        forks.repair(self)
+        self._counts = (0, 0, 0, 0)
+
+    def after_fork(self) -> None:
+        """Begin with a lock that nobody holds, in a forked child too."""
+        self._lock = threading.Lock()  # every request takes it: cheaper than a forks.Lock
+
+    def add(self, inference: Inference, received: int | None) -> None:
+        """Count a request that is completed now; ``received`` is None if nothing is read."""
+        now = perf_counter_ns()
+        read_ns = 0 if received is None else now - received
+        with self._lock:
+            completed, total, send, receive = self._counts
+            total += now - inference.started_ns
+            self._counts = (completed + 1, total, send + inference.send_ns, receive + read_ns)
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the four counters under v1's names."""
+        completed, total, send, receive = self._counts
+        return {
+            "completed_request_count": completed,
+            "cumulative_total_request_time_ns": total,
+            "cumulative_send_time_ns": send,
+            "cumulative_receive_time_ns": receive,
+        }

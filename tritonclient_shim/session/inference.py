@@ -2,10 +2,11 @@
 
 ::
 
-    Inference ── prepare ──► Sendable ── the front sends its call ──► Answer ── reply ──► V1Reply
+    Inference ── prepare ──► Sendable ── send ──► Answer ── reply ──► V1Reply
 
-A front says how its request is made, sends the call in its own way, and makes results or messages
-of the reply. An inference that was refused before it was sent has an answer, too: :class:`Refused`.
+Each state is a record with what the next one needs. A front says how its request is made, sends
+the call in its own way, and makes results or messages of the reply. An inference that was refused
+before it was sent has an answer too: :class:`Refused`.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.model import InferCall, InferReply, ModelProfile, V1Reply, V1Request
 from tritonclient_shim.session.models import KnownModel
-from tritonclient_shim.session.prepared import BoundRequest, PreparedRequest
+from tritonclient_shim.session.prepared import PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
-from tritonclient_shim.translate.capabilities import check_capabilities, check_context
+from tritonclient_shim.translate.open_servers import check_context, check_request
+from tritonclient_shim.translate.request import Numbers, Options
 from tritonclient_shim.translate.wording import RequestContext
 
 _NO_STATUS = "infer request did not return status"
@@ -35,6 +37,12 @@ _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction p
 #: Refusals of a server that has too much to do: they say nothing about the model.
 _BUSY = frozenset(("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"))
 
+#: What is made of a reply that no context reads.
+NO_OPTIONS = Options((), 0, Numbers(0, 0, 0, 0))
+
+#: Stands for a call whose inputs were dropped when it had been sent.
+_SENT = InferCall("", "", (), ())
+
 #: Sends a call and waits for its reply. Raises Fault.
 Send = Callable[[InferCall], InferReply]
 
@@ -42,11 +50,13 @@ Send = Callable[[InferCall], InferReply]
 MakeRequest = Callable[[ModelProfile], V1Request]
 
 
-class Identity(NamedTuple):
-    """Whose inference it is: what its answer and its errors name.
+class Inference(NamedTuple):
+    """A request for a model, before the model's configuration is looked at.
 
     ``request_id`` is the server-side id, which v1's server gave each request. ``client_id`` is the
-    id in the request's header, 0 for none, which the answer repeats (docs/v1-behaviour.md §4.5).
+    id in the request's header, 0 for none, which the reply repeats (docs/v1-behaviour.md §4.5).
+    ``headers`` go with the call beside the request, as headers or metadata. ``options`` say what a
+    context makes of the reply. ``send_ns`` is the time that its request took to make.
     """
 
     session: ServerSession
@@ -54,23 +64,11 @@ class Identity(NamedTuple):
     version: int
     request_id: int
     client_id: int
-
-    def error(self, fault: Fault, batching: bool = False) -> InferenceServerException:
-        """Return the error to raise from a fault, in v1's words."""
-        asked = RequestContext(self.model.name, str(self.version), batching)
-        return self.session.fault_to_error(fault, self.request_id, _NO_STATUS, asked)
-
-
-class Inference(NamedTuple):
-    """A request for a model, before the model's configuration is looked at.
-
-    ``headers`` go with the call beside the request, as headers or metadata.
-    """
-
-    identity: Identity
     make: MakeRequest
-    bound: BoundRequest | None = None
     headers: CallHeaders = ()
+    options: Options = NO_OPTIONS
+    started_ns: int = 0
+    send_ns: int = 0
 
     def prepare(self, streaming: bool = False) -> Sendable:
         """Return what can be sent. Raises Fault; a refusal of v1's server is a ServerFault.
@@ -78,80 +76,83 @@ class Inference(NamedTuple):
         May ask the server for the model's configuration. ``streaming`` also refuses a request for
         a server without streams.
         """
-        session, model = self.identity[:2]
-        backend = session.backend
-        profile = model.read(backend)
-        bound = self.bound
-        if bound is not None and bound.prepared.profile is profile:
-            request, call, prepared = bound.request, bound.call, bound.prepared
-            return Sendable(self.identity, profile, request, call, self, prepared)
-        protocol = backend.endpoint.protocol
+        backend = self.session.backend
+        profile = self.model.read(backend)
         try:
-            return self._sendable(profile, protocol, streaming)
+            return self._sendable(profile, streaming)
         except Refusal:
             if profile.server.configurations:
-                self._check_version(protocol)
+                self._check_version()
             # A profile that was read from a confused server, or has changed since, refuses
             # requests that the model takes: it is read once more, at the cost of one request.
-            if not model.reloaded(backend, profile):
+            if not self.model.reloaded(backend, profile):
                 raise
-        return self._sendable(model.read(backend), protocol, streaming)
+        return self._sendable(self.model.read(backend), streaming)
 
     def prepare_promptly(self, streaming: bool = False) -> Sendable | None:
         """Return what can be sent without asking the server; None if it may have to be asked."""
-        session, model = self.identity[:2]
-        if model.profile is None:
+        if self.model.profile is None:
             return None
-        profile = model.present(session.backend)
+        profile = self.model.present(self.session.backend)
         if profile is None:
             return None
         try:
-            return self._sendable(profile, session.endpoint.protocol, streaming)
+            return self._sendable(profile, streaming)
         except ServerFault:  # the configuration is read again before it is raised
             return None
 
-    def _sendable(self, profile: ModelProfile, protocol: str, streaming: bool) -> Sendable:
+    def _sendable(self, profile: ModelProfile, streaming: bool) -> Sendable:
         if profile.decoupled:
             raise Refusal(_DECOUPLED, "UNIMPLEMENTED")
         request = self.make(profile)
-        call = to_v2.infer_call(profile, request, protocol)
+        call = to_v2.infer_call(profile, request, self.session.endpoint.protocol)
         if streaming:
             check_context(profile, -1, 0, streaming=True)
         if self.headers:
             call = call._replace(headers=self.headers)
-        return Sendable(self.identity, profile, request, call, self, None)
+        return Sendable(self, profile, request, call)
 
-    def _check_version(self, protocol: str) -> None:
+    def _check_version(self) -> None:
         """Raise Fault if there is no such version: v1's server looked for the version first."""
-        session, model, version, *_ = self.identity
-        number = to_v2.version(model.name, version, protocol)
+        session, name = self.session, self.model.name
+        number = to_v2.version(name, self.version, session.endpoint.protocol)
         if number:
-            session.backend.model_config(model.name, number)
+            session.backend.model_config(name, number)
 
     def run(self, send: Send) -> Answer:
         """Prepare the request and send it."""
         try:
             sendable = self.prepare()
         except Fault as fault:
-            return Refused(self.identity, fault)
-        try:
-            return Answered(sendable, send(sendable.call))
-        except Fault as fault:
-            return Answered(sendable, fault)
+            return Refused(self, fault)
+        return sendable.send(send)
+
+    def error(self, fault: Fault, batching: bool = False) -> InferenceServerException:
+        """Return the error to raise from a fault, in v1's words."""
+        asked = RequestContext(self.model.name, str(self.version), batching)
+        return self.session.fault_to_error(fault, self.request_id, _NO_STATUS, asked)
 
 
 class Sendable(NamedTuple):
     """A request with the v2 call that carries it; ``profile`` is the model that it is made for.
 
-    ``again`` makes it anew after a reload; None if it must not be sent a second time.
+    ``prepared`` is what the request was bound to, if it was. ``once`` is True if the request must
+    not be made and sent a second time.
     """
 
-    identity: Identity
+    inference: Inference
     profile: ModelProfile
     request: V1Request
     call: InferCall
-    again: Inference | None
-    prepared: PreparedRequest | None
+    prepared: PreparedRequest | None = None
+    once: bool = False
+
+    def send(self, send: Send) -> Answered:
+        """Send the call and wait for its outcome."""
+        try:
+            return Answered(self, send(self.call))
+        except Fault as fault:
+            return Answered(self, fault)
 
     def with_id(self, wire_id: str) -> Sendable:
         """Return it under another id on the wire."""
@@ -163,14 +164,22 @@ class Sendable(NamedTuple):
         For asynchronous requests: their arrays may be large, and the caller may reuse them.
         """
         request = self.request
-        if not self.classified:
+        if request.inputs and not self.classified:
             request = request._replace(inputs=())
-        return self._replace(request=request, call=self.call._replace(inputs=()), again=None)
+        # made directly: _replace takes several times as long
+        session, model, version, request_id, client_id, _, headers, options, started_ns, send_ns = (
+            self.inference
+        )
+        light = Inference(
+            session, model, version, request_id, client_id, _sent_once,
+            headers, options, started_ns, send_ns,
+        )  # fmt: skip
+        return Sendable(light, self.profile, request, _SENT, self.prepared, once=True)
 
     @property
     def classified(self) -> bool:
         """True if the best classes of any output are wanted."""
-        return any(output.class_count for output in self.request.outputs)
+        return bool([output for output in self.request.outputs if output.class_count])
 
     @property
     def stateful(self) -> bool:
@@ -179,18 +188,26 @@ class Sendable(NamedTuple):
 
     def error(self, fault: Fault) -> InferenceServerException:
         """Return the error to raise from a fault, in v1's words."""
-        return self.identity.error(fault, self.profile.batching)
+        return self.inference.error(fault, self.profile.batching)
 
     def answered(self, outcome: Outcome) -> Answered:
         """Return what can be read, after the call has been sent."""
         return Answered(self, outcome)
 
 
+def _sent_once(_: ModelProfile) -> V1Request:
+    raise Refusal("a request whose inputs were dropped cannot be made again", "INTERNAL")
+
+
 class Refused(NamedTuple):
     """The answer to an inference that was refused, or failed, before it was sent."""
 
-    identity: Identity
+    inference: Inference
     fault: Fault
+
+    def send(self, _: Send) -> Refused:
+        """Return it unchanged: it has been answered."""
+        return self
 
     def is_prompt(self) -> bool:
         """Return False: the error names the server, which may have to be asked for its name."""
@@ -201,7 +218,7 @@ class Refused(NamedTuple):
         try:
             raise self.fault
         except Fault as fault:
-            raise self.identity.error(fault) from shown_cause(fault)
+            raise self.inference.error(fault) from shown_cause(fault)
 
 
 class Answered(NamedTuple):
@@ -211,9 +228,9 @@ class Answered(NamedTuple):
     outcome: Outcome
 
     @property
-    def identity(self) -> Identity:
-        """Return whose inference it is."""
-        return self.sent.identity
+    def inference(self) -> Inference:
+        """Return the inference."""
+        return self.sent.inference
 
     def is_prompt(self) -> bool:
         """True if the outcome can be read without asking the server anything."""
@@ -233,17 +250,22 @@ class Answered(NamedTuple):
         A request that was refused because the model has been reloaded is sent once more with
         ``again``, unless it must not be sent twice.
         """
-        sent = self.sent
+        sent, outcome = self
+        prepared = sent.prepared
+        if prepared is not None and not isinstance(outcome, Fault):
+            reply = prepared.v1_reply(outcome, sent.inference.client_id)
+            if reply is not None:
+                return reply
         try:
             return self._read()
         except Fault as fault:
             try:
-                inference = self._may_repeat(fault)
+                repeat = self._may_repeat(fault)
             except Fault as other:
                 raise sent.error(other) from shown_cause(other)
-            if inference is None:
+            if not repeat:
                 raise sent.error(fault) from shown_cause(fault)
-        answer = inference.run(again)
+        answer = sent.inference.run(again)
         if isinstance(answer, Refused):
             return answer.reply(again)
         try:
@@ -253,68 +275,64 @@ class Answered(NamedTuple):
 
     def _read(self) -> V1Reply:
         """Return the reply. Raises Fault."""
-        sent, outcome = self.sent, self.outcome
+        sent, outcome = self
+        described = sent.profile.server.configurations
+        if isinstance(outcome, ForeignFault) and outcome.refusal and not described:
+            # an HTTP framework, of a server that is not Triton
+            raise ServerFault(outcome.refusal, "INVALID_ARGUMENT") from outcome
         if isinstance(outcome, Fault):
-            raise self._worded(outcome)
-        prepared = sent.prepared
-        known = prepared and prepared.v1_reply(outcome, sent.identity.client_id)
-        if known:
-            return known
-        session, model = sent.identity[:2]
-        if not sent.profile.server.configurations or sent.stateful:
+            raise outcome
+        if not described or sent.stateful:
             self._check_server(outcome)
-        reply = model.v1_reply(session.backend, sent.profile, sent.request, outcome)
-        if prepared is not None:
-            prepared.learn(outcome, reply)
+        inference = sent.inference
+        reply = inference.model.v1_reply(
+            inference.session.backend, sent.profile, sent.request, outcome
+        )
+        if sent.prepared is not None:
+            sent.prepared.learn(outcome, reply)
         return reply
 
-    def _worded(self, fault: Fault) -> Fault:
-        """Return the fault; the refusal of an HTTP framework, of a server that is not Triton, as
-        a server's.
-        """
-        described = self.sent.profile.server.configurations
-        if not described and isinstance(fault, ForeignFault) and fault.refusal:
-            refused = ServerFault(fault.refusal, "INVALID_ARGUMENT")
-            refused.__cause__ = fault
-            return refused
-        return fault
-
-    def _may_repeat(self, fault: Fault) -> Inference | None:
-        """Return the inference to send again, after a reload of the model. Raises Fault."""
-        if isinstance(fault, Refusal) or not isinstance(fault, (ServerFault, ForeignFault)):
-            return None
-        if isinstance(fault, ForeignFault) and not fault.refusal:  # it has answered, if oddly
-            return None
-        if isinstance(fault, ServerFault) and fault.code in _BUSY:
-            return None
-        session, model = self.sent.identity[:2]
-        if not model.reloaded(session.backend, self.sent.profile):
-            return None
-        if self.sent.again is None or self.sent.stateful:
+    def _may_repeat(self, fault: Fault) -> bool:
+        """True if the model has been reloaded, and the request may be sent again. Raises Fault."""
+        if isinstance(fault, ForeignFault):
+            refused = bool(fault.refusal)  # else it has answered, if oddly
+        elif isinstance(fault, ServerFault):
+            refused = not isinstance(fault, Refusal) and fault.code not in _BUSY
+        else:
+            refused = False
+        sent = self.sent
+        if not (refused and self._reloaded()):
+            return False
+        if sent.once or sent.stateful:
             self._check_request()
-            return None
-        return self.sent.again
+            return False
+        return True
+
+    def _reloaded(self) -> bool:
+        """Read the configuration again. True if it has changed since the request was made."""
+        inference = self.sent.inference
+        return inference.model.reloaded(inference.session.backend, self.sent.profile)
 
     def _check_server(self, reply: InferReply) -> None:
         """Raise ServerFault for a reply of a server that has not done what was asked of it."""
-        session, model = self.sent.identity[:2]
-        version, told = self.sent.request.model_version, reply.model_version
+        asked, answered = self.sent.request.model_version, reply.model_version
         if self.sent.profile.server.configurations:
             # Triton numbers its versions; perhaps another server listens there since.
-            if not told.isdigit() and model.reloaded(session.backend, self.sent.profile):
+            if not answered.isdigit() and self._reloaded():
                 self._check_request()
-        elif version >= 0 and told not in ("", str(version)):
+        elif asked >= 0 and answered not in ("", str(asked)):
             raise ServerFault(
-                f"model '{model.name}' was asked for in version {version}, and answered in "
-                f"version {told}: the server does not obey versions; leave the version out",
+                f"model '{self.sent.inference.model.name}' was asked for in version {asked}, and "
+                f"answered in version {answered}: the server does not obey versions; leave the "
+                "version out",
                 "UNIMPLEMENTED",
             )
 
     def _check_request(self) -> None:
         """Raise Refusal if the server that listens by now would misunderstand the request."""
-        profile = self.sent.identity.model.profile
+        profile = self.sent.inference.model.profile
         if profile is not None:
-            check_capabilities(profile, self.sent.request)
+            check_request(profile, self.sent.request)
 
 
 #: What can be read.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Iterator, NamedTuple
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends import open_backend
@@ -24,12 +24,30 @@ from tritonclient_shim.core.errors import (
     shown_cause,
 )
 from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.metadata import capabilities_of
 from tritonclient_shim.core.model import GRPC, Endpoint
-from tritonclient_shim.session import descriptions
-from tritonclient_shim.translate.headers import Headers
+from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.wording import RequestContext, v1_text
 
 _NOTHING = RequestContext()
+
+
+class Extension(NamedTuple):
+    """An extension of KServe v2 that a call needs, and what to do without it."""
+
+    name: str
+    remedy: str
+
+
+class _OpenedOnFirstUse:
+    """The attribute ``backend`` of a session without one: it opens the backend and keeps it."""
+
+    def __get__(self, session: ServerSession, _: object = None) -> Backend:
+        ours = open_backend(session.endpoint, session.headers, session.settings)
+        backend: Backend = vars(session).setdefault("backend", ours)
+        if backend is not ours:  # another thread was first
+            ours.close()
+        return backend
 
 
 class ServerSession:
@@ -38,6 +56,9 @@ class ServerSession:
     The settings are those of the moment it is made; SettingsError when one cannot be used. None
     are read where a ``backend`` is given: it has its connection.
     """
+
+    #: The open backend. Raises Fault when the endpoint cannot even be tried.
+    backend = _OpenedOnFirstUse()
 
     def __init__(
         self,
@@ -50,30 +71,18 @@ class ServerSession:
         self.headers = headers
         self.verbose = verbose
         self.settings = settings.DEFAULTS if backend else settings.current()
-        self._opened: dict[str, Backend] = {} if backend is None else {"backend": backend}
+        if backend is not None:
+            vars(self)["backend"] = backend
         self._server_id = ""
-
-    @property
-    def backend(self) -> Backend:
-        """The open backend. Raises Fault when the endpoint cannot even be tried."""
-        backend = self._opened.get("backend")
-        return backend or self._open()
-
-    def _open(self) -> Backend:
-        ours = open_backend(self.endpoint, self.headers, self.settings)
-        backend = self._opened.setdefault("backend", ours)
-        if backend is not ours:  # another thread was first
-            ours.close()
-        return backend
 
     def close(self) -> None:
         """Give the backend up; idempotent."""
-        backend = self._opened.pop("backend", None)
+        backend = vars(self).pop("backend", None)
         if backend is not None:
             backend.close()
 
     def server_id(self) -> str:
-        """The server's ``--id``, asked of it once; '' when it does not tell."""
+        """Return the server's ``--id``, asked of it once; '' when it does not tell."""
         if not self._server_id:
             try:
                 self._server_id = self.backend.server_metadata().name
@@ -88,13 +97,9 @@ class ServerSession:
         status: str | None = None,
         debug_details: Any = None,
     ) -> InferenceServerException:
-        """An error of the server family, with this server's id and a positive request id."""
+        """Return an error of the server family, with this server's id and a positive request id."""
         number = next_request_id() if request_id is None else request_id
         return InferenceServerException(message, self.server_id(), number, status, debug_details)
-
-    def client_error(self, message: str, status: str | None = None) -> InferenceServerException:
-        """An error of the client family: server id '', request id 0."""
-        return InferenceServerException(message, "", 0, status)
 
     def fault_to_error(
         self,
@@ -103,7 +108,7 @@ class ServerSession:
         no_status_text: str = "request did not return status",
         asked: RequestContext = _NOTHING,
     ) -> InferenceServerException:
-        """What went wrong below → the error to raise from it.
+        """Return the error to raise from what went wrong below.
 
         ``no_status_text`` is v1's sentence for an answer of somebody who is no inference
         server, e.g. ``status request did not return status``; ``asked`` fills what the
@@ -118,46 +123,30 @@ class ServerSession:
         if isinstance(fault, TransportFault):
             if fault.__cause__ or fault.status:
                 return self._connection_error(fault.message, fault.status or None)
-            return self.client_error(fault.message)  # refused, or ended, by this side
+            return InferenceServerException(fault.message)  # refused, or ended, by this side
         message = fault.message if isinstance(fault, UnreadableFault) else no_status_text
         return self._connection_error(message)
 
     def _connection_error(
         self, message: str, status: str | None = None
     ) -> InferenceServerException:
-        """An error of the client family, with where to look beside v1's text.
+        """Return an error of the client family, with where to look beside v1's text.
 
-        ``debug_details()`` has that, and from Python 3.11 on tracebacks show it as a note.
+        ``debug_details()`` has the address and the command that tells what is wrong with it. From
+        Python 3.11 on tracebacks show them as a note.
         """
-        advice = self._where_to_look()
+        import shlex
+
+        protocol = self.endpoint.protocol
+        address = without_user(self.endpoint.address)
+        url = shlex.quote(f"https://{address}" if self.endpoint.secure else address)
+        name = "gRPC" if protocol == GRPC else "HTTP"
+        command = f"tritonclient-shim doctor --url {url} --protocol {protocol}"
+        advice = f"({address}; is this Triton's {name} port? {command})"
         error = InferenceServerException(message, "", 0, status, advice)
         if sys.version_info >= (3, 11):
             error.add_note(advice)
         return error
-
-    def _where_to_look(self) -> str:
-        """The address that was asked, and the command that tells what is wrong with it."""
-        import shlex
-
-        endpoint = self.endpoint
-        address = without_user(endpoint.address)
-        url = f"https://{address}" if endpoint.secure else address
-        name = "gRPC" if endpoint.protocol == GRPC else "HTTP"
-        command = (
-            f"tritonclient-shim doctor --url {shlex.quote(url)} --protocol {endpoint.protocol}"
-        )
-        return f"({address}; is this Triton's {name} port? {command})"
-
-    @contextmanager
-    def needing(self, extension: str, remedy: str) -> Iterator[None]:
-        """Let a Fault of the block tell of the extension, where the server does not have it."""
-        try:
-            yield
-        except Fault as fault:
-            told = descriptions.lacking(self.backend, fault, extension, remedy)
-            if told is fault:
-                raise
-            raise told from fault
 
     @contextmanager
     def guard(
@@ -165,11 +154,35 @@ class ServerSession:
         request_id: int | None = None,
         no_status_text: str = "request did not return status",
         asked: RequestContext = _NOTHING,
+        needs: Extension | None = None,
     ) -> Iterator[None]:
-        """Raise a Fault of the block as InferenceServerException, chained to it."""
+        """Raise a Fault of the block as InferenceServerException, chained to it.
+
+        ``needs`` is the extension of KServe v2 that the block needs.
+        """
         try:
-            yield
+            try:
+                yield
+            except Fault as fault:
+                refusal = needs and self._lacking(needs, fault)
+                if refusal:
+                    raise refusal from fault
+                raise
         except Fault as fault:
-            raise self.fault_to_error(fault, request_id, no_status_text, asked) from shown_cause(
-                fault
-            )
+            error = self.fault_to_error(fault, request_id, no_status_text, asked)
+            raise error from shown_cause(fault)
+
+    def _lacking(self, needs: Extension, fault: Fault) -> Refusal | None:
+        """Return the refusal to raise if the server lacks the extension; None if it has it."""
+        if not fault.no_such_call:
+            return None
+        try:
+            server = capabilities_of(self.backend.server_metadata()).server
+        except Fault:
+            return None
+        return Refusal(
+            f"this call needs a server with the extension {needs.name}, and the server '{server}' "
+            f"has no such call over {self.endpoint.protocol}; expected one that has it: "
+            f"{needs.remedy}",
+            "UNIMPLEMENTED",
+        )

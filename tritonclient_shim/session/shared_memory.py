@@ -5,9 +5,9 @@ Each call takes the id of the legacy call and raises InferenceServerException, n
 
 from __future__ import annotations
 
+import sys
 import time
-from contextlib import contextmanager
-from typing import Callable, Iterator
+from typing import Callable, ContextManager
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import forks
@@ -21,11 +21,10 @@ from tritonclient_shim.core.model import HTTP, Endpoint
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.session import verbose
-from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.session.server import Extension, ServerSession
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
-from tritonclient_shim.translate.regions import free_spelling, to_status
+from tritonclient_shim.translate.status import free_spelling, to_regions
 
 NO_STATUS = "sharedmemorycontrol request did not return status"
 
@@ -39,12 +38,12 @@ PATIENCE = 10.0
 _registering: dict[Endpoint, forks.Lock] = {}
 
 
-@contextmanager
-def guard(session: ServerSession, request_id: int) -> Iterator[None]:
+_REGIONS = Extension("system_shared_memory", "pass tensors in requests, as arrays")
+
+
+def guard(session: ServerSession, request_id: int) -> ContextManager[None]:
     """Raise a Fault of the block as InferenceServerException, as every call here does."""
-    remedy = "pass tensors in requests, as arrays"
-    with session.guard(request_id, NO_STATUS), session.needing("system_shared_memory", remedy):
-        yield
+    return session.guard(request_id, NO_STATUS, needs=_REGIONS)
 
 
 def register(session: ServerSession, handle: object, request_id: int) -> None:
@@ -111,11 +110,12 @@ def unregister_all(session: ServerSession, request_id: int) -> None:
 
 
 def status(session: ServerSession, request_id: int) -> pb.SharedMemoryStatus:
-    """Every region that the server knows."""
+    """Return every region that the server knows."""
     with guard(session, request_id):
-        message = read(to_status, session.backend.shm_status())
+        message = read(to_regions, session.backend.shm_status())
     if session.verbose:
-        verbose.shared_memory_status(message, session.endpoint.protocol)
+        http = session.endpoint.protocol == HTTP
+        print(message, file=sys.stdout if http else sys.stderr)  # docs/v1-behaviour.md §10.2
     return message
 
 
@@ -138,7 +138,7 @@ def _once_unused(unregister: Callable[[], None]) -> None:
 
 
 def _region(handle: object, kind: str | None = None) -> Region:
-    """The region of a handle; v1 crashed for what is no handle, or took it for another kind."""
+    """Return the region of a handle. v1 crashed at other objects, and took one kind for another."""
     try:
         return handle_table.lookup(handle, kind)
     except RegionError as error:

@@ -18,7 +18,8 @@ import threading
 from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import Callable, Dict
+from queue import SimpleQueue
+from typing import Callable
 
 from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamingBackend
 from tritonclient_shim.core import forks
@@ -61,7 +62,7 @@ class Sequences:
         self.next_stream = count().__next__
 
     def enter(self, call: InferCall, stream: int, done: Done) -> Done:
-        """A request with a sequence id is about to be sent → what shall receive its outcome.
+        """Note a request with a sequence id, and return what shall receive its outcome.
 
         SequenceLost unless it starts its sequence, or the sequence is not one of another stream.
         """
@@ -91,33 +92,6 @@ class Sequences:
         self._open.clear()
 
 
-class _OutstandingRequests(Dict[str, Done]):
-    """The requests that await an answer, by the id on the wire, oldest first.
-
-    Senders, the stream's reader and the garbage collector meet here without a lock: each request
-    is taken out of the dict by one of them only.
-    """
-
-    def answer(self, wire_id: str, outcome: Outcome) -> None:
-        """Hand an answer to its request. TransportFault, the end of the stream, if it has none."""
-        done = self.pop(wire_id, None)
-        if done is None:
-            done = self._by_order(wire_id)
-        done(outcome)
-
-    def _by_order(self, wire_id: str) -> Done:
-        """The oldest request, if the answer names none: streams keep the order of requests.
-
-        An answer that names a request which is not outstanding is no one's. Given to any request
-        it could be a wrong result, and dropped it could leave its request without one for ever.
-        """
-        oldest = "" if wire_id else next(iter(list(self)), "")
-        done = self.pop(oldest, None)
-        if done is None:
-            raise TransportFault(_NOT_OURS.format(wire_id), "StatusCode.INTERNAL")
-        return done
-
-
 class RequestStream:
     """A stream that has been opened. Any thread may send.
 
@@ -142,9 +116,11 @@ class RequestStream:
         self._has_ended = threading.Event()
         self._sequences = sequences
         self.number = sequences.next_stream() if number is None else number
-        self._outstanding = _OutstandingRequests()
+        #: What shall receive each outcome to come, by the id on the wire, oldest first. Senders,
+        #: the reader and the garbage collector meet here without a lock: one of them takes it out.
+        self._outstanding: dict[str, Done] = {}
         self._on_end = on_end
-        self._stream = backend.open_stream(self._outstanding.answer, self._end, headers)
+        self._stream = backend.open_stream(self._answer, self._end, headers)
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.
@@ -161,6 +137,20 @@ class RequestStream:
             # otherwise the end of the stream has already been delivered
             if self._outstanding.pop(call.request_id, None) is not None:
                 raise
+
+    def _answer(self, wire_id: str, outcome: Outcome) -> None:
+        """Hand an answer to its request. TransportFault, the end of the stream, if it has none.
+
+        An answer without id is the oldest request's: streams keep the order of requests. One that
+        names a request which is not outstanding is no one's. Given to any request it could be a
+        wrong result, and dropped it could leave its request without one for ever.
+        """
+        done = self._outstanding.pop(wire_id, None)
+        if done is None and not wire_id:
+            done = self._outstanding.pop(next(iter(list(self._outstanding)), ""), None)
+        if done is None:
+            raise TransportFault(_NOT_OURS.format(wire_id), "StatusCode.INTERNAL")
+        done(outcome)
 
     def _end(self, fault: Fault | None) -> None:
         self.ended = True
@@ -199,6 +189,11 @@ def _fail_all(stream: RequestStream, fault: Fault | None) -> None:
     stream.fail(fault or TransportFault(STREAM_CLOSED))
 
 
+def _leave(entry: forks.Call, done: Done, outcome: Outcome) -> None:
+    forks.calls.leave(entry)
+    done(outcome)
+
+
 class ContextStream:
     """The requests of one context, in their order, over one stream as long as it holds.
 
@@ -220,19 +215,29 @@ class ContextStream:
         self._stream = RequestStream(self._backend, self._sequences, _fail_all, number)
         return self._stream
 
+    def infer(self, call: InferCall) -> InferReply:
+        """Send one request and wait for its outcome, as v1's run() did on a stream."""
+        if sys.is_finalizing():  # the stream's thread has ended
+            raise TransportFault(INTERPRETER_ENDS)
+        outcomes: SimpleQueue[Outcome] = SimpleQueue()
+        entry = forks.calls.enter()
+        try:
+            self._send(call, outcomes.put)
+            outcome = outcomes.get()
+        finally:
+            forks.calls.leave(entry)
+        if isinstance(outcome, Fault):
+            raise outcome
+        return outcome
+
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.
 
         TransportFault, and no outcome, when it could not be sent. Nothing is sent twice.
         """
         entry = forks.calls.enter()
-
-        def leave(outcome: Outcome) -> None:
-            forks.calls.leave(entry)
-            done(outcome)
-
         try:
-            self._send(call, leave)
+            self._send(call, partial(_leave, entry, done))
             entry.detach()
         except BaseException:
             forks.calls.leave(entry)
@@ -248,7 +253,7 @@ class ContextStream:
             self._opened_after(stream).send(call, done)
 
     def _opened_after(self, ended: RequestStream | None) -> RequestStream:
-        """The stream that follows one that has ended, or none: one for all who ask."""
+        """Return the stream that follows one that has ended, or none: one for all who ask."""
         with self._opening:
             opened = self._stream
             if opened is ended and not self._closed:
@@ -262,24 +267,6 @@ class ContextStream:
             self.close(wait=False)
             raise TransportFault(STREAM_CLOSED)
         return opened
-
-    def infer(self, call: InferCall) -> InferReply:
-        """Send one request and wait for its outcome, as v1's run() did on a stream."""
-        if sys.is_finalizing():  # the stream's thread has ended
-            raise TransportFault(INTERPRETER_ENDS)
-        arrived = threading.Event()
-        outcomes: list[Outcome] = []
-
-        def done(outcome: Outcome) -> None:
-            outcomes.append(outcome)
-            arrived.set()
-
-        self.send(call, done)
-        arrived.wait()
-        outcome = outcomes[0]
-        if isinstance(outcome, Fault):
-            raise outcome
-        return outcome
 
     def close(self, wait: bool = True) -> None:
         """Half-close, and with ``wait`` wait for what has no answer yet
@@ -305,7 +292,7 @@ class ContextStream:
         return stream is None or stream.wait(timeout)
 
     def after_fork(self) -> None:
-        """In a forked child: the stream is the parent's, and so are its sequences."""
+        """Leave the stream and its sequences to the parent, in a forked child."""
         _inherited.append(self._stream)
         self._stream = None
         self._sequences.forget()

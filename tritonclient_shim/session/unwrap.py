@@ -9,7 +9,7 @@ from tritonclient_shim.session.server import ServerSession
 
 
 def unwrap(context: Any) -> Any:
-    """The live tritonclient client of a context, for everything that the old API never had.
+    """Return the live tritonclient client of a context, for everything that the old API never had.
 
     It uses the context's connections, HTTP headers and settings (TLS, plugin, time-outs). Any
     thread may use it, over HTTP as well, which tritonclient's own clients do not allow. Its

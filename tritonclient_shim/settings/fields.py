@@ -1,4 +1,4 @@
-"""The settings: a frozen dataclass, in which each field has its default and its reader."""
+"""The settings: a frozen dataclass. Each field has its default and its reader."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SECURE = "secure connections"  # over either protocol
 ADDRESS = "address"  # of the server; part of every endpoint
 REQUEST = "request"  # each one of a client, whatever connection it is sent on
 
-_COMPRESSION = {"none": "as v1", "gzip": "RFC 1952", "deflate": "zlib's format"}
-
 
 class SettingsError(ValueError):
     """A setting cannot be used; the text says which one, what was expected, and what to do."""
 
 
 def _setting(default: Any, reader: values.Reader, *of: str, secret: bool = False) -> Any:
-    """A field; ``of`` is what the setting is a property of, so that connections are shared only
-    where all that matters to them is equal."""
+    """Return a field. ``of`` names what the setting is a property of.
+
+    Contexts share connections if all that matters to a connection is equal.
+    """
     metadata = {"reader": reader, "of": frozenset(of), "secret": secret}
     return field(default=default, metadata=metadata)
 
@@ -37,9 +37,7 @@ class Settings:
     """
 
     rewrite_addresses: tuple[tuple[str, str], ...] = _setting((), values.rules, ADDRESS)
-    tls: str = _setting(
-        "auto", values.choice(auto="by the scheme of the url", on="always", off="never"), ADDRESS
-    )
+    tls: str = _setting("auto", values.tls, ADDRESS)
     root_certificates: str | None = _setting(None, values.existing_file, SECURE)
     client_key: str | None = _setting(None, values.existing_file, SECURE)
     client_certificate: str | None = _setting(None, values.existing_file, SECURE)
@@ -48,24 +46,12 @@ class Settings:
     network_timeout: float | None = _setting(None, values.seconds, HTTP, GRPC)
     keepalive_time: float | None = _setting(None, values.seconds, HTTP, GRPC)
     keepalive_timeout: float | None = _setting(20.0, values.seconds, HTTP, GRPC)
-    keepalive_without_calls: bool = _setting(False, values.truth, GRPC)
     http_headers: tuple[tuple[str, str], ...] = _setting(
         (), values.http_headers, REQUEST, secret=True
     )
-    http_request_compression: str = _setting("none", values.choice(**_COMPRESSION), REQUEST)
-    http_response_compression: str = _setting("none", values.choice(**_COMPRESSION), REQUEST)
     proxy: str = _setting("environment", values.proxy, HTTP, GRPC, secret=True)
     grpc_metadata: tuple[tuple[str, str], ...] = _setting(
         (), values.grpc_metadata, GRPC, secret=True
-    )
-    grpc_compression: str = _setting("none", values.choice(**_COMPRESSION), GRPC)
-    grpc_load_balancing: str = _setting(
-        "pick_first",
-        values.choice(
-            pick_first="all calls to one address of the server's name",
-            round_robin="calls to all of its addresses in turn",
-        ),
-        GRPC,
     )
     grpc_channel_arguments: tuple[tuple[str, int | str], ...] = _setting(
         (), values.channel_arguments, GRPC
@@ -83,7 +69,7 @@ class Settings:
 DEFAULTS = Settings()
 
 #: Name → dataclass field, in the order of the table.
-FIELDS: dict[str, Field[Any]] = {one.name: one for one in fields(Settings)}
+FIELDS: dict[str, Field[Any]] = {setting.name: setting for setting in fields(Settings)}
 
 
 def of_connections(settings: Settings, endpoint: Endpoint) -> Settings:
@@ -120,11 +106,11 @@ def read(name: str, value: Any, source: str) -> Any:
 def check_together(settings: Settings) -> Settings:
     """Return the same settings; SettingsError when two of them contradict each other."""
     if (settings.client_key is None) is not (settings.client_certificate is None):
-        given, missing = ("client_key", "client_certificate")
+        present, missing = ("client_key", "client_certificate")
         if settings.client_key is None:
-            given, missing = missing, given
+            present, missing = missing, present
         raise SettingsError(
-            f"the setting {given} is given without {missing}; a client proves who it is with "
-            f"both. Give {missing} as well ({variable(missing)}), or remove {given}"
+            f"the setting {present} is given without {missing}; a client proves who it is with "
+            f"both. Give {missing} as well ({variable(missing)}), or remove {present}"
         )
     return settings

@@ -44,7 +44,7 @@ class DeclaredModel:
 
     def labels(self) -> dict[str, tuple[str, ...]]:
         """Return the labels of each output that has some, by class index."""
-        return {one.name: one.labels for one in self.outputs if one.labels}
+        return {output.name: output.labels for output in self.outputs if output.labels}
 
 
 def declared_models(value: Any) -> Any:
@@ -91,28 +91,28 @@ def _mapping(value: Any, expected: str, known: Iterable[str] = ()) -> Mapping[st
 
 def _model(name: str, value: Any, folder: str) -> DeclaredModel:
     keys = ("max_batch_size", "inputs", "outputs")
-    found = _mapping(value, f"for model {name!r} a mapping of {', '.join(keys)}", keys)
-    largest = found.get("max_batch_size")
+    model = _mapping(value, f"for model {name!r} a mapping of {', '.join(keys)}", keys)
+    largest = model.get("max_batch_size")
     if largest is not None and not (type(largest) is int and 0 <= largest <= UNLIMITED):
         raise ValueError(f"as max_batch_size of model {name!r} an integer from 0 to {UNLIMITED}")
     sides = []
     for side in keys[1:]:
-        told = _mapping(found.get(side, {}), f"as {side} of model {name!r} a mapping of tensors")
-        sides.append(tuple(_tensor(tensor, one, folder) for tensor, one in told.items()))
+        tensors = _mapping(model.get(side, {}), f"as {side} of model {name!r} a mapping of tensors")
+        sides.append(tuple(_tensor(tensor, one, folder) for tensor, one in tensors.items()))
     return DeclaredModel(name, largest, *sides)
 
 
 def _tensor(name: str, value: Any, folder: str) -> DeclaredTensor:
     keys = ("datatype", "dims", "labels")
-    found = _mapping(value, f"for tensor {name!r} a mapping of {', '.join(keys)}", keys)
-    datatype = _datatype(name, found["datatype"]) if "datatype" in found else ""
-    dims = found.get("dims")
+    tensor = _mapping(value, f"for tensor {name!r} a mapping of {', '.join(keys)}", keys)
+    datatype = _datatype(name, tensor["datatype"]) if "datatype" in tensor else ""
+    dims = tensor.get("dims")
     if dims is not None:
         sizes = list(dims) if isinstance(dims, (list, tuple)) else [None]
         if not all(type(size) is int and size >= -1 for size in sizes):
             raise ValueError(f"as dims of tensor {name!r} a list of sizes, -1 for any")
         dims = tuple(sizes)
-    labels, file = _labels(name, found.get("labels", ()), folder)
+    labels, file = _labels(name, tensor.get("labels", ()), folder)
     return DeclaredTensor(name, datatype, dims, labels, file)
 
 
@@ -132,7 +132,7 @@ def _labels(name: str, value: Any, folder: str) -> tuple[tuple[str, ...], str]:
     if isinstance(value, (str, os.PathLike)):
         path = os.path.join(folder, os.path.expanduser(os.fspath(value)))
         lines = _content(path).split("\n")
-        return tuple(one.rstrip("\r") for one in lines[: -1 if not lines[-1] else None]), path
-    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        return tuple(line.rstrip("\r") for line in lines[: -1 if not lines[-1] else None]), path
+    if isinstance(value, (list, tuple)) and all(isinstance(text, str) for text in value):
         return tuple(value), ""
     raise ValueError(f"as labels of tensor {name!r} a list of texts, or the path of a file of them")

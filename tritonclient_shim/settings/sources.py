@@ -60,15 +60,15 @@ def _excepted(host: str, exceptions: str) -> bool:
 
 
 def _parsed_proxy(text: str, source: str) -> Proxy:
-    found = parse_proxy(text)
-    if found is None:
+    address = parse_proxy(text)
+    if address is None:
         shown = re.sub(r"//[^@/]*@", "//…@", text)
         raise SettingsError(
             f"{source} is {shown!r}; expected http://host:port, the only kind of proxy that is "
             "spoken here. Name the server in no_proxy or set TRITON_SHIM_PROXY=off to go without"
         )
-    port = int(found.port or 1080)
-    return Proxy(found.host.strip("[]"), port, basic_authorization(found.user))
+    port = int(address.port or 1080)
+    return Proxy(address.host.strip("[]"), port, basic_authorization(address.user))
 
 
 _VARIABLES = {name: variable(name) for name in FIELDS}
@@ -158,9 +158,9 @@ def _from_environment() -> tuple[tuple[str, str], ...]:
 def _combined(configured: Mapping[str, Any], texts: tuple[tuple[str, str], ...]) -> Settings:
     if not configured and not texts:
         return DEFAULTS
-    found = _read_all(tuple(pair for pair in texts if pair[0] not in configured))
-    found.update((name, one.value) for name, one in configured.items())
-    return check_together(Settings(**found))
+    chosen = _read_all(tuple(pair for pair in texts if pair[0] not in configured))
+    chosen.update((name, one.value) for name, one in configured.items())
+    return check_together(Settings(**chosen))
 
 
 def _read_all(texts: tuple[tuple[str, str], ...]) -> dict[str, Any]:

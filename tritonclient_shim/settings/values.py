@@ -28,35 +28,30 @@ _DIGITS = 20
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-def choice(**meanings: str) -> Reader:
-    """Return a reader of one of these words, in upper or lower case."""
-
-    def read(value: Any) -> str:
-        word = value.strip().lower() if isinstance(value, str) else ""
-        if word not in meanings:
-            allowed = ", ".join(f"{name} ({meaning})" for name, meaning in meanings.items())
-            raise ValueError(f"one of: {allowed}")
-        return word
-
-    return read
+def tls(value: Any) -> str:
+    """Return ``auto``, ``on`` or ``off``, given in upper or lower case."""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word not in ("auto", "on", "off"):
+        raise ValueError("one of: auto (by the scheme of the url), on (always), off (never)")
+    return word
 
 
 def truth(value: Any) -> bool:
     """Bool, or a word for it → the bool."""
-    found = value if isinstance(value, bool) else _TRUTHS.get(str(value).strip().lower())
-    if found is None:
+    truth_value = value if isinstance(value, bool) else _TRUTHS.get(str(value).strip().lower())
+    if truth_value is None:
         raise ValueError("1, true, yes or on; or 0, false, no or off")
-    return bool(found)
+    return bool(truth_value)
 
 
 def seconds(value: Any) -> float | None:
     """Number, or its text → seconds; ``none`` → None, which is no limit."""
     if isinstance(value, str) and value.strip().lower() in _NONE:
         return None
-    found = number(value)
-    if not 0.001 <= found <= 2_000_000:  # what a C int of milliseconds holds
+    limit = number(value)
+    if not 0.001 <= limit <= 2_000_000:  # what a C int of milliseconds holds
         raise ValueError("a number of seconds from 0.001 to 2000000, or none")
-    return found
+    return limit
 
 
 def number(value: Any) -> float:
@@ -91,34 +86,34 @@ def grpc_metadata(value: Any) -> Any:
 def _pairs(
     value: Any, name: Any, content: Any, spelt: Callable[[str], str] = str
 ) -> tuple[tuple[str, str], ...]:
-    found = {}
+    pairs = {}
     for key, text in _items(value, "\n", ":"):
         if not (isinstance(key, str) and isinstance(text, str)):
             raise ValueError("names and values that are text")
         if not name.fullmatch(spelt(key)) or not content.fullmatch(text):
             raise ValueError(f"names and values without special characters; {key!r} cannot be sent")
-        found[spelt(key)] = text
-    return tuple(sorted(found.items()))
+        pairs[spelt(key)] = text
+    return tuple(sorted(pairs.items()))
 
 
 def channel_arguments(value: Any) -> Any:
     """gRPC channel arguments → sorted (name, int or str) pairs; gRPC takes no others than these."""
-    found = {}
-    for key, given in _items(value, ",", "="):
-        if not isinstance(key, str) or not isinstance(given, (int, str)):
+    arguments = {}
+    for key, content in _items(value, ",", "="):
+        if not isinstance(key, str) or not isinstance(content, (int, str)):
             raise ValueError("names of channel arguments with values that are int or str")
-        found[key] = _number_or_text(given)
-        if not _TEXT.fullmatch(f"{key}{given}"):
+        arguments[key] = _number_or_text(content)
+        if not _TEXT.fullmatch(f"{key}{content}"):
             raise ValueError("names and values without surrogates, which have no UTF-8")
-    return tuple(sorted(found.items()))
+    return tuple(sorted(arguments.items()))
 
 
-def _number_or_text(given: int | str) -> int | str:
-    if isinstance(given, str) and not re.fullmatch(r"-?[0-9]+", given):
-        return given
-    if isinstance(given, str) and len(given) > _DIGITS or not -(2**31) <= int(given) < 2**31:
+def _number_or_text(content: int | str) -> int | str:
+    if isinstance(content, str) and not re.fullmatch(r"-?[0-9]+", content):
+        return content
+    if isinstance(content, str) and len(content) > _DIGITS or not -(2**31) <= int(content) < 2**31:
         raise ValueError("numbers of channel arguments from -2147483648 to 2147483647")
-    return int(given)
+    return int(content)
 
 
 def _items(value: Any, separator: str, between: str) -> list[tuple[Any, Any]]:
@@ -146,8 +141,8 @@ def _parts(text: str, separator: str) -> list[str]:
 
 
 def _split(part: str, between: str, separator: str) -> tuple[str, str]:
-    name, found, content = part.partition(between)
-    if not found or not name.strip():
+    name, separated, content = part.partition(between)
+    if not separated or not name.strip():
         joint = {"\n": "line breaks", ",": "commas"}[separator]
         raise ValueError(f"name{between}value, several with {joint} between, or a JSON object")
     return name.strip(), content.strip()
@@ -171,8 +166,8 @@ def proxy(value: Any) -> str:
     text = value.strip() if isinstance(value, str) else ""
     if text.lower() in ("environment", "off"):
         return text.lower()
-    found = None if re.search(r"\s", text) else parse_proxy(text)
-    if found and found.scheme in (None, "http") and found.user != "" and found.port:
+    address = None if re.search(r"\s", text) else parse_proxy(text)
+    if address and address.scheme in (None, "http") and address.user != "" and address.port:
         return text
     raise ValueError("environment, off, or http://host:port")
 
@@ -190,13 +185,13 @@ def rules(value: Any) -> Any:
         value = [(old, new) for old, _, new in parts]
     try:
         items = list(value.items() if isinstance(value, Mapping) else value)
-        found = tuple((str.strip(old), str.strip(new)) for old, new in items)
+        rewrites = tuple((str.strip(old), str.strip(new)) for old, new in items)
     except (TypeError, ValueError):
         raise ValueError(_EXPECTED) from None
-    for old, new in found:
+    for old, new in rewrites:
         if not old or not new or new.count("*") > old.count("*") or "://" in old:
             raise ValueError(_EXPECTED)
-    return found
+    return rewrites
 
 
 def rewritten(table: tuple[tuple[str, str], ...], address: str) -> tuple[str, bool | None]:
@@ -217,8 +212,8 @@ def _pattern(old: str) -> re.Pattern[str]:
     return re.compile("(.*)".join(map(re.escape, old.split("*"))), re.IGNORECASE)
 
 
-def _filled(new: str, found: tuple[str, ...], prefix: str) -> tuple[str, bool | None]:
+def _filled(new: str, texts: tuple[str, ...], prefix: str) -> tuple[str, bool | None]:
     target, secure = without_scheme(new)
-    for text in found:
+    for text in texts:
         target = target.replace("*", text, 1)
     return target.rstrip("/") + prefix, secure

@@ -6,7 +6,5 @@
                  docs/v2-mapping.md §8)
 ``handle_table`` handle (``ctypes.c_void_p``) → region
 ``handles``      the test of a handle's type, and what a request needs of a region
-``arguments``    the conversions of v1's C signatures, and their errors
-``arrays``       ndarray → the bytes that go into a region
 ``star_names``   the other names that a star import binds (docs/v1-behaviour.md §7.3)
 """

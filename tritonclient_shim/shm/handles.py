@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Callable, Protocol
 
-if TYPE_CHECKING:  # the facade imports this file at once, and the waist not before it is needed
+if TYPE_CHECKING:  # the facade imports this file at once, and core/model.py only when it is needed
     from tritonclient_shim.core.model import Buffer
 
 #: The type of every handle, for annotations.
@@ -13,7 +13,7 @@ Handle = c_void_p
 
 
 def is_handle(value: object) -> bool:
-    """Whether this is a shared-memory handle: a ``c_void_p`` and no subclass of it
+    """True if this is a shared-memory handle: a ``c_void_p`` and no subclass of it
     (docs/v1-behaviour.md §7.4).
     """
     return type(value) is c_void_p

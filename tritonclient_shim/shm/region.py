@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import Any, Callable, Protocol, Sequence, Union
+from typing import Any, Callable, Iterable, Protocol, Sequence, Union
+
+import numpy as np
 
 BytesLike = Union[bytes, bytearray, memoryview]
 
@@ -89,6 +91,14 @@ class Region:
         self._check_bounds("write", 0, sum(view.nbytes for view in views))
         self.memory.write([view.cast("B") for view in views if view.nbytes])
 
+    def write_arrays(self, arrays: Iterable[np.ndarray]) -> None:
+        """Copy the memory of arrays, in C order, from the region's beginning.
+
+        ``S`` elements keep their NUL padding, so the result of ``serialize_string_tensor`` is
+        exact. ``U`` elements are UTF-32. RegionError for object arrays, and see :meth:`write`.
+        """
+        self.write([_memory_of(array) for array in arrays])
+
     def _check_bounds(self, action: str, offset: int, count: int) -> None:
         # v1 copied without looking and corrupted memory or segfaulted (docs/v1-behaviour.md §7.1).
         if offset < 0 or count < 0 or offset + count > self.byte_size:
@@ -97,3 +107,17 @@ class Region:
                 f"'{self.name}': its size is {self.byte_size} bytes; create a larger region "
                 f"or {action} less"
             )
+
+
+def _memory_of(array: np.ndarray) -> BytesLike:
+    # v1 copied the pointers of an object array into the region, which no server can use
+    # (docs/v1-behaviour.md §7.1).
+    if array.dtype.hasobject:
+        raise RegionError(
+            f"an array of dtype {array.dtype} cannot be put into shared memory as it is; "
+            f"for a string tensor pass serialize_string_tensor(array), else convert the array "
+            f"to a numeric dtype"
+        )
+    if not array.nbytes:
+        return b""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -8,6 +8,7 @@ setuptools or ``future``.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import struct
 from enum import IntEnum
@@ -18,7 +19,16 @@ from typing import Any, Iterator, Mapping
 import numpy as np
 from numpy.ctypeslib import ndpointer
 
-from tritonclient_shim.core.lazy_imports import LazyModule
+
+class LazyModule(ModuleType):
+    """A module that is imported when a script asks for one of its attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # repr, copy and inspect ask for these: no reason to import
+            raise AttributeError(name)
+        value = getattr(importlib.import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
 
 
 def iteritems(mapping: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, MutableMapping, NamedTuple
+from typing import Any, MutableMapping
 from weakref import WeakKeyDictionary
 
 from tritonclient_shim import settings
@@ -19,21 +19,6 @@ from tritonclient_shim.session.models import KnownModels
 from tritonclient_shim.session.server import ServerSession
 
 
-class Arguments(NamedTuple):
-    """The arguments of a gRPC call after the request; ``timeout`` in seconds."""
-
-    timeout: float | None = None
-    metadata: Any = None
-    credentials: Any = None
-    wait_for_ready: bool | None = None
-    compression: Any = None
-
-    def options(self) -> CallOptions:
-        """The options of a call that starts now."""
-        deadline = None if self.timeout is None else time.monotonic() + self.timeout
-        return CallOptions(deadline, *self[1:])
-
-
 class _Known:
     """What the calls on one channel have learned of its server."""
 
@@ -46,20 +31,13 @@ class _Known:
 _known: MutableMapping[Any, _Known] = WeakKeyDictionary()
 
 
-def _known_of(channel: Any) -> _Known:
-    try:
-        return _known.setdefault(channel, _Known())
-    except TypeError:  # a channel class of the user's without weak references or a hash
-        return _Known()
-
-
 class _ChannelSession(ServerSession):
     """A server for the length of one call; its id is asked for once per channel."""
 
-    def __init__(self, backend: ChannelBackend, known: _Known, chosen: settings.Settings) -> None:
+    def __init__(self, backend: ChannelBackend, channel: UsersChannel) -> None:
         super().__init__(CHANNEL, backend=backend)
-        self.settings = chosen
-        self._known = known
+        self.settings = channel.settings
+        self._known = channel.known
 
     def server_id(self) -> str:
         if not self._known.server_id:
@@ -70,21 +48,15 @@ class _ChannelSession(ServerSession):
 class Calls:
     """v1's service with the arguments of one call of the user's."""
 
-    def __init__(
-        self,
-        connection: ChannelConnection,
-        known: _Known,
-        options: CallOptions,
-        chosen: settings.Settings = settings.DEFAULTS,
-    ) -> None:
+    def __init__(self, channel: UsersChannel, options: CallOptions) -> None:
         self.options = options
-        self.backend = ChannelBackend(connection, options)
-        session = _ChannelSession(self.backend, known, chosen)
+        self.backend = ChannelBackend(channel.connection, options)
+        session = _ChannelSession(self.backend, channel)
         self.control = ControlService(session)
-        self.infer = InferService(session, known.models, batch_in_dims=True)
+        self.infer = InferService(session, channel.known.models, batch_in_dims=True)
 
     def last(self) -> Any:
-        """gRPC's object for the latest call to the v2 server, None if there was none."""
+        """Return gRPC's object for the latest call to the v2 server, None if there was none."""
         return self.backend.bound.last
 
 
@@ -92,11 +64,22 @@ class UsersChannel:
     """What all calls of one stub share."""
 
     def __init__(self, channel: Any) -> None:
-        self._connection = ChannelConnection(channel)
-        self._known = _known_of(channel)
+        self.connection = ChannelConnection(channel)
+        try:
+            self.known = _known.setdefault(channel, _Known())
+        except TypeError:  # a channel class of the user's without weak references or a hash
+            self.known = _Known()
         #: Of these only what models are counts here: the connection is the user's.
-        self._settings = settings.current()
+        self.settings = settings.current()
 
-    def calls(self, arguments: Arguments) -> Calls:
-        """The service for one call that starts now."""
-        return Calls(self._connection, self._known, arguments.options(), self._settings)
+
+def call_options(
+    timeout: float | None,
+    metadata: Any,
+    credentials: Any,
+    wait_for_ready: bool | None,
+    compression: Any,
+) -> CallOptions:
+    """Return gRPC's arguments for a call that starts now; ``timeout`` is in seconds."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    return CallOptions(deadline, metadata, credentials, wait_for_ready, compression)

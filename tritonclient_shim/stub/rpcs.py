@@ -1,29 +1,46 @@
-"""The callables of a stub, as ``channel.unary_unary`` and ``channel.stream_stream`` make them."""
+"""The callables of a stub, as ``channel.unary_unary`` and ``channel.stream_stream`` make them.
+
+A generated stub serialises whatever message it is given, and the server reads the bytes as the
+request of the rpc. Therefore programs may use messages of their own generated code, in descriptor
+pools of their own, and even messages of another type, such as ``Profile(ModelConfig())``.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from functools import partial
+from typing import Any, Callable, Iterable, Iterator
 
 import grpc
+from google.protobuf.message import DecodeError, EncodeError
 
 from tritonclient_shim import notice
-from tritonclient_shim.core.errors import Fault
-from tritonclient_shim.core.model import ModelConfigDocument
+from tritonclient_shim.core.errors import Fault, TransportFault
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
 from tritonclient_shim.service.streams import OrderedStream
-from tritonclient_shim.session.inference import Answer, Refused
-from tritonclient_shim.stub.channel import Arguments, Calls, UsersChannel
-from tritonclient_shim.stub.errors import answered
-from tritonclient_shim.stub.futures import CallFuture, FinishedCall, StreamCall
-from tritonclient_shim.stub.requests import copies, own, parsed, serialized
+from tritonclient_shim.session.inference import Answer, Inference, Refused
+from tritonclient_shim.stub.calls import (
+    CallFuture,
+    FinishedCall,
+    LocalRpcError,
+    StreamCall,
+    answered,
+)
+from tritonclient_shim.stub.channel import Calls, UsersChannel, call_options
+
+_NOT_SENT = "Exception serializing request!"  # gRPC's sentence
+_NOT_READ = "Unable to parse request"  # the sentence of a server in C++, as v1's was
 
 #: One call's service → the method of it that answers the rpc.
 Method = Callable[[Calls], Callable[[Any], Any]]
 
 
 class UnaryRpc(grpc.UnaryUnaryMultiCallable):
-    """One request, one response."""
+    """One request, one response.
+
+    The arguments after the request are gRPC's: ``timeout``, ``metadata``, ``credentials``,
+    ``wait_for_ready`` and ``compression``.
+    """
 
     def __init__(self, channel: UsersChannel, notice_id: str, rpc: Rpc, method: Method) -> None:
         self._notice_id = notice_id
@@ -40,10 +57,11 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         wait_for_ready: bool | None = None,
         compression: Any = None,
     ) -> Any:
-        """The response; RpcError when the server did not give one."""
-        notice.used(self._notice_id)
-        arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
-        return self._answer(request, self._channel.calls(arguments))
+        """Return the response; raise RpcError when the server did not give one."""
+        response, _ = self.with_call(
+            request, timeout, metadata, credentials, wait_for_ready, compression
+        )
+        return response
 
     def with_call(
         self,
@@ -54,11 +72,15 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         wait_for_ready: bool | None = None,
         compression: Any = None,
     ) -> tuple[Any, FinishedCall]:
-        """The response, and gRPC's view of the call."""
+        """Return the response, and gRPC's view of the call."""
         notice.used(self._notice_id)
-        arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
-        calls = self._channel.calls(arguments)
-        return self._answer(request, calls), FinishedCall(calls)
+        options = call_options(timeout, metadata, credentials, wait_for_ready, compression)
+        calls = Calls(self._channel, options)
+        message = request
+        if type(request) is not self._request_class:
+            message = _parsed(self._request_class, _serialized(self._request_class, request))
+        response = answered(lambda: self._method(calls)(message))
+        return response, FinishedCall(calls)
 
     def future(
         self,
@@ -74,89 +96,56 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
         RpcError at once for what is no request, as gRPC does.
         """
         notice.used(self._notice_id)
-        arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
-        content = serialized(self._request_class, request)
-        calls = self._channel.calls(arguments)
+        content = _serialized(self._request_class, request)
+        options = call_options(timeout, metadata, credentials, wait_for_ready, compression)
+        calls = Calls(self._channel, options)
         future = CallFuture(calls)
         try:
-            message = parsed(self._request_class, content)
+            message = _parsed(self._request_class, content)
         except grpc.RpcError as error:  # a server's answer to such bytes
             future.fail(error)
         else:
             self._start(message, calls, future)
         return future
 
-    def _answer(self, request: Any, calls: Calls) -> Any:
-        message = own(self._request_class, request)
-        return answered(lambda: self._method(calls)(message))
-
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        future.run_in_thread(lambda: self._method(calls)(message))
+        future.on_thread(lambda: future.run(lambda: self._method(calls)(message)))
 
 
 class InferRpc(UnaryRpc):
-    """Infer; its futures are gRPC's own, chained: no thread waits for them."""
+    """Infer; its futures are gRPC's own, chained: no thread waits for them.
+
+    Only the configuration of a model is waited for, on a thread.
+    """
 
     def __init__(self, channel: UsersChannel) -> None:
         rpc = Rpc(pb.InferRequest, pb.InferResponse)
         super().__init__(channel, "TS073", rpc, lambda calls: calls.infer.infer)
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        _Inference(message, calls, future).start()
-
-
-class _Inference:
-    """One asynchronous inference: the model's configuration if need be, then the request."""
-
-    def __init__(self, request: Any, calls: Calls, future: CallFuture) -> None:
-        self._service = calls.infer
-        self._backend = calls.backend
-        self._inference = calls.infer.inference(request)
-        self._future = future
-
-    def start(self) -> None:
-        """Send the first message; returns at once."""
-        model = self._inference.identity.model
-        if model.profile is not None:
-            self._send()
-            return
-        try:
-            self._backend.model_config_async(model.name, self._configured)
-        except Fault as fault:
-            self._refused(fault)
-
-    def _configured(self, outcome: ModelConfigDocument | Fault) -> None:
-        if isinstance(outcome, Fault):
-            if (
-                outcome.no_such_call
-            ):  # metadata take more than one call, which have to be waited for
-                infer = self._backend.infer
-                self._future.run_in_thread(
-                    lambda: self._service.response(self._inference.run(infer))
-                )
-            else:
-                self._refused(outcome)
+        inference = calls.infer.inference(message)
+        send = partial(_send, inference, calls, future)
+        if inference.model.profile is None:
+            self._channel.connection.check_open()
+            future.on_thread(partial(future.attempt, send))
         else:
-            self._future.attempt(lambda: self._send(outcome))
+            send()
 
-    def _send(self, told: ModelConfigDocument | None = None) -> None:
-        """Send the request; ``told`` is the model's configuration if it had to be asked for."""
-        try:
-            if told is not None:
-                self._inference.identity.model.learn(told)
-            if not self._future.cancelled():
-                sendable = self._inference.prepare()
-                self._backend.infer_async(
-                    sendable.call, lambda outcome: self._finish(sendable.answered(outcome))
-                )
-        except Fault as fault:
-            self._refused(fault)
 
-    def _refused(self, fault: Fault) -> None:
-        self._finish(Refused(self._inference.identity, fault))
+def _send(inference: Inference, calls: Calls, future: CallFuture) -> None:
+    """Send an inference, whose answer ends the future."""
 
-    def _finish(self, answer: Answer) -> None:
-        self._future.run(lambda: self._service.response(answer))
+    def finish(answer: Answer) -> None:
+        future.run(lambda: calls.infer.response(answer))
+
+    try:
+        sendable = inference.prepare()
+        if not future.cancelled():
+            calls.backend.infer_async(
+                sendable.call, lambda outcome: finish(sendable.answered(outcome))
+            )
+    except Fault as fault:
+        finish(Refused(inference, fault))
 
 
 class StreamInferRpc(grpc.StreamStreamMultiCallable):
@@ -176,7 +165,46 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
     ) -> StreamCall:
         """Start the stream; iterate over the result for the responses."""
         notice.used("TS074")
-        arguments = Arguments(timeout, metadata, credentials, wait_for_ready, compression)
-        calls = self._channel.calls(arguments)
-        requests = copies(pb.InferRequest, request_iterator)
-        return StreamCall(calls, OrderedStream(calls.infer, requests))
+        options = call_options(timeout, metadata, credentials, wait_for_ready, compression)
+        calls = Calls(self._channel, options)
+        return StreamCall(calls, OrderedStream(calls.infer, _copies(request_iterator)))
+
+
+def _serialized(message_class: Any, request: Any) -> bytes:
+    """Return the bytes of a message of any type.
+
+    Raises RpcError for an object that is no message, or that lacks a required field.
+    """
+    try:
+        return bytes(message_class.SerializeToString(request))
+    except (AttributeError, TypeError, ValueError, EncodeError) as error:
+        reason: Exception = error
+        if not hasattr(request, "DESCRIPTOR"):
+            wanted, kind = message_class.DESCRIPTOR.name, type(request).__name__
+            reason = TypeError(
+                f"expected {wanted} or another protobuf message, got {kind}: {request!r:.200}"
+            )
+        raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_SENT) from reason
+
+
+def _parsed(message_class: Any, content: bytes) -> Any:
+    """Return the bytes of a request as a message of ours; RpcError if no server could read them."""
+    try:
+        return message_class.FromString(content)
+    except (DecodeError, ValueError) as error:  # the latter by protobuf in pure Python
+        raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_READ) from error
+
+
+def _copies(requests: Iterable[Any]) -> Iterator[Any]:
+    """Yield copies of the requests of a stream, as they arrive; the user may change the originals.
+
+    Raises TransportFault, which ends the stream, for an object that is no request.
+    """
+    for request in requests:
+        try:
+            copy = _parsed(pb.InferRequest, _serialized(pb.InferRequest, request))
+        except LocalRpcError as error:
+            number, text = error.code().value[0], error.details()
+            fault = TransportFault(f"GRPC client failed: {number}: {text}", str(error.code()))
+            raise fault from error
+        yield copy

@@ -29,95 +29,60 @@ ALL_CLASSES = 2**31 - 1
 _VALUE = rb"-?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?(?:e[+-]?[0-9]{1,3})?|inf|nan)"
 _CLASS = re.compile(rb"(%b):([0-9]{1,9})(?::(.*))?" % _VALUE, re.DOTALL)
 
-#: For fewer classes than this, looking for the largest again and again beats sorting.
-FEW = 12
-
 
 def best(rows: Scores, count: int) -> Indices:
-    """Scores of a batch (2-D) → indices of the ``count`` best of each entry, in the server's order.
+    """Return the indices of the ``count`` highest scores of each row, as the server sorts them.
 
-    The server's full sort is repeated only for the entries where it matters: those with ties
-    among the best, or with NaNs.
+    Repeat the server's sort only where it matters: if scores among the highest are equal or NaN.
     """
     size = rows.shape[1]
-    count = min(count, size)
-    looked_at = min(count + 1, size)
-    candidates, ranked = (_one_by_one if count < FEW else _sorted)(rows, looked_at)
-    # NumPy takes a NaN for larger than anything: one is the first of the ranked.
-    unsure = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1) | (ranked[:, 0] != ranked[:, 0])
-    unsure |= ranked[:, -1] == _lowest(rows.dtype)
-    chosen: Indices = candidates[:, :count]
-    for row in np.flatnonzero(unsure):
-        chosen[row] = introsort.descending(rows[row].tolist())[:count]
-    return chosen
-
-
-def _one_by_one(rows: Scores, count: int) -> tuple[Indices, Scores]:
-    """The ``count`` largest scores of each entry, in descending order, and their indices.
-
-    Not to be relied on where the lowest of all numbers is among them, which marks those found.
-    """
-    left, row = rows.copy(), np.arange(len(rows))
-    found = np.empty((len(rows), count), np.intp)
-    scores = np.empty((len(rows), count), rows.dtype)
-    for place in range(count):
-        found[:, place] = best_left = left.argmax(axis=1)
-        scores[:, place] = left[row, best_left]
-        left[row, best_left] = _lowest(rows.dtype)
-    return found, scores
-
-
-def _lowest(dtype: np.dtype[Any]) -> Any:
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def _sorted(rows: Scores, count: int) -> tuple[Indices, Scores]:
-    """The same by partition; better from some ten scores on."""
-    size = rows.shape[1]
-    if count < size:
-        found = rows.argpartition(size - count, axis=1)[:, size - count :]
-    else:
-        found = np.broadcast_to(np.arange(size), rows.shape)
-    row = np.arange(len(rows))[:, None]
-    scores = rows[row, found]
-    order = scores.argsort(axis=1)[:, ::-1]
-    return found[row, order], scores[row, order]
+    start = max(size - count - 1, 0)  # one score more: an equal one may be the better
+    each = np.arange(len(rows))[:, np.newaxis]
+    highest = rows.argpartition(start, axis=1)[:, start:]  # NaNs count as the highest
+    indices = highest[each, rows[each, highest].argsort(axis=1)[:, ::-1]]
+    ranked = rows[each, indices]
+    ordered = (ranked[:, 1:] < ranked[:, :-1]).all(axis=1)
+    indices = indices[:, :count]
+    for row in (~ordered).nonzero()[0]:
+        indices[row] = introsort.descending(rows[row].tolist(), count)
+    return indices
 
 
 def from_scores(rows: Scores, count: int, labels: Sequence[str]) -> list[list[V1Class]]:
-    """Scores of a batch (2-D), and labels by index → the classes of each batch entry.
+    """Return the classes of each batch entry from its scores, and labels by index.
 
-    Values are the scores rounded to float32 whatever the tensor's type (docs/v1-behaviour.md §4.2).
+    Values are the scores rounded to float32, whatever the tensor's type
+    (docs/v1-behaviour.md §4.2).
     """
-    indices = best(rows, count)
-    with np.errstate(over="ignore"):
-        # docs/v1-behaviour.md §4.2: 0.0 also for -0.0, which v1's messages dropped as if it were
-        # the default.
-        values = rows[np.arange(len(rows))[:, None], indices].astype(np.float32) + np.float32(0)
     unnamed = rows.shape[1] - len(labels)
     known = [*labels, *[""] * unnamed] if unnamed > 0 else labels
+    indices = best(rows, count)
+    with np.errstate(over="ignore"):
+        values = rows[np.arange(len(rows))[:, np.newaxis], indices].astype(np.float32)
+    # docs/v1-behaviour.md §4.2: 0.0 also for -0.0. v1's messages dropped it as the default.
+    values += np.float32(0)
     return [
-        [(index, value, known[index]) for index, value in zip(*row)]
-        for row in zip(indices.tolist(), values.tolist())
+        [(index, value, known[index]) for index, value in zip(*entry)]
+        for entry in zip(indices.tolist(), values.tolist())
     ]
 
 
 def from_text(text: bytes) -> V1Class:
-    """A server's class string ``value:index[:label]`` → class; labels may contain colons.
+    """Return the class of a server's string ``value:index[:label]``; labels may contain colons.
 
-    The text has six decimals: exact as float32 only from 16 up (docs/v2-mapping.md §1).
-    UnreadableFault for what has another form.
+    The text has six decimals: exact as float32 only from 16 up (docs/v2-mapping.md §1). Raise
+    UnreadableFault for another form.
     """
-    found = _CLASS.fullmatch(text)
-    if found is None:
+    match = _CLASS.fullmatch(text)
+    if match is None:
         raise _odd(f"{shown(text)} as a class", "'<value>:<index>' or '<value>:<index>:<label>'")
     with np.errstate(over="ignore"):
-        number = float(np.float32(float(found[1]))) + 0.0  # no -0.0, as above
-    return int(found[2]), number, (found[3] or b"").decode("utf-8", "replace")
+        number = float(np.float32(float(match[1]))) + 0.0  # no -0.0, as above
+    return int(match[2]), number, (match[3] or b"").decode("utf-8", "replace")
 
 
 def from_texts(data: Buffer, batch_size: int) -> list[list[V1Class]]:
-    """A BYTES tensor of class strings → the classes of each batch entry."""
+    """Return the classes of each batch entry, from a BYTES tensor of class strings."""
     entries = [from_text(text) for text in deserialize(data)]
     per_entry, left = divmod(len(entries), batch_size) if batch_size else (0, 0)
     if left:
@@ -126,7 +91,7 @@ def from_texts(data: Buffer, batch_size: int) -> list[list[V1Class]]:
 
 
 def labels_by_index(classes: Sequence[V1Class], count: int) -> list[str]:
-    """All classes of one batch entry, in any order → the first ``count`` labels by class index."""
+    """Return the first ``count`` labels by class index, from all classes of one batch entry."""
     labels = [""] * count
     for index, _, label in classes:
         if index < count:
@@ -134,5 +99,5 @@ def labels_by_index(classes: Sequence[V1Class], count: int) -> list[str]:
     return labels
 
 
-def _odd(found: str, expected: str) -> UnreadableFault:
-    return UnreadableFault(f"its classification has {found}", expected)
+def _odd(content: str, expected: str) -> UnreadableFault:
+    return UnreadableFault(f"its classification has {content}", expected)

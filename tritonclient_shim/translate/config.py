@@ -18,7 +18,7 @@ _USER_MAPS = frozenset({"metric_tags", "cc_model_filenames", "parameters"})
 
 
 def to_v1(document: ModelConfigDocument) -> model_config_pb2.ModelConfig:
-    """v2 configuration → ``nvidia.inferenceserver.ModelConfig``, without what v1 never had.
+    """Return ``nvidia.inferenceserver.ModelConfig``, without fields that v1 never had.
 
     v2 keeps every number and name of v1, so the wire bytes are v1's. ``platform`` is empty for
     models that name a backend; v1's never was, so it then holds the backend's name.
@@ -34,7 +34,7 @@ def to_v1(document: ModelConfigDocument) -> model_config_pb2.ModelConfig:
 
 
 def to_profile(name: str, document: ModelConfigDocument) -> ModelProfile:
-    """v2 configuration → what a context keeps of it, under the name it was asked for."""
+    """Return what a context keeps of a configuration, under the name that it asked for."""
     config = to_v1(document)
     return ModelProfile(
         name=name,
@@ -63,7 +63,7 @@ def _spec(tensor: Any) -> TensorSpec:
 
 
 def _readable(value: Any) -> Any:
-    """v2 JSON → JSON of v1's message: newer types by number, 32-bit priorities, known enums."""
+    """Return JSON of v1's message: newer types by number, 32-bit priorities, known enums."""
     if isinstance(value, list):
         return [_readable(item) for item in value]
     if not isinstance(value, Mapping):
@@ -85,22 +85,22 @@ def _field(key: str, value: Any) -> Any:
 
 @lru_cache(maxsize=None)
 def _enum_names() -> dict[str, set[str]]:
-    """Name of a field of the configuration that is an enum → the names its values have.
+    """Return the names of the values of each enum field of the configuration.
 
-    No other field has the name of one of these.
+    No field of another type has the name of an enum field.
     """
-    found: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
     messages = list(model_config_pb2.DESCRIPTOR.message_types_by_name.values())
     for message in messages:
         messages.extend(message.nested_types)
         for field in message.fields:
             if field.enum_type is not None:
-                found.setdefault(field.name, set()).update(field.enum_type.values_by_name)
-    return found
+                names.setdefault(field.name, set()).update(field.enum_type.values_by_name)
+    return names
 
 
 def _narrow(batching: Mapping[str, Any]) -> dict[str, Any]:
-    """Dynamic batching whose 64-bit priorities are cut to v1's 32, as v1's parser would."""
+    """Return dynamic batching with 64-bit priorities cut to v1's 32, as v1's parser would."""
     narrow = dict(batching)
     for key in ("priority_levels", "default_priority_level"):
         narrow[key] = _low_word(narrow.get(key, 0))

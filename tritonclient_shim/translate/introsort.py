@@ -14,14 +14,20 @@ _RUN = 16
 
 
 class _Sorter:
-    """Sorts ``order`` (indices into ``values``) in place, largest value first."""
+    """Sorts ``order`` (indices into ``values``) in place, largest value first.
 
-    def __init__(self, values: Sequence[float]) -> None:
+    Only the first ``needed`` places are sorted. What follows ``end`` stays unsorted: no value there
+    is larger than a value before.
+    """
+
+    def __init__(self, values: Sequence[float], needed: int) -> None:
         self.values = values
         self.order = list(range(len(values)))
+        self.needed = needed
+        self.end = len(values)
 
     def before(self, a: int, b: int) -> bool:
-        """Is index ``a`` to stand before index ``b``? False whenever a NaN takes part."""
+        """True if index ``a`` stands before index ``b``; False if a value is NaN."""
         return self.values[a] > self.values[b]
 
     def swap(self, i: int, j: int) -> None:
@@ -37,7 +43,10 @@ class _Sorter:
                 return
             depth -= 1
             cut = self.partition(first, last)
-            self.quick(cut, last, depth)
+            if cut < self.needed:
+                self.quick(cut, last, depth)
+            else:
+                self.end = cut
             last = cut
 
     def partition(self, first: int, last: int) -> int:
@@ -111,14 +120,18 @@ class _Sorter:
         order[i] = value
 
 
-def descending(values: Sequence[float]) -> list[int]:
-    """Values of one batch entry → class indices in the server's order, best first."""
-    sorter = _Sorter(values)
+def descending(values: Sequence[float], count: int | None = None) -> list[int]:
+    """Return the class indices of the ``count`` best values of one batch entry, or of all values.
+
+    The order is that of the server.
+    """
     size = len(values)
-    if size < 2:
-        return sorter.order
-    sorter.quick(0, size, 2 * (size.bit_length() - 1))
-    sorter.insertion(0, min(size, _RUN))
-    for i in range(_RUN, size):
-        sorter.insert(i)
-    return sorter.order
+    # Where values compare as nothing, the whole sort decides which are the first.
+    whole = count is None or any(value != value for value in values)
+    sorter = _Sorter(values, size if whole else min(count or 0, size))
+    if size > 1:
+        sorter.quick(0, size, 2 * (size.bit_length() - 1))
+        sorter.insertion(0, min(sorter.end, _RUN))
+        for i in range(_RUN, sorter.end):
+            sorter.insert(i)
+    return sorter.order[:count]

@@ -13,7 +13,7 @@ from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import Buffer, V1Reply, V1Result
 from tritonclient_shim.core.reading import read
-from tritonclient_shim.translate.request import Options, RequestedOutput
+from tritonclient_shim.translate.request import Options
 
 Array = Any  # np.ndarray of any dtype
 MAX_DIMS = 16
@@ -22,25 +22,40 @@ MAX_DIMS = 16
 def read_into(
     results: dict[Any, list[Any]], options: Options, reply: V1Reply, client_id: int = 0
 ) -> None:
-    """Reply → ``results`` as {the caller's key: [entry, …]}, in the order of ``outputs``.
+    """Put ``{the caller's key: [entry, …]}`` into ``results``, in the order of ``outputs``.
 
-    Where an output cannot be read, those before it are in ``results``. Entries are private
-    writable arrays (RAW) or lists of ``(index, value, label)`` (CLASS). A batch size of 0 ran
-    the model once and returns empty lists (docs/v1-behaviour.md §3.5). ``client_id`` is that of an
-    asynchronous request.
+    If an output cannot be read, those before it are in ``results``. Entries are private writable
+    arrays (RAW) or lists of ``(index, value, label)`` (CLASS). A batch size of 0 ran the model once
+    and returns empty lists (docs/v1-behaviour.md §3.5). ``client_id`` is that of an asynchronous
+    request.
     """
     by_name = {result.name: result for result in reply.outputs}
-    for requested in options.outputs:
+    asked = options.batch_size
+    for key, output, region in options.outputs:
         # One output under two keys: v1 gave it to the first and missed it for the second.
-        result = by_name.pop(requested.output.name, None)
+        result = by_name.pop(output.name, None)
         if result is None:
-            raise _missing(requested.output.name, client_id if results and not by_name else 0)
-        if requested.region is not None and not options.batch_size:
+            raise _missing(output.name, client_id if results and not by_name else 0)
+        if region is not None and not asked:
             # docs/v1-behaviour.md §3.5: the region's size was divided by the batch size that was
             # asked for.
             raise ZeroDivisionError("division by zero")
-        entries = _entries(requested, result, reply.batch_size, options.batch_size)
-        results[requested.key] = entries if options.batch_size else []
+        if output.class_count is not None:
+            entries = _classes(result, asked)
+        elif result.classes is not None:  # one output under two keys: v1 kept the last format
+            raise InferenceServerException(
+                f"raw shape not available for non-RAW output '{result.name}'"
+            )
+        elif len(result.dims) > MAX_DIMS:
+            raise InferenceServerException(
+                f"number of dimensions in result shape exceeds maximum of {MAX_DIMS}"
+            )
+        elif region is not None and result.data is None:
+            entries = _from_region(region, result, reply.batch_size)
+        else:
+            data = result.data or b""
+            entries = read(arrays, result.datatype, result.dims, data, reply.batch_size)
+        results[key] = entries if asked else []
 
 
 def _missing(output: str, client_id: int) -> InferenceServerException:
@@ -50,36 +65,21 @@ def _missing(output: str, client_id: int) -> InferenceServerException:
     return InferenceServerException(f"unable to find result for output '{output}'")
 
 
-def _entries(requested: RequestedOutput, result: V1Result, rows: int, asked: int) -> list[Any]:
-    if requested.output.class_count is not None:
-        if result.classes is not None:
-            return list(result.classes)
-        # (CLASS, 0): the server returned the tensor, v1 looked for classes
-        # (docs/v1-behaviour.md §3.8)
-        if asked:
-            raise InferenceServerException(
-                f"unexpected batch entry 0 requested for output '{result.name}', "
-                f"batch size is {asked}"
-            )
-        return []
-    if result.classes is not None:  # one output under two keys: v1 kept the last format
+def _classes(result: V1Result, asked: int) -> list[Any]:
+    # (CLASS, 0): the server returned the tensor, v1 looked for classes (docs/v1-behaviour.md §3.8)
+    if result.classes is None and asked:
         raise InferenceServerException(
-            f"raw shape not available for non-RAW output '{result.name}'"
+            f"unexpected batch entry 0 requested for output '{result.name}', batch size is {asked}"
         )
-    if len(result.dims) > MAX_DIMS:
-        raise InferenceServerException(
-            f"number of dimensions in result shape exceeds maximum of {MAX_DIMS}"
-        )
-    if requested.region is not None and result.data is None:
-        return _from_region(requested.region, result, rows)
-    return read(arrays, result.datatype, result.dims, result.data or b"", rows)
+    return list(result.classes or ())
 
 
 def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> list[Array]:
-    """The bytes of a whole batch → one array of shape ``dims`` per batch entry.
+    """Return one array of shape ``dims`` per batch entry, from the bytes of a whole batch.
 
-    ValueError where they do not fit, to be made a fault by
-    :func:`~tritonclient_shim.core.reading.read`.
+    The arrays are writable and the caller's own: bytes are copied, unless they are in a writable
+    buffer, which nobody else has. Raise ValueError if the bytes do not fit;
+    :func:`~tritonclient_shim.core.reading.read` makes a fault of it.
     """
     row = dtypes.BY_V2.get(datatype)
     if row is None or row.numpy is None:
@@ -89,27 +89,17 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
         )
     if row is dtypes.STRING:
         return _string_arrays(byte_strings.deserialize(data), dims, rows)
-    batch = private(data, row.numpy)
+    if len(data) if type(data) is bytes else memoryview(data).nbytes:
+        batch = np.frombuffer(data, row.numpy)
+        if not (batch.flags.writeable and batch.flags.aligned):
+            batch = batch.copy()
+    else:  # NumPy refuses an empty buffer
+        batch = np.empty(0, row.numpy)
     if not dims:
         return [batch[i : i + 1].reshape(()) for i in range(rows)]
     if rows == 1:
         return [batch.reshape(dims)]
     return list(batch.reshape((rows, *dims)))
-
-
-def private(data: Buffer, dtype: np.dtype[Any]) -> Array:
-    """Received bytes → a writable 1-D array of our own.
-
-    Copied unless the bytes are already ours alone (a writable buffer) and aligned.
-    """
-    if type(data) is bytes:
-        return np.frombuffer(data, dtype).copy() if data else np.empty(0, dtype)
-    if not memoryview(data).nbytes:
-        return np.empty(0, dtype)
-    array = np.frombuffer(data, dtype)
-    if array.flags.writeable and array.flags.aligned:
-        return array
-    return array.copy()
 
 
 def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> list[Array]:
@@ -122,7 +112,7 @@ def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> lis
 
 
 def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
-    """A result in shared memory → private copies of it (docs/v1-behaviour.md §4.3, since 1.11)."""
+    """Return private copies of a result in a region (docs/v1-behaviour.md §4.3, since 1.11)."""
     total = rows * prod(result.dims)
     if total == 0:
         return _empty_from_region(result, rows)

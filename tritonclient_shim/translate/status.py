@@ -1,12 +1,13 @@
-"""What a v2 server tells about itself → v1's ``ServerStatus`` and ``ModelRepositoryIndex``.
+"""The state of a v2 server → v1's messages about status, repository and shared memory.
 
-What v2 cannot tell stays unset: the counters of status, health, control, shared-memory and
-repository calls, and the configuration of a model without a ready version but for its name
+What v2 does not have stays unset: the counters of status, health, control, shared-memory and
+repository calls, and the configuration, except the name, of a model without a ready version
 (docs/v1-behaviour.md §6.2).
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Iterable, Sequence
 
 from tritonclient_shim.core.model import (
@@ -14,11 +15,12 @@ from tritonclient_shim.core.model import (
     Duration,
     IndexRow,
     ModelStatistics,
+    RegisteredRegion,
     ServerSnapshot,
 )
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.translate import versions
 from tritonclient_shim.translate.config import to_v1
+from tritonclient_shim.translate.to_v1 import version_number
 
 #: The batch size under which v1.13 and later filed requests of the v2 protocol
 #: (docs/v1-behaviour.md §6.2).
@@ -35,10 +37,10 @@ _READY_STATES = {
 def tracked_rows(
     index: Iterable[IndexRow], statistics: Iterable[ModelStatistics], model_name: str = ""
 ) -> tuple[IndexRow, ...]:
-    """v2 index and statistics → a row per version of what v1 tracked, of one model or of all.
+    """Return a row per version of what v1 tracked, of one model or of all.
 
-    v1 tracked what had been loaded once: v2's rows with a state. A model that was deleted on
-    disk while loaded is missing from v2's index, its statistics still list it
+    v1 tracked what had been loaded once: v2's rows with a state. A model that was deleted on disk
+    while loaded is missing from v2's index. Its statistics still list it
     (docs/v1-behaviour.md §E.12).
     """
     listed = [row for row in index if row.state and model_name in ("", row.name)]
@@ -48,9 +50,7 @@ def tracked_rows(
 
 
 def to_status(snapshot: ServerSnapshot) -> pb.ServerStatus:
-    """What a v2 server tells → ``nvidia.inferenceserver.ServerStatus``
-    (docs/v1-behaviour.md §6.2).
-    """
+    """Return ``nvidia.inferenceserver.ServerStatus`` (docs/v1-behaviour.md §6.2)."""
     status = pb.ServerStatus(
         id=snapshot.metadata.name,
         version=snapshot.metadata.version,
@@ -64,12 +64,42 @@ def to_status(snapshot: ServerSnapshot) -> pb.ServerStatus:
 
 
 def to_index(index: Iterable[IndexRow]) -> pb.ModelRepositoryIndex:
-    """v2 index, a row per version → every model of the repositories once, sorted
-    (docs/v1-behaviour.md §6.3).
-    """
+    """Return every model of the repositories once, sorted (docs/v1-behaviour.md §6.3)."""
     names = sorted({row.name for row in index})
     entries = [pb.ModelRepositoryIndex.ModelEntry(name=name) for name in names]
     return pb.ModelRepositoryIndex(models=entries)
+
+
+def to_regions(regions: Iterable[RegisteredRegion]) -> pb.SharedMemoryStatus:
+    """Return a server's regions, sorted by name as v1's server did (docs/v1-behaviour.md §6.5)."""
+    status = pb.SharedMemoryStatus()
+    for region in sorted(regions, key=lambda each: each.name):
+        message = status.shared_memory_region.add(name=region.name, byte_size=region.byte_size)
+        if region.kind == "cuda":
+            message.cuda_shared_memory.device_id = region.device_id
+            message.cuda_shared_memory.SetInParent()  # also when the device is 0
+        else:
+            key = region.key
+            shown = "/" + key.lstrip("/") if key.startswith("//") else key  # see free_spelling
+            message.system_shared_memory.shared_memory_key = shown
+            message.system_shared_memory.offset = region.offset
+    return status
+
+
+def free_spelling(key: str, taken: Iterable[str]) -> str:
+    """Return how to spell a user's key, on a server that has registered the keys ``taken``.
+
+    A v2 server uses the descriptor of the first registration again when the very same key is
+    registered under another name. It has closed that descriptor: it refuses, or maps whatever file
+    has the number now (docs/v2-mapping.md §8). It compares keys as text, while ``shm_open`` drops
+    all leading slashes, so one more slash makes the server open the object afresh. That is also
+    right when the key has a new object since.
+    """
+    spellings = set(taken)
+    if key not in spellings:
+        return key
+    bare = key.lstrip("/")
+    return next(spelled for n in itertools.count(1) if (spelled := "/" * n + bare) not in spellings)
 
 
 def _fill_model(status: pb.ModelStatus, name: str, snapshot: ServerSnapshot) -> None:
@@ -83,20 +113,19 @@ def _fill_model(status: pb.ModelStatus, name: str, snapshot: ServerSnapshot) -> 
 
 
 def _versions(name: str, index: Iterable[IndexRow]) -> dict[int, IndexRow]:
-    """The rows of a model by v1's number of the version.
+    """Return the rows of a model by v1's number of the version.
 
-    Versions that are no numbers share -1, where a ready one stands for them all. A model that
-    was found in two repositories has a row without version that is none
-    (docs/v1-behaviour.md §E.12).
+    Versions that are no numbers share -1. A ready one stands for all of them there. A model in two
+    repositories has a row without version, which is no version (docs/v1-behaviour.md §E.12).
     """
-    found: dict[int, IndexRow] = {}
+    rows: dict[int, IndexRow] = {}
     for row in index:
         if row.name != name or not (row.version or row.state == "READY"):
             continue
-        number = versions.number_of(row.version)
-        if number not in found or row.state == "READY":
-            found[number] = row
-    return found
+        number = version_number(row.version)
+        if number not in rows or row.state == "READY":
+            rows[number] = row
+    return rows
 
 
 def _fill_version(
@@ -115,12 +144,13 @@ def _fill_version(
 
 
 def infer_stats(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
-    """Statistics of a model version → v1's per request batch size (docs/v2-mapping.md §7).
+    """Return v1's statistics of a model version, by the requests' batch size
+    (docs/v2-mapping.md §7).
 
-    v2 counts by *executed* batch size. While no two requests were executed together that is
-    the request's, and the counts are exact; the total time is shared out by count. Otherwise
-    everything is under 1, where v1.13 and later put requests of the v2 protocol. Failures, of
-    which v2 tells no batch size, are under 1 as well.
+    v2 counts by *executed* batch size. While no two requests were executed together, that is the
+    requests' batch size, and the counts are exact; the total time is shared out by count. Otherwise
+    everything is under 1, where v1.13 and later put requests of the v2 protocol. Failures are under
+    1 as well: v2 has no batch size for them.
     """
     rows: dict[int, pb.InferRequestStats] = {}
     if _unmerged(statistics):
@@ -134,12 +164,12 @@ def infer_stats(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
 
 
 def _unmerged(statistics: ModelStatistics) -> bool:
-    """True when every execution was of one successful request.
+    """True if every execution was of one successful request.
 
-    v2 counts a failed execution by its batch size too, but its inferences do not count.
+    v2 counts a failed execution by its batch size too, but not its inferences.
     """
     executed = sum(batch.compute_infer.count for batch in statistics.batches)
-    inferences = sum(one.batch_size * one.compute_infer.count for one in statistics.batches)
+    inferences = sum(batch.batch_size * batch.compute_infer.count for batch in statistics.batches)
     return (
         executed > 0
         and executed == statistics.success.count == statistics.execution_count
@@ -178,7 +208,7 @@ def _row(success: Duration, queue: Duration, batch: BatchStatistics) -> pb.Infer
 
 
 def _shares(total: int, counts: Sequence[int]) -> list[int]:
-    """A total and counts → integer shares in their proportion that add up to the total."""
+    """Return integer shares of a total, in proportion to the counts, that add up to the total."""
     shares, left, remaining = [], total, sum(counts)
     for count in counts:
         shares.append(left * count // remaining if remaining else 0)

@@ -1,16 +1,14 @@
 """V1Request → InferCall: the one place where a v1 request becomes a KServe v2 call.
 
-Both fronts come through here, the contexts and the v1 wire. What v1's *server* refused and
-a v2 server must not see, or words differently, is refused here as v1's server did it: as a
-:class:`ServerFault`, which the session words with the server's id
-(docs/v1-behaviour.md §3.4, §E.1).
+All fronts come through here. Some requests that v1's *server* refused must not reach a v2 server,
+or a v2 server words the refusal differently. They are refused here as v1's server did it: by a
+:class:`ServerFault`, and the session adds the server's id (docs/v1-behaviour.md §3.4, §E.1).
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
-from typing import Iterable, Sequence
+from typing import Sequence
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import Refusal, ServerFault
@@ -27,23 +25,24 @@ from tritonclient_shim.core.model import (
     V1Output,
     V1Request,
 )
-from tritonclient_shim.translate.capabilities import check_capabilities
 from tritonclient_shim.translate.classes import ALL_CLASSES, CLASSIFIABLE
+from tritonclient_shim.translate.open_servers import check_request
 
 
 def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall:
-    """A request and the model it is for → the v2 call; ServerFault where v1's server refused.
+    """Return the v2 call of a request. Raise ServerFault where v1's server refused.
 
-    Refusal also for an input of a data type that is newer than the table of them here.
-
-    Wrong dims are the v2 server's to refuse, unless it would find another fault first: v1's
-    server looked at dims before it looked at regions (docs/v1-behaviour.md §3.4).
+    Raise Refusal also for an input of a data type that is newer than the table of them here. Wrong
+    dims are the v2 server's to refuse, unless it would find another fault first: v1's server looked
+    at dims before it looked at regions (docs/v1-behaviour.md §3.4).
     """
     batch = request.batch_size
-    check_capabilities(profile, request)
+    check_request(profile, request)
     number = version(profile.name, request.model_version, protocol)
     if [item for item in request.inputs if item.dims is None or item.shm is not None]:
-        check_dims(profile, request.inputs)
+        for item in request.inputs:
+            if item.name in profile.inputs:
+                entry_dims(profile, profile.inputs[item.name], item.dims)
     return InferCall(
         profile.name,
         number,
@@ -60,7 +59,7 @@ def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> Infe
 
 
 def version(model: str, number: int, protocol: str) -> str:
-    """v1 version number → v2 version text, '' for the latest (docs/v1-behaviour.md §3.1).
+    """Return the v2 text of a version, '' for the latest (docs/v1-behaviour.md §3.1).
 
     Over HTTP every negative number meant the latest, over gRPC only -1 did.
     """
@@ -100,7 +99,7 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
 
 
 def untyped_input(profile: ModelProfile, name: str) -> Refusal:
-    """The refusal of an input whose data type neither the model nor the request tells."""
+    """Return the refusal of an input whose data type neither model nor request declares."""
     return Refusal(
         f"the server declares no data type of input '{name}' of model '{profile.name}', and "
         "requests of this kind tell none; expected one of the types of KServe v2: name it in the "
@@ -109,108 +108,87 @@ def untyped_input(profile: ModelProfile, name: str) -> Refusal:
     )
 
 
-def check_dims(profile: ModelProfile, inputs: Iterable[V1Input]) -> None:
-    """Raise Refusal for the first input whose dims are missing or do not fit
-    (docs/v1-behaviour.md §3.4).
-    """
-    for item in inputs:
-        if item.name in profile.inputs:
-            entry_dims(profile, profile.inputs[item.name], item.dims)
-
-
 def entry_dims(
-    profile: ModelProfile, spec: TensorSpec, given: tuple[int, ...] | None
+    profile: ModelProfile, spec: TensorSpec, dims: tuple[int, ...] | None
 ) -> tuple[int, ...]:
-    """Dims of one batch entry: as given, or as configured; Refusal where they do not fit."""
-    if given is None and min(spec.dims, default=0) < 0:
+    """Return the dims of one batch entry: those of the request, or those configured for None.
+
+    Raise Refusal for dims that do not fit.
+    """
+    if dims is None and min(spec.dims, default=0) < 0:
         raise Refusal(
             f"model supports variable-size for input '{spec.name}', request must specify "
             f"input shape for model '{profile.name}'",
             "INVALID_ARGUMENT",
         )
-    if given is None:
+    if dims is None:
         return spec.dims
-    if not fits(given, spec.dims):
+    if not fits(dims, spec.dims):
         raise Refusal(
             f"unexpected shape for input '{spec.name}' for model '{profile.name}'. "
-            f"Expected {shape_text(spec.dims)}, got {shape_text(given)}",
+            f"Expected {shape_text(spec.dims)}, got {shape_text(dims)}",
             "INVALID_ARGUMENT",
         )
-    return given
+    return dims
 
 
-def fits(given: tuple[int, ...], configured: tuple[int, ...]) -> bool:
-    """Are these dims those of the configuration, where -1 is any size?"""
-    return len(given) == len(configured) and all(
-        wanted in (-1, size) for size, wanted in zip(given, configured)
+def fits(dims: tuple[int, ...], configured: tuple[int, ...]) -> bool:
+    """True if these dims are those of the configuration, where -1 is any size."""
+    return len(dims) == len(configured) and all(
+        wanted in (-1, size) for size, wanted in zip(dims, configured)
     )
 
 
 def shape_text(dims: Sequence[int]) -> str:
-    """Dims → as v1's server wrote them, without spaces (docs/v1-behaviour.md §3.4)."""
+    """Return dims as v1's server wrote them, without spaces (docs/v1-behaviour.md §3.4)."""
     return "[" + ",".join(str(size) for size in dims) + "]"
 
 
 def _outputs(profile: ModelProfile, request: V1Request) -> tuple[OutputSpec, ...]:
-    """Requested outputs → each once; one asked for in two forms comes as the raw tensor.
+    """Return the requested outputs, each once: as the raw tensor if it is asked for in two forms.
 
-    v1's raw protocol allowed to ask for an output twice; v2's servers answer one of the two.
+    v1's raw protocol allowed to ask for an output twice. v2's servers answer once.
     """
-    items = request.outputs
-    if not [item for item in items if item.class_count or item.shm]:
-        return _raw_specs(tuple([item.name for item in items]))
     specs: dict[str, OutputSpec] = {}
-    for item in items:
-        spec = _output(profile, request, item)
-        known = specs.setdefault(spec.name, spec)
-        if known.class_count and spec.class_count:
-            specs[spec.name] = max(known, spec, key=lambda each: each.class_count)
-        elif known.class_count:
-            specs[spec.name] = spec
+    for item in request.outputs:
+        count = _class_count(profile, request, item) if item.class_count else 0
+        spec = OutputSpec(item.name, count, None if item.class_count else item.shm)
+        known = specs.setdefault(item.name, spec)
+        if known.class_count and not 0 < count <= known.class_count:
+            specs[item.name] = spec
     return tuple(specs.values())
 
 
-@lru_cache(maxsize=1024)
-def _raw_specs(names: tuple[str, ...]) -> tuple[OutputSpec, ...]:
-    """Names of raw outputs → what to ask of the server, each once."""
-    return tuple([OutputSpec(name) for name in dict.fromkeys(names)])
+def _class_count(profile: ModelProfile, request: V1Request, item: V1Output) -> int:
+    """Return how many classes to ask the server for, of an output to be classified.
 
-
-def _output(profile: ModelProfile, request: V1Request, item: V1Output) -> OutputSpec:
-    if not item.class_count:
-        return OutputSpec(item.name, 0, item.shm)
+    It is 0 if the output is classified here, or refused after the run, as v1's server did. The
+    server itself says that it does not know an output.
+    """
     spec = profile.outputs.get(item.name)
-    if spec is None:
-        return OutputSpec(item.name)  # the server says that it does not know it
-    if spec.datatype in CLASSIFIABLE and server_classifies(profile, request, spec):
-        return OutputSpec(item.name, min(item.class_count, ALL_CLASSES))
-    return OutputSpec(item.name)  # classified here, or refused, as v1's server did, after the run
+    if spec is None or spec.datatype not in CLASSIFIABLE:
+        return 0
+    # Only labels of a stateful model need the server's classes, which have six decimals. A v2
+    # server that classifies an empty tensor ends (docs/v2-mapping.md §1).
+    labelled = has_labels(profile, spec) and stateful(profile, request)
+    if not labelled or min(spec.dims, default=0) <= 0:
+        return 0
+    return min(item.class_count or 0, ALL_CLASSES)
 
 
 def has_labels(profile: ModelProfile, spec: TensorSpec) -> bool:
-    """May the server have labels of this output? An ensemble's can come from a composing model
-    (docs/v1-behaviour.md §4.2).
+    """True if the server may have labels of this output. An ensemble's can come from a composing
+    model (docs/v1-behaviour.md §4.2).
     """
     labels = bool(spec.label_filename) or profile.ensemble
     return labels and profile.server.configurations
 
 
 def stateful(profile: ModelProfile, request: V1Request) -> bool:
-    """Would asking the model once more change it? Then labels must come with the reply."""
+    """True if another request would change the model. Then labels must come with the reply."""
     return profile.stateful or bool(request.correlation_id or request.flags)
 
 
-def server_classifies(profile: ModelProfile, request: V1Request, spec: TensorSpec) -> bool:
-    """Leave the classification to the server, with its six decimals?
-
-    Only for labels of a stateful model, and only where the tensor cannot be empty: asked to
-    classify an empty tensor, a v2 server ends (docs/v2-mapping.md §1).
-    """
-    if not (has_labels(profile, spec) and stateful(profile, request)):
-        return False
-    return bool(spec.dims) and min(spec.dims) > 0
-
-
 def byte_size(datatype: str, dims: tuple[int, ...]) -> int:
-    """v2 data type and dims → bytes of a fixed-size tensor, 0 for strings."""
+    """Return the bytes of a tensor of fixed size, 0 for strings."""
     return prod(dims) * dtypes.itemsize(datatype)

@@ -35,8 +35,8 @@ def _refusal(message: str) -> Refusal:
 class _CheckedInput(NamedTuple):
     """One input of a header that has been checked."""
 
-    item: Any  # its message
-    dims: tuple[int, ...]  # of one batch entry, as given or as configured
+    message: Any
+    dims: tuple[int, ...]  # of one batch entry, as in the header or as configured
     size: int | None  # in bytes, of the whole batch; None for a string tensor of unknown size
 
 
@@ -46,22 +46,22 @@ def to_request(
     header: api_pb2.InferRequestHeader,
     data: Sequence[Buffer],
 ) -> V1Request:
-    """``InferRequestHeader`` and one buffer per input outside shared memory → V1Request.
+    """Return the request of a header, with one buffer per input outside shared memory.
 
-    Inputs may come without dims. Sizes are checked as v1's gRPC endpoint did.
+    Inputs may come without dims. Check sizes as v1's gRPC endpoint did.
     """
     inputs = _checked(profile, header)
-    plain = [one for one in inputs if not one.item.HasField("shared_memory")]
+    plain = [item for item in inputs if not item.message.HasField("shared_memory")]
     if len(plain) != len(data):
         raise _refusal(
             f"expected tensor data for {len(plain)} inputs but got {len(data)} sets of data "
             f"for model '{profile.name}'"
         )
-    for (item, _, wanted), chunk in zip(plain, data):
+    for (message, _, expected), chunk in zip(plain, data):
         size = memoryview(chunk).nbytes
-        if wanted is not None and size != wanted:
+        if expected is not None and size != expected:
             raise _refusal(
-                f"unexpected size {size} for input '{item.name}', expecting {wanted} "
+                f"unexpected size {size} for input '{message.name}', expecting {expected} "
                 f"for model '{profile.name}'"
             )
     return _request(model_version, header, inputs, [(chunk,) for chunk in data])
@@ -73,21 +73,21 @@ def to_request_of_body(
     header: api_pb2.InferRequestHeader,
     body: Sequence[Buffer],
 ) -> V1Request:
-    """Header and body of a v1 HTTP inference request → V1Request.
+    """Return the request of a header and of the body of a v1 HTTP request.
 
     The body, which may come in several pieces, has the data of every input outside shared memory,
     one after another.
     """
     inputs = _checked(profile, header)
     left, sizes = sum(map(len, body)), []
-    for item, _, wanted in inputs:
-        if item.HasField("shared_memory"):
+    for message, _, expected in inputs:
+        if message.HasField("shared_memory"):
             continue
-        size = wanted or 0
+        size = expected or 0
         left -= size
         if left < 0:
             raise _refusal(
-                f"unexpected size for input '{item.name}', expecting {-left} bytes "
+                f"unexpected size for input '{message.name}', expecting {-left} bytes "
                 f"for model '{profile.name}'"
             )
         sizes.append(size)
@@ -97,7 +97,7 @@ def to_request_of_body(
 
 
 def cut(pieces: Sequence[Buffer], sizes: Iterable[int]) -> list[tuple[Buffer, ...]]:
-    """Consecutive parts of so many bytes, without copying; there must be that many."""
+    """Return consecutive parts of these sizes, without a copy. There must be enough bytes."""
     parts = []
     number = start = 0
     for size in sizes:
@@ -116,42 +116,45 @@ def cut(pieces: Sequence[Buffer], sizes: Iterable[int]) -> list[tuple[Buffer, ..
 def without_batch(
     profile: ModelProfile, header: api_pb2.InferRequestHeader
 ) -> api_pb2.InferRequestHeader:
-    """A header whose dims may start with the batch size → one whose dims do not.
+    """Return a header whose dims do not start with the batch size.
 
-    Some scripts that speak the protocol themselves write it there; v1's later servers refused
-    them (docs/v1-behaviour.md §3.3), so a server of ours does not call this.
+    Some scripts that speak the protocol themselves write it there. v1's later servers refused them
+    (docs/v1-behaviour.md §3.3), so a server of ours does not call this.
     """
-    found = [(item, profile.inputs.get(item.name)) for item in header.input]
-    trimmed = [spec is not None and _batched(profile, header, item, spec) for item, spec in found]
-    if not any(trimmed):
+    batched = [
+        number
+        for number, item in enumerate(header.input)
+        if item.name in profile.inputs
+        and _starts_with_batch(profile, header.batch_size, item, profile.inputs[item.name])
+    ]
+    if not batched:
         return header
-    made = api_pb2.InferRequestHeader()
-    made.CopyFrom(header)
-    for item, trim in zip(made.input, trimmed):
-        if trim:
-            del item.dims[0]
-    return made
+    trimmed = api_pb2.InferRequestHeader()
+    trimmed.CopyFrom(header)
+    for number in batched:
+        del trimmed.input[number].dims[0]
+    return trimmed
 
 
-def _batched(profile: ModelProfile, header: Any, item: Any, spec: TensorSpec) -> bool:
-    given = tuple(item.dims)
-    if not profile.batching or given[:1] != (header.batch_size,) or to_v2.fits(given, spec.dims):
+def _starts_with_batch(profile: ModelProfile, batch_size: int, item: Any, spec: TensorSpec) -> bool:
+    dims = tuple(item.dims)
+    if not profile.batching or dims[:1] != (batch_size,) or to_v2.fits(dims, spec.dims):
         return False
-    return to_v2.fits(given[1:], spec.dims)
+    return to_v2.fits(dims[1:], spec.dims)
 
 
 def _request(
     model_version: int,
     header: api_pb2.InferRequestHeader,
-    inputs: list[_CheckedInput],
+    inputs: Iterable[_CheckedInput],
     data: Iterable[tuple[Buffer, ...]],
 ) -> V1Request:
     buffers = iter(data)
     return V1Request(
         model_version=model_version,
         batch_size=header.batch_size,
-        inputs=tuple(_input(item, dims, buffers) for item, dims, _ in inputs),
-        outputs=tuple(_output(item) for item in header.output),
+        inputs=tuple([_input(item, buffers) for item in inputs]),
+        outputs=tuple([_output(item) for item in header.output]),
         correlation_id=header.correlation_id,
         flags=header.flags,
         priority=header.priority,
@@ -160,35 +163,37 @@ def _request(
     )
 
 
-def _input(item: Any, dims: tuple[int, ...], buffers: Iterator[tuple[Buffer, ...]]) -> V1Input:
-    if item.HasField("shared_memory"):
-        where = _slice(item.shared_memory)
-        return V1Input(item.name, dims, byte_size=where.byte_size, shm=where)
+def _input(item: _CheckedInput, buffers: Iterator[tuple[Buffer, ...]]) -> V1Input:
+    name, region = item.message.name, _region(item.message)
+    if region is not None:
+        return V1Input(name, item.dims, byte_size=region.byte_size, shm=region)
     chunks = next(buffers)
-    return V1Input(item.name, dims, chunks, sum([memoryview(one).nbytes for one in chunks]))
+    return V1Input(name, item.dims, chunks, sum([memoryview(chunk).nbytes for chunk in chunks]))
 
 
 def _output(item: Any) -> V1Output:
     count = item.cls.count if item.HasField("cls") else None
-    shm = _slice(item.shared_memory) if item.HasField("shared_memory") else None
-    return V1Output(item.name, count, shm)
+    return V1Output(item.name, count, _region(item))
 
 
-def _slice(shared: Any) -> ShmSlice:
+def _region(item: Any) -> ShmSlice | None:
+    if not item.HasField("shared_memory"):
+        return None
+    shared = item.shared_memory
     if max(shared.byte_size, shared.offset) >= 2**63:  # KServe's numbers of it have a sign
-        region = shared.name
-        raise _refusal(f"Invalid offset + byte size for shared memory region: '{region}'")
+        name = shared.name
+        raise _refusal(f"Invalid offset + byte size for shared memory region: '{name}'")
     return ShmSlice(shared.name, shared.byte_size, shared.offset)
 
 
 def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[_CheckedInput]:
-    """A header → its inputs; refused is what v1's server refused, in its order and words
+    """Return the inputs of a header. Refuse what v1's server refused, in its order and words
     (docs/v1-behaviour.md §3.4).
     """
-    batch, largest, model = header.batch_size, profile.max_batch_size, profile.name
-    if batch < 1:
+    batch_size, largest, model = header.batch_size, profile.max_batch_size, profile.name
+    if batch_size < 1:
         raise _refusal(f"inference request batch-size must be >= 1 for '{model}'")
-    if batch != 1 and batch > largest:
+    if batch_size != 1 and batch_size > largest:
         raise _refusal(f"inference request batch-size must be <= {largest} for '{model}'")
     if profile.open_inputs and header.input:
         raise to_v2.untyped_input(profile, header.input[0].name)
@@ -203,25 +208,22 @@ def _checked(profile: ModelProfile, header: api_pb2.InferRequestHeader) -> list[
         if spec is None:
             raise _refusal(f"unexpected inference input '{item.name}' for model '{model}'")
         dims = to_v2.entry_dims(profile, spec, tuple(item.dims) or None)
-        inputs.append(_CheckedInput(item, dims, _size(spec, dims, batch, item.batch_byte_size)))
+        entries = 1 if spec.is_shape_tensor else batch_size
+        size: int | None = entries * to_v2.byte_size(spec.datatype, dims)
+        if spec.datatype == dtypes.STRING.v2:
+            size = item.batch_byte_size or None
+        inputs.append(_CheckedInput(item, dims, size))
     for output in header.output:
         if output.name not in profile.outputs and not profile.open_outputs:
             raise _refusal(f"unexpected inference output '{output.name}' for model '{model}'")
     return inputs
 
 
-def _size(spec: TensorSpec, dims: tuple[int, ...], batch_size: int, told: int) -> int | None:
-    if spec.datatype == dtypes.STRING.v2:
-        return told or None
-    one = to_v2.byte_size(spec.datatype, dims)
-    return one if spec.is_shape_tensor else one * batch_size
-
-
 # ----------------------------------------------------------------------------------- reply
 
 
 def response_header(reply: V1Reply) -> api_pb2.InferResponseHeader:
-    """V1Reply → ``InferResponseHeader``; outputs in the order they were asked for."""
+    """Return ``InferResponseHeader``, with outputs in the order of the request."""
     header = api_pb2.InferResponseHeader(
         model_name=reply.model_name,
         model_version=reply.model_version,
@@ -247,7 +249,7 @@ def _add_output(header: api_pb2.InferResponseHeader, result: V1Result) -> None:
 
 
 def raw_outputs(reply: V1Reply) -> list[bytes]:
-    """V1Reply → one entry per output, empty for classes and shared memory
+    """Return one entry per output, empty for classes and shared memory
     (docs/v1-behaviour.md §9.2).
     """
     return [b"" if result.data is None else bytes(result.data) for result in reply.outputs]

@@ -1,4 +1,4 @@
-"""What a v2 server says → what v1's server said in its place, since scripts test for v1's words."""
+"""v1's words for what a v2 server says, since scripts test for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tritonclient_shim.core.server_sentences import FAILED_VERSION, Meaning, rec
 
 
 class RequestContext(NamedTuple):
-    """The request that was refused, as far as v1's sentence names it and v2's does not."""
+    """The parts of a refused request that v1's sentence names and v2's does not."""
 
     model: str = ""
     version: str = ""
@@ -21,15 +21,15 @@ def v1_text(
     message: str,
     context: RequestContext = RequestContext(),  # noqa: B008 - immutable
 ) -> str:
-    """A v2 server's message → v1's wording where that differs, otherwise the message itself
+    """Return v1's wording of a v2 server's message, or the message itself if v1 had the same words
     (docs/v1-behaviour.md §E.8).
     """
-    found = recognise(message, _WORDINGS)
-    return message if found is None else _WORDINGS[found.meaning](found.match, context)
+    sentence = recognise(message, _WORDINGS)
+    return message if sentence is None else _WORDINGS[sentence.meaning](sentence.match, context)
 
 
 def class_not_available(output: str, datatype: str) -> str:
-    """An output and its v2 type → v1's refusal to classify it (docs/v1-behaviour.md §3.4)."""
+    """Return v1's refusal to classify an output of a v2 type (docs/v1-behaviour.md §3.4)."""
     return (
         f"class result not available for output '{output}' "
         f"due to unsupported type '{dtypes.v1_name(datatype)}'"
@@ -46,7 +46,7 @@ def _shape(match: Match[str], context: RequestContext) -> str:
 
 
 def _entry_shape(dims: str, batching: bool) -> str:
-    """``2,3,4`` → ``[3,4]`` for a model that batches, as v1's shapes had no batch dimension."""
+    """Return ``[3,4]`` for ``2,3,4`` if the model batches: v1's shapes had no batch dimension."""
     sizes = [size.strip() for size in dims.split(",") if size.strip()]
     return f"[{','.join(sizes[1:] if batching else sizes)}]"
 

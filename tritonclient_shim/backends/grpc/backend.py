@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
+from operator import methodcaller
+from typing import Any, Awaitable, Callable, Collection, Mapping, Sequence, TypeVar
 
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamEnd, StreamReply
-from tritonclient_shim.backends.grpc import messages
+from tritonclient_shim.backends.base import (
+    CallHeaders,
+    Done,
+    Outcome,
+    StreamEnd,
+    StreamingBackend,
+    StreamReply,
+)
 from tritonclient_shim.backends.grpc.connection import GrpcConnection, GrpcConnector, is_closed
 from tritonclient_shim.backends.grpc.errors import (
     CALL_ERRORS,
@@ -19,22 +26,20 @@ from tritonclient_shim.backends.grpc.errors import (
     fault_of,
     in_users_words,
 )
-from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply, encode_request, shm_use
-from tritonclient_shim.backends.grpc.messages import converted, present
+from tritonclient_shim.backends.grpc.framing import (
+    ShmUse,
+    decode_reply,
+    encode_request,
+    no_message,
+    shm_use,
+)
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.core.forks import Call, calls
-from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
-from tritonclient_shim.core.model import (
-    IndexRow,
-    InferCall,
-    InferReply,
-    ModelConfigDocument,
-    ModelStatistics,
-    RegisteredRegion,
-)
-from tritonclient_shim.core.reading import outcome_of
+from tritonclient_shim.core.metadata import KnownServer
+from tritonclient_shim.core.model import InferCall, InferReply, ModelConfigDocument
+from tritonclient_shim.core.reading import outcome_of, read
 
 T = TypeVar("T")
 #: Configurations asked for at the same time.
@@ -43,7 +48,59 @@ WINDOW = 64
 _NAMELESS = ("UNKNOWN", "NOT_FOUND")
 
 
-class GrpcBackend:
+def _configs(names: Sequence[str], connection: GrpcConnection) -> dict[str, ModelConfigDocument]:
+    """Ask for configurations at the same time, and leave out those that the server refuses."""
+    method = connection.method("ModelConfig")
+    futures = [method.future(service_pb2.ModelConfigRequest(name=name)) for name in names]
+    documents = {}
+    for name, future in zip(names, futures):
+        code = future.code()
+        if code is StatusCode.OK or not isinstance(fault_of(code, future.details()), ServerFault):
+            documents[name] = read(config_document, _checked(future.result()))
+    return documents
+
+
+class MessageFields:
+    """A message of protobuf; see :class:`tritonclient_shim.backends.base.Fields`."""
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+
+    def _member(self, name: str, default: Any = None) -> Any:
+        return getattr(self.message, name)
+
+    text = number = version = _member
+
+    def sizes(self, name: str) -> tuple[Any, ...]:
+        """Return a repeated member, of numbers or strings."""
+        return tuple(getattr(self.message, name))
+
+    texts = sizes
+
+    def part(self, name: str) -> MessageFields:
+        """Return a message inside this one."""
+        return MessageFields(getattr(self.message, name))
+
+    def parts(self, name: str) -> Sequence[MessageFields]:
+        """Return the messages of a repeated member, or of a map."""
+        rows = getattr(self.message, name)
+        return [*map(MessageFields, rows.values() if hasattr(rows, "values") else rows)]
+
+
+def config_document(reply: Any) -> ModelConfigDocument:
+    """``ModelConfigResponse`` → document with the wire bytes of ``inference.ModelConfig``."""
+    config = reply.config
+    content, policy = bytes(config.SerializeToString()), config.model_transaction_policy
+    return ModelConfigDocument(content, config.backend, policy.decoupled)
+
+
+def _checked(reply: Any) -> Any:
+    if reply is None:
+        raise no_message()
+    return reply
+
+
+class GrpcBackend(StreamingBackend):
     """One server over gRPC; see :class:`tritonclient_shim.backends.base.StreamingBackend`.
 
     All backends of a process with the same settings share one connection per endpoint, which
@@ -53,77 +110,33 @@ class GrpcBackend:
     def __init__(self, connector: GrpcConnector) -> None:
         self.endpoint = connector.endpoint
         self._connector = connector
-        self._closed = False
+        self._connect = connector.connect
         self._user_client: tuple[GrpcConnection, Any] | None = None
 
     # ------------------------------------------------------------------- server and models
 
     def live(self) -> bool:
         """ServerLive."""
-        return bool(present(self._ask("ServerLive")).live)
+        return bool(self._ask("ServerLive").message.live)
 
     def ready(self) -> bool:
         """ServerReady."""
-        return bool(present(self._ask("ServerReady")).ready)
-
-    def server_metadata(self) -> ServerMetadata:
-        """ServerMetadata: name (``--id``), version and extensions."""
-        return converted(messages.server_metadata, self._ask("ServerMetadata"))
+        return bool(self._ask("ServerReady").message.ready)
 
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind the channel."""
-        return self._connection().server.present()
-
-    def model_metadata(self, name: str) -> ModelMetadata:
-        """ModelMetadata."""
-        return converted(messages.model_metadata, self._ask("ModelMetadata", name=name))
+        return self._connect().server.present()
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """ModelConfig; ServerFault NOT_FOUND for an unknown or unloaded model."""
-        reply = self._ask("ModelConfig", name=name, version=version)
-        return converted(messages.config_document, reply)
+        return read(config_document, self._ask("ModelConfig", name, version=version).message)
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
         """ModelConfig of several models, up to :data:`WINDOW` at once, refused ones left out."""
         documents: dict[str, ModelConfigDocument] = {}
         for start in range(0, len(names), WINDOW):
-            call = calls.enter()
-            try:
-                documents.update(self._configs(names[start : start + WINDOW]))
-            finally:
-                calls.leave(call)
+            documents.update(self._call(partial(_configs, names[start : start + WINDOW])))
         return documents
-
-    def _configs(self, names: Sequence[str]) -> Iterator[tuple[str, ModelConfigDocument]]:
-        def begin(connection: GrpcConnection) -> tuple[GrpcConnection, list[Any]]:
-            method = connection.method("ModelConfig")
-            requests = [service_pb2.ModelConfigRequest(name=name) for name in names]
-            return connection, [method.future(request) for request in requests]
-
-        connection, futures = self._call(begin)
-        for name, future in zip(names, futures):
-            try:
-                reply = self._attempt(connection, _result(future))
-                yield name, converted(messages.config_document, reply)
-            except ServerFault:
-                continue
-
-    def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
-        """ModelStatistics of one model, or of all."""
-        reply = self._ask("ModelStatistics", name=name, version=version)
-        return converted(messages.model_statistics, reply)
-
-    def repository_index(self) -> tuple[IndexRow, ...]:
-        """RepositoryIndex."""
-        return converted(messages.index_rows, self._ask("RepositoryIndex"))
-
-    def load(self, name: str) -> None:
-        """RepositoryModelLoad; returns when the model is ready or has failed."""
-        self._command("RepositoryModelLoad", name)
-
-    def unload(self, name: str) -> None:
-        """RepositoryModelUnload; returns at once. Models that an ensemble needed stay loaded."""
-        self._command("RepositoryModelUnload", name)
 
     def _command(self, rpc: str, name: str) -> None:
         """Call ``rpc``; KServe's server has the name in another field (docs/v2-mapping.md §14)."""
@@ -144,9 +157,9 @@ class GrpcBackend:
     def infer(self, call: InferCall) -> InferReply:
         """ModelInfer, without a deadline (docs/v1-behaviour.md §10.4)."""
         request, use = [encode_request(call)], shm_use(call)
-        data = self._call(lambda connection: connection.exchange(request), use.regions)
+        data = self._call(methodcaller("exchange", request), use.regions)
         request.clear()  # perhaps as large as the reply
-        return decode_reply(present(data), use.outputs)
+        return read(decode_reply, data, use.outputs)
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """ModelInfer in the background; ``done`` runs on a thread of gRPC's as a rule."""
@@ -181,7 +194,7 @@ class GrpcBackend:
 
     async def _in_loop(self, body: bytes, use: ShmUse, headers: CallHeaders) -> Outcome:
         try:
-            connection = self._connection()
+            connection = self._connect()
         except Fault as unsent:
             return unsent
         on_fault = partial(self._discard_if_broken, connection)
@@ -192,7 +205,7 @@ class GrpcBackend:
             fault = fault_of(future.code(), future.details())
             self._discard_if_broken(connection, fault)
             return caused(in_users_words(fault, use.regions), future)
-        return decode_reply(present(future.result()), use.outputs)
+        return decode_reply(future.result(), use.outputs)
 
     def open_stream(
         self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
@@ -205,38 +218,6 @@ class GrpcBackend:
 
         return self._call(begin)
 
-    # --------------------------------------------------------------------- shared memory
-
-    def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
-        """SystemSharedMemoryRegister; sizes in bytes."""
-        place = {"key": key, "offset": offset, "byte_size": byte_size}
-        self._ask("SystemSharedMemoryRegister", (name,), name=percent_encoded(name), **place)
-
-    def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
-        """CudaSharedMemoryRegister of a 64-byte IPC handle."""
-        place = {"raw_handle": raw_handle, "device_id": device_id, "byte_size": byte_size}
-        self._ask("CudaSharedMemoryRegister", (name,), name=percent_encoded(name), **place)
-
-    def unregister(self, name: str) -> None:
-        """Both kinds, as v1 had one name space; the empty name, v2's "all", is none here."""
-        if name:
-            self._unregister(percent_encoded(name), (name,))
-
-    def unregister_all(self) -> None:
-        """Both kinds."""
-        self._unregister("")
-
-    def _unregister(self, wire: str, names: Sequence[str] = ()) -> None:
-        self._ask("SystemSharedMemoryUnregister", names, name=wire)
-        self._ask("CudaSharedMemoryUnregister", names, name=wire)
-
-    def shm_status(self) -> tuple[RegisteredRegion, ...]:
-        """SystemSharedMemoryStatus and CudaSharedMemoryStatus."""
-        return (
-            *converted(messages.system_regions, self._ask("SystemSharedMemoryStatus")),
-            *converted(messages.cuda_regions, self._ask("CudaSharedMemoryStatus")),
-        )
-
     # ------------------------------------------------------------------------ connection
 
     def client(self) -> Any:
@@ -244,60 +225,45 @@ class GrpcBackend:
 
         Its stream, its plugin and its end are its own.
         """
-        connection, found = self._connection(), self._user_client
-        if found is None or found[0] is not connection or is_closed(found[1]):
-            found = self._user_client = (connection, connection.user_client())
-        return found[1]
+        connection, client = self._connect(), self._user_client
+        if client is None or client[0] is not connection or is_closed(client[1]):
+            client = self._user_client = (connection, connection.user_client())
+        return client[1]
 
     def close(self) -> None:
         """Refuse further calls; the connection is the process's and stays
         (docs/v1-behaviour.md §9.2).
         """
-        self._closed = True
+        self._connect = _refuse
 
-    def _connection(self) -> GrpcConnection:
-        if self._closed:
-            raise TransportFault("The gRPC backend is closed; open another one.")
-        return self._connector.connect()
-
-    def _ask(self, rpc: str, regions: Collection[str] = (), **fields: Any) -> Any:
-        """Call the unary method ``rpc`` with a request of these fields; return its reply.
-
-        A fault names the ``regions`` as their users do.
-        """
-        request = getattr(service_pb2, f"{rpc}Request")(**fields)
-        return self._call(lambda connection: connection.method(rpc)(request), regions)
+    def _ask(self, call: str, name: str = "", **fields: Any) -> MessageFields:
+        if name:
+            fields["name"] = percent_encoded(name) if "SharedMemory" in call else name
+        request = getattr(service_pb2, f"{call}Request")(**fields)
+        names = (name,) if name else ()
+        return MessageFields(
+            _checked(self._call(lambda connection: connection.method(call)(request), names))
+        )
 
     def _call(self, begin: Callable[[GrpcConnection], T], regions: Collection[str] = ()) -> T:
         """Use the connection; once more with a new one if a user of ``client()`` closed it."""
         entry = calls.enter()
         try:
-            return self._with_connection(begin, regions)
-        finally:
-            calls.leave(entry)
-
-    def _with_connection(self, begin: Callable[[GrpcConnection], T], regions: Collection[str]) -> T:
-        connection = self._connection()
-        try:
-            return self._attempt(connection, begin, regions)
-        except ValueError as error:
-            if "Cannot invoke RPC" not in str(error):
-                raise
-            self._connector.discard(connection)
-            return self._attempt(self._connector.connect(), begin, regions)
-
-    def _attempt(
-        self,
-        connection: GrpcConnection,
-        begin: Callable[[GrpcConnection], T],
-        regions: Collection[str] = (),
-    ) -> T:
-        try:
-            return begin(connection)
+            connection = self._connect()
+            try:
+                return begin(connection)
+            except ValueError as error:
+                if "Cannot invoke RPC" not in str(error):
+                    raise
+                self._connector.discard(connection)
+                connection = self._connect()
+                return begin(connection)
         except CALL_ERRORS as error:
             fault = as_fault(error, regions)
             self._discard_if_broken(connection, fault)
             raise fault from error
+        finally:
+            calls.leave(entry)
 
     def _discard_if_broken(self, connection: GrpcConnection, fault: Fault) -> None:
         if isinstance(fault, TransportFault):
@@ -306,5 +272,5 @@ class GrpcBackend:
             self._connector.discard(connection)
 
 
-def _result(future: Any) -> Callable[[GrpcConnection], Any]:
-    return lambda _connection: future.result()
+def _refuse() -> GrpcConnection:
+    raise TransportFault("The gRPC backend is closed; open another one.")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import socket
-import ssl
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Tuple, Union
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import grpc
 
 from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.grpc.errors import (
-    CONNECT_FAILED,
     NO_SUCH_NAME,
     StatusCode,
     transport_fault,
@@ -21,9 +18,8 @@ from tritonclient_shim.backends.grpc.framing import LIMIT
 from tritonclient_shim.backends.headers import Plugin, current_headers, headers_after
 from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core import addresses
-from tritonclient_shim.core.addresses import split_port
 from tritonclient_shim.core.errors import TransportFault, TransportKind
-from tritonclient_shim.settings import Settings
+from tritonclient_shim.settings import Settings, SettingsError
 
 Option = Tuple[str, Union[int, str]]
 
@@ -34,7 +30,6 @@ _BASE: tuple[Option, ...] = (
     # new channel that has a pool of its own connects at once.
     ("grpc.use_local_subchannel_pool", 1),
 )
-_ALGORITHMS = {"deflate": 1, "gzip": 2}  # of gRPC's compression.h
 
 
 def options_of(settings: Settings) -> tuple[Option, ...]:
@@ -44,101 +39,44 @@ def options_of(settings: Settings) -> tuple[Option, ...]:
 
 
 def _of_settings(settings: Settings) -> Iterator[Option]:
-    if settings.grpc_compression in _ALGORITHMS:
-        algorithm = _ALGORITHMS[settings.grpc_compression]
-        yield "grpc.default_compression_algorithm", algorithm
-    if settings.grpc_load_balancing != "pick_first":
-        yield "grpc.lb_policy_name", settings.grpc_load_balancing
     if settings.connect_timeout is not None:
         milliseconds = _milliseconds(settings.connect_timeout)
         yield "grpc.min_reconnect_backoff_ms", milliseconds  # limits one attempt, too
         yield "grpc.initial_reconnect_backoff_ms", milliseconds
     if settings.keepalive_time is not None:
-        yield from _keepalive(settings, settings.keepalive_time)
+        yield "grpc.keepalive_time_ms", _milliseconds(settings.keepalive_time)
+        patience = _milliseconds(settings.keepalive_timeout or 20.0)
+        yield "grpc.keepalive_timeout_ms", patience
+        yield "grpc.http2.ping_timeout_ms", patience  # what newer grpcio goes by, else a minute
     if settings.proxy == "off":
         yield "grpc.enable_http_proxy", 0
     elif settings.proxy != "environment":
         yield "grpc.http_proxy", settings.proxy
 
 
-def _keepalive(settings: Settings, time: float) -> Iterator[Option]:
-    yield "grpc.keepalive_time_ms", _milliseconds(time)
-    patience = _milliseconds(settings.keepalive_timeout or 20.0)
-    yield "grpc.keepalive_timeout_ms", patience
-    yield "grpc.http2.ping_timeout_ms", patience  # what newer grpcio goes by, else a minute
-    if settings.keepalive_without_calls:
-        yield "grpc.keepalive_permit_without_calls", 1
-        yield "grpc.http2.max_pings_without_data", 0
-
-
 def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-_PARTIAL_CHAIN = 0x80000  # X509_V_FLAG_PARTIAL_CHAIN; the ssl module names it since 3.10
+_INSECURE = (
+    "insecure is on, but gRPC verifies every server; expected insecure for HTTP alone. Over gRPC, "
+    "give the server's certificate as root_certificates, and its name as "
+    "grpc.ssl_target_name_override in grpc_channel_arguments"
+)
 
 
 def check_files(files: Tls) -> None:
     """SettingsError unless the files are what they should be; gRPC itself would only log it."""
+    if files.insecure:
+        raise SettingsError(_INSECURE)
     if files != tls.DEFAULT:
         tls.client_context(files)
 
 
-def channel_credentials(target: str, files: Tls, timeout: float | None) -> tuple[Any, list[Option]]:
-    """Channel credentials for a target, and the channel arguments that belong to them."""
-    roots = _content(files.roots)
-    options: list[Option] = []
-    if files.insecure:
-        roots, name = _server_certificate(target, files, timeout)
-        options = [("grpc.ssl_target_name_override", name)]
-    made = grpc.ssl_channel_credentials(roots, _content(files.key), _content(files.certificate))
-    return made, options
-
-
-def _content(pem: tls.Pem | None) -> bytes | None:
-    return None if pem is None else pem.content
-
-
-def _server_certificate(target: str, files: Tls, timeout: float | None) -> tuple[bytes, str]:
-    """Return the certificate that the server presents now, and a name that it is valid for.
-
-    gRPC cannot be told to verify nothing; it is told to trust this certificate.
-    """
-    address, context = _host_and_port(target), tls.client_context(files)
-    try:
-        pem = ssl.DER_cert_to_PEM_cert(_peer_certificate(address, timeout, context, True) or b"")
-        # the ssl module reads only a certificate that it trusts
-        context.load_verify_locations(cadata=pem)
-        context.verify_flags |= _PARTIAL_CHAIN
-        context.verify_mode = ssl.CERT_REQUIRED
-        return pem.encode("ascii"), _name_in(_peer_certificate(address, timeout, context, False))
-    except (OSError, ValueError) as error:
-        kind = TransportKind.UNREACHABLE
-        raise transport_fault(StatusCode.UNAVAILABLE, CONNECT_FAILED, kind) from error
-
-
-def _peer_certificate(
-    address: tuple[str, int], timeout: float | None, context: ssl.SSLContext, binary: bool
-) -> Any:
-    plain = socket.create_connection(address, timeout)
-    with plain, context.wrap_socket(plain, server_hostname=address[0]) as secure:
-        return secure.getpeercert(binary_form=binary)
-
-
-def _name_in(certificate: Any) -> str:
-    for kind, name in certificate.get("subjectAltName", ()):
-        if kind in ("DNS", "IP Address"):
-            return str(name).replace("*", "any", 1)
-    names = dict(pair for part in certificate.get("subject", ()) for pair in part)
-    return str(names.get("commonName", ""))
-
-
-def _host_and_port(target: str) -> tuple[str, int]:
-    """Return the first address of a target."""
-    scheme, _, rest = target.partition(":")
-    address = rest.lstrip("/") if scheme == "dns" else rest
-    host, port = split_port(unquote(address.partition(",")[0]))
-    return host, int(port)
+def channel_credentials(files: Tls) -> Any:
+    """Return the credentials of a secure channel."""
+    pems = (files.roots, files.key, files.certificate)
+    return grpc.ssl_channel_credentials(*[None if pem is None else pem.content for pem in pems])
 
 
 class _CallFields(NamedTuple):
@@ -204,10 +142,10 @@ class CallInterceptor(
             getattr(call, "compression", None),
         )
 
-    def metadata_with(self, given: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
+    def metadata_with(self, own: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
         """Return the metadata of a call; ``given`` replaces what the settings say by that name."""
         metadata = self._metadata
-        for more in (current_headers(), given):
+        for more in (current_headers(), own):
             names = {name for name, _ in more}
             metadata = (*(pair for pair in metadata if pair[0] not in names), *more)
         if self._plugin is None:
@@ -232,13 +170,13 @@ def target_of(address: str) -> str:
     if address.startswith(_OWN_SCHEMES):
         return address
     scheme = _DNS.match(address)
-    found = addresses.parse(address[scheme.end() :] if scheme else address)
-    if found is None or found.scheme or found.user is not None or found.prefix:
+    parts = addresses.parse(address[scheme.end() :] if scheme else address)
+    if parts is None or parts.scheme or parts.user is not None or parts.prefix:
         raise unresolvable()
-    port = int(found.port) if found.port and len(found.port) <= 5 else 0
-    if not (0 < port < 2**16 and _HOST.fullmatch(found.host)):
+    port = int(parts.port) if parts.port and len(parts.port) <= 5 else 0
+    if not (0 < port < 2**16 and _HOST.fullmatch(parts.host)):
         raise unresolvable()
-    return f"dns:///{quote(found.host, safe=':')}:{port}"
+    return f"dns:///{quote(parts.host, safe=':')}:{port}"
 
 
 def unresolvable() -> TransportFault:
@@ -248,7 +186,7 @@ def unresolvable() -> TransportFault:
 
 def open_channel(api: Any, place: tuple[str, Any, Any]) -> Any:
     """Open a channel beside tritonclient's, with its options; ``api`` is grpc or grpc.aio."""
-    target, made, options = place
-    if made is not None:
-        return api.secure_channel(target, made, options=options)
+    target, credentials, options = place
+    if credentials is not None:
+        return api.secure_channel(target, credentials, options=options)
     return api.insecure_channel(target, options=options)

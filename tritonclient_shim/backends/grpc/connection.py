@@ -29,12 +29,11 @@ from tritonclient_shim.backends.grpc.channel import (
 )
 from tritonclient_shim.backends.grpc.errors import as_fault, caused
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
-from tritonclient_shim.backends.grpc.messages import present
 from tritonclient_shim.backends.headers import Plugin, plugin_of
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import Fault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer
-from tritonclient_shim.core.model import Endpoint, InferReply
+from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.settings import DEFAULTS, Settings, of_connections
 
@@ -61,7 +60,6 @@ class GrpcConnector:
         self.endpoint = endpoint
         self.options = list(options_of(settings))
         self.files = files
-        self.connect_timeout = settings.connect_timeout
         self.timeout = settings.network_timeout
         self.interceptor = interceptor_of(settings, plugin)
         #: The same for calls that are given their time limit: an interceptor costs each of them.
@@ -81,9 +79,9 @@ class GrpcConnector:
         if forks.calls.interrupted:
             raise TransportFault(_INTERRUPTED.format(forks.calls.interrupted, forks.PATIENCE))
         process = os.getpid()
-        found = self._connections.get(process)
+        connection = self._connections.get(process)
         # setdefault decides between threads that come at once; the loser's never connects
-        return found or self._connections.setdefault(process, GrpcConnection(self))
+        return connection or self._connections.setdefault(process, GrpcConnection(self))
 
     def discard(self, failed: GrpcConnection) -> None:
         """Let the next call make a new connection; calls under way keep theirs."""
@@ -106,12 +104,12 @@ def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConn
     # plugins need not be hashable, and a connector keeps its own alive
     hashable = relevant if plugin is None else replace(relevant, plugin=None)
     key = (endpoint, hashable, files, id(plugin))
-    found = _connectors.get(key)
-    if found is None:
+    connector = _connectors.get(key)
+    if connector is None:
         check_files(files)
-        made = GrpcConnector(endpoint, relevant, files, plugin)
-        found = _connectors.setdefault(key, made)
-    return found
+        fresh = GrpcConnector(endpoint, relevant, files, plugin)
+        connector = _connectors.setdefault(key, fresh)
+    return connector
 
 
 @atexit.register
@@ -130,16 +128,13 @@ class GrpcConnection:
 
     def __init__(self, connector: GrpcConnector) -> None:
         target, secure = target_of(connector.endpoint.address), connector.endpoint.secure
-        options, made = connector.options, None
-        if secure:
-            timeout = connector.connect_timeout
-            made, more = channel_credentials(target, connector.files, timeout)
-            options = [*options, *more]
+        options = connector.options
+        credentials = channel_credentials(connector.files) if secure else None
         kind = user_client_class(tritonclient.grpc.InferenceServerClient)
-        self.client: Any = kind(target, ssl=secure, creds=made, channel_args=options)
+        self.client: Any = kind(target, ssl=secure, creds=credentials, channel_args=options)
         plain = getattr(self.client, "_channel", None)
         self._channel_is_hidden = plain is None
-        self._place = (target, made, options)
+        self._place = (target, credentials, options)
         self._in_loop: LoopChannel | None = None
         self.channel = open_channel(grpc, self._place) if plain is None else plain
         forks.calls.guard_forks()  # the first channel has registered gRPC's own handlers
@@ -168,12 +163,12 @@ class GrpcConnection:
 
     def in_loop(self) -> LoopChannel:
         """Return the channel of the running event loop, in place of another loop's."""
-        loop, found = asyncio.get_running_loop(), self._in_loop
-        if found is None or found.loop is not loop:
+        loop, known = asyncio.get_running_loop(), self._in_loop
+        if known is None or known.loop is not loop:
             channel = open_channel(grpc.aio, self._place)
-            found = self._in_loop = LoopChannel(loop, channel, *self._of_inference)
+            known = self._in_loop = LoopChannel(loop, channel, *self._of_inference)
             self.server.follow(channel)
-        return found
+        return known
 
     def method(self, name: str) -> Any:
         """Return the call object of a unary method of protobuf messages."""
@@ -247,7 +242,7 @@ def _close(client: Any) -> None:
 
 @lru_cache(maxsize=None)
 def _closable(base: Any) -> Any:
-    """tritonclient's client, of which ``close`` leaves the channel open."""
+    """Return a subclass of tritonclient's client whose ``close`` leaves the channel open."""
     return type(base.__name__, (base,), {"__doc__": base.__doc__, "close": _close})
 
 
@@ -272,7 +267,7 @@ class ServerOfChannel:
     def present(self) -> KnownServer:
         """Return what is known of the server; nothing if the channel has lost its connection."""
         if self._server.is_known and not (
-            _state(self._channel) in (_READY, None) and self._is_connected()
+            channel_state(self._channel) in (_READY, None) and self._is_connected()
         ):
             self.lose()
         return self._server
@@ -290,8 +285,8 @@ class ServerOfChannel:
         self._server = KnownServer()
 
 
-def _state(channel: Any) -> Any:
-    """Return the state of a channel, None where it has none.
+def channel_state(channel: Any) -> Any:
+    """Return the state of a channel, None where it has none. Raise ValueError if it is closed.
 
     grpcio's public way to it needs a thread that wakes up five times a second. The method is the
     innermost channel's, around which lie those of interceptors.
@@ -332,8 +327,4 @@ class LoopChannel:
             fault = as_fault(error, use.regions)
             on_fault(fault)
             return caused(fault, error)
-        return outcome_of(_decoded, reply, use)
-
-
-def _decoded(reply: Any, use: ShmUse) -> InferReply:
-    return decode_reply(present(reply), use.outputs)
+        return outcome_of(decode_reply, reply, use.outputs)

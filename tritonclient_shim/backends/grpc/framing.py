@@ -19,7 +19,6 @@ from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
 from tritonclient_shim.backends.names import percent_encoded
-from tritonclient_shim.backends.replies import check_sizes, expected_size, remembered
 from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault, UnreadableFault
 from tritonclient_shim.core.model import (
@@ -30,7 +29,7 @@ from tritonclient_shim.core.model import (
     ShmSlice,
     TensorOut,
 )
-from tritonclient_shim.core.reading import read, shown
+from tritonclient_shim.core.reading import check_sizes, expected_size, remembered, shown
 
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
 
@@ -41,9 +40,12 @@ _COMMON = frozenset(range(8 | _LENGTH_DELIMITED, 0x80, 8))
 def take(data: Buffer, *tags: int) -> tuple[bytes, tuple[list[Buffer], ...]]:
     """Serialised message → (the message without the records of some tags, their values by tag).
 
-    The tags are those of length-delimited fields. The values are slices: views where ``data`` is
-    one. Raises DecodeError for anything that protobuf would not parse at this level.
+    The tags are those of length-delimited fields. The values of a small message are copies, which
+    do not keep all of it. Those of a large message are views. Raises DecodeError for anything that
+    protobuf would not parse at this level.
     """
+    if len(data) >= CUT_FROM:
+        data = memoryview(data)
     taken: dict[int, list[Buffer]] = {tag: [] for tag in tags}
     rest: list[Buffer] = []
     position, kept_from, size = 0, 0, len(data)
@@ -114,12 +116,12 @@ def typed_data(tensor: Any) -> bytes | None:
     if row is dtypes.STRING:
         return byte_strings.serialize(values)
     exact = np.array(values, _WIDEST[row.numpy.kind])
-    found = exact.astype(row.numpy)
-    if row.numpy.kind != "f" and (found != exact).any():
+    typed = exact.astype(row.numpy)
+    if row.numpy.kind != "f" and (typed != exact).any():
         raise UnreadableFault(
             f"output {shown(tensor.name)} has a value out of range", f"type {tensor.datatype}"
         )
-    content: bytes = found.tobytes()
+    content: bytes = typed.tobytes()
     return content
 
 
@@ -141,9 +143,15 @@ CUT_FROM = 64 * 1024
 
 def encode_request(call: InferCall) -> bytes:
     """InferCall → serialised ``ModelInferRequest``; TransportFault above 2 GiB."""
-    head, own = _request_head(call), _per_request(call)
-    parts: list[Buffer] = [head, own]
-    total = len(head) + len(own)
+    inputs = tuple(map(_without_data, call.inputs))
+    head = _layout(call.model_name, call.model_version, inputs, call.outputs)
+    if call.sequence_id or call.priority or call.timeout_us:
+        head += _options(*call[5:10])
+    if call.request_id:
+        text = call.request_id.encode()
+        head += _ID + varint(len(text)) + text
+    parts: list[Buffer] = [head]
+    total = len(head)
     for tensor in call.inputs:
         if tensor.shm is None:
             prefix = _prefix(tensor.byte_size)
@@ -155,11 +163,6 @@ def encode_request(call: InferCall) -> bytes:
             f"Request has byte size {total} which exceed gRPC's byte size limit {LIMIT}."
         )
     return b"".join(parts)
-
-
-def _request_head(call: InferCall) -> bytes:
-    inputs = tuple(map(_without_data, call.inputs))
-    return _layout(call.model_name, call.model_version, inputs, call.outputs)
 
 
 _without_data = itemgetter(0, 1, 2, 5)  # name, datatype, shape and region of a TensorIn
@@ -210,16 +213,6 @@ def _set_region(parameters: Any, shm: ShmSlice | None) -> None:
         parameters["shared_memory_offset"].int64_param = shm.offset
 
 
-def _per_request(call: InferCall) -> bytes:
-    own = b""
-    if call.sequence_id or call.priority or call.timeout_us:
-        own = _options(*call[5:10])
-    if call.request_id:
-        text = call.request_id.encode()
-        own += _ID + varint(len(text)) + text
-    return own
-
-
 @lru_cache(maxsize=256)
 def _options(sequence_id: int, start: bool, end: bool, priority: int, timeout_us: int) -> bytes:
     message = service_pb2.ModelInferRequest()
@@ -259,18 +252,22 @@ def shm_use(call: InferCall) -> ShmUse:
     return ShmUse(outputs, frozenset(shm.region for shm in slices))
 
 
-def decode_reply(data: bytes, in_shm: frozenset[str] = frozenset()) -> InferReply:
-    """Serialised ``ModelInferResponse`` → InferReply; ForeignFault when it is none.
+def no_message() -> UnreadableFault:
+    """Return the fault of a call that ended with status OK and without a message."""
+    return UnreadableFault("it has no message", "one, as every answer has")
 
-    UnreadableFault when it makes no sense. ``in_shm`` are the outputs in shared memory.
+
+def decode_reply(data: Buffer | None, in_shm: frozenset[str] = frozenset()) -> InferReply:
+    """Serialised ``ModelInferResponse`` → InferReply; None is a call that ended without one.
+
+    ForeignFault for another message, UnreadableFault for a reply that makes no sense. ``in_shm``
+    are the outputs in shared memory. Call it through ``core/reading.py``.
     """
-    return read(_decoded, data, in_shm)
-
-
-def _decoded(data: bytes, in_shm: frozenset[str]) -> InferReply:
+    if data is None:
+        raise no_message()
     try:
-        head, request_id, tensors = _split_reply(data)
-        return _reply(head, request_id, tensors, in_shm)
+        head, (ids, tensors) = take(data, _REPLY_ID, _RAW_OUTPUT)
+        return _reply(head, str(ids[-1], "utf-8") if ids else "", tensors, in_shm)
     except (DecodeError, UnicodeDecodeError) as error:
         raise ForeignFault("the answer is no inference response of KServe v2") from error
 
@@ -283,39 +280,19 @@ def decode_stream_reply(
     ``use_of`` tells a request's use of shared memory by its id. The wire has no status for a
     refusal, so it comes as ``UNKNOWN`` (docs/v2-mapping.md §4).
     """
-    return read(_decoded_from_stream, data, use_of)
-
-
-def _decoded_from_stream(
-    data: bytes, use_of: Callable[[str], ShmUse]
-) -> tuple[str, InferReply | Fault]:
     try:
-        error, reply = _split_stream_reply(data)
-        head, request_id, tensors = _split_reply(reply)
+        rest, (replies,) = take(data, _STREAM_REPLY)
+        error = service_pb2.ModelStreamInferResponse.FromString(rest).error_message if rest else ""
+        # protobuf may tell a reply in several parts, which are one when joined
+        reply = replies[0] if len(replies) == 1 else b"".join(replies)
+        head, (ids, tensors) = take(reply, _REPLY_ID, _RAW_OUTPUT)
+        request_id = str(ids[-1], "utf-8") if ids else ""
         use = use_of(request_id)
         if not error:
             return request_id, _reply(head, request_id, tensors, use.outputs)
     except (DecodeError, UnicodeDecodeError) as cut:
         raise ForeignFault("the answer is no stream response of KServe v2") from cut
     return request_id, in_users_words(server_fault(StatusCode.UNKNOWN, error), use.regions)
-
-
-def _split_stream_reply(data: Buffer) -> tuple[str, Buffer]:
-    """Error message and serialised reply; what is told in several parts is one when joined."""
-    rest, (replies,) = take(_sliceable(data), _STREAM_REPLY)
-    error = service_pb2.ModelStreamInferResponse.FromString(rest).error_message if rest else ""
-    return error, replies[0] if len(replies) == 1 else b"".join(replies)
-
-
-def _split_reply(data: Buffer) -> tuple[bytes, str, list[Buffer]]:
-    """Return what equal replies share, the request's id, and the data of the tensors."""
-    head, (ids, tensors) = take(_sliceable(data), _REPLY_ID, _RAW_OUTPUT)
-    return head, str(ids[-1], "utf-8") if ids else "", tensors
-
-
-def _sliceable(data: Buffer) -> Buffer:
-    """Small parts are better copied than looked at through a view that keeps all of it."""
-    return data if len(data) < CUT_FROM else memoryview(data)
 
 
 class _ReplyHead(NamedTuple):
@@ -330,10 +307,10 @@ class _ReplyHead(NamedTuple):
 def _head_of(content: bytes) -> _ReplyHead:
     message = service_pb2.ModelInferResponse.FromString(content)
     outputs = [
-        TensorOut(one.name, one.datatype, tuple(one.shape), typed_data(one))
-        for one in message.outputs
+        TensorOut(output.name, output.datatype, tuple(output.shape), typed_data(output))
+        for output in message.outputs
     ]
-    tensors = tuple((one, expected_size(one)) for one in outputs)
+    tensors = tuple((output, expected_size(output)) for output in outputs)
     return _ReplyHead(message.model_name, message.model_version, tensors)
 
 

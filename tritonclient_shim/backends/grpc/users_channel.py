@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Collection, Iterator, Sequence, TypeVar, Union, cast
-
-from tritonclient.grpc import service_pb2
+from typing import Any, Callable, Collection, Iterator, Sequence, TypeVar
 
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.backends.grpc import messages
 from tritonclient_shim.backends.grpc.backend import GrpcBackend
 from tritonclient_shim.backends.grpc.connection import (
-    GrpcConnection,
     ServerOfChannel,
+    channel_state,
     connector_for,
     unary_method,
 )
-from tritonclient_shim.backends.grpc.errors import StatusCode, caused, fault_of, in_users_words
+from tritonclient_shim.backends.grpc.errors import (
+    CALL_ERRORS,
+    StatusCode,
+    as_fault,
+    caused,
+    fault_of,
+    in_users_words,
+)
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
 from tritonclient_shim.core.errors import Fault, TransportFault
 from tritonclient_shim.core.metadata import KnownServer
-from tritonclient_shim.core.model import GRPC, Endpoint, ModelConfigDocument
-from tritonclient_shim.core.reading import outcome_of
+from tritonclient_shim.core.model import GRPC, Endpoint
 
 T = TypeVar("T")
 
@@ -35,8 +38,6 @@ _SERVICE = "/inference.GRPCInferenceService/"
 #: The address of a channel is the user's secret; all channels share this endpoint.
 CHANNEL = Endpoint(GRPC, "channel")
 _NO_CONNECTOR = connector_for(CHANNEL)  # settings do not reach a user's channel
-
-ConfigOutcome = Union[ModelConfigDocument, Fault]
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class ChannelConnection:
     def method(self, name: str) -> Any:
         """Return the call object of a unary method of protobuf messages."""
         return unary_method(self._channel, name)
+
+    def check_open(self) -> None:
+        """Raise gRPC's ValueError if the user has closed the channel."""
+        channel_state(self._channel)
 
 
 class _Unary:
@@ -145,18 +150,6 @@ class ChannelBackend(GrpcBackend):
         super().__init__(_NO_CONNECTOR)
         self.bound = BoundConnection(connection, options)
 
-    def model_config_async(self, name: str, done: Callable[[ConfigOutcome], None]) -> None:
-        """ModelConfig in the background; ``done`` gets the outcome once, on any thread."""
-        request = service_pb2.ModelConfigRequest(name=name)
-
-        def begin(connection: Any) -> Any:
-            return connection.method("ModelConfig").future(request)
-
-        def finish(future: Any) -> None:
-            done(outcome_of(_outcome_of, future, messages.config_document))
-
-        self._call(begin).add_done_callback(finish)
-
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind this channel."""
         return self.bound.server.present()
@@ -166,22 +159,21 @@ class ChannelBackend(GrpcBackend):
         raise TypeError("a user's channel has no tritonclient client; expected unwrap(context)")
 
     def _call(self, begin: Callable[[Any], T], regions: Collection[str] = ()) -> T:
-        return self._attempt(cast(GrpcConnection, self.bound), begin, regions)
+        try:
+            return begin(self.bound)
+        except CALL_ERRORS as error:
+            fault = as_fault(error, regions)
+            self._discard_if_broken(self.bound, fault)
+            raise fault from error
 
     def _outcome(self, connection: Any, future: Any, use: ShmUse) -> Outcome:
-        outcome = _outcome_of(future, lambda data: decode_reply(data, use.outputs))
-        if isinstance(outcome, Fault):
-            return caused(in_users_words(outcome, use.regions), outcome.__cause__)
-        return outcome
+        if future.code() is StatusCode.OK:
+            return decode_reply(future.result(), use.outputs)
+        error = None if future.cancelled() else future.exception()
+        fault = fault_of(future.code(), future.details())
+        return caused(in_users_words(fault, use.regions), error)
 
     def _discard_if_broken(self, connection: Any, fault: Fault) -> None:
         """Keep the channel, which is the user's, whatever happened."""
         if isinstance(fault, TransportFault):
             connection.server.lose()
-
-
-def _outcome_of(future: Any, decode: Callable[[Any], T]) -> T | Fault:
-    if future.code() is not StatusCode.OK:
-        error = None if future.cancelled() else future.exception()
-        return caused(fault_of(future.code(), future.details()), error)
-    return decode(future.result())

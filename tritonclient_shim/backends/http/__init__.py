@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Sequence
 
 from tritonclient_shim.backends.http.backend import HttpBackend
-from tritonclient_shim.backends.http.client import usable_headers
+from tritonclient_shim.backends.http.connections import usable_headers
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
 

@@ -1,27 +1,13 @@
-"""JSON replies of a v2 server → the waist's records; every member is checked before it is used.
-
-An optional member may be missing or null. ForeignFault for a body that no v2 server sends,
-UnreadableFault for a member that is not what the protocol says.
-"""
+"""JSON replies of a v2 server: every member is checked before it is used."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Sequence
 
-from tritonclient_shim.backends.names import percent_decoded
 from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
-from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata, TensorMetadata
-from tritonclient_shim.core.model import (
-    BatchStatistics,
-    Buffer,
-    Duration,
-    IndexRow,
-    ModelConfigDocument,
-    ModelStatistics,
-    RegisteredRegion,
-)
+from tritonclient_shim.core.model import Buffer, IndexRow, ModelConfigDocument
 from tritonclient_shim.core.reading import shown
 
 #: The numbers of v2 are unsigned and have 64 bits at most.
@@ -52,174 +38,113 @@ def check_done(body: Buffer) -> None:
         raise ForeignFault(f"not the answer of a v2 server to a command: {shown(answer)}")
 
 
-def v2_object(answer: Any, name: str) -> dict[str, Any]:
+def v2_object(answer: Any, name: str) -> JsonFields:
     """Return the answer, a JSON object with a member of this name; else raise ForeignFault."""
     if type(answer) is not dict or name not in answer:
         raise ForeignFault(f"not the answer of a v2 server: {shown(answer)}")
-    return answer
+    return JsonFields(answer)
 
 
-def v2_list(answer: Any) -> list[Any]:
-    """Return the answer, a JSON list of objects; ``{}`` would pass for no rows."""
-    if type(answer) is not list or not all(type(row) is dict for row in answer):
-        raise ForeignFault(f"not the answer of a v2 server: {shown(answer)}")
-    return answer
+def v2_rows(rows: Any, name: str) -> JsonFields:
+    """Return the rows, a JSON list of objects, as a member of this name; else raise ForeignFault.
 
-
-def text(record: Any, name: str, default: Any = _REQUIRED) -> str:
-    """Return a member that is a string."""
-    found: str = _member(record, name, str, "a string", default)
-    return found
-
-
-def number(record: Any, name: str, default: Any = _REQUIRED) -> int:
-    """Return a member that is a count, a size or a time: an integer from 0 to 2**64 - 1.
-
-    A server that makes its JSON of protobuf messages writes such numbers as strings.
+    ``{}`` would pass for no rows.
     """
-    found = record.get(name) if type(record) is dict else None
-    if type(found) is str and _DIGITS.fullmatch(found):
-        record = {name: int(found)}
-    value: int = _member(record, name, int, "a non-negative integer", default)
-    if not 0 <= value <= _LARGEST:
-        raise _odd(name, value, "an integer from 0 to 2**64 - 1")
-    return value
+    if type(rows) is not list or not all(type(row) is dict for row in rows):
+        raise ForeignFault(f"not the answer of a v2 server: {shown(rows)}")
+    return JsonFields({name: rows})
 
 
-def flag(record: Any, name: str, default: Any = _REQUIRED) -> bool:
-    """Return a member that is true or false."""
-    found: bool = _member(record, name, bool, "true or false", default)
-    return found
+class JsonFields:
+    """A JSON object; see :class:`tritonclient_shim.backends.base.Fields`.
+
+    An optional member may be missing or null. A member that is not what the protocol says raises
+    UnreadableFault, and so does any member of a value that is no object.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def _member(self, name: str, kind: type, expected: str, default: Any = _REQUIRED) -> Any:
+        if type(self.value) is not dict:
+            wanted = f"an object with a member {name!r}"
+            raise UnreadableFault(f"there is {shown(self.value)}", wanted)
+        member = self.value.get(name)
+        if member is None and default is not _REQUIRED:
+            return default
+        if type(member) is not kind:
+            raise _odd(name, member, expected)
+        return member
+
+    def text(self, name: str, default: Any = _REQUIRED) -> str:
+        """Return a string."""
+        text: str = self._member(name, str, "a string", default)
+        return text
+
+    def version(self, name: str) -> str:
+        """Return a model version; some servers send a number."""
+        version = self.value.get(name) if type(self.value) is dict else None
+        return str(version) if type(version) is int else self.text(name, "")
+
+    def number(self, name: str, default: Any = _REQUIRED) -> int:
+        """Return an integer from 0 to 2**64 - 1.
+
+        A server that makes its JSON of protobuf messages writes such numbers as strings.
+        """
+        member = self.value.get(name) if type(self.value) is dict else None
+        if type(member) is str and _DIGITS.fullmatch(member):
+            number = int(member)
+        else:
+            number = self._member(name, int, "a non-negative integer", default)
+        if not 0 <= number <= _LARGEST:
+            raise _odd(name, number, "an integer from 0 to 2**64 - 1")
+        return number
+
+    def flag(self, name: str) -> bool:
+        """Return true or false; False without a value."""
+        flag: bool = self._member(name, bool, "true or false", False)
+        return flag
+
+    def list(self, name: str, default: Any = _REQUIRED) -> Any:
+        """Return a list."""
+        return self._member(name, list, "a list", default)
+
+    def sizes(self, name: str) -> tuple[int, ...]:
+        """Return a list of integers."""
+        sizes = self.list(name, [])
+        if not all(type(size) is int for size in sizes):
+            raise _odd(name, sizes, "a list of integers")
+        return tuple(sizes)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return the strings of a list."""
+        return tuple(text for text in self.list(name, []) if type(text) is str)
+
+    def part(self, name: str) -> JsonFields | None:
+        """Return an object."""
+        part = self._member(name, dict, "an object", None)
+        return None if part is None else JsonFields(part)
+
+    def parts(self, name: str) -> Sequence[JsonFields]:
+        """Return the objects of a list."""
+        return [*map(JsonFields, self.list(name, []))]
 
 
-def record_of(record: Any, name: str, default: Any = _REQUIRED) -> dict[str, Any]:
-    """Return a member that is an object."""
-    found: dict[str, Any] = _member(record, name, dict, "an object", default)
-    return found
+def _odd(name: str, member: Any, expected: str) -> UnreadableFault:
+    return UnreadableFault(f"its {name!r} is {shown(member)}", expected)
 
 
-def list_of(record: Any, name: str, default: Any = _REQUIRED) -> list[Any]:
-    """Return a member that is a list."""
-    found: list[Any] = _member(record, name, list, "a list", default)
-    return found
-
-
-def version(record: Any, name: str) -> str:
-    """Return a model version: a string, '' without one; some servers send a number."""
-    found = record.get(name) if type(record) is dict else None
-    return str(found) if type(found) is int else text(record, name, "")
-
-
-def _member(record: Any, name: str, kind: type, expected: str, default: Any) -> Any:
-    if type(record) is not dict:
-        raise UnreadableFault(f"there is {shown(record)}", f"an object with a member {name!r}")
-    found = record.get(name)
-    if found is None and default is not _REQUIRED:
-        return default
-    if type(found) is not kind:
-        raise _odd(name, found, expected)
-    return found
-
-
-def _odd(name: str, found: Any, expected: str) -> UnreadableFault:
-    return UnreadableFault(f"its {name!r} is {shown(found)}", expected)
-
-
-# ------------------------------------------------------------------------------ records
-
-
-def server_metadata(answer: Any) -> ServerMetadata:
-    """``GET /v2`` → ServerMetadata."""
-    found = v2_object(answer, "name")
-    listed = [one for one in list_of(found, "extensions", []) if type(one) is str]
-    return ServerMetadata(text(found, "name"), text(found, "version", ""), tuple(listed))
-
-
-def model_metadata(answer: Any) -> ModelMetadata:
-    """``GET /v2/models/<m>`` → ModelMetadata."""
-    found = v2_object(answer, "name")
-    inputs, outputs = (list_of(found, side, []) for side in ("inputs", "outputs"))
-    tensors = tuple(map(_tensor, inputs)), tuple(map(_tensor, outputs))
-    return ModelMetadata(text(found, "name"), text(found, "platform", ""), *tensors)
-
-
-def _tensor(answer: Any) -> TensorMetadata:
-    shape = list_of(answer, "shape", [])
-    if not all(type(size) is int for size in shape):
-        raise UnreadableFault(f"its 'shape' is {shown(shape)}", "a list of integers")
-    return TensorMetadata(text(answer, "name"), text(answer, "datatype", ""), tuple(shape))
-
-
-def config_document(answer: Any) -> ModelConfigDocument:
-    """``GET /v2/models/<m>/config`` → ModelConfigDocument; every configuration has a name."""
-    found = v2_object(answer, "name")
-    for tensor in (*list_of(found, "input", []), *list_of(found, "output", [])):
-        text(tensor, "name")
-    policy = record_of(found, "model_transaction_policy", {})
-    return ModelConfigDocument(found, text(found, "backend", ""), flag(policy, "decoupled", False))
-
-
-def index_rows(answer: Any) -> tuple[IndexRow, ...]:
-    """``POST /v2/repository/index`` → a row per model version."""
-    return tuple(map(_index_row, v2_list(answer)))
+def config_document(reply: JsonFields) -> ModelConfigDocument:
+    """``GET /v2/models/<m>/config`` → ModelConfigDocument."""
+    for tensor in (*reply.parts("input"), *reply.parts("output")):
+        tensor.text("name")
+    policy = reply.part("model_transaction_policy")
+    decoupled = policy.flag("decoupled") if policy else False
+    return ModelConfigDocument(reply.value, reply.text("backend", ""), decoupled)
 
 
 def served_models(answer: Any) -> tuple[IndexRow, ...]:
     """``GET /v2/models``, which lists the names of the models that are ready → their rows."""
-    found = v2_object(answer, "models")
-    names = list_of(found, "models")
-    return tuple(IndexRow(name, "", "READY") for name in names if type(name) is str)
-
-
-def _index_row(answer: Any) -> IndexRow:
-    state, reason = text(answer, "state", ""), text(answer, "reason", "")
-    return IndexRow(text(answer, "name"), version(answer, "version"), state, reason)
-
-
-_BATCH_DURATIONS = ("compute_input", "compute_infer", "compute_output")
-_REQUEST_DURATIONS = ("success", "fail", "queue", *_BATCH_DURATIONS)
-
-
-def statistics(answer: Any) -> tuple[ModelStatistics, ...]:
-    """``GET …/stats`` → one record per model version; times in ns."""
-    found = v2_object(answer, "model_stats")
-    return tuple(map(_model_statistics, v2_list(found["model_stats"])))
-
-
-def _model_statistics(answer: Any) -> ModelStatistics:
-    return ModelStatistics(
-        name=text(answer, "name"),
-        version=version(answer, "version"),
-        last_inference_ms=number(answer, "last_inference", 0),
-        inference_count=number(answer, "inference_count", 0),
-        execution_count=number(answer, "execution_count", 0),
-        batches=tuple(map(_batch_statistics, list_of(answer, "batch_stats", []))),
-        **_durations(record_of(answer, "inference_stats", {}), _REQUEST_DURATIONS),
+    return tuple(
+        IndexRow(name, "", "READY") for name in v2_object(answer, "models").texts("models")
     )
-
-
-def _batch_statistics(answer: Any) -> BatchStatistics:
-    return BatchStatistics(number(answer, "batch_size"), **_durations(answer, _BATCH_DURATIONS))
-
-
-def _durations(answer: Any, members: tuple[str, ...]) -> dict[str, Duration]:
-    found = {member: record_of(answer, member) for member in members if member in answer}
-    return {
-        member: Duration(number(duration, "count"), number(duration, "ns"))
-        for member, duration in found.items()
-    }
-
-
-def regions(system: Any, cuda: Any) -> tuple[RegisteredRegion, ...]:
-    """``GET /v2/{system,cuda}sharedmemory/status`` → regions under their users' names."""
-    return (*map(_system_region, v2_list(system)), *map(_cuda_region, v2_list(cuda)))
-
-
-def _system_region(answer: Any) -> RegisteredRegion:
-    name, size = percent_decoded(text(answer, "name")), number(answer, "byte_size")
-    return RegisteredRegion(name, size, text(answer, "key"), number(answer, "offset", 0))
-
-
-def _cuda_region(answer: Any) -> RegisteredRegion:
-    name, device = percent_decoded(text(answer, "name")), number(answer, "device_id", 0)
-    return RegisteredRegion(name, number(answer, "byte_size"), device_id=device, kind="cuda")

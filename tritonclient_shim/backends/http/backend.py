@@ -5,48 +5,68 @@ from __future__ import annotations
 import json
 import weakref
 from base64 import b64encode
-from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
+from typing import Any, Callable, Iterable
 
-from tritonclient_shim.backends.base import Done
-from tritonclient_shim.backends.http import answers, framing
-from tritonclient_shim.backends.http.answers import check_done, json_of
-from tritonclient_shim.backends.http.client import HttpClient, compressed
+from tritonclient_shim.backends.base import Backend, Done
+from tritonclient_shim.backends.http import framing
+from tritonclient_shim.backends.http.answers import (
+    JsonFields,
+    check_done,
+    config_document,
+    json_of,
+    served_models,
+    v2_object,
+    v2_rows,
+)
+from tritonclient_shim.backends.http.connections import HttpClient
 from tritonclient_shim.backends.http.errors import PREFIX, refusal
 from tritonclient_shim.backends.http.framing import model_path
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.http.users_client import users_client
 from tritonclient_shim.backends.names import path_part, user_message
 from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault, TransportFault
-from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (
-    Buffer,
     Endpoint,
     IndexRow,
     InferCall,
     InferReply,
     ModelConfigDocument,
-    ModelStatistics,
-    RegisteredRegion,
 )
 from tritonclient_shim.core.reading import outcome_of, read
 from tritonclient_shim.settings import Settings
 
-T = TypeVar("T")
-
 _HEADER_LENGTH = "Inference-Header-Content-Length"
 #: The header of a JSON body, without which some servers take it for text.
 JSON = {"Content-Type": "application/json"}
-_NO_FIELDS: Mapping[str, Any] = {}
-_KINDS = ("system", "cuda")
+_MODEL, _REPOSITORY = "/v2/models/{name}", "/v2/repository/models/{name}"
+_SYSTEM, _CUDA = "/v2/systemsharedmemory", "/v2/cudasharedmemory"
+#: Control call → method, path, and a member of its reply. A command's reply has none.
+_CALLS = {
+    "ServerMetadata": ("GET", "/v2", "name"),
+    "ModelMetadata": ("GET", _MODEL, "name"),
+    "ModelConfig": ("GET", f"{_MODEL}/config", "name"),
+    "ModelStatistics": ("GET", "/v2/models{any_name}/stats", "model_stats"),
+    "RepositoryIndex": ("POST", "/v2/repository/index", "models"),
+    "RepositoryModelLoad": ("POST", f"{_REPOSITORY}/load", ""),
+    "RepositoryModelUnload": ("POST", f"{_REPOSITORY}/unload", ""),
+    "SystemSharedMemoryRegister": ("POST", f"{_SYSTEM}/region/{{name}}/register", ""),
+    "CudaSharedMemoryRegister": ("POST", f"{_CUDA}/region/{{name}}/register", ""),
+    "SystemSharedMemoryUnregister": ("POST", f"{_SYSTEM}{{region}}/unregister", ""),
+    "CudaSharedMemoryUnregister": ("POST", f"{_CUDA}{{region}}/unregister", ""),
+    "SystemSharedMemoryStatus": ("GET", f"{_SYSTEM}/status", "regions"),
+    "CudaSharedMemoryStatus": ("GET", f"{_CUDA}/status", "regions"),
+}
+#: Members that stand for a reply which is a list.
+_LISTS = ("models", "regions")
 
 
-class HttpBackend:
+class HttpBackend(Backend):
     """See :class:`tritonclient_shim.backends.base.Backend`."""
 
     def __init__(self, endpoint: Endpoint, headers: dict[str, str], settings: Settings) -> None:
         self.endpoint = endpoint
         self._http = HttpClient(endpoint, headers, settings)
-        self._encoding = settings.http_request_compression
         self._release = weakref.finalize(self, self._http.close)
         self._release.atexit = False
         self._user_client: Any = None
@@ -65,36 +85,13 @@ class HttpBackend:
         """
         return self._healthy("ready")
 
-    def server_metadata(self) -> ServerMetadata:
-        """GET /v2."""
-        return self._query(answers.server_metadata, "/v2")
-
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind the pooled connections."""
         return self._http.known_server()
 
-    def model_metadata(self, name: str) -> ModelMetadata:
-        """GET /v2/models/<name>."""
-        return self._query(answers.model_metadata, f"/v2/models/{path_part(name)}", name)
-
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """GET /v2/models/<name>[/versions/<version>]/config."""
-        return self._query(answers.config_document, f"{model_path(name, version)}/config", name)
-
-    def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
-        """Return the configurations of several models, without those that the server refuses."""
-        documents = {}
-        for name in names:
-            try:
-                documents[name] = self.model_config(name)
-            except ServerFault:
-                continue
-        return documents
-
-    def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
-        """GET /v2/models[/<name>[/versions/<version>]]/stats."""
-        path = model_path(name, version) if name else "/v2/models"
-        return self._query(answers.statistics, f"{path}/stats", name)
+        return read(config_document, self._ask("ModelConfig", name, version=version))
 
     def repository_index(self) -> tuple[IndexRow, ...]:
         """POST /v2/repository/index; GET /v2/models, KServe's own, where there is none.
@@ -105,34 +102,25 @@ class HttpBackend:
         if self._http.send("GET", "/v2/health/live").status == 400:
             raise ServerFault("Server not ready", "UNAVAILABLE")
         try:
-            return read(answers.index_rows, json_of(self._send("POST", "/v2/repository/index")))
+            return super().repository_index()
         except ForeignFault as fault:
             if not fault.no_such_call:
                 raise
             served = self._http.send("GET", "/v2/models")
             if served.status != 200:
                 raise
-            return read(answers.served_models, json_of(served.body))
-
-    def load(self, name: str) -> None:
-        """POST /v2/repository/models/<name>/load."""
-        self._command(f"/v2/repository/models/{path_part(name)}/load", name)
-
-    def unload(self, name: str) -> None:
-        """POST /v2/repository/models/<name>/unload; models that an ensemble needed stay loaded."""
-        self._command(f"/v2/repository/models/{path_part(name)}/unload", name)
+            return read(served_models, json_of(served.body))
 
     # ------------------------------------------------------------------------- inference
 
     def infer(self, call: InferCall) -> InferReply:
         """POST /v2/models/<name>[/versions/<version>]/infer."""
-        return _infer_reply(call, self._prepared(call, _pieces(call)))
+        return _infer_reply(call, self._prepared(call))
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """Infer on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
         try:
-            header, *chunks = _pieces(call)
-            exchange = self._prepared(call, [header, b"".join(chunks)])  # copied: see Backend
+            exchange = self._prepared(call, copied=True)
         except Fault as fault:
             return done(fault)
         try:
@@ -140,42 +128,16 @@ class HttpBackend:
         except RuntimeError:  # no thread to be had
             done(TransportFault(f"{PREFIX}Out of memory"))
 
-    def _prepared(self, call: InferCall, body: Sequence[Buffer]) -> Callable[[], Reply]:
-        headers = {_HEADER_LENGTH: str(len(body[0]))} if call.binary else dict(JSON)
-        if self._encoding != "none":
-            headers["Content-Encoding"] = self._encoding
-            body = [compressed(self._encoding, body)]
+    def _prepared(self, call: InferCall, copied: bool = False) -> Callable[[], Reply]:
+        if call.binary:
+            body = framing.request_pieces(call)
+            headers = {_HEADER_LENGTH: str(len(body[0]))}
+        else:
+            body, headers = [framing.json_request(call)], JSON
+        if copied:
+            body = [body[0], b"".join(body[1:])]
         path = f"{model_path(call.model_name, call.model_version)}/infer"
         return self._http.prepare("POST", path, {**headers, **dict(call.headers)}, body)
-
-    # --------------------------------------------------------------------- shared memory
-
-    def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
-        """POST /v2/systemsharedmemory/region/<name>/register."""
-        place = {"key": key, "offset": offset, "byte_size": byte_size}
-        self._command(f"{_region_path('system', name)}/register", name, place)
-
-    def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
-        """POST /v2/cudasharedmemory/region/<name>/register."""
-        handle = {"b64": b64encode(raw_handle).decode()}
-        place = {"raw_handle": handle, "device_id": device_id, "byte_size": byte_size}
-        self._command(f"{_region_path('cuda', name)}/register", name, place)
-
-    def unregister(self, name: str) -> None:
-        """POST /v2/{system,cuda}sharedmemory/region/<name>/unregister; '' is no region."""
-        if name:  # without a name the server would forget all of them
-            for kind in _KINDS:
-                self._command(f"{_region_path(kind, name)}/unregister", name)
-
-    def unregister_all(self) -> None:
-        """POST /v2/{system,cuda}sharedmemory/unregister."""
-        for kind in _KINDS:
-            self._command(f"/v2/{kind}sharedmemory/unregister")
-
-    def shm_status(self) -> tuple[RegisteredRegion, ...]:
-        """GET /v2/{system,cuda}sharedmemory/status."""
-        system, cuda = (json_of(self._send("GET", f"/v2/{k}sharedmemory/status")) for k in _KINDS)
-        return read(answers.regions, system, cuda)
 
     # ---------------------------------------------------------------------------- client
 
@@ -196,32 +158,24 @@ class HttpBackend:
     def _healthy(self, kind: str) -> bool:
         return self._http.send("GET", f"/v2/health/{kind}").status == 200
 
-    def _query(self, reader: Callable[[Any], T], path: str, name: str = "") -> T:
-        return read(reader, json_of(self._send("GET", path, name)))
-
-    def _command(self, path: str, name: str = "", fields: Mapping[str, Any] = _NO_FIELDS) -> None:
-        check_done(self._send("POST", path, name, fields))
-
-    def _send(
-        self, method: str, path: str, name: str = "", fields: Mapping[str, Any] = _NO_FIELDS
-    ) -> Buffer:
-        """Send a control call, return the body of its reply; Fault for a status other than 200.
-
-        A POST has the ``fields`` as its JSON body. A fault has ``name`` as the user wrote it.
-        """
+    def _ask(self, call: str, name: str = "", **fields: Any) -> JsonFields:
+        method, template, member = _CALLS[call]
+        part, version = path_part(name), fields.pop("version", "")
+        if version:
+            part += f"/versions/{path_part(version)}"
+        if "raw_handle" in fields:
+            fields["raw_handle"] = {"b64": b64encode(fields["raw_handle"]).decode()}
+        any_name, region = (f"/{part}", f"/region/{part}") if name else ("", "")
+        path = template.format(name=part, any_name=any_name, region=region)
         headers, body = (JSON, [json.dumps(fields).encode()]) if method == "POST" else ({}, [])
         reply = self._http.send(method, path, headers, body)
         if reply.status != 200:
             raise _for_user(refusal(reply.status, reply.body), (name,))
-        return reply.body
-
-
-def _region_path(kind: str, name: str) -> str:
-    return f"/v2/{kind}sharedmemory/region/{path_part(name)}"
-
-
-def _pieces(call: InferCall) -> list[Buffer]:
-    return framing.request_pieces(call) if call.binary else [framing.json_request(call)]
+        if not member:
+            check_done(reply.body)
+            return JsonFields({})
+        answer = json_of(reply.body)
+        return v2_rows(answer, member) if member in _LISTS else v2_object(answer, member)
 
 
 def _infer_reply(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
@@ -240,8 +194,8 @@ def _finish(call: InferCall, exchange: Callable[[], Reply], done: Done) -> None:
 
 def _names(call: InferCall) -> Iterable[str]:
     """Return the names in a call that the server knows in percent-encoded form."""
-    slices = [one.shm for one in call.inputs] + [one.shm for one in call.outputs]
-    return [call.model_name, *(one.region for one in slices if one is not None)]
+    slices = [tensor.shm for tensor in call.inputs] + [output.shm for output in call.outputs]
+    return [call.model_name, *(shm.region for shm in slices if shm is not None)]
 
 
 def _for_user(fault: Fault, names: Iterable[str]) -> Fault:

@@ -1,4 +1,4 @@
-"""From an address to pooled connections, shared by all in the process that connect alike.
+"""Pooled connections, shared by all in the process that connect alike, and clients of them.
 
 Any thread may send; a connection belongs to one request at a time. Nothing is ever run twice
 behind the user's back: see :meth:`HttpPool.request` for the failures that are repeated.
@@ -6,124 +6,46 @@ behind the user's back: see :meth:`HttpPool.request` for the failures that are r
 
 from __future__ import annotations
 
-import re
 import select
-import socket
 import ssl
 import threading
 from collections import deque
-from http.client import HTTPException, InvalidURL, UnknownProtocol
-from typing import Iterator, NamedTuple, Sequence
-from urllib.parse import quote
+from functools import lru_cache, partial
+from typing import Any, Callable, Iterator, Mapping, Sequence, Tuple
 
 from tritonclient_shim.backends import tls
-from tritonclient_shim.backends.http import errors
-from tritonclient_shim.backends.http.response import Reply, read_reply, read_status
-from tritonclient_shim.core import addresses, forks
-from tritonclient_shim.core.addresses import join_port
+from tritonclient_shim.backends.headers import current_headers, headers_after, plugin_of
+from tritonclient_shim.backends.http.connector import (
+    HttpConnector,
+    Location,
+    connector_for,
+    open_tunnel,
+    parse,
+)
+from tritonclient_shim.backends.http.errors import (
+    ADDRESS,
+    HANDSHAKE,
+    PREFIX,
+    SEND,
+    Unanswered,
+    Unsent,
+)
+from tritonclient_shim.backends.http.response import Reply, read_reply
+from tritonclient_shim.core import forks
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Buffer, Endpoint
-from tritonclient_shim.settings import DEFAULTS, Proxy, Settings, of_connections, proxy_for
+from tritonclient_shim.settings import DEFAULTS, Settings
+from tritonclient_shim.settings.values import HEADER_NAME, HEADER_VALUE
 
-_HOST = re.compile(r"\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\[?#]+")
-_UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
-_QUERY = re.compile(r"[?#]")
 LARGE = 1 << 16  # bytes; a piece from here on is sent from where it lies
 MAX_IN_FLIGHT = 64  # asynchronous requests per endpoint; more wait their turn
 MAX_IDLE = 64  # connections kept open per endpoint
-_PROBES = 3  # unanswered ones that end a connection
-
-
-class Location(NamedTuple):
-    """A parsed address; ``prefix`` has no '/' at its end."""
-
-    host: str  # without brackets
-    port: int
-    host_header: str
-    prefix: str
-    authorization: str  # "" without user-info
-
-
-def parse(address: str, secure: bool) -> Location:
-    """Endpoint address → Location; InvalidURL where libcurl refused one
-    (docs/v1-behaviour.md §3.1).
-    """
-    if "://" in address:
-        raise UnknownProtocol(address)
-    found = None if _UNUSABLE.search(address) else addresses.parse(address)
-    if found is None or not _HOST.fullmatch(found.host) or _QUERY.search(found.prefix):
-        raise InvalidURL(f"{address!r} is not host:port, optionally followed by /prefix")
-    host = found.host.encode("ascii" if found.host.isascii() else "idna").decode()
-    port = int(found.port or (443 if secure else 80))
-    if not 0 < port < 65536:
-        raise InvalidURL(f"port {port} of {address!r} is not in 1..65535")
-    prefix = quote(found.prefix, safe="/%:@!$&'()*+,;=~").rstrip("/")
-    shown = f"{host}:{port}" if found.port else host
-    authorization = addresses.basic_authorization(found.user)
-    return Location(host.strip("[]"), port, shown, prefix, authorization)
-
-
-class HttpConnector(NamedTuple):
-    """How connections to a server are made; those made in different ways are never shared."""
-
-    endpoint: Endpoint
-    settings: Settings = DEFAULTS  # of connections; the others have their defaults
-    proxy: Proxy | None = None
-    tls: tls.Tls = tls.DEFAULT
-
-    def connect(self, location: Location) -> socket.socket:
-        """Return a socket connected to the server, or to its proxy; it keeps the time limit.
-
-        Raises TransportFault where that is impossible.
-        """
-        target, settings = self.proxy or location, self.settings
-        with errors.CONNECT:
-            made = socket.create_connection((target.host, target.port), settings.connect_timeout)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if settings.keepalive_time is not None:
-                _keep_alive(made, settings.keepalive_time, settings.keepalive_timeout or 20.0)
-        return made
-
-
-def connector_for(endpoint: Endpoint, settings: Settings) -> HttpConnector:
-    """Return the connector of an endpoint; SettingsError for unusable settings or files."""
-    relevant = of_connections(settings, endpoint)
-    return HttpConnector(endpoint, relevant, _proxy(endpoint, relevant), tls.tls_of(relevant))
-
-
-def _proxy(endpoint: Endpoint, settings: Settings) -> Proxy | None:
-    try:
-        host = parse(endpoint.address, endpoint.secure).host
-    except (HTTPException, UnicodeError):
-        return None  # the first call reports the address
-    return proxy_for(settings, host, endpoint.secure)
-
-
-def _keep_alive(connected: socket.socket, idle: float, patience: float) -> None:
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _whole(idle))
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _whole(patience / _PROBES))
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _PROBES)
-
-
-def _whole(seconds: float) -> int:
-    return min(max(1, round(seconds)), 32767)  # the kernel's limits
-
-
-def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:
-    """Have the proxy connect to the server (CONNECT); TransportFault when it does not."""
-    target = join_port(location.host, location.port)
-    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
-    if proxy.authorization:
-        lines.append(f"Proxy-Authorization: {proxy.authorization}")
-    with errors.SEND:
-        connected.sendall("\r\n".join([*lines, "", ""]).encode())
-    with connected.makefile("rb", buffering=0) as stream:
-        status = read_status(stream)
-    if status != 200:
-        raise TransportFault(f"{errors.PREFIX}Failure when receiving data from the peer")
+#: Headers that describe the message itself: the user's would break it (docs/v2-mapping.md §9).
+_OURS = frozenset(("content-length", "transfer-encoding", "inference-header-content-length"))
+_NO_HEADERS: Mapping[str, Any] = {}
+_Items = Tuple[Tuple[str, Any], ...]
 
 
 class HttpConnection:
@@ -137,8 +59,10 @@ class HttpConnection:
             if context is not None:
                 if connector.proxy is not None:
                     open_tunnel(self._socket, location, connector.proxy)
-                with errors.HANDSHAKE:
+                try:
                     self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
+                except HANDSHAKE.errors as error:
+                    raise HANDSHAKE.fault(error) from error
             self._socket.settimeout(connector.settings.network_timeout)
         except BaseException:  # whatever it is, nobody else knows of the socket
             self.close()
@@ -152,9 +76,11 @@ class HttpConnection:
 
     def exchange(self, pieces: Sequence[Buffer]) -> tuple[Reply, bool]:
         """Send one request, receive its answer; also whether the connection may be kept."""
-        with errors.SEND:
+        try:
             for part in _parts(pieces):
                 self._socket.sendall(part)
+        except SEND.errors as error:
+            raise SEND.fault(error) from error
         with self._socket.makefile("rb") as stream:
             return read_reply(stream)
 
@@ -199,8 +125,10 @@ class HttpPool:
         (docs/v1-behaviour.md §3.1).
         """
         if self._location is None:
-            with errors.ADDRESS:
+            try:
                 self._location = parse(self._endpoint.address, self._endpoint.secure)
+            except ADDRESS.errors as error:
+                raise ADDRESS.fault(error) from error
         return self._location
 
     def known_server(self) -> KnownServer:
@@ -224,9 +152,9 @@ class HttpPool:
         if kept is not None:
             try:
                 return self._exchange(kept, pieces)
-            except errors.Unsent:
+            except Unsent:
                 pass
-            except errors.Unanswered:
+            except Unanswered:
                 if not repeatable:
                     raise
         return self._exchange(self._connect(), pieces)
@@ -245,8 +173,10 @@ class HttpPool:
 
     def _connect(self) -> HttpConnection:
         if self._endpoint.secure and self._context is None:
-            with errors.HANDSHAKE:
+            try:
                 self._context = tls.client_context(self.connector.tls)
+            except HANDSHAKE.errors as error:
+                raise HANDSHAKE.fault(error) from error
         return HttpConnection(self.location, self._context, self.connector)
 
     def _take(self) -> HttpConnection | None:
@@ -315,3 +245,117 @@ def release(pool: HttpPool) -> None:
             del _pools[pool.connector]
     if unused:
         pool.close_idle()
+
+
+def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """User's (name, value) pairs → what is sent of them, sorted by name
+    (docs/v1-behaviour.md §6.6).
+
+    The last of equal names wins, names in the server's eyes equal included; a header without
+    value and one that describes the message itself are left out. ValueError for a name or
+    value that no HTTP message can carry.
+    """
+    chosen: dict[str, tuple[str, str]] = {}
+    for name, value in headers:
+        if not HEADER_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be the name of an HTTP header")
+        if not HEADER_VALUE.fullmatch(value):
+            raise ValueError(f"the value of HTTP header {name!r} has control characters: {value!r}")
+        chosen[name.lower()] = (name, value)
+    kept = (pair for key, pair in chosen.items() if key not in _OURS and pair[1])
+    return dict(sorted(kept))
+
+
+def merged(defaults: Mapping[str, Any], headers: Mapping[str, Any]) -> dict[str, Any]:
+    """Default headers, overridden by those of the same name in whatever case."""
+    replaced = {name.lower() for name in headers}
+    rest = {name: value for name, value in defaults.items() if name.lower() not in replaced}
+    return {**rest, **headers}
+
+
+class HttpClient:
+    """Sends requests with ``headers`` added to each, until it is closed; from any thread."""
+
+    def __init__(
+        self, endpoint: Endpoint, headers: dict[str, str], settings: Settings = DEFAULTS
+    ) -> None:
+        self._headers = headers
+        self._plugin = plugin_of(settings)
+        self._pool = acquire(connector_for(endpoint, settings))
+        self._proxy = None if endpoint.secure else self._pool.connector.proxy
+        self._open = True
+        # a plugin may change the headers of every request
+        self._head = self._new_head if self._plugin else lru_cache(maxsize=64)(self._new_head)
+
+    @property
+    def executor(self) -> DaemonExecutor:
+        """Return the threads of the endpoint's asynchronous requests, 64 at most."""
+        return self._pool.executor
+
+    def check_address(self) -> None:
+        """Raise TransportFault if the address of the endpoint is none."""
+        self._pool.location  # noqa: B018  parsed at the first use
+
+    def known_server(self) -> KnownServer:
+        """Return what is known of the server behind the connections."""
+        return self._pool.known_server()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, Any] = _NO_HEADERS,
+        body: Sequence[Buffer] = (),
+    ) -> Reply:
+        """Send one request, return its reply; TransportFault without one.
+
+        ``headers`` replace those of the thread's calls, and these the client's own.
+        """
+        return self.prepare(method, path, merged(dict(current_headers()), headers), body)()
+
+    def prepare(
+        self, method: str, path: str, headers: Mapping[str, Any], body: Sequence[Buffer] = ()
+    ) -> Callable[[], Reply]:
+        """Return a function that sends the request, also after ``close``, and returns the reply.
+
+        ``path`` is below the prefix of the endpoint. ``headers`` replace the client's own. The
+        pieces of ``body`` are read when the function runs.
+        """
+        if not self._open:
+            raise TransportFault(f"{PREFIX}this connection has been closed")
+        head = self._head(method, path, tuple(headers.items()))
+        if method == "POST":
+            head += b"Content-Length: %d\r\n" % sum([memoryview(piece).nbytes for piece in body])
+        return partial(self._pool.request, (head + b"\r\n", *body), method == "GET")
+
+    def close(self) -> None:
+        """Give up the share of the pool; to be called once."""
+        self._open = False
+        release(self._pool)
+
+    def _new_head(self, method: str, path: str, headers: _Items) -> bytes:
+        """Return the first line of a request, and the headers: the address's, the user's, and the
+        plugin's. A header without value is left out.
+        """
+        location = self._pool.location
+        origin = f"http://{location.host_header}" if self._proxy else ""  # proxies want it
+        own = {
+            "Host": location.host_header,
+            "Authorization": location.authorization,
+            "Accept": "*/*",
+            "Content-Type": "application/octet-stream",
+            "Proxy-Authorization": self._proxy.authorization if self._proxy else "",
+        }
+        everything = self._after_plugin(merged(merged(own, self._headers), dict(headers)))
+        lines = [f"{method} {origin}{location.prefix}{path} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in everything.items() if value or value == 0]
+        return "\r\n".join([*lines, ""]).encode()
+
+    def _after_plugin(self, headers: dict[str, Any]) -> dict[str, Any]:
+        """Apply the plugin; its new headers replace old ones of their names in any case."""
+        if self._plugin is None:
+            return headers
+        changed = headers_after(self._plugin, dict(headers))
+        kept = {name: value for name, value in changed.items() if headers.get(name) == value}
+        new = {name: value for name, value in changed.items() if name not in kept}
+        return merged(kept, new)

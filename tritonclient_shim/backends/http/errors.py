@@ -55,7 +55,7 @@ _MOST_BYTES = 300
 class FaultRule(NamedTuple):
     """An exception, libcurl's text for it, and the fault it becomes."""
 
-    exceptions: type[BaseException] | tuple[type[BaseException], ...]
+    exceptions: tuple[type[BaseException], ...]
     text: str
     fault: type[TransportFault] = TransportFault
     kind: TransportKind = TransportKind.OTHER
@@ -64,59 +64,54 @@ class FaultRule(NamedTuple):
 _TIMEOUT = FaultRule(
     (socket.timeout, TimeoutError), "Timeout was reached", kind=TransportKind.TIMEOUT
 )
-_MEMORY = FaultRule(MemoryError, "Out of memory")
 
 
 class Phase:
-    """A step of an exchange as a context manager: its exceptions leave it as faults."""
+    """A step of an exchange. Use it as ``except SEND.errors as e: raise SEND.fault(e) from e``."""
 
     def __init__(self, *rules: FaultRule) -> None:
         self._rules = rules
+        self.errors = tuple(exception for rule in rules for exception in rule.exceptions)
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None:
-            return
-        for rule in self._rules:
-            if isinstance(error, rule.exceptions):
-                raise rule.fault(PREFIX + rule.text, kind=rule.kind) from error
+    def fault(self, error: BaseException) -> TransportFault:
+        """Return the fault that one of the :attr:`errors` becomes, by the first rule that fits."""
+        rule = next(rule for rule in self._rules if isinstance(error, rule.exceptions))
+        return rule.fault(PREFIX + rule.text, kind=rule.kind)
 
 
 ADDRESS = Phase(
-    FaultRule(InvalidURL, "URL using bad/illegal format or missing URL"),
-    FaultRule(UnknownProtocol, "Unsupported protocol"),
-    FaultRule(UnicodeError, "Couldn't resolve host name"),
+    FaultRule((InvalidURL,), "URL using bad/illegal format or missing URL"),
+    FaultRule((UnknownProtocol,), "Unsupported protocol"),
+    FaultRule((UnicodeError,), "Couldn't resolve host name"),
 )
 CONNECT = Phase(
     _TIMEOUT,
     FaultRule((socket.gaierror, UnicodeError), "Couldn't resolve host name"),
-    FaultRule(OSError, "Couldn't connect to server"),
+    FaultRule((OSError,), "Couldn't connect to server"),
 )
 HANDSHAKE = Phase(
     _TIMEOUT,
-    FaultRule(ssl.SSLCertVerificationError, "SSL peer certificate or SSH remote key was not OK"),
+    FaultRule((ssl.SSLCertVerificationError,), "SSL peer certificate or SSH remote key was not OK"),
     FaultRule((OSError, ValueError), "SSL connect error"),
 )
 SEND = Phase(
     _TIMEOUT,
-    FaultRule(OSError, "Failed sending data to the peer", Unsent),
+    FaultRule((OSError,), "Failed sending data to the peer", Unsent),
 )
 ANSWER = Phase(
     _TIMEOUT,
-    FaultRule(IncompleteRead, "Transferred a partial file"),
-    FaultRule(RemoteDisconnected, "Server returned nothing (no headers, no data)", Unanswered),
-    FaultRule(ConnectionError, "Failure when receiving data from the peer", Unanswered),
-    FaultRule(OSError, "Failure when receiving data from the peer"),
-    FaultRule(WeirdReply, "Weird server reply"),
-    FaultRule(UnknownCoding, "Unrecognized or bad HTTP Content or Transfer-Encoding"),
+    FaultRule((IncompleteRead,), "Transferred a partial file"),
+    FaultRule((RemoteDisconnected,), "Server returned nothing (no headers, no data)", Unanswered),
+    FaultRule((ConnectionError,), "Failure when receiving data from the peer", Unanswered),
+    FaultRule((OSError,), "Failure when receiving data from the peer"),
+    FaultRule((WeirdReply,), "Weird server reply"),
+    FaultRule((UnknownCoding,), "Unrecognized or bad HTTP Content or Transfer-Encoding"),
     FaultRule((HTTPException, ValueError), "Unsupported protocol"),
 )
 BODY = Phase(
     _TIMEOUT,
-    _MEMORY,
-    FaultRule(IncompleteRead, "Transferred a partial file"),
+    FaultRule((MemoryError,), "Out of memory"),
+    FaultRule((IncompleteRead,), "Transferred a partial file"),
     FaultRule((OSError, HTTPException, ValueError), "Failure when receiving data from the peer"),
 )
 
@@ -145,13 +140,13 @@ def refusal(status: int, body: Any) -> Fault:
     Only ``{"error": <text>}`` is a v2 server's refusal; anything else is ForeignFault.
     """
     try:
-        told = json.loads(bytes(body))
-        text = told.get("error") if isinstance(told, dict) else None
+        reply = json.loads(bytes(body))
+        text = reply.get("error") if isinstance(reply, dict) else None
     except (ValueError, RecursionError, MemoryError):
-        told = text = None
+        reply = text = None
     if not isinstance(text, str):
         wrong = f"HTTP status {status} without the error text of a v2 server"
-        said = _detail(told) or bytes(body[:_MOST_BYTES]).decode("utf-8", "replace").strip()
+        said = _detail(reply) or bytes(body[:_MOST_BYTES]).decode("utf-8", "replace").strip()
         fault = ForeignFault(wrong, said or wrong)
         fault.no_such_call = status in (404, 405, 501)
         return fault
@@ -166,13 +161,13 @@ def _code(status: int, text: str) -> str:
     return CODES.get(status, "UNKNOWN")
 
 
-def _detail(told: Any) -> str:
+def _detail(reply: Any) -> str:
     """Return what a server written with FastAPI, such as MLServer, says of a request; else ''.
 
     Its list names the place and the fault, and repeats the request, which is left out here.
     """
-    found = told.get("detail") if isinstance(told, dict) else None
-    rows = found if isinstance(found, list) else [{"msg": found}]
+    detail = reply.get("detail") if isinstance(reply, dict) else None
+    rows = detail if isinstance(detail, list) else [{"msg": detail}]
     texts = []
     for row in rows[:_MOST_DETAILS]:
         said = row.get("msg") if isinstance(row, dict) else None

@@ -17,17 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tritonclient_shim.backends.http.answers import (
-    json_of,
-    list_of,
-    number,
-    record_of,
-    text,
-    v2_object,
-    version,
-)
+from tritonclient_shim.backends.http.answers import JsonFields, json_of, v2_object
 from tritonclient_shim.backends.names import path_part, percent_encoded
-from tritonclient_shim.backends.replies import check_sizes, checked, remembered
 from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import UnreadableFault, Unsendable
 from tritonclient_shim.core.model import (
@@ -39,7 +30,7 @@ from tritonclient_shim.core.model import (
     TensorIn,
     TensorOut,
 )
-from tritonclient_shim.core.reading import shown
+from tritonclient_shim.core.reading import check_sizes, checked, remembered, shown
 
 _REMEDY = "send it over gRPC, or to a server with the extension binary_tensor_data"
 
@@ -47,14 +38,19 @@ _REMEDY = "send it over gRPC, or to a server with the extension binary_tensor_da
 def json_request(call: InferCall) -> bytes:
     """InferCall → its body, all of it JSON; Unsendable for data that JSON cannot carry."""
     inputs = [
-        {"name": one.name, "shape": one.shape, "datatype": one.datatype, "data": _values(one)}
-        for one in call.inputs
+        {
+            "name": tensor.name,
+            "shape": tensor.shape,
+            "datatype": tensor.datatype,
+            "data": _values(tensor),
+        }
+        for tensor in call.inputs
     ]
     body: dict[str, Any] = {"inputs": inputs}
     if call.request_id:
         body["id"] = call.request_id
     if call.outputs:
-        body["outputs"] = [{"name": one.name} for one in call.outputs]
+        body["outputs"] = [{"name": output.name} for output in call.outputs]
     if call.sequence_id:
         body["parameters"] = {
             "sequence_id": call.sequence_id,
@@ -73,7 +69,7 @@ def _values(tensor: TensorIn) -> list[Any]:
             elements = byte_strings.deserialize(data)
         except ValueError as error:
             raise Unsendable(f"HTTP client failed: input '{tensor.name}' is a {error}") from error
-        return [_text(tensor.name, one) for one in elements]
+        return [_text(tensor.name, element) for element in elements]
     if row is None or row.numpy is None:
         raise _unsendable(tensor.name, f"data of type {tensor.datatype}", "of another type")
     values = np.frombuffer(data, row.numpy)
@@ -83,7 +79,9 @@ def _values(tensor: TensorIn) -> list[Any]:
     if np.isinf(values).any():
         raise _unsendable(tensor.name, "an infinity", "finite numbers")
     exact: list[Any] = values.astype(np.float64).tolist()
-    return [None if one != one else one for one in exact] if np.isnan(values).any() else exact
+    if np.isnan(values).any():
+        return [None if number != number else number for number in exact]
+    return exact
 
 
 def _text(name: str, element: bytes) -> str:
@@ -112,14 +110,14 @@ def tensor_data(name: str, datatype: str, values: list[Any]) -> bytes:
     flat = _flat(values)
     if row is dtypes.STRING:
         _check(name, datatype, flat, (str,))
-        return byte_strings.serialize([one.encode() for one in flat])
+        return byte_strings.serialize([text.encode() for text in flat])
     if row is None or row.numpy is None:
         raise UnreadableFault(f"{shown(datatype)} has data in JSON", "binary data of this type")
     _check(name, datatype, flat, _TYPES[row.numpy.kind])
     if row.numpy.kind == "f":
         return _floats(name, row.numpy, flat)
     if row.numpy.kind in "iu":
-        flat = [_integer(name, row.numpy, one) for one in flat]
+        flat = [_integer(name, row.numpy, value) for value in flat]
     content: bytes = np.array(flat, row.numpy).tobytes()
     return content
 
@@ -142,7 +140,7 @@ def _check(name: str, datatype: str, values: list[Any], allowed: tuple[type, ...
     """UnreadableFault if one of the values has another type."""
     if {*map(type, values)} <= {*allowed}:
         return
-    odd = next(one for one in values if type(one) not in allowed)
+    odd = next(value for value in values if type(value) not in allowed)
     if odd is None:
         raise UnreadableFault(
             f"output {shown(name)} has null, by which servers without binary tensors tell a NaN, "
@@ -155,10 +153,10 @@ def _check(name: str, datatype: str, values: list[Any], allowed: tuple[type, ...
 def _floats(name: str, wanted: np.dtype[Any], values: list[Any]) -> bytes:
     exact = np.array(values, np.float64)
     with np.errstate(over="ignore"):
-        found = exact.astype(wanted)
-    if np.isinf(found).sum() != np.isinf(exact).sum():
+        typed = exact.astype(wanted)
+    if np.isinf(typed).sum() != np.isinf(exact).sum():
         raise UnreadableFault(f"output {shown(name)} has a number too large", f"{wanted} numbers")
-    content: bytes = found.tobytes()
+    content: bytes = typed.tobytes()
     return content
 
 
@@ -170,6 +168,7 @@ def _integer(name: str, wanted: np.dtype[Any], value: float) -> int:
     return number
 
 
+@lru_cache(maxsize=1024)
 def model_path(name: str, version: str) -> str:
     """Return the path of a model, or of one version; Unsendable for a name with steps in it."""
     versions = f"/versions/{path_part(version)}" if version else ""
@@ -178,50 +177,35 @@ def model_path(name: str, version: str) -> str:
 
 def request_pieces(call: InferCall) -> list[Buffer]:
     """InferCall → what its body consists of: the JSON header, then the bytes of the tensors."""
-    pieces: list[Buffer] = [request_header(call)]
-    for tensor in call.inputs:
-        if tensor.shm is None:
-            pieces.extend(tensor.chunks)
-    return pieces
-
-
-def request_header(call: InferCall) -> bytes:
-    """InferCall → its JSON header; only what differs from the defaults is named."""
-    members = [f'"id":{_quoted(call.request_id)}'] if call.request_id else []
-    parameters = _parameters(call)
-    if parameters:
-        members.append(f'"parameters":{{{parameters}}}')
-    members.append(_tensors_wanted(call))
-    return f"{{{','.join(members)}}}".encode("ascii")
-
-
-def _tensors_wanted(call: InferCall) -> str:
-    inputs = [
-        _input(one.name, one.datatype, one.shape, one.byte_size, one.shm) for one in call.inputs
-    ]
-    head = f'"inputs":[{",".join(inputs)}]'
+    header = f'"id":{_quoted(call.request_id)},' if call.request_id else ""
+    header += _parameters(*call[5:10], bool(call.outputs))
+    pieces: list[Buffer] = []
+    inputs = []
+    for name, datatype, shape, chunks, byte_size, shm in call.inputs:
+        inputs.append(_input(name, datatype, shape, byte_size, shm))
+        if shm is None:
+            pieces += chunks
+    header += f'"inputs":[{",".join(inputs)}]'
     if call.outputs:
-        head += f',"outputs":[{",".join(map(_output, call.outputs))}]'
-    return head
+        header += f',"outputs":[{",".join(map(_output, call.outputs))}]'
+    return [f"{{{header}}}".encode("ascii"), *pieces]
 
 
-def _parameters(call: InferCall) -> str:
-    items = []
-    if call.sequence_id:  # without an id the flags mean nothing (docs/v2-mapping.md §4)
-        items.append(f'"sequence_id":{call.sequence_id:d}')
-        items.append(f'"sequence_start":{_truth(call.sequence_start)}')
-        items.append(f'"sequence_end":{_truth(call.sequence_end)}')
-    if call.priority:
-        items.append(f'"priority":{call.priority:d}')
-    if call.timeout_us:
-        items.append(f'"timeout":{call.timeout_us:d}')
-    if not call.outputs:
-        items.append('"binary_data_output":true')
-    return ",".join(items)
-
-
-def _truth(flag: bool) -> str:
-    return "true" if flag else "false"
+@lru_cache(maxsize=256)
+def _parameters(
+    sequence_id: int, start: bool, end: bool, priority: int, timeout_us: int, named_outputs: bool
+) -> str:
+    """Return the parameters of a request, as far as they differ from the defaults, and a comma."""
+    values: dict[str, Any] = {}
+    if sequence_id:  # without an id the flags mean nothing (docs/v2-mapping.md §4)
+        values.update(sequence_id=sequence_id, sequence_start=start, sequence_end=end)
+    if priority:
+        values["priority"] = priority
+    if timeout_us:
+        values["timeout"] = timeout_us
+    if not named_outputs:
+        values["binary_data_output"] = True
+    return f'"parameters":{json.dumps(values, separators=(",", ":"))},' if values else ""
 
 
 @lru_cache(maxsize=256)
@@ -256,9 +240,15 @@ def parse_response(body: Buffer, header_length: str | None) -> InferReply:
     :func:`~tritonclient_shim.core.reading.read`.
     """
     view = memoryview(body)
-    length = len(view) if header_length is None else _length(header_length, len(view))
-    content = bytes(view[:length])
-    header = _header(content)
+    length = len(view)
+    if header_length is not None:
+        length = int(header_length) if header_length.isdigit() else length + 1
+        if length > len(view):
+            raise UnreadableFault(
+                f"its JSON header should have {shown(header_length)} bytes",
+                f"at most the {len(view)} sent",
+            )
+    header = _header(bytes(view[:length]))
     outputs, position = [], length
     for tensor, size in header.tensors:
         if size is not None:
@@ -273,14 +263,6 @@ def parse_response(body: Buffer, header_length: str | None) -> InferReply:
     return InferReply(header.model_name, header.model_version, tuple(outputs), header.request_id)
 
 
-def _length(announced: str, received: int) -> int:
-    if not announced.isdigit() or int(announced) > received:
-        raise UnreadableFault(
-            f"its JSON header should have {shown(announced)} bytes", f"at most the {received} sent"
-        )
-    return int(announced)
-
-
 class _Header(NamedTuple):
     """The JSON header of a response; each output with the size of its binary data in bytes."""
 
@@ -293,19 +275,19 @@ class _Header(NamedTuple):
 @remembered
 def _header(content: bytes) -> _Header:
     header = v2_object(json_of(content), "model_name")
-    names = text(header, "model_name"), version(header, "model_version")
-    tensors = tuple(map(_tensor, list_of(header, "outputs", [])))
-    return _Header(*names, text(header, "id", ""), tensors)
+    names = header.text("model_name"), header.version("model_version")
+    tensors = tuple(map(_tensor, header.parts("outputs")))
+    return _Header(*names, header.text("id", ""), tensors)
 
 
-def _tensor(output: Any) -> tuple[TensorOut, int | None]:
-    name, datatype = text(output, "name"), text(output, "datatype")
-    parameters = record_of(output, "parameters", {})
-    shape = tuple(list_of(output, "shape"))
-    if parameters.get("binary_data_size") is not None:
-        size = number(parameters, "binary_data_size")
+def _tensor(output: JsonFields) -> tuple[TensorOut, int | None]:
+    name, datatype = output.text("name"), output.text("datatype")
+    parameters = output.part("parameters")
+    shape = tuple(output.list("shape"))
+    if parameters and parameters.value.get("binary_data_size") is not None:
+        size = parameters.number("binary_data_size")
         check_sizes(TensorOut(name, datatype, shape), size)
         return TensorOut(name, datatype, shape), size
-    values = list_of(output, "data") if "data" in output else None
+    values = output.list("data") if "data" in output.value else None
     data = None if values is None else tensor_data(name, datatype, values)
     return checked(TensorOut(name, datatype, shape, data)), None

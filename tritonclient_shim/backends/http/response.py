@@ -8,6 +8,7 @@ two readers could take for different replies is refused (docs/costs.md, "Other H
 from __future__ import annotations
 
 import re
+import zlib
 from http.client import (
     BadStatusLine,
     HTTPException,
@@ -21,8 +22,9 @@ from typing import Any, BinaryIO, Mapping, NamedTuple
 import numpy as np
 
 from tritonclient_shim.backends.http.errors import ANSWER, BODY, UnknownCoding, WeirdReply
-from tritonclient_shim.backends.replies import remembered
+from tritonclient_shim.core.errors import ForeignFault
 from tritonclient_shim.core.model import Buffer
+from tritonclient_shim.core.reading import remembered
 
 _MAX_LINE = 1 << 16
 _MAX_HEADERS = 256
@@ -34,7 +36,7 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 SMALL = 1 << 16  # bytes; a body from here on is worth a buffer of its own
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _PROTOCOL = b"HTTP/"
-#: Headers of which every line counts, as if their values stood in one.
+#: Headers whose lines all count, as if their values stood in one line.
 _LISTS = frozenset(("content-length", "transfer-encoding"))
 #: 101: a protocol that nobody asked for; the answer is over, and the connection is another's.
 _SWITCHED = 101
@@ -84,17 +86,17 @@ def _parsed_head(stream: BinaryIO) -> Head:
     line = read_line(stream)
     if not line:
         raise RemoteDisconnected("the server closed the connection without an answer")
-    found = _STATUS_LINE.fullmatch(line)
-    if found is None:
+    match = _STATUS_LINE.fullmatch(line)
+    if match is None:
         raise BadStatusLine(repr(line[:80]))
-    status, headers = int(found[2]), read_headers(stream)
+    status, headers = int(match[2]), read_headers(stream)
     chunked, length = _chunked(headers), _length(headers)
     delimited = chunked or length is not None
     if status in _NO_BODY:
         chunked, length, delimited = False, 0, status != _SWITCHED
     # a length beside chunks: somebody on the way may have believed the other one
     clear = delimited and not (chunked and "content-length" in headers)
-    kept_open = clear and _wished_open(headers, default=found[1] != b"0")
+    kept_open = clear and _wished_open(headers, default=match[1] != b"0")
     return Head(status, headers, kept_open, None if chunked else length, chunked)
 
 
@@ -110,13 +112,13 @@ def read_headers(stream: BinaryIO) -> dict[str, str]:
             raise IncompleteRead(line)
         text = line.decode("latin-1")
         folded = _FOLDED.fullmatch(text) if name else None
-        found = folded or _HEADER.fullmatch(text)
-        if found is None:
+        match = folded or _HEADER.fullmatch(text)
+        if match is None:
             raise WeirdReply(f"a line is no header: {line[:80]!r}")
         if folded:
             headers[name] = f"{headers[name]} {folded[1].strip()}"
             continue
-        name, value = found[1].lower(), found[2].strip()
+        name, value = match[1].lower(), match[2].strip()
         if name in _LISTS and name in headers:
             value = f"{headers[name]}, {value}"
         headers[name] = value
@@ -132,12 +134,12 @@ def read_line(stream: BinaryIO) -> bytes:
 
 
 def _tokens(value: str) -> list[str]:
-    return [one.strip().lower() for one in value.split(",")]
+    return [token.strip().lower() for token in value.split(",")]
 
 
 def _chunked(headers: dict[str, str]) -> bool:
-    codings = [one for one in _tokens(headers.get("transfer-encoding", "")) if one]
-    asked_for = [one for one in codings if one != "identity"]
+    codings = [coding for coding in _tokens(headers.get("transfer-encoding", "")) if coding]
+    asked_for = [coding for coding in codings if coding != "identity"]
     if asked_for not in ([], ["chunked"]):
         raise UnknownCoding(f"Transfer-Encoding is {', '.join(codings)!r}")
     return bool(asked_for)
@@ -171,25 +173,40 @@ class Reply(NamedTuple):
 
 def read_reply(stream: Any) -> tuple[Reply, bool]:
     """Return the next answer; also whether another request may follow on the connection."""
-    with ANSWER:
+    try:
         head = read_head(stream)
-    with BODY:
-        body = _body(stream, head)
-    return Reply(head.status, head.headers, body), head.kept_open
+    except ANSWER.errors as error:
+        raise ANSWER.fault(error) from error
+    try:
+        if head.length is not None:
+            body = _exactly(stream, head.length)
+        else:
+            body = _chunks(stream) if head.chunked else stream.read()
+        reply = Reply(head.status, head.headers, body)
+        if "content-encoding" in head.headers:
+            reply = _decompressed(reply)
+    except BODY.errors as error:
+        raise BODY.fault(error) from error
+    return reply, head.kept_open
+
+
+def _decompressed(reply: Reply) -> Reply:
+    """Return the reply with its plain body; a user's header may have asked for a compressed one."""
+    headers = dict(reply.headers)
+    if headers.pop("content-encoding") not in ("gzip", "deflate"):
+        return reply
+    try:
+        return Reply(reply.status, headers, zlib.decompress(reply.body, zlib.MAX_WBITS | 32))
+    except zlib.error as error:
+        raise ForeignFault(f"the answer is not compressed as it says: {error!r}") from error
 
 
 def read_status(stream: Any) -> int:
     """Return the status of the next reply and read only its head, as after CONNECT."""
-    with ANSWER:
+    try:
         return read_head(stream, buffered=False).status
-
-
-def _body(stream: BinaryIO, head: Head) -> Buffer:
-    if head.chunked:
-        return _chunks(stream)
-    if head.length is None:
-        return stream.read()
-    return _exactly(stream, head.length)
+    except ANSWER.errors as error:
+        raise ANSWER.fault(error) from error
 
 
 def _exactly(stream: BinaryIO, length: int) -> Buffer:
@@ -226,7 +243,7 @@ def _chunks(stream: BinaryIO) -> bytes:
 
 
 def _chunk_size(line: bytes) -> int:
-    found = _CHUNK.fullmatch(line)
-    if found is None:
+    match = _CHUNK.fullmatch(line)
+    if match is None:
         raise HTTPException(f"a chunk begins with {line[:80]!r}")
-    return int(found[1], 16)
+    return int(match[1], 16)

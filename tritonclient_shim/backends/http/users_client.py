@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Mapping
 
 from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
-from tritonclient_shim.backends.http.client import HttpClient
+from tritonclient_shim.backends.http.connections import HttpClient
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.core.errors import ForeignFault, TransportFault
 

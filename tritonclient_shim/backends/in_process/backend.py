@@ -6,9 +6,16 @@ import asyncio
 import threading
 from collections import deque
 from contextlib import contextmanager
-from typing import Any, Awaitable, Callable, Iterator, Mapping, Sequence, TypeVar
+from typing import Any, Awaitable, Callable, Iterator, Mapping, Sequence
 
-from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamEnd, StreamReply
+from tritonclient_shim.backends.base import (
+    CallHeaders,
+    Done,
+    Outcome,
+    StreamEnd,
+    StreamingBackend,
+    StreamReply,
+)
 from tritonclient_shim.backends.in_process.declared import HTTP_STATUS
 from tritonclient_shim.backends.in_process.server import InProcessServer
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
@@ -19,16 +26,13 @@ from tritonclient_shim.core.errors import (
     TransportFault,
     Unsendable,
 )
-from tritonclient_shim.core.metadata import KnownServer, ModelMetadata, ServerMetadata
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (
     HTTP,
     Endpoint,
-    IndexRow,
     InferCall,
     InferReply,
     ModelConfigDocument,
-    ModelStatistics,
-    RegisteredRegion,
 )
 
 _MOST_THREADS = 64
@@ -37,10 +41,20 @@ _NOBODY = {
     "grpc": "GRPC client failed: 14: Connect Failed",
 }
 _CLOSED = "Stream has been closed."
-_Told = TypeVar("_Told")
 
 
-class InProcessBackend:
+def _asked(question: Callable[..., Any]) -> Any:
+    """Return a method that asks the server by ``question``, which gets its arguments."""
+
+    def ask(self: InProcessBackend, *arguments: Any) -> Any:
+        self._check()
+        with self._statuses():
+            return question(self._server, *arguments)
+
+    return ask
+
+
+class InProcessBackend(StreamingBackend):
     """See :class:`tritonclient_shim.backends.base.StreamingBackend`."""
 
     def __init__(self, endpoint: Endpoint, server: InProcessServer) -> None:
@@ -49,60 +63,29 @@ class InProcessBackend:
         self._closed = False
         self._threads = DaemonExecutor(_MOST_THREADS, "in-process")
 
-    def live(self) -> bool:
-        """As long as the server runs."""
-        return self._ask(lambda server: True)
-
-    def ready(self) -> bool:
-        """As long as the server runs."""
-        return self._ask(lambda server: True)
-
-    def server_metadata(self) -> ServerMetadata:
-        """See :class:`InProcessServer`."""
-        return self._ask(lambda server: server.metadata())
+    live = ready = _asked(lambda server: True)
+    server_metadata = _asked(InProcessServer.metadata)
+    model_metadata = _asked(InProcessServer.model_metadata)
+    model_config = _asked(InProcessServer.config)
+    statistics = _asked(InProcessServer.statistics)
+    repository_index = _asked(InProcessServer.index)
+    load = _asked(InProcessServer.load)
+    unload = _asked(InProcessServer.unload)
+    infer = _asked(InProcessServer.infer)
+    register_system = _asked(lambda server, *region: server.regions.register(*region))
+    register_cuda = _asked(lambda server, name, *region: server.regions.refuse_cuda(name))
+    unregister = _asked(lambda server, name: server.regions.unregister(name))
+    unregister_all = _asked(lambda server: server.regions.unregister_all())
+    shm_status = _asked(lambda server: server.regions.status())
 
     def known_server(self) -> KnownServer:
-        """It has model configurations, and needs not be asked for more."""
+        """Return an empty record: the server has model configurations, and needs no more."""
         return KnownServer()
 
-    def model_metadata(self, name: str) -> ModelMetadata:
-        """See :class:`InProcessServer`."""
-        return self._ask(lambda server: server.model_metadata(name))
-
-    def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
-        """See :class:`InProcessServer`."""
-        return self._ask(lambda server: server.config(name, version))
-
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
-        """Return the configurations of several models, without those that are refused."""
-        found = {}
-        for name in names:
-            try:
-                found[name] = self.model_config(name)
-            except ServerFault:
-                continue
-        self.live()  # so that a server that has ended is noticed without names, too
-        return found
-
-    def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
-        """See :class:`InProcessServer`."""
-        return self._ask(lambda server: server.statistics(name, version))
-
-    def repository_index(self) -> tuple[IndexRow, ...]:
-        """See :class:`InProcessServer`."""
-        return self._ask(lambda server: server.index())
-
-    def load(self, name: str) -> None:
-        """See :class:`InProcessServer`."""
-        self._ask(lambda server: server.load(name))
-
-    def unload(self, name: str) -> None:
-        """See :class:`InProcessServer`."""
-        self._ask(lambda server: server.unload(name))
-
-    def infer(self, call: InferCall) -> InferReply:
-        """Run the model's function on this thread."""
-        return self._ask(lambda server: server.infer(call))
+        """Return several configurations; notice a server that has ended without names, too."""
+        self.live()
+        return super().model_configs(names)
 
     def infer_async(self, call: InferCall, done: Done) -> None:
         """Run it on another thread, with a copy of the caller's data."""
@@ -141,26 +124,6 @@ class InProcessBackend:
         except Fault as fault:
             return fault
 
-    def register_system(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
-        """See :class:`Regions`."""
-        self._ask(lambda server: server.regions.register(name, key, byte_size, offset))
-
-    def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
-        """See :class:`Regions`."""
-        self._ask(lambda server: server.regions.refuse_cuda(name))
-
-    def unregister(self, name: str) -> None:
-        """See :class:`Regions`."""
-        self._ask(lambda server: server.regions.unregister(name))
-
-    def unregister_all(self) -> None:
-        """See :class:`Regions`."""
-        self._ask(lambda server: server.regions.unregister_all())
-
-    def shm_status(self) -> tuple[RegisteredRegion, ...]:
-        """See :class:`Regions`."""
-        return self._ask(lambda server: server.regions.status())
-
     def client(self) -> Any:
         """There is no connection that a tritonclient client could use."""
         raise Unsendable(
@@ -177,11 +140,6 @@ class InProcessBackend:
             raise TransportFault(f"the backend of {self.endpoint.address} is closed")
         if not self._server.running:
             raise TransportFault(_NOBODY[self.endpoint.protocol]) from ConnectionRefusedError()
-
-    def _ask(self, question: Callable[[InProcessServer], _Told]) -> _Told:
-        self._check()
-        with self._statuses():
-            return question(self._server)
 
     @contextmanager
     def _statuses(self) -> Iterator[None]:
@@ -257,5 +215,5 @@ class _InProcessStream:
 
 def _copied(call: InferCall) -> InferCall:
     """Return the call with its data in buffers of its own: the caller may change his at once."""
-    inputs = tuple(one._replace(chunks=(b"".join(one.chunks),)) for one in call.inputs)
+    inputs = tuple(tensor._replace(chunks=(b"".join(tensor.chunks),)) for tensor in call.inputs)
     return call._replace(inputs=inputs)

@@ -104,10 +104,10 @@ class Model:
 
     def __post_init__(self) -> None:
         for name in ("inputs", "outputs"):
-            names = [one.name for one in getattr(self, name)]
+            names = [tensor.name for tensor in getattr(self, name)]
             if not names or len(set(names)) < len(names):
                 raise ValueError(f"{name} are {names}; expected at least one, each under its name")
-        if any(one.labels for one in self.inputs):
+        if any(tensor.labels for tensor in self.inputs):
             raise ValueError(
                 "an input has labels; expected them at outputs, whose classes they name"
             )
@@ -128,19 +128,19 @@ class Model:
 
 def config_of(name: str, model: Model) -> dict[str, Any]:
     """Return the model configuration, as a server tells it over HTTP."""
-    found: dict[str, Any] = {
+    config: dict[str, Any] = {
         "name": name,
         "platform": "",
         "backend": "python",
         "version_policy": {"all": {}},
         "max_batch_size": model.max_batch_size,
-        "input": [_tensor_config(one) for one in model.inputs],
-        "output": [_tensor_config(one) for one in model.outputs],
+        "input": [_tensor_config(tensor) for tensor in model.inputs],
+        "output": [_tensor_config(tensor) for tensor in model.outputs],
         "instance_group": [{"name": f"{name}_0", "kind": "KIND_CPU", "count": model.instances}],
     }
     if model.stateful:
-        found["sequence_batching"] = {"max_sequence_idle_microseconds": 1_000_000}
-    return found
+        config["sequence_batching"] = {"max_sequence_idle_microseconds": 1_000_000}
+    return config
 
 
 def array_type(datatype: str) -> Any:
@@ -158,30 +158,30 @@ def _tensor_config(tensor: Tensor) -> dict[str, Any]:
     return {**config, "label_filename": f"{tensor.name}.txt"} if tensor.labels else config
 
 
-def _datatype(name: str, given: Any) -> str:
+def _datatype(name: str, datatype: Any) -> str:
     """Any of the ways to name a data type → its KServe v2 name."""
     for row in dtypes.TABLE:
-        if isinstance(given, str) and given.upper() in (row.v1, row.v2):
+        if isinstance(datatype, str) and datatype.upper() in (row.v1, row.v2):
             return row.v2
     try:
-        dtype = np.dtype(given)
+        dtype = np.dtype(datatype)
     except TypeError:
         dtype = None
     for row in dtypes.TABLE:
         if dtype is not None and (row.numpy == dtype or row.v2 == "BYTES" and dtype.kind in "SU"):
             return row.v2
     known = ", ".join(row.v2 for row in dtypes.TABLE)
-    raise ValueError(f"the datatype of {name!r} is {given!r}; expected one of: {known}")
+    raise ValueError(f"the datatype of {name!r} is {datatype!r}; expected one of: {known}")
 
 
-def _dims(name: str, given: Any) -> tuple[int, ...]:
+def _dims(name: str, value: Any) -> tuple[int, ...]:
     try:
-        dims = tuple(given)
+        dims = tuple(value)
     except TypeError:
         dims = ()
     if not dims or not all(isinstance(n, int) and (n > 0 or n == -1) for n in dims):
         raise ValueError(
-            f"the dims of {name!r} are {given!r}; expected a list of sizes from 1 on, -1 for any, "
+            f"the dims of {name!r} are {value!r}; expected a list of sizes from 1 on, -1 for any, "
             "without the batch dimension"
         )
     return dims

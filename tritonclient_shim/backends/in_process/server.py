@@ -46,7 +46,7 @@ class Regions:
     def __init__(self) -> None:
         self._known: dict[str, tuple[RegisteredRegion, mmap.mmap]] = {}
 
-    def register(self, name: str, key: str, byte_size: int, offset: int) -> None:
+    def register(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
         """Open the object of this key under a name."""
         if name in self._known:
             raise ServerFault(f"shared memory region '{name}' already in manager", "ALREADY_EXISTS")
@@ -146,19 +146,19 @@ class RunningModel:
         try:
             with self._instances:
                 started = time.monotonic_ns()
-                found = self._called(version, inputs, call)
+                arrays = self._called(version, inputs, call)
         except ServerFault:
             self._count(version, 0, began, began)
             raise
         self._count(version, rows, began, started)
-        return found
+        return arrays
 
     def _called(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
         arguments: list[Any] = [inputs]
         if self.model.stateful:
             arguments.append(self._sequence(version, call))
         try:
-            found = self.model.versions[version](*arguments)
+            arrays = self.model.versions[version](*arguments)
         except ServerFault:
             raise
         except Exception as error:  # whatever a function raises is an answer
@@ -167,15 +167,15 @@ class RunningModel:
                 f"{type(error).__name__}: {error}",
                 "INTERNAL",
             ) from error
-        names = {one.name for one in self.model.outputs}
-        if not isinstance(found, dict) or not names.issuperset(found):
-            shown = sorted(map(str, found)) if isinstance(found, dict) else type(found).__name__
+        names = {output.name for output in self.model.outputs}
+        if not isinstance(arrays, dict) or not names.issuperset(arrays):
+            shown = sorted(map(str, arrays)) if isinstance(arrays, dict) else type(arrays).__name__
             raise ServerFault(
                 f"the function of model '{self.name}' returned {shown}; expected a dict with "
                 f"arrays for {sorted(names)}",
                 "INTERNAL",
             )
-        return found
+        return arrays
 
     def _sequence(self, version: int, call: InferCall) -> Sequence:
         """Return the sequence of a request, begun or continued (docs/v2-mapping.md §4)."""
@@ -205,7 +205,7 @@ class RunningModel:
             self._statistics[version].add(rows, began, started, time.monotonic_ns())
 
     def statistics(self) -> tuple[ModelStatistics, ...]:
-        """What has been counted, one entry per version."""
+        """Return what has been counted, one entry per version."""
         with self._lock:
             return tuple(
                 one.statistics(self.name, str(version)) for version, one in self._statistics.items()
@@ -232,8 +232,8 @@ class _Counted:
 
     def statistics(self, name: str, version: str) -> ModelStatistics:
         """As the statistics extension tells them."""
-        count = sum(one.count for one in self._computed.values())
-        compute = Duration(count, sum(one.ns for one in self._computed.values()))
+        count = sum(duration.count for duration in self._computed.values())
+        compute = Duration(count, sum(duration.ns for duration in self._computed.values()))
         none = Duration(count)
         return ModelStatistics(
             name,
@@ -288,24 +288,24 @@ class InProcessServer:
 
         return ModelMetadata(name, "python", told(model.inputs), told(model.outputs))
 
-    def config(self, name: str, version: str) -> ModelConfigDocument:
+    def config(self, name: str, version: str = "") -> ModelConfigDocument:
         """Return a loaded model's configuration."""
         return ModelConfigDocument(config_of(name, self._known(name, version).model), "python")
 
-    def statistics(self, name: str, version: str) -> tuple[ModelStatistics, ...]:
+    def statistics(self, name: str = "", version: str = "") -> tuple[ModelStatistics, ...]:
         """Of one model, or of all that are loaded."""
         loaded = {key: one for key, one in self._models.items() if one.loaded}
         if not name:
-            return tuple(row for one in loaded.values() for row in one.statistics())
+            return tuple(row for model in loaded.values() for row in model.statistics())
         if name not in loaded:
             text = f"requested model '{name}' is not available"
             raise ServerFault(text, "INVALID_ARGUMENT")
         rows = loaded[name].statistics()
-        found = tuple(row for row in rows if version in ("", row.version))
-        if not found:
+        asked = tuple(row for row in rows if version in ("", row.version))
+        if not asked:
             text = f"requested model version is not available for model '{name}'"
             raise ServerFault(text, "INVALID_ARGUMENT")
-        return found
+        return asked
 
     def index(self) -> tuple[IndexRow, ...]:
         """Return a row per version; a bare one for a model that has never been loaded."""
@@ -334,13 +334,13 @@ class InProcessServer:
         running = self._known(call.model_name, "")
         version = running.version(call.model_version)
         inputs = inputs_of(call.model_name, running.model, call, self.regions.read)
-        found = running.run(version, inputs, call)
-        declared = {one.name: one for one in running.model.outputs}
+        arrays = running.run(version, inputs, call)
+        declared = {tensor.name: tensor for tensor in running.model.outputs}
         asked = call.outputs or tuple(OutputSpec(name) for name in declared)
         outputs = tuple(
-            self._output(call.model_name, declared[one.name], found[one.name], one)
-            for one in asked
-            if one.name in found
+            self._output(call.model_name, declared[output.name], arrays[output.name], output)
+            for output in asked
+            if output.name in arrays
         )
         return InferReply(call.model_name, str(version), outputs, call.request_id)
 

@@ -26,43 +26,43 @@ _BATCH_NOTE = (
 
 def inputs_of(name: str, model: Model, call: InferCall, region: ReadRegion) -> Arrays:
     """Return the inputs of a call as arrays, or the refusal that Triton would answer with."""
-    given: dict[str, TensorIn] = {}
-    for one in call.inputs:
-        if one.name in given:
-            raise _refusal(f"input '{one.name}' already exists in request")
-        given[one.name] = one
-    declared = {one.name: one for one in model.inputs}
-    _check_names(name, declared, given)
-    outputs = {one.name for one in model.outputs}
+    values: dict[str, TensorIn] = {}
+    for value in call.inputs:
+        if value.name in values:
+            raise _refusal(f"input '{value.name}' already exists in request")
+        values[value.name] = value
+    declared = {tensor.name: tensor for tensor in model.inputs}
+    _check_names(name, declared, values)
+    outputs = {tensor.name for tensor in model.outputs}
     for output in call.outputs:
         if output.name not in outputs:
             raise _refusal(f"unexpected inference output '{output.name}' for model '{name}'")
-    _check_batch(name, model, [given[one.name] for one in model.inputs])
+    _check_batch(name, model, [values[tensor.name] for tensor in model.inputs])
     return {
-        tensor.name: _array(name, model, tensor, given[tensor.name], region)
+        tensor.name: _array(name, model, tensor, values[tensor.name], region)
         for tensor in model.inputs
     }
 
 
-def _check_names(name: str, declared: dict[str, Tensor], given: dict[str, TensorIn]) -> None:
-    if len(given) != len(declared):
-        missing = [one for one in declared if one not in given]
+def _check_names(name: str, declared: dict[str, Tensor], values: dict[str, TensorIn]) -> None:
+    if len(values) != len(declared):
+        missing = [key for key in declared if key not in values]
         raise _refusal(
-            f"expected {len(declared)} inputs but got {len(given)} inputs for model '{name}'. "
-            f"Got input(s) [{_quoted(given)}], but missing required input(s) [{_quoted(missing)}]. "
-            "Please provide all required input(s)."
+            f"expected {len(declared)} inputs but got {len(values)} inputs for model '{name}'. "
+            f"Got input(s) [{_quoted(values)}], but missing required input(s) "
+            f"[{_quoted(missing)}]. Please provide all required input(s)."
         )
-    for one in given:
-        if one not in declared:
-            raise _refusal(f"unexpected inference input '{one}' for model '{name}'")
+    for unexpected in values:
+        if unexpected not in declared:
+            raise _refusal(f"unexpected inference input '{unexpected}' for model '{name}'")
 
 
-def _check_batch(name: str, model: Model, given: list[TensorIn]) -> None:
+def _check_batch(name: str, model: Model, values: list[TensorIn]) -> None:
     """Raise ServerFault unless all inputs have one number of rows that the model takes."""
     if not model.max_batch_size:
         return
-    rows = [one.shape[0] if one.shape else 0 for one in given]
-    for one, count in zip(given, rows):
+    rows = [value.shape[0] if value.shape else 0 for value in values]
+    for one, count in zip(values, rows):
         if count != rows[0]:
             raise _refusal(
                 f"input '{one.name}' batch size does not match other inputs for '{name}'"
@@ -79,48 +79,48 @@ def _check_batch(name: str, model: Model, given: list[TensorIn]) -> None:
 
 
 def _array(
-    name: str, model: Model, tensor: Tensor, given: TensorIn, region: ReadRegion
+    name: str, model: Model, tensor: Tensor, value: TensorIn, region: ReadRegion
 ) -> np.ndarray:
-    if given.datatype != tensor.datatype:
+    if value.datatype != tensor.datatype:
         raise _refusal(
-            f"inference input '{tensor.name}' data-type is '{given.datatype}', but model '{name}' "
+            f"inference input '{tensor.name}' data-type is '{value.datatype}', but model '{name}' "
             f"expects '{tensor.datatype}'"
         )
     batching = model.max_batch_size > 0
     wanted = (-1, *tensor.dims) if batching else tensor.dims
-    fits = len(wanted) == len(given.shape) and all(
-        size in (-1, found) for size, found in zip(wanted, given.shape)
+    fits = len(wanted) == len(value.shape) and all(
+        size in (-1, actual) for size, actual in zip(wanted, value.shape)
     )
     if not fits:
         raise _refusal(
             f"unexpected shape for input '{tensor.name}' for model '{name}'. Expected "
-            f"{_shape(wanted)}, got {_shape(given.shape)}. {_BATCH_NOTE if batching else ''}"
+            f"{_shape(wanted)}, got {_shape(value.shape)}. {_BATCH_NOTE if batching else ''}"
         )
-    data = b"".join(given.chunks) if given.shm is None else bytes(region(given.shm))
+    data = b"".join(value.chunks) if value.shm is None else bytes(region(value.shm))
     if tensor.datatype == dtypes.STRING.v2:
-        return _strings(name, given, data)
-    size = dtypes.itemsize(tensor.datatype) * math.prod(given.shape)
-    if len(data) != size or (batching and given.shape[0] == 0):
+        return _strings(name, value, data)
+    size = dtypes.itemsize(tensor.datatype) * math.prod(value.shape)
+    if len(data) != size or (batching and value.shape[0] == 0):
         raise _refusal(
             f"input byte size mismatch for input '{tensor.name}' for model '{name}'. Expected "
             f"{size}, got {len(data)}"
         )
-    array: np.ndarray = np.frombuffer(data, array_type(tensor.datatype)).reshape(given.shape)
+    array: np.ndarray = np.frombuffer(data, array_type(tensor.datatype)).reshape(value.shape)
     return np.array(array)
 
 
-def _strings(name: str, given: TensorIn, data: bytes) -> np.ndarray:
-    values = [*_parts(given.name, name, data)]
-    count = math.prod(given.shape)
+def _strings(name: str, value: TensorIn, data: bytes) -> np.ndarray:
+    values = [*_parts(value.name, name, data)]
+    count = math.prod(value.shape)
     # a region is as long as it is registered, and what follows the elements is not looked at
-    if len(values) < count or (len(values) > count and given.shm is None):
+    if len(values) < count or (len(values) > count and value.shm is None):
         raise _refusal(
-            f"expected {count} string elements for inference input '{given.name}' for model "
+            f"expected {count} string elements for inference input '{value.name}' for model "
             f"'{name}', got {len(values)}"
         )
     array = np.empty(count, object)
     array[:] = values[:count]
-    return array.reshape(given.shape)
+    return array.reshape(value.shape)
 
 
 def _parts(tensor: str, name: str, data: bytes) -> Iterator[bytes]:
@@ -137,7 +137,7 @@ def _parts(tensor: str, name: str, data: bytes) -> Iterator[bytes]:
 
 
 def output_of(name: str, tensor: Tensor, value: object, class_count: int) -> TensorOut:
-    """What a function returned for an output → the tensor that is answered."""
+    """Turn what a function returned for an output into the tensor of the reply."""
     wanted = array_type(tensor.datatype)
     try:
         array = np.asarray(value)
@@ -187,7 +187,7 @@ def _joined(values: object) -> bytes:
 
 
 def _quoted(names: object) -> str:
-    return ",".join(f"'{one}'" for one in names)  # type: ignore[attr-defined]
+    return ",".join(f"'{tensor}'" for tensor in names)  # type: ignore[attr-defined]
 
 
 def _shape(dims: tuple[int, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The objects by which gRPC tells of a call: those of ``rpc.future``, ``rpc.with_call`` and
+"""What gRPC tells of a call: its errors, and the objects of ``rpc.future``, ``rpc.with_call`` and
 ``StreamInfer``.
 """
 
@@ -7,17 +7,93 @@ from __future__ import annotations
 import time
 from concurrent import futures
 from functools import partial
-from threading import Thread
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 import grpc
 
-from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
+from tritonclient_shim.core.errors import (
+    Fault,
+    ForeignFault,
+    InferenceServerException,
+    TransportFault,
+    cause_of,
+)
 from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.stub.channel import Calls
-from tritonclient_shim.stub.errors import answered, fault_error, rpc_error
+
+T = TypeVar("T")
 
 _CANCELLED = "Locally cancelled by application!"
+
+#: Threads of calls in progress that have to wait for the server.
+_threads = DaemonExecutor(64, "v1-stub-call")
+
+
+class _EndedCall(grpc.Call):
+    """A call that has ended."""
+
+    _code: Any = grpc.StatusCode.OK
+    _details = ""
+
+    def code(self) -> Any:
+        return self._code
+
+    def details(self) -> str:
+        return self._details
+
+    def initial_metadata(self) -> Any:
+        return ()
+
+    def trailing_metadata(self) -> Any:
+        return ()
+
+    def is_active(self) -> bool:
+        return False
+
+    def time_remaining(self) -> float | None:
+        return None
+
+    def cancel(self) -> bool:
+        return False
+
+    def add_callback(self, callback: Any) -> bool:
+        return False
+
+
+class LocalRpcError(grpc.RpcError, _EndedCall):
+    """An RpcError for what went wrong in this process, outside gRPC."""
+
+    def __init__(self, code: Any, details: str) -> None:
+        super().__init__(f"{code}: {details}")
+        self._code = code
+        self._details = details
+
+
+def answered(ask: Callable[[], T]) -> T:
+    """Return what ``ask`` returns; raise RpcError if the server did not answer."""
+    try:
+        return ask()
+    except InferenceServerException as error:
+        failure = rpc_error(error)
+    raise failure
+
+
+def rpc_error(error: BaseException) -> BaseException:
+    """Return the RpcError among the causes of an error, or else one for the last fault."""
+    chain = [error]
+    while (cause := cause_of(chain[-1])) is not None:
+        chain.append(cause)
+    errors: list[BaseException] = [link for link in chain if isinstance(link, grpc.RpcError)]
+    if errors:
+        return errors[0]
+    fault = [*chain[-1:], *(link for link in chain if isinstance(link, Fault))][-1]
+    if isinstance(fault, ForeignFault):
+        return LocalRpcError(grpc.StatusCode.INTERNAL, f"Exception deserializing response! {fault}")
+    if isinstance(fault, TransportFault) and fault.status:
+        name = fault.status.rpartition(".")[2]
+        return LocalRpcError(grpc.StatusCode[name], fault.message.split(": ", 2)[-1])
+    return LocalRpcError(grpc.StatusCode.RESOURCE_EXHAUSTED, str(fault))  # a request too large
 
 
 class _UsersCall(grpc.Call):
@@ -27,40 +103,21 @@ class _UsersCall(grpc.Call):
         self._calls = calls
 
     def initial_metadata(self) -> Any:
-        """The metadata of the latest call to the v2 server."""
-        return self._metadata("initial_metadata")
+        """Return the metadata of the latest call to the v2 server."""
+        return getattr(self._calls.last(), "initial_metadata", tuple)()
 
     def trailing_metadata(self) -> Any:
-        """The metadata of the latest call to the v2 server."""
-        return self._metadata("trailing_metadata")
-
-    def _metadata(self, kind: str) -> Any:
-        last = self._calls.last()
-        return getattr(last, kind)() if hasattr(last, kind) else ()
+        """Return the metadata of the latest call to the v2 server."""
+        return getattr(self._calls.last(), "trailing_metadata", tuple)()
 
     def time_remaining(self) -> float | None:
-        """Seconds until the call's time limit; None if it has none."""
+        """Return the seconds until the call's time limit; None if it has none."""
         deadline = self._calls.options.deadline
         return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
-class FinishedCall(_UsersCall):
+class FinishedCall(_UsersCall, _EndedCall):
     """The call behind a response that has been received."""
-
-    def code(self) -> Any:
-        return grpc.StatusCode.OK
-
-    def details(self) -> str:
-        return ""
-
-    def is_active(self) -> bool:
-        return False
-
-    def cancel(self) -> bool:
-        return False
-
-    def add_callback(self, callback: Any) -> bool:
-        return False
 
 
 class CallFuture(_UsersCall, grpc.Future):
@@ -78,8 +135,10 @@ class CallFuture(_UsersCall, grpc.Future):
             return
         try:
             response = produce()
+        except InferenceServerException as error:
+            self._outcome.set_exception(rpc_error(error))
         except BaseException as error:  # whatever it is, somebody may wait for the outcome
-            self._outcome.set_exception(_shown(error))
+            self._outcome.set_exception(error)
         else:
             self._outcome.set_result(response)
 
@@ -94,9 +153,10 @@ class CallFuture(_UsersCall, grpc.Future):
         """End the call with an error."""
         self.run(partial(_raise, error))
 
-    def run_in_thread(self, produce: Callable[[], Any]) -> None:
-        """Do the same as :meth:`run`, on a thread of its own."""
-        Thread(target=self.run, args=(produce,), name="v1-stub-call", daemon=True).start()
+    @staticmethod
+    def on_thread(step: Callable[[], None]) -> None:
+        """Take a step that may wait for the server."""
+        _threads.execute(step)
 
     # --------------------------------------------------------------------------- grpc.Future
 
@@ -145,11 +205,11 @@ class CallFuture(_UsersCall, grpc.Future):
     # ----------------------------------------------------------------------------- grpc.Call
 
     def code(self) -> Any:
-        """Wait for the end of the call → its status code."""
+        """Wait for the end of the call, and return its status code."""
         return self._status()[0]
 
     def details(self) -> str:
-        """Wait for the end of the call → the text of its status."""
+        """Wait for the end of the call, and return the text of its status."""
         return self._status()[1]
 
     def _status(self) -> tuple[Any, str]:
@@ -184,12 +244,10 @@ class StreamCall(_UsersCall, Iterator[Any]):
         return self
 
     def __next__(self) -> Any:
-        """The next response; RpcError if the stream broke."""
+        """Return the next response; raise RpcError if the stream broke."""
         return answered(lambda: next(self._responses))
 
-    def next(self) -> Any:
-        """The same as ``next(self)``; gRPC's own object has this method."""
-        return next(self)
+    next = __next__  # gRPC's own object has this method
 
     def cancel(self) -> bool:
         """Cancel the stream at once; False if it has ended."""
@@ -198,12 +256,16 @@ class StreamCall(_UsersCall, Iterator[Any]):
         return active
 
     def code(self) -> Any:
-        """Wait for the end of the stream → its status code."""
-        return _status_of(fault_error(self._responses.wait()))[0]
+        """Wait for the end of the stream, and return its status code."""
+        return self._status()[0]
 
     def details(self) -> str:
-        """Wait for the end of the stream → the text of its status."""
-        return _status_of(fault_error(self._responses.wait()))[1]
+        """Wait for the end of the stream, and return the text of its status."""
+        return self._status()[1]
+
+    def _status(self) -> tuple[Any, str]:
+        fault = self._responses.wait()
+        return _status_of(None if fault is None else rpc_error(fault))
 
     def is_active(self) -> bool:
         return not self._responses.ended()
@@ -211,8 +273,7 @@ class StreamCall(_UsersCall, Iterator[Any]):
     def done(self) -> bool:
         return self._responses.ended()
 
-    def running(self) -> bool:
-        return self.is_active()
+    running = is_active
 
     def cancelled(self) -> bool:
         return self.done() and self.code() is grpc.StatusCode.CANCELLED
@@ -241,10 +302,6 @@ def _status_of(error: Any) -> tuple[Any, str]:
     if hasattr(error, "code"):
         return error.code(), error.details()
     return grpc.StatusCode.UNKNOWN, str(error)
-
-
-def _shown(error: BaseException) -> BaseException:
-    return rpc_error(error) if isinstance(error, InferenceServerException) else error
 
 
 def _raise(error: BaseException) -> None:

@@ -1,0 +1,127 @@
+"""The base class of all contexts, ``ProtocolType`` and ``serialize_string_tensor``."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Sequence, TypeVar, Union
+
+from tritonclient_shim import notice
+
+_Self = TypeVar("_Self", bound="Context")
+HttpHeaders = Union[Sequence[Union[str, bytes]], None]
+
+
+class Context:
+    """A connection to one server: ``with``, and a refusal to be copied; ``_ctx`` is its session."""
+
+    _ctx: Any = None  # None also after close()
+    _name = ""  # the class's name in v1's texts, also in users' subclasses
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # v1 raised ValueError, too: ctypes refused to pickle its pointer. A subclass that leaves
+        # out its connection has a __getstate__ of its own, and goes on with that.
+        if self._ctx is not None:
+            raise ValueError(
+                f"an open {type(self).__name__} can be neither pickled nor copied: its connection "
+                "belongs to this process and this object; hand over its url, protocol and model "
+                "name instead, and make another context from them there"
+            )
+        return self.__dict__
+
+    def close(self) -> None:
+        """Close the context."""
+        raise NotImplementedError
+
+    def _closed(self) -> Exception:
+        """Return the error of a call on a closed context."""
+        from tritonclient_shim.core.errors import InferenceServerException
+
+        return InferenceServerException(f"{self._name} is closed")
+
+
+class ProtocolType(IntEnum):
+    """The protocols that a context can use; the members equal the ints 0 and 1
+    (docs/v1-behaviour.md §1.5).
+    """
+
+    HTTP = 0
+    GRPC = 1
+
+    @classmethod
+    def from_str(cls, value: str) -> ProtocolType:
+        """Return the member of a protocol's name (docs/v1-behaviour.md §1.5).
+
+        Deprecated [TS011], see migration_guide.md#connections. Instead: import
+        tritonclient.grpc on gRPC, import tritonclient.http over HTTP.
+
+        Parameters
+        ----------
+        value : str
+            ``http`` or ``grpc``, in upper or lower case.
+
+        Returns
+        -------
+        ProtocolType
+            The protocol of that name.
+
+        Raises
+        ------
+        Exception
+            `value` names no protocol; as in v1, the class is ``Exception`` itself.
+        AttributeError
+            `value` is no str.
+        """
+        notice.used("TS011")
+        protocol = _BY_NAME.get(value.lower())
+        if protocol is None:
+            raise Exception(f"unexpected protocol: {value}, expecting HTTP or gRPC")
+        return protocol
+
+    def __str__(self) -> str:
+        """Return ``ProtocolType.HTTP``, as Pythons before 3.11 show an IntEnum."""
+        return f"ProtocolType.{self.name}"
+
+
+ProtocolType.__module__ = "tensorrtserver.api"
+
+_BY_NAME = {"http": ProtocolType.HTTP, "grpc": ProtocolType.GRPC}
+
+
+def serialize_string_tensor(input_tensor: Any) -> Any:
+    """Serialise a string tensor, for a shared-memory region (docs/v1-behaviour.md §3.6).
+
+    Deprecated [TS065], see migration_guide.md#system-shared-memory. Instead:
+    tritonclient.utils.serialize_byte_tensor(array), whose size is
+    tritonclient.utils.serialized_byte_size(...) of it.
+
+    Parameters
+    ----------
+    input_tensor : numpy.ndarray
+        Array of dtype object (elements str or bytes) or ``S``, of any shape, not empty.
+
+    Returns
+    -------
+    numpy.ndarray
+        0-d array of dtype ``S<n>``, where n is the total number of bytes. It holds for each
+        element, in C order, a 4-byte little-endian length and the element's bytes.
+
+    Raises
+    ------
+    InferenceServerException
+        `input_tensor` is no array, is empty, or has another dtype.
+    UnicodeEncodeError
+        An element has an unpaired surrogate (docs/v1-behaviour.md §3.6).
+    """
+    notice.used("TS065")
+    from tritonclient_shim.translate import tensors
+
+    return tensors.serialize_string_tensor(input_tensor)
+
+
+serialize_string_tensor.__module__ = "tensorrtserver.api"

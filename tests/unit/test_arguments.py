@@ -1,0 +1,63 @@
+"""Texts that callers give (docs/v1-behaviour.md §3.9, §7.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tritonclient_shim.core import arguments
+from tritonclient_shim.core.errors import ArgumentError, InferenceServerException
+
+
+@pytest.mark.parametrize(
+    ("value", "errors", "text"),
+    [
+        ("a\0b", "strict", "a"),
+        (b"a\0b", "strict", "a"),
+        ("ä", "strict", "ä"),
+        ("ä".encode(), "strict", "ä"),
+        (b"\xff", "replace", "\ufffd"),
+        (b"\xff", "surrogateescape", "\udcff"),
+    ],
+)
+def test_c_strings_end_at_a_nul(value: Any, errors: str, text: str) -> None:
+    """str and bytes become the text that C saw; bytes that are not UTF-8 as the caller says."""
+    assert arguments.c_string(value, 1, errors) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (5, "<class 'AttributeError'>: 'int' object has no attribute 'encode'"),
+        ("\ud800", "<class 'UnicodeEncodeError'>: 'utf-8' codec can't encode character"),
+    ],
+)
+def test_what_is_no_text(value: Any, reason: str) -> None:
+    """Names of inputs, regions and models are refused as ctypes refused them, with their place."""
+    for convert in (
+        lambda: arguments.text(value, "an input name", 3),
+        lambda: arguments.c_string(value, 3),
+        lambda: arguments.model_name(value, 3),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            convert()
+        assert str(caught.value).startswith(f"argument 3: {reason}")
+
+
+def test_none_and_regions() -> None:
+    """For a region None is no text like any other; elsewhere v1's process ended."""
+    with pytest.raises(ArgumentError, match="argument 1: .*'NoneType' object has no attribute"):
+        arguments.c_string(None, 1)
+    with pytest.raises(InferenceServerException, match="an input name must be str or bytes"):
+        arguments.text(None, "an input name", 3)
+
+
+def test_model_names_are_taken_whole() -> None:
+    """The model of a control call or of a status is no C string: its NULs belong to it."""
+    assert arguments.model_name("a\0b", 2) == arguments.model_name(b"a\0b", 2) == "a\0b"
+    assert arguments.model_name(b"\xff", 2) == "\ufffd"
+    with pytest.raises(InferenceServerException, match="model_name must be text, got None"):
+        arguments.model_name(None, 2)
+    with pytest.raises(ArgumentError, match="argument 6: <class 'AttributeError'>: 'int' object"):
+        arguments.model_name(5, 6)

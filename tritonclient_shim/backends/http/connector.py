@@ -1,0 +1,117 @@
+"""From an address to a connected socket: the parsed address, proxies, TCP's keepalive."""
+
+from __future__ import annotations
+
+import re
+import socket
+from http.client import HTTPException, InvalidURL, UnknownProtocol
+from typing import NamedTuple
+from urllib.parse import quote
+
+from tritonclient_shim.backends import tls
+from tritonclient_shim.backends.http.errors import CONNECT, PREFIX, SEND
+from tritonclient_shim.backends.http.response import read_status
+from tritonclient_shim.core import addresses
+from tritonclient_shim.core.addresses import join_port
+from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.settings import DEFAULTS, Proxy, Settings, of_connections, proxy_for
+
+_HOST = re.compile(r"\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\[?#]+")
+_UNUSABLE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
+_QUERY = re.compile(r"[?#]")
+_PROBES = 3  # unanswered ones that end a connection
+
+
+class Location(NamedTuple):
+    """A parsed address; ``prefix`` has no '/' at its end."""
+
+    host: str  # without brackets
+    port: int
+    host_header: str
+    prefix: str
+    authorization: str  # "" without user-info
+
+
+def parse(address: str, secure: bool) -> Location:
+    """Endpoint address → Location; InvalidURL where libcurl refused one
+    (docs/v1-behaviour.md §3.1).
+    """
+    if "://" in address:
+        raise UnknownProtocol(address)
+    parts = None if _UNUSABLE.search(address) else addresses.parse(address)
+    if parts is None or not _HOST.fullmatch(parts.host) or _QUERY.search(parts.prefix):
+        raise InvalidURL(f"{address!r} is not host:port, optionally followed by /prefix")
+    host = parts.host.encode("ascii" if parts.host.isascii() else "idna").decode()
+    port = int(parts.port or (443 if secure else 80))
+    if not 0 < port < 65536:
+        raise InvalidURL(f"port {port} of {address!r} is not in 1..65535")
+    prefix = quote(parts.prefix, safe="/%:@!$&'()*+,;=~").rstrip("/")
+    shown = f"{host}:{port}" if parts.port else host
+    authorization = addresses.basic_authorization(parts.user)
+    return Location(host.strip("[]"), port, shown, prefix, authorization)
+
+
+class HttpConnector(NamedTuple):
+    """How connections to a server are made; those made in different ways are never shared."""
+
+    endpoint: Endpoint
+    settings: Settings = DEFAULTS  # of connections; the others have their defaults
+    proxy: Proxy | None = None
+    tls: tls.Tls = tls.DEFAULT
+
+    def connect(self, location: Location) -> socket.socket:
+        """Return a socket connected to the server, or to its proxy; it keeps the time limit.
+
+        Raises TransportFault where that is impossible.
+        """
+        target, settings = self.proxy or location, self.settings
+        try:
+            peer = socket.create_connection((target.host, target.port), settings.connect_timeout)
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if settings.keepalive_time is not None:
+                _keep_alive(peer, settings.keepalive_time, settings.keepalive_timeout or 20.0)
+        except CONNECT.errors as error:
+            raise CONNECT.fault(error) from error
+        return peer
+
+
+def connector_for(endpoint: Endpoint, settings: Settings) -> HttpConnector:
+    """Return the connector of an endpoint; SettingsError for unusable settings or files."""
+    relevant = of_connections(settings, endpoint)
+    return HttpConnector(endpoint, relevant, _proxy(endpoint, relevant), tls.tls_of(relevant))
+
+
+def _proxy(endpoint: Endpoint, settings: Settings) -> Proxy | None:
+    try:
+        host = parse(endpoint.address, endpoint.secure).host
+    except (HTTPException, UnicodeError):
+        return None  # the first call reports the address
+    return proxy_for(settings, host, endpoint.secure)
+
+
+def _keep_alive(connected: socket.socket, idle: float, patience: float) -> None:
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _whole(idle))
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _whole(patience / _PROBES))
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _PROBES)
+
+
+def _whole(seconds: float) -> int:
+    return min(max(1, round(seconds)), 32767)  # the kernel's limits
+
+
+def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:
+    """Have the proxy connect to the server (CONNECT); TransportFault when it does not."""
+    target = join_port(location.host, location.port)
+    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
+    if proxy.authorization:
+        lines.append(f"Proxy-Authorization: {proxy.authorization}")
+    try:
+        connected.sendall("\r\n".join([*lines, "", ""]).encode())
+    except SEND.errors as error:
+        raise SEND.fault(error) from error
+    with connected.makefile("rb", buffering=0) as stream:
+        status = read_status(stream)
+    if status != 200:
+        raise TransportFault(f"{PREFIX}Failure when receiving data from the peer")

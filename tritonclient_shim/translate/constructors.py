@@ -1,0 +1,108 @@
+"""The arguments of every constructor: url, protocol and http_headers
+(docs/v1-behaviour.md §1.5, §3.1, §6.6).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Tuple
+
+from tritonclient_shim.core import arguments
+from tritonclient_shim.core.addresses import without_scheme
+from tritonclient_shim.core.errors import InferenceServerException
+from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
+
+#: Names and values, sorted by name.
+Headers = Tuple[Tuple[str, str], ...]
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+_EXPECTED = "expected a list of 'Name:Value' entries, str or bytes"
+
+
+def parse_url(url: Any, protocol: str) -> Endpoint:
+    """Return the endpoint of a ``url`` (str or bytes), for ``model.HTTP`` or ``model.GRPC``.
+
+    Accept a leading ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` for either protocol;
+    those with an s mean TLS. Do not check the host: the backend reports a bad host on the first
+    call, as v1 did (docs/v1-behaviour.md §3.1). Raise ctypes.ArgumentError for anything but text,
+    InferenceServerException for None, where v1 ended the process.
+    """
+    text = arguments.text(url, "url", 2, "replace").strip()
+    address, secure = without_scheme(text)
+    return Endpoint(protocol, address.rstrip("/"), bool(secure))
+
+
+def protocol_of(value: Any) -> str:
+    """Return ``model.HTTP`` for 0 and ``model.GRPC`` for 1 (docs/v1-behaviour.md §1.5).
+
+    Accept what ``int()`` reads, such as True, 1.0 and '0', and raise the errors of ``int()``. As
+    for v1's C layer, the number counts modulo 2**32. Raise InferenceServerException for other
+    numbers.
+    """
+    protocol = {0: HTTP, 1: GRPC}.get(int(value) & arguments.UINT32)
+    if protocol is None:
+        raise InferenceServerException(
+            "unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"
+        )
+    return protocol
+
+
+def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
+    """Return the headers to send: sorted by name over HTTP, none over gRPC.
+
+    Split each entry at its first colon. Of two entries with one name, in the same case, send the
+    last. Send no header with an empty value (docs/v1-behaviour.md §6.6). None, [], () and "" are
+    no headers (docs/v1-behaviour.md §2.3).
+
+    Raise AttributeError for an entry that is no text. Raise InferenceServerException for an entry
+    without a colon or a usable name, and for control characters: v1 ended the process, or let an
+    entry smuggle in further headers.
+    """
+    check_headers(http_headers)
+    if protocol != HTTP or not http_headers:
+        return ()
+    if isinstance(http_headers, (str, bytes)):
+        raise InferenceServerException(
+            f"http_headers is a single {type(http_headers).__name__}; {_EXPECTED}"
+        )
+    pairs = dict(_split(entry) for entry in http_headers)
+    return tuple(sorted(pair for pair in pairs.items() if pair[1].strip()))
+
+
+def check_headers(http_headers: Any) -> None:
+    """Raise AttributeError for an entry that is no text, as v1 did first of all, also for gRPC."""
+    if isinstance(http_headers, (str, bytes)):
+        return
+    for entry in http_headers or ():
+        if not isinstance(entry, (str, bytes)):
+            raise AttributeError(f"'{type(entry).__name__}' object has no attribute 'encode'")
+
+
+def refuse_reserved(headers: Headers) -> None:
+    """Raise v1's error for a header ``NV-InferRequest`` of an InferContext
+    (docs/v1-behaviour.md §3.1).
+    """
+    if any(name == "NV-InferRequest" for name, _ in headers):
+        raise InferenceServerException("HTTP header 'NV-InferRequest' cannot be set")
+
+
+def _split(entry: Any) -> tuple[str, str]:
+    text = arguments.whole(entry)
+    name, colon, value = text.partition(":")
+    if not (colon and _NAME.fullmatch(name.strip())):
+        raise InferenceServerException(
+            f"HTTP header {_beginning(text)} has no colon, or no usable name before it; {_EXPECTED}"
+        )
+    if _UNPRINTABLE.search(value):
+        raise InferenceServerException(
+            f"the value of HTTP header {name.strip()!r} has control characters, perhaps a line "
+            "break at its end; remove them"
+        )
+    return name.strip(), value
+
+
+def _beginning(text: str) -> str:
+    """Return what an unusable entry begins with; the rest may be a password or token."""
+    name = re.split(r"[:\s]", text.lstrip(), maxsplit=1)[0]
+    return repr(name if name == text else f"{name} …")
