@@ -16,24 +16,24 @@ _STATEMENTS = frozenset({"def", "for", "with"})
 
 
 def rewritten(source: str) -> tuple[str, list[int]]:
-    """Source → the source with ``async`` as a name where it is no keyword, and the lines changed.
+    """Return the source with ``async`` as a name where it is no keyword, and the changed lines.
 
     Every line and column stays where it is. Source that cannot be split into tokens is returned
     unchanged.
     """
     lines = io.StringIO(source).readlines()  # a form feed ends no line of Python
     try:
-        found = _places(source)
+        places = _places(source)
     except (tokenize.TokenError, SyntaxError):
         return source, []
-    for row, column in reversed(found):
+    for row, column in reversed(places):
         text = lines[row - 1]
         lines[row - 1] = text[:column] + NAME + text[column + len("async") :]
-    return "".join(lines), [row for row, _ in found]
+    return "".join(lines), [row for row, _ in places]
 
 
 def restored(text: str) -> str:
-    """Text of a rewritten source → the text as its author wrote it."""
+    """Return the text of a rewritten source as its author wrote it."""
     return text.replace(NAME, "async")
 
 
@@ -42,7 +42,7 @@ def _places(source: str) -> list[tuple[int, int]]:
         return []
     skipped = (tokenize.COMMENT, tokenize.NL)
     readline = io.StringIO(source).readline
-    tokens = [one for one in tokenize.generate_tokens(readline) if one.type not in skipped]
+    tokens = [item for item in tokenize.generate_tokens(readline) if item.type not in skipped]
     return [
         token.start
         for before, token, after in zip([None, *tokens], tokens, tokens[1:])

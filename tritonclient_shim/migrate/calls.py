@@ -54,7 +54,7 @@ _LATER = frozenset({"run_in_executor"})  # after another argument
 
 
 def made(value: Value, call: ast.Call | None = None) -> Values:
-    """What a class makes when it is called, by this call; nothing for other values."""
+    """Return what a class makes when it is called, by this call; nothing for other values."""
     if isinstance(value, LocalClass):
         return frozenset({LocalInstance(value.node)})
     if isinstance(value, Symbol) and is_class(value.name):
@@ -63,12 +63,12 @@ def made(value: Value, call: ast.Call | None = None) -> Values:
 
 
 def is_class(symbol: str) -> bool:
-    """Whether a dotted name is a class of v1 with an entry of its own."""
+    """True if a dotted name is a class of v1 with an entry of its own."""
     return symbol in BY_SYMBOL and symbol.rpartition(".")[2][:1].isupper()
 
 
 def result(function: Value, call: ast.Call, evaluator: Interpreter) -> Values:
-    """What a call of this function can result in."""
+    """Return what a call of this function can result in."""
     if isinstance(function, LocalFunction):
         return evaluator.returned(function)
     if isinstance(function, BoundMethod):
@@ -81,7 +81,7 @@ def result(function: Value, call: ast.Call, evaluator: Interpreter) -> Values:
 
 
 def _of_each(function: Value, call: ast.Call, evaluator: Interpreter) -> Values:
-    """What a function can result in when another call, ``map``, calls it."""
+    """Return what a function can result in when another call, ``map``, calls it."""
     is_local = isinstance(function, (LocalFunction, Partial))
     return result(function, call, evaluator) if is_local else made(function)
 
@@ -90,7 +90,7 @@ def _of_method(method: BoundMethod, call: ast.Call) -> Values:
     owner, name = method.owner, method.name
     if isinstance(owner, Instance):
         known = {"__enter__": owner, **_RESULTS}.get(name)
-        return frozenset({replace(known, made=known.made or call)}) if known else UNKNOWN
+        return frozenset({replace(known, creation=known.creation or call)}) if known else UNKNOWN
     if name in _SAME_METHODS:
         return frozenset({owner})
     if name == "items":
@@ -110,7 +110,7 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Interpreter) -> Values:
         return frozenset({Symbol(imported(call).partition(".")[0])})
     if name == "functools.partial":
         first = evaluator.of(call.args[0]) if call.args else UNKNOWN
-        inner = (Partial(one) for one in first if not isinstance(one, Partial))
+        inner = (Partial(item) for item in first if not isinstance(item, Partial))
         return frozenset({CALLABLE, *inner})
     if name == "builtins.super":
         owner = evaluator.scopes.enclosing_class(call)
@@ -118,27 +118,29 @@ def _of_symbol(name: str, call: ast.Call, evaluator: Interpreter) -> Values:
     if name == "builtins.getattr":
         return _getattr(call, evaluator)
     if name == "builtins.dict" and call.keywords:
-        return items([evaluator.of(one.value) for one in call.keywords])
+        return items([evaluator.of(keyword.value) for keyword in call.keywords])
     if last in _CONTAINERS and not call.args:
         return items([])
     if not call.args:
         return made(Symbol(name), call)
-    given = [evaluator.of(one) for one in call.args]
+    arguments = [evaluator.of(argument) for argument in call.args]
     if last in _CONTAINERS:
-        return frozenset(one for one in given[0] if isinstance(one, Items)) or items([])
+        return frozenset(
+            argument for argument in arguments[0] if isinstance(argument, Items)
+        ) or items([])
     if last == "next":
-        return element(given[0])
+        return element(arguments[0])
     if last == "enumerate":
-        return items([items([UNKNOWN, element(given[0])], (0, 1))])
+        return items([items([UNKNOWN, element(arguments[0])], (0, 1))])
     if name == "builtins.map":
-        return items([union(_of_each(one, call, evaluator) for one in given[0])])
+        return items([union(_of_each(argument, call, evaluator) for argument in arguments[0])])
     if last == "zip":
-        return items([items([element(one) for one in given], range(len(given)))])
+        return items([items([element(argument) for argument in arguments], range(len(arguments)))])
     return made(Symbol(name), call)
 
 
 def same(call: ast.Call, evaluator: Interpreter) -> Values:
-    """What a call returns that hands back its argument, as ``closing(context)`` does."""
+    """Return what a call returns that hands back its argument, as ``closing(context)`` does."""
     name = spelt(call.func).rpartition(".")[2]
     return evaluator.of(call.args[0]) if call.args and name in _HANDING_BACK else UNKNOWN
 
@@ -147,19 +149,19 @@ def _getattr(call: ast.Call, evaluator: Interpreter) -> Values:
     if len(call.args) < 2 or not isinstance(call.args[1], ast.Constant):
         return UNKNOWN
     name = str(call.args[1].value)
-    return union(evaluator.member(one, name) for one in evaluator.of(call.args[0]))
+    return union(evaluator.member(argument, name) for argument in evaluator.of(call.args[0]))
 
 
 def targets(call: ast.Call, evaluator: Interpreter) -> Iterator[Target]:
-    """The functions that a call calls or has called, each with the arguments that it gets."""
-    named = {one.arg: one.value for one in call.keywords if one.arg}
-    given = _given(call.args, evaluator)
-    yield call.func, given, named
+    """Yield the functions that a call calls or hands over, each with the arguments that it gets."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    positional = _given(call.args, evaluator)
+    yield call.func, positional, named
     if getattr(call.func, "attr", "") in _LATER and len(call.args) > 1:
-        yield call.args[1], given[2:], named
+        yield call.args[1], positional[2:], named
     if call.args and _hands_over(call, evaluator):
         mapped = getattr(call.func, "attr", getattr(call.func, "id", "")) in ("map", "imap")
-        rest = [element(one) for one in given[1:]] if mapped else given[1:]
+        rest = [element(argument) for argument in positional[1:]] if mapped else positional[1:]
         yield call.args[0], rest, named
     yield from _callbacks(call, evaluator)
     if "target" in named:  # of a thread or process
@@ -170,36 +172,38 @@ def targets(call: ast.Call, evaluator: Interpreter) -> Iterator[Target]:
 
 
 def _callbacks(call: ast.Call, evaluator: Interpreter) -> Iterator[Target]:
-    """The callback of an asynchronous request gets the context and the request."""
+    """Yield the callback of an asynchronous request, which gets the context and the request."""
     contexts = frozenset(
-        one.owner
-        for one in evaluator.of(call.func)
-        if isinstance(one, BoundMethod)
-        and isinstance(one.owner, Instance)
-        and one.name in ("async_run", "async_run_with_cb")
+        value.owner
+        for value in evaluator.of(call.func)
+        if isinstance(value, BoundMethod)
+        and isinstance(value.owner, Instance)
+        and value.name in ("async_run", "async_run_with_cb")
     )
-    named = [one.value for one in call.keywords if one.arg == "callback"]
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "callback"]
     request: Values = frozenset({Instance(REQUEST, call)})
     for callback in [*named, *call.args[:1]] if contexts else []:
         if isinstance(callback, ast.Call) and CALLABLE in evaluator.of(callback):
             inner = _given(callback.args, evaluator)
-            yield from ((one, [*inner[1:], contexts, request], {}) for one in callback.args[:1])
+            yield from (
+                (argument, [*inner[1:], contexts, request], {}) for argument in callback.args[:1]
+            )
         else:
             yield callback, [contexts, request], {}
 
 
 def _given(arguments: list[ast.expr], evaluator: Interpreter) -> list[Values]:
-    found: list[Values] = []
-    for one in arguments:
-        if isinstance(one, ast.Starred):
+    values: list[Values] = []
+    for argument in arguments:
+        if isinstance(argument, ast.Starred):
             break
-        found.append(evaluator.of(one))
-    return found
+        values.append(evaluator.of(argument))
+    return values
 
 
 def _named(keywords: ast.expr | None) -> dict[str, ast.expr]:
     if isinstance(keywords, ast.Call):  # dict(name=value)
-        return {one.arg: one.value for one in keywords.keywords if one.arg}
+        return {keyword.arg: keyword.value for keyword in keywords.keywords if keyword.arg}
     if not isinstance(keywords, ast.Dict):
         return {}
     pairs = zip(keywords.keys, keywords.values)
@@ -207,7 +211,7 @@ def _named(keywords: ast.expr | None) -> dict[str, ast.expr]:
 
 
 def _hands_over(call: ast.Call, evaluator: Interpreter) -> bool:
-    """Whether a call has its first argument called with the others: ``partial``, ``map``."""
+    """True if a call has its first argument called with the others: ``partial``, ``map``."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in _HANDING:
         return True
     return bool(evaluator.of(call.func) & {Symbol("functools.partial"), Symbol("builtins.map")})

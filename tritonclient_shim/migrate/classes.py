@@ -33,29 +33,29 @@ class Classes:
         self._active: set[tuple[_Local, str]] = set()
 
     def attribute(self, owner: _Local, name: str) -> Values:
-        """What an attribute can be: of the class itself, else of the classes it is derived from."""
-        found = UNKNOWN
+        """Return what an attribute can be: the class's own, else that of its base classes."""
+        values = UNKNOWN
         if not (isinstance(owner, LocalInstance) and owner.parent):
-            found = self._own(owner, name)
-        if found or (owner, name) in self._active:  # the classes are derived from each other
-            return found
+            values = self._own(owner, name)
+        if values or (owner, name) in self._active:  # the classes are derived from each other
+            return values
         self._active.add((owner, name))
-        found = union(self._inherited(owner, base, name) for base in owner.node.bases)
+        values = union(self._inherited(owner, base, name) for base in owner.node.bases)
         self._active.discard((owner, name))
-        return found
+        return values
 
     def entered(self, value: Value) -> Values:
-        """What ``with value as`` binds: a context itself, or what the generator yields."""
+        """Return what ``with value as`` binds: a context itself, or what the generator yields."""
         if isinstance(value, Items):
             return value.any
         if isinstance(value, LocalInstance):
             methods = self.attribute(value, "__enter__")
-            own = [one for one in methods if isinstance(one, LocalFunction)]
+            own = [item for item in methods if isinstance(item, LocalFunction)]
             return union(map(self._evaluator.returned, own)) or frozenset({value})
         return frozenset({value})
 
     def first_parameter(self, scope: Scope, node: ast.AST) -> Values:
-        """What ``self`` or ``cls`` stands for in a method; nothing for other parameters."""
+        """Return what ``self`` or ``cls`` stands for in a method; nothing for other parameters."""
         function, owner = scope.node, scope.parent and scope.parent.node
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return UNKNOWN
@@ -70,20 +70,20 @@ class Classes:
     def _own(self, owner: _Local, name: str) -> Values:
         scope = self._evaluator.scopes.of_node[owner.node]
         bindings = [*self._assigned(owner.node, name), *scope.bindings.get(name, ())]
-        found = [self._evaluator.definition(one.definition) for one in bindings]
-        if not all(found):
+        values = [self._evaluator.definition(binding.definition) for binding in bindings]
+        if not all(values):
             return UNKNOWN  # it may be something else by then
-        return union(self._bound(owner, one) for one in union(found))
+        return union(self._bound(owner, item) for item in union(values))
 
     def _assigned(self, node: ast.ClassDef, name: str) -> Iterator[Binding]:
-        """The assignments to an attribute of the class and of its objects."""
-        for target, one in self._evaluator.scopes.attributes.get(name, ()):
+        """Yield the assignments to an attribute of the class and of its objects."""
+        for target, binding in self._evaluator.scopes.attributes.get(name, ()):
             owners = self._evaluator.of(target.value)
             if any(getattr(owner, "node", None) is node for owner in owners):
-                yield one
+                yield binding
 
     def _bound(self, owner: _Local, value: Value) -> Values:
-        """A method as an attribute of an object has got its first argument; a property is read."""
+        """Bind a method to its object, which is its first argument; read a property."""
         if not isinstance(value, LocalFunction) or isinstance(value.node, ast.Lambda):
             return frozenset({value})
         marks = decorators(value.node)
@@ -94,21 +94,21 @@ class Classes:
         return frozenset({LocalFunction(value.node, bound)})
 
     def _inherited(self, owner: _Local, base: ast.expr, name: str) -> Values:
-        found = UNKNOWN
-        for one in self._evaluator.of(base):
-            if isinstance(one, LocalClass) and one.node is not owner.node:
-                made = isinstance(owner, LocalInstance)
-                parent = LocalInstance(one.node) if made else LocalClass(one.node)
-                found |= self.attribute(parent, name)
-            elif isinstance(one, Symbol):
-                of_object = isinstance(owner, LocalInstance) and one.name in BY_SYMBOL
-                inherited = Instance(one.name) if of_object else one
-                if one.name in BY_SYMBOL:
-                    found |= self._evaluator.member(inherited, name)
-        return found
+        values = UNKNOWN
+        for value in self._evaluator.of(base):
+            if isinstance(value, LocalClass) and value.node is not owner.node:
+                is_object = isinstance(owner, LocalInstance)
+                parent = LocalInstance(value.node) if is_object else LocalClass(value.node)
+                values |= self.attribute(parent, name)
+            elif isinstance(value, Symbol):
+                of_object = isinstance(owner, LocalInstance) and value.name in BY_SYMBOL
+                inherited = Instance(value.name) if of_object else value
+                if value.name in BY_SYMBOL:
+                    values |= self._evaluator.member(inherited, name)
+        return values
 
 
 def decorators(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """The names of the decorators, without what they belong to."""
-    names = (getattr(one, "attr", getattr(one, "id", "")) for one in node.decorator_list)
+    """Return the names of the decorators, without what they belong to."""
+    names = (getattr(item, "attr", getattr(item, "id", "")) for item in node.decorator_list)
     return frozenset(names)

@@ -47,7 +47,7 @@ _OF_ERRORS = frozenset({"message", "server_id", "request_id"})
 
 
 def entry_of(symbol: str) -> RegistryEntry | None:
-    """Dotted name → its entry, or else the entry of what it belongs to."""
+    """Return the entry of a dotted name, or else the entry of what it belongs to."""
     while symbol:
         if symbol in BY_SYMBOL:
             return BY_SYMBOL[symbol]
@@ -60,7 +60,7 @@ def _removed_from_numpy(name: str) -> bool:
 
 
 def module_entry(name: str) -> str:
-    """What is imported, by its dotted name → the id of that import; '' for what is not v1's."""
+    """Return the id of an import by its dotted name; '' if the registry has none."""
     if f"{name}.".startswith("future."):
         return "TS203"
     if _removed_from_numpy(name):
@@ -72,12 +72,12 @@ def module_entry(name: str) -> str:
 
 
 def entries_of(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = None) -> list[str]:
-    """The ids of everything that an expression can stand for, sorted.
+    """Return the ids of everything that an expression can stand for, sorted.
 
     ``call``: the call whose function the expression is.
     """
     values = evaluator.of(node)
-    entries = [_entry(one, node, call is not None, evaluator) for one in values]
+    entries = [_entry(value, node, call is not None, evaluator) for value in values]
     if not values and isinstance(node, ast.Attribute) and evaluator.imports.legacy:
         if node.attr in _OF_ERRORS and call is not None and evaluator.is_any_error(node.value):
             return [entry.id for entry in [_method(_EXCEPTION, node.attr)] if entry]
@@ -89,11 +89,11 @@ def entries_of(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = Non
 
 
 def _gives_formats(call: ast.Call, evaluator: Evaluator) -> bool:
-    """Whether an argument holds v1's formats for outputs, which only a request takes."""
-    arguments = [*call.args, *(one.value for one in call.keywords)]
-    given = union(element(evaluator.of(one)) for one in arguments)
-    formats = given | union(one.at(0) for one in given if isinstance(one, Items))
-    return any(isinstance(one, Symbol) and one.name.startswith(_FORMATS) for one in formats)
+    """True if an argument holds v1's formats for outputs, which only a request takes."""
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    values = union(element(evaluator.of(argument)) for argument in arguments)
+    formats = values | union(argument.at(0) for argument in values if isinstance(argument, Items))
+    return any(isinstance(item, Symbol) and item.name.startswith(_FORMATS) for item in formats)
 
 
 def _entry(
@@ -123,32 +123,32 @@ def _method(owner: str, name: str) -> RegistryEntry | None:
 
 
 def _constructor(value: LocalClass, evaluator: Evaluator) -> RegistryEntry | None:
-    """The entry of v1's class whose constructor makes an object of a class derived from it."""
-    made = evaluator.attribute_of_object(value.node, "__init__")
-    owners = [one.owner for one in made if isinstance(one, BoundMethod)]
-    return next((BY_SYMBOL.get(one.of) for one in owners if isinstance(one, Instance)), None)
+    """Return the entry of the v1 class whose constructor a class of the file inherits."""
+    methods = evaluator.attribute_of_object(value.node, "__init__")
+    owners = [method.owner for method in methods if isinstance(method, BoundMethod)]
+    return next((BY_SYMBOL.get(item.of) for item in owners if isinstance(item, Instance)), None)
 
 
 def skipped(call: ast.Call, evaluator: Evaluator) -> int:
-    """1 if a method is called on its class, with the object as the first argument; else 0."""
-    for one in evaluator.of(call.func):
-        if isinstance(one, Symbol) and is_class(one.name.rpartition(".")[0]):
-            return int(not is_class(one.name) and one.name.startswith(f"{API}."))
+    """Return 1 if a method is called on its class, with the object as first argument; else 0."""
+    for value in evaluator.of(call.func):
+        if isinstance(value, Symbol) and is_class(value.name.rpartition(".")[0]):
+            return int(not is_class(value.name) and value.name.startswith(f"{API}."))
     return 0
 
 
 def async_style(call: ast.Call, evaluator: Evaluator, before: int, used: bool) -> str:
     """``async_run`` takes a callback first since 1.8 (TS052), and inputs until then (TS053)."""
-    names = {one.arg for one in call.keywords}
+    names = {keyword.arg for keyword in call.keywords}
     positional = call.args[before:]
     if "callback" in names:
         return "TS052"
     if not positional:
         return "TS053" if "inputs" in names else "TS052"
     first = evaluator.of(positional[0])
-    if any(isinstance(one, Items) for one in first):
+    if any(isinstance(part, Items) for part in first):
         return "TS053"
     callables = (LocalFunction, LocalClass, BoundMethod)
-    if "inputs" in names or CALLABLE in first or any(isinstance(one, callables) for one in first):
+    if "inputs" in names or CALLABLE in first or any(isinstance(item, callables) for item in first):
         return "TS052"
     return "TS053" if used or "outputs" in names and len(positional) == 1 else "TS052"

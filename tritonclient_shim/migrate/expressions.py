@@ -22,9 +22,9 @@ from tritonclient_shim.migrate.values import (
 
 
 def _sequence(node: ast.Tuple | ast.List | ast.Set, evaluator: Interpreter) -> Values:
-    if any(isinstance(one, ast.Starred) for one in node.elts):
-        return items([union(_unpacked(one, evaluator) for one in node.elts)])
-    return items([evaluator.of(one) for one in node.elts], range(len(node.elts)))
+    if any(isinstance(candidate, ast.Starred) for candidate in node.elts):
+        return items([union(_unpacked(part, evaluator) for part in node.elts)])
+    return items([evaluator.of(item) for item in node.elts], range(len(node.elts)))
 
 
 def _unpacked(node: ast.expr, evaluator: Interpreter) -> Values:
@@ -34,12 +34,12 @@ def _unpacked(node: ast.expr, evaluator: Interpreter) -> Values:
 
 
 def _dict(node: ast.Dict, evaluator: Interpreter) -> Values:
-    found = [
+    values = [
         evaluator.of(value) if key is not None else element(evaluator.of(value))
         for key, value in zip(node.keys, node.values)
     ]
-    keys = [one.value for one in node.keys if isinstance(one, ast.Constant)]
-    return items(found, keys)
+    keys = [item.value for item in node.keys if isinstance(item, ast.Constant)]
+    return items(values, keys)
 
 
 def _subscript(node: ast.Subscript, evaluator: Interpreter) -> Values:
@@ -48,20 +48,20 @@ def _subscript(node: ast.Subscript, evaluator: Interpreter) -> Values:
         return items([element(evaluator.of(node.value))])
     key = index.value if isinstance(index, ast.Constant) else None
     owners = evaluator.of(node.value)
-    return element(owners, key) | union(_got(one, evaluator) for one in owners)
+    return element(owners, key) | union(_got(item, evaluator) for item in owners)
 
 
 def _got(owner: Value, evaluator: Interpreter) -> Values:
-    """What ``__getitem__`` of an object of a class of the file returns."""
+    """Return what ``__getitem__`` of an object of a class of the file returns."""
     if not isinstance(owner, LocalInstance):
         return UNKNOWN
     methods = evaluator.attribute_of_object(owner.node, "__getitem__")
-    return union(evaluator.returned(one) for one in methods if isinstance(one, LocalFunction))
+    return union(evaluator.returned(item) for item in methods if isinstance(item, LocalFunction))
 
 
 def _operation(node: ast.BinOp, evaluator: Interpreter) -> Values:
     both = evaluator.of(node.left) | evaluator.of(node.right)
-    return items([element(both)]) if any(isinstance(one, Items) for one in both) else UNKNOWN
+    return items([element(both)]) if any(isinstance(item, Items) for item in both) else UNKNOWN
 
 
 def _inner(node: Any, evaluator: Interpreter) -> Values:
@@ -80,7 +80,7 @@ RULES: dict[type, Callable[[Any, Interpreter], Values]] = {
     ast.DictComp: lambda node, evaluator: items([evaluator.of(node.value)]),
     ast.Subscript: _subscript,
     ast.BinOp: _operation,
-    ast.BoolOp: lambda node, evaluator: union(evaluator.of(one) for one in node.values),
+    ast.BoolOp: lambda node, evaluator: union(evaluator.of(item) for item in node.values),
     ast.IfExp: lambda node, evaluator: evaluator.of(node.body) | evaluator.of(node.orelse),
     ast.YieldFrom: lambda node, evaluator: element(evaluator.of(node.value)),
     ast.Constant: lambda node, evaluator: frozenset({LITERAL}),

@@ -11,19 +11,19 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
-    """The bindings that reach a use, as far as the order of statements tells.
+    """Return the bindings that reach a use, as far as the order of statements tells.
 
     The last one before it whose block also holds the use ends all earlier ones. A later one
     reaches it in the next turn of a loop. Bindings in another function may come at any time.
     """
-    here = [one for one in bindings if one.place.scope.frame is use.scope.frame]
+    here = [binding for binding in bindings if binding.place.scope.frame is use.scope.frame]
     last = max(
-        (one for one in here if not one.adds and _always_before(one, use)),
-        key=lambda one: one.order,
+        (element for element in here if not element.adds and _always_before(element, use)),
+        key=lambda binding: binding.order,
         default=None,
     )
-    away = [one for one in bindings if one.place.scope.frame is not use.scope.frame]
-    return away + [one for one in here if _reaches(one, use, last)]
+    away = [binding for binding in bindings if binding.place.scope.frame is not use.scope.frame]
+    return away + [item for item in here if _reaches(item, use, last)]
 
 
 def _always_before(binding: Binding, use: Place) -> bool:
@@ -40,13 +40,13 @@ def _reaches(binding: Binding, use: Place, last: Binding | None) -> bool:
 
 
 def _again(binding: Binding, use: Place, last: Binding | None) -> bool:
-    """Whether a loop leads from the binding to the use without the last binding between."""
+    """True if a loop leads from the binding to the use without the last binding between."""
     around_last = last.place.path if last else ()
     shared = [block for block in binding.place.path if block in use.path]
     return any(isinstance(b[0], _LOOPS) and b not in around_last for b in shared)
 
 
 def _excluded(one: Path, other: Path) -> bool:
-    """Whether two statements are in different branches of the same ``if``."""
+    """True if two statements are in different branches of the same ``if``."""
     fields = {id(node): name for node, name in one if isinstance(node, ast.If)}
     return any(fields.get(id(node), name) != name for node, name in other)

@@ -16,20 +16,20 @@ _CONTAINERS = frozenset(
 
 
 def index(node: ast.Subscript) -> ast.expr:
-    """The expression in the brackets; Python 3.8 has a node of its own around it."""
-    found: ast.expr = getattr(node.slice, "value", node.slice)
-    return found if type(node.slice).__name__ == "Index" else node.slice
+    """Return the expression in the brackets; Python 3.8 has a node of its own around it."""
+    inner: ast.expr = getattr(node.slice, "value", node.slice)
+    return inner if type(node.slice).__name__ == "Index" else node.slice
 
 
 def values(node: ast.AST, evaluator: Interpreter) -> Values:
-    """What an object of the annotated type is."""
+    """Return what an object of the annotated type is."""
     if isinstance(node, ast.Constant):
         return _quoted(node, evaluator)
     if isinstance(node, ast.BinOp):
         return values(node.left, evaluator) | values(node.right, evaluator)
     if isinstance(node, ast.Subscript):
         return _subscript(node, evaluator)
-    return union(calls.made(one) for one in evaluator.of(node))
+    return union(calls.made(item) for item in evaluator.of(node))
 
 
 def _quoted(node: ast.Constant, evaluator: Interpreter) -> Values:

@@ -26,20 +26,20 @@ _NOT_V1 = ("tritonclient.", "tritongrpcclient.", "tritonclientutils.")
 
 
 def imported(call: ast.Call) -> str:
-    """A call that imports a module by its name → that name; '' for other calls."""
+    """Return the name of the module that a call imports; '' for other calls."""
     name = spelt(call.func).rpartition(".")[2]
-    given = call.args[0] if call.args and name in _IMPORTERS else None
-    return str(given.value) if isinstance(given, ast.Constant) else ""
+    argument = call.args[0] if call.args and name in _IMPORTERS else None
+    return str(argument.value) if isinstance(argument, ast.Constant) else ""
 
 
 def star_of(module: str) -> dict[str, str]:
-    """A v1 module → the names that its star import binds, and what each stands for."""
-    found = {name: f"star import: {name}" for name in {*STAR_NAMES, *_EXTRA} - {"range"}}
+    """Return the names that a star import of a v1 module binds, and what each stands for."""
+    symbols = {name: f"star import: {name}" for name in {*STAR_NAMES, *_EXTRA} - {"range"}}
     for symbol in BY_SYMBOL:
         owner, _, name = symbol.rpartition(".")
         if owner == module:
-            found[name] = symbol
-    return {**found, "np": "numpy", "partial": "functools.partial"}
+            symbols[name] = symbol
+    return {**symbols, "np": "numpy", "partial": "functools.partial"}
 
 
 class Imports:
@@ -67,7 +67,7 @@ class Imports:
                     self._star(node.module or "", node.level)
 
     def symbol(self, module: str, level: int) -> str:
-        """A module that is imported → its dotted name; '' for one of the file's own package.
+        """Return the dotted name of an imported module; '' for one of the file's own package.
 
         A generated module of v1 has the name of tensorrtserver's, wherever a copy of it is.
         """
@@ -78,7 +78,7 @@ class Imports:
         return "" if level else module
 
     def member(self, node: ast.ImportFrom, name: str) -> str:
-        """``from module import name`` → the dotted name of that."""
+        """Return the dotted name of what ``from module import name`` imports."""
         owner = self.symbol(node.module or "", node.level)
         if not owner and name not in _GENERATED:
             return ""
@@ -96,7 +96,7 @@ class Imports:
             self._star_of_neighbour(module, level)
 
     def _star_of_neighbour(self, module: str, level: int) -> None:
-        """A star import of a file beside this one also binds what that file star-imports."""
+        """Add what a star import of a file beside this one binds: what that file star-imports."""
         folder = os.path.dirname(self._path)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
@@ -117,7 +117,7 @@ class Imports:
 
 
 def _names_v1(tree: ast.Module) -> bool:
-    """Whether the file uses a name that only v1's generated modules have."""
+    """True if the file uses a name that only v1's generated modules have."""
     return any(
         isinstance(node, ast.Attribute)
         and node.attr in ONLY_V1

@@ -19,16 +19,16 @@ class Interpreter(Protocol):
     scopes: Scopes
 
     def of(self, node: ast.AST) -> Values:
-        """Expression → everything that it can stand for; empty where nothing is known."""
+        """Return everything that an expression can stand for; nothing if it is unknown."""
 
     def member(self, owner: Value, name: str) -> Values:
-        """What an attribute of a value can be."""
+        """Return what an attribute of a value can be."""
 
     def definition(self, definition: Definition) -> Values:
-        """What a binding gives to its name."""
+        """Return what a binding gives to its name."""
 
     def returned(self, function: LocalFunction) -> Values:
-        """What a function of the file returns; a generator returns its values in a container."""
+        """Return what a function of the file returns: for a generator, a container of values."""
 
     def attribute_of_object(self, node: ast.ClassDef, name: str) -> Values:
-        """What an attribute of the objects of a class of the file can be."""
+        """Return what an attribute of the objects of a class of the file can be."""

@@ -14,7 +14,7 @@ _COMPOUND = re.compile(r"(?:for|while|with|if|try|async)\b")
 
 
 def python_of(cell: str) -> list[str]:
-    """The lines of a cell, as Python: ``pass`` for IPython's, empty for another language's."""
+    """Return a cell's lines as Python: ``pass`` for IPython's, empty for another language's."""
     lines = cell.splitlines() or [""]
     if not lines[0].startswith("%%"):
         return _without_magics(lines)
@@ -25,18 +25,18 @@ def python_of(cell: str) -> list[str]:
 
 
 def _without_magics(lines: list[str]) -> list[str]:
-    found: list[str] = []
+    python: list[str] = []
     continued = False  # a magic goes on in the next line
     for line in lines:
         kept = _RUNNING.sub(_statement, line)
         magic = None if continued else _MAGIC.match(kept)
-        found.append("" if continued else f"{magic[1]}pass" if magic else kept)
+        python.append("" if continued else f"{magic[1]}pass" if magic else kept)
         continued = (continued or bool(magic)) and line.rstrip().endswith("\\")
-    return found
+    return python
 
 
 def _statement(magic: re.Match[str]) -> str:
-    """What stands for a magic before its statement, so that each column stays where it is."""
+    """Return what stands for a magic before its statement; each column stays where it is."""
     before, after = magic.string[: magic.start()], magic.string[magic.end() :]
     if before.strip():
         return " " * len(magic[0]) if before.rstrip().endswith("=") else magic[0]

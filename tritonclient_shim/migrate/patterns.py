@@ -26,7 +26,7 @@ ExpressionRule = Callable[[ast.expr, Evaluator], bool]
 
 
 def patterns_in(id: str, call: ast.Call, evaluator: Evaluator, skipped: int) -> Iterator[str]:
-    """The usage patterns in a call of what ``id`` stands for.
+    """Yield the usage patterns in a call of what ``id`` stands for.
 
     ``skipped``: how many arguments come before its parameters: 1 for ``InferContext.run(self)``.
     """
@@ -39,18 +39,18 @@ def patterns_in(id: str, call: ast.Call, evaluator: Evaluator, skipped: int) -> 
 
 
 def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mapping[str, ast.expr]:
-    """Parameters and a call → the expression for each, as far as ``*`` and ``**`` hide none."""
-    found: dict[str, ast.expr] = {}
+    """Return the expression for each parameter of a call, as far as ``*`` and ``**`` hide none."""
+    expressions: dict[str, ast.expr] = {}
     for name, value in zip(names, call.args[skipped:]):
         if isinstance(value, ast.Starred):
             break
-        found[name] = value
-    found.update({one.arg: one.value for one in call.keywords if one.arg})
-    return found
+        expressions[name] = value
+    expressions.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
+    return expressions
 
 
 def _other_than(*defaults: object) -> ExpressionRule:
-    """A rule that holds for all but these constants, also for expressions of unknown value."""
+    """Return a rule that holds for all but these constants, also for unknown values."""
 
     def rule(value: ast.expr, evaluator: Evaluator) -> bool:
         if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:
@@ -68,21 +68,23 @@ def _has_scheme(value: ast.expr, evaluator: Evaluator) -> bool:
 
 
 def _handle_in(value: ast.expr, evaluator: Evaluator) -> bool:
-    given = element(evaluator.of(value))
-    return _is_handle(given) or _is_handle(union(one.at(0) for one in _containers(given)))
+    values = element(evaluator.of(value))
+    return _is_handle(values) or _is_handle(
+        union(argument.at(0) for argument in _containers(values))
+    )
 
 
 def _is_handle(values: Values) -> bool:
-    return any(isinstance(one, Instance) and one.of == HANDLE for one in values)
+    return any(isinstance(value, Instance) and value.of == HANDLE for value in values)
 
 
 def _handle_out(value: ast.expr, evaluator: Evaluator) -> bool:
     formats = _containers(element(evaluator.of(value)))
-    return any(len(one.keys) == 2 and _RAW in one.at(0) for one in formats)
+    return any(len(item.keys) == 2 and _RAW in item.at(0) for item in formats)
 
 
 def _containers(values: Values) -> list[Items]:
-    return [one for one in values if isinstance(one, Items)]
+    return [value for value in values if isinstance(value, Items)]
 
 
 def _given(value: ast.expr, evaluator: Evaluator) -> bool:

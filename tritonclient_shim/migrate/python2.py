@@ -40,7 +40,7 @@ _LINES = tuple(
 
 
 def feature(error: SyntaxError) -> str:
-    """Syntax error → the feature of Python 2 behind it, such as ``a print statement``, or ''."""
+    """Return the feature of Python 2 behind an error, such as ``a print statement``, or ''."""
     for message, what in _MESSAGES.items():
         if message in str(error.msg):
             return what
@@ -65,7 +65,7 @@ def refuse(source: bytes | str, path: str) -> None:
 
 
 def named_handlers(tree: ast.Module) -> Iterator[ast.ExceptHandler]:
-    """The handlers ``except A, b`` where ``b`` can only be the name that the error is bound to."""
+    """Yield the handlers ``except A, b`` where ``b`` can only be a name for the error."""
     nodes = list(ast.walk(tree))
     classes, values = _classes(nodes), _values(nodes)
     for node in nodes:
@@ -89,29 +89,29 @@ def _last_of_a_bare_pair(node: ast.expr | None) -> ast.expr | None:
 
 
 def _classes(nodes: list[ast.AST]) -> frozenset[str]:
-    """Names that may be exception classes: builtin, imported or defined; ``*`` for star imports."""
-    found = set(_EXCEPTIONS)
+    """Return names that may be exceptions: builtin, imported or defined; ``*`` for star imports."""
+    names = set(_EXCEPTIONS)
     for node in nodes:
         if isinstance(node, ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.update((one.asname or one.name).partition(".")[0] for one in node.names)
-    return frozenset(found)
+            names.update((item.asname or item.name).partition(".")[0] for item in node.names)
+    return frozenset(names)
 
 
 def _may_be_class(name: str, classes: frozenset[str]) -> bool:
-    """A star import may bind any class; names of classes begin with a capital letter."""
+    """True if a name may be a class. A star import may bind any name with a capital letter."""
     return name in classes or ("*" in classes and name[:1].isupper())
 
 
 def _values(nodes: list[ast.AST]) -> frozenset[str]:
-    """Parameters and assigned names: each may hold exception classes, or anything else."""
+    """Return parameters and assigned names: each may hold exception classes, or anything else."""
     parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
     names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return frozenset(parameters | names)
 
 
 def _uses(body: list[ast.stmt], name: str) -> bool:
-    """Whether the handler uses the name, as it uses an error but hardly ever a class."""
+    """True if the handler uses the name, as it uses an error but hardly ever a class."""
     inside = (node for statement in body for node in ast.walk(statement))
     return any(isinstance(node, ast.Name) and node.id == name for node in inside)

@@ -9,15 +9,15 @@ from tritonclient_shim.usage.rows import UsageRow, relative
 
 
 def scan(source: ParsedSource) -> list[UsageRow]:
-    """Every legacy use in the source, each once per line, in the order of lines."""
-    found = once_per_line(source, sites(source, evaluated(source)))
-    return [row(source, *one) for one in sorted(found)]
+    """Return every legacy use in the source, each once per line, in the order of lines."""
+    uses = once_per_line(source, sites(source, evaluated(source)))
+    return [row(source, *item) for item in sorted(uses)]
 
 
-def once_per_line(source: ParsedSource, found: list[Site]) -> set[tuple[int, int, str]]:
-    """Line, column and id of each use, where the line has it first."""
+def once_per_line(source: ParsedSource, uses: list[Site]) -> set[tuple[int, int, str]]:
+    """Return line, column and id of each use, where the line has it first."""
     first: dict[tuple[int, str], int] = {}
-    for site in found:
+    for site in uses:
         key = (site.line, site.id)
         first[key] = min(site.offset, first.get(key, site.offset))
     kept = {(line, source.column(line, at), id) for (line, id), at in first.items()}
@@ -26,7 +26,7 @@ def once_per_line(source: ParsedSource, found: list[Site]) -> set[tuple[int, int
 
 
 def row(source: ParsedSource, line: int, column: int, id: str) -> UsageRow:
-    """A use → its row."""
+    """Return the row of a use."""
     cell, number = source.place(line)
     path, text = relative(source.path), source.snippet(line)
     return UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)

@@ -50,7 +50,7 @@ class Scopes(ast.NodeVisitor):
                 owner.bindings[name].append(binding)
 
     def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
-        """The class in a method of which the node is."""
+        """Return the class whose method the node is in."""
         scope = self.places[node].scope
         while scope.parent is not None:
             scope = scope.parent
@@ -85,7 +85,7 @@ class Scopes(ast.NodeVisitor):
 
     @contextmanager
     def _inside(self, node: ast.AST) -> Iterator[Scope]:
-        """While the parts of a node are visited that are a scope of their own."""
+        """Enter the scope of a node while its parts are visited."""
         outer, place = self._scope, self._place
         self._scope = self.of_node[node] = Scope(node, outer)
         path = place.path if self._scope.frame is outer.frame else ()
@@ -165,9 +165,9 @@ class Scopes(ast.NodeVisitor):
     visit_AsyncFor = visit_For
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        for one in node.items:
-            if one.optional_vars is not None:
-                self._assign(one.optional_vars, Definition(Kind.ENTERED, one.context_expr))
+        for item in node.items:
+            if item.optional_vars is not None:
+                self._assign(item.optional_vars, Definition(Kind.ENTERED, item.context_expr))
         self.generic_visit(node)
 
     visit_AsyncWith = visit_With
@@ -182,7 +182,7 @@ class Scopes(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_MatchAs(self, node: Any) -> None:
-        """A pattern binds a name to what nothing is known of."""
+        """Bind the name of a pattern; nothing is known of its value."""
         name = getattr(node, "rest", None) or getattr(node, "name", None)
         if name:
             outer = self._place
@@ -231,7 +231,7 @@ class Scopes(ast.NodeVisitor):
         self._each(iter([*node.decorator_list, *([node.returns] if node.returns else [])]))
         self._bind(node.name, Definition(Kind.DEFINED, node))
         self._function(node, node.body)
-        self.decorated += ((one, node) for one in node.decorator_list)
+        self.decorated += ((item, node) for item in node.decorator_list)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -246,14 +246,14 @@ class Scopes(ast.NodeVisitor):
         last_first = zip(reversed(parameters(node)), reversed(arguments.defaults))
         self.defaults.update(last_first)
         by_name = zip(arguments.kwonlyargs, arguments.kw_defaults)
-        self.defaults.update((one, value) for one, value in by_name if value is not None)
-        self._each(iter([one for one in outer if one is not None]))
+        self.defaults.update((argument, value) for argument, value in by_name if value is not None)
+        self._each(iter([item for item in outer if item is not None]))
         with self._inside(node):
             self._path = ()
-            for one in own:
-                if isinstance(one, ast.arg):
-                    self.visit(one)
-                    self._bind(one.arg, Definition(Kind.PARAMETER, one), late=0)
+            for argument in own:
+                if isinstance(argument, ast.arg):
+                    self.visit(argument)
+                    self._bind(argument.arg, Definition(Kind.PARAMETER, argument), late=0)
             self._each(iter(body))
         self._path = path
 
@@ -282,8 +282,8 @@ class Scopes(ast.NodeVisitor):
     ) -> None:
         self.visit(node.generators[0].iter)  # in the scope around it
         with self._inside(node):
-            for number, one in enumerate(node.generators):
-                self._comprehension(one, bool(number))
+            for number, generator in enumerate(node.generators):
+                self._comprehension(generator, bool(number))
             parts = (getattr(node, name, None) for name in ("elt", "key", "value"))
             self._each(part for part in parts if part is not None)
 

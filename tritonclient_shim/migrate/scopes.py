@@ -1,8 +1,7 @@
 """Syntax tree → its scopes, with every binding of every name.
 
-The standard library's ``symtable`` tells to which scope a name belongs, but neither what it is
-bound to nor which node of the tree a table belongs to, and its tables differ between the Pythons
-that are supported.
+The standard library's ``symtable`` tells the scope of a name, but neither what binds the name nor
+the node of a table. Its tables differ between the supported Pythons.
 """
 
 from __future__ import annotations
@@ -58,18 +57,18 @@ class Scope:
 
     @property
     def module(self) -> Scope:
-        """The outermost scope."""
+        """Return the outermost scope."""
         return self.parent.module if self.parent else self
 
     @property
     def frame(self) -> Scope:
-        """The scope whose statements this one's run among: comprehensions and classes do."""
+        """Return the scope whose statements this one's run among: comprehensions and classes do."""
         if self.parent and isinstance(self.node, (ast.ClassDef, *COMPREHENSIONS)):
             return self.parent.frame
         return self
 
     def owner(self, name: str) -> Scope | None:
-        """The scope whose binding of the name is seen from this one."""
+        """Return the scope whose binding of the name is seen from this one."""
         if name in self.global_names:
             return self.module if name in self.module.bindings else None
         if name in self.bindings:
@@ -103,12 +102,12 @@ Node = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 
 
 def parameters(node: Node) -> list[ast.arg]:
-    """The parameters that can be given by position."""
+    """Return the parameters that can be given by position."""
     return [*getattr(node.args, "posonlyargs", ()), *node.args.args]
 
 
 def spelt(node: ast.AST) -> str:
-    """Expression ``a.b.c`` → its text; '' for any other expression."""
+    """Return the text of an expression ``a.b.c``; '' for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

@@ -23,27 +23,27 @@ class Site:
 
     @property
     def whole(self) -> ast.AST:
-        """The call, of a use that is one; else the node itself."""
+        """Return the call, of a use that is one; else the node itself."""
         return self.node if self.call is None else self.call
 
     @property
     def line(self) -> int:
-        """The line of the source, from 1."""
+        """Return the line of the source, from 1."""
         return int(getattr(self.node, "lineno", 1))
 
     @property
     def offset(self) -> int:
-        """Where it begins in its line, in bytes of UTF-8."""
+        """Return where it begins in its line, in bytes of UTF-8."""
         return int(getattr(self.node, "col_offset", 0))
 
 
 def evaluated(source: ParsedSource) -> Evaluator:
-    """What the expressions of a source can stand for."""
+    """Return what the expressions of a source can stand for."""
     return Evaluator(source.tree, Imports(source.tree, source.path))
 
 
 def sites(source: ParsedSource, evaluator: Evaluator) -> list[Site]:
-    """Every legacy use in a source, in the order of a walk through its tree."""
+    """Return every legacy use in a source, in the order of a walk through its tree."""
     finder = _Finder(evaluator)
     finder.visit(source.tree)
     return finder.found
@@ -85,9 +85,9 @@ class _Finder(ast.NodeVisitor):
         self._reference(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        found = self._reference(node)
+        is_legacy = self._reference(node)
         owners = self._evaluator.of(node.value)
-        if not found or not any(isinstance(one, Symbol) for one in owners):
+        if not is_legacy or not any(isinstance(item, Symbol) for item in owners):
             self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -103,17 +103,17 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _reference(self, node: ast.Name | ast.Attribute) -> bool:
-        """Note what a name or attribute stands for; whether that is anything of v1."""
+        """Note what a name or attribute stands for. True if that is anything of v1."""
         if not isinstance(node.ctx, ast.Load):
             return False
         if isinstance(node, ast.Name) and self._evaluator.is_provided(node):
             self._from_star(node)
         if node in self._called:
             return True
-        found = entries_of(node, self._evaluator) if self._evaluator.names(node) else []
-        for id in found:
+        ids = entries_of(node, self._evaluator) if self._evaluator.names(node) else []
+        for id in ids:
             self._add(node, id)
-        return bool(found)
+        return bool(ids)
 
     def _from_star(self, node: ast.Name) -> None:
         """Note the first use of a name that only v1's star import binds."""

@@ -37,31 +37,31 @@ class ParsedSource:
     written: tuple[str, ...] = ()  # a notebook's lines with their magics, which the tree lacks
 
     def place(self, line: int) -> tuple[int | None, int]:
-        """Line of the tree → its cell, None in a file, and the line within the cell or file."""
+        """Return the cell of a line of the tree, None in a file, and the line within it."""
         for first, number in reversed(list(zip(self.cells, self.numbers))):
             if line >= first:
                 return number, line - first + 1
         return None, line
 
     def column(self, line: int, offset: int) -> int:
-        """A node's line and its offset there in bytes of UTF-8 → its column, from 1.
+        """Return the column of an offset in a line, from 1. Offsets count bytes of UTF-8.
 
         Before Python 3.12 the offset of what stands in an f-string may be inexact.
         """
         return len(self.lines[line - 1].encode()[:offset].decode(errors="ignore")) + 1
 
     def async_column(self, line: int) -> int:
-        """The column of the first ``async`` in a line that has it as a name, from 1."""
+        """Return the column of the first ``async`` in a line that has it as a name, from 1."""
         return self.lines[line - 1].index(NAME) + 1
 
     def snippet(self, line: int) -> str:
-        """The line as its author wrote it."""
+        """Return the line as its author wrote it."""
         text = self.written[line - 1] if self.written else restored(self.lines[line - 1])
         return text.rstrip()
 
 
 def files(paths: Iterable[str]) -> Iterator[str]:
-    """The given files, and the Python files and notebooks below given folders, sorted."""
+    """Yield the given files, and the Python files and notebooks below given folders, sorted."""
     for path in paths:
         if os.path.isdir(path):
             yield from _below(path)
@@ -70,7 +70,7 @@ def files(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """The sources below a folder, then the folders that cannot be listed, which `read` refuses."""
+    """Yield the sources below a folder, then folders that cannot be listed: `read` refuses them."""
     errors: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=errors.append):
         folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
@@ -79,7 +79,7 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def read(path: str) -> ParsedSource:
-    """The file, parsed; Unreadable when it is missing or cannot be parsed."""
+    """Return the file, parsed; Unreadable when it is missing or cannot be parsed."""
     return parsed(path, content(path))
 
 
@@ -93,7 +93,7 @@ def content(path: str) -> bytes:
 
 
 def parsed(path: str, data: bytes) -> ParsedSource:
-    """What a file of this name has in it, parsed; Unreadable when it cannot be parsed."""
+    """Return what a file of this name has in it, parsed; Unreadable when it cannot be parsed."""
     try:
         with not_too_deep(path):
             if path.endswith(".ipynb"):
@@ -105,7 +105,7 @@ def parsed(path: str, data: bytes) -> ParsedSource:
 
 @contextmanager
 def not_too_deep(path: str) -> Iterator[None]:
-    """Unreadable for a file whose nesting is too deep for this Python's recursion limit."""
+    """Raise Unreadable for a file whose nesting is too deep for this Python's recursion limit."""
     try:
         yield
     except (RecursionError, MemoryError) as error:  # older parsers have no more memory then
@@ -116,7 +116,7 @@ def not_too_deep(path: str) -> Iterator[None]:
 
 
 def of_cells(path: str, cells: Sequence[str]) -> ParsedSource:
-    """Python of the cells of a notebook, or of a file as the only one, parsed as one."""
+    """Parse the Python of all cells of a notebook, or of a file as the only one."""
     lines: list[str] = []
     firsts: list[int] = []
     for cell in cells:
@@ -137,7 +137,7 @@ def _reason(error: Exception) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    """Bytes of a source → its text, by the encoding that it declares."""
+    """Return the text of a source, by the encoding that it declares."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return io.TextIOWrapper(io.BytesIO(data), encoding).read()
@@ -165,8 +165,8 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
             firsts.append(len(lines) + 1)
             numbers.append(number)
             text = _source_of(cell, number)
-            found, error = _cell(text, path)
-            lines += found
+            python, error = _cell(text, path)
+            lines += python
             written += text.splitlines() or [""]
             broken += [f"{path}: cell {number}: {error}"] if error else []
     more = {"cells": tuple(firsts), "numbers": tuple(numbers), "broken": tuple(broken)}
@@ -174,7 +174,7 @@ def _notebook(path: str, data: bytes) -> ParsedSource:
 
 
 def _source_of(cell: Any, number: int) -> str:
-    """The text of a cell, which may be a list of lines."""
+    """Return the text of a cell, which may be a list of lines."""
     source = cell.get("source", "")
     lines = source if isinstance(source, list) else [source]
     if not all(isinstance(line, str) for line in lines):
@@ -183,7 +183,7 @@ def _source_of(cell: Any, number: int) -> str:
 
 
 def _cell(text: str, path: str) -> tuple[list[str], str]:
-    """Text of a cell → its lines of Python, and what is wrong with them; then they are empty."""
+    """Return the Python of a cell, and what is wrong with it; then its lines are empty."""
     lines = python_of(text)
     try:
         # Python 3.9 takes the line of an error from the file of that name, which is JSON here

@@ -24,10 +24,13 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Instance:
-    """An object of the class with this dotted name; ``made``: by which call, where known."""
+    """An object of the class with this dotted name.
+
+    ``creation``: the call that makes it, if known.
+    """
 
     of: str
-    made: ast.Call | None = None
+    creation: ast.Call | None = None
 
 
 @dataclass(frozen=True)
@@ -62,19 +65,19 @@ class Items:
 
     @property
     def any(self) -> Values:
-        """What any element can be."""
+        """Return what any element can be."""
         return union(self.elements)
 
     def at(self, key: Hashable) -> Values:
-        """What the element at a key can be."""
+        """Return what the element at a key can be."""
         if key is not None and key in self.keys:
             return self.elements[self.keys.index(key)]
         return self.any
 
     @property
     def depth(self) -> int:
-        """How many containers lie in each other."""
-        return 1 + max((one.depth for one in self.any if isinstance(one, Items)), default=0)
+        """Return how many containers lie in each other."""
+        return 1 + max((item.depth for item in self.any if isinstance(item, Items)), default=0)
 
 
 @dataclass(frozen=True)
@@ -108,19 +111,19 @@ LITERAL, CALLABLE = Plain("literal"), Plain("callable")
 
 
 def union(sets: Iterable[Values]) -> Values:
-    """All values of all sets."""
+    """Return all values of all sets."""
     return frozenset().union(*sets)
 
 
 def items(elements: Iterable[Values], keys: Iterable[Hashable] = ()) -> Values:
-    """A container with these elements; keys count if there are as many."""
-    found, known = tuple(elements), tuple(keys)
-    if len(found) > _LENGTH or len(found) != len(known):
-        found, known = (union(found),), ()
-    made = Items(known, found)
-    return frozenset({made}) if made.depth <= _DEPTH else UNKNOWN
+    """Return a container with these elements; keys count if there are as many."""
+    members, known = tuple(elements), tuple(keys)
+    if len(members) > _LENGTH or len(members) != len(known):
+        members, known = (union(members),), ()
+    container = Items(known, members)
+    return frozenset({container}) if container.depth <= _DEPTH else UNKNOWN
 
 
 def element(values: Values, key: Hashable = None) -> Values:
-    """What the element at a key, or any element, of such containers can be."""
-    return union(one.at(key) for one in values if isinstance(one, Items))
+    """Return what the element at a key, or any element, of such containers can be."""
+    return union(value.at(key) for value in values if isinstance(value, Items))

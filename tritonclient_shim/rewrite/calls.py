@@ -20,11 +20,11 @@ NewArgument = Union[str, Callable[[cst.Call], cst.Arg]]
 
 
 def given(names: tuple[str, ...], call: ast.Call) -> Mapping[str, ast.expr]:
-    """Parameters and a call → the expression for each; refused where ``*`` or ``**`` hide any."""
-    hidden = any(isinstance(one, ast.Starred) for one in call.args)
-    if hidden or any(one.arg is None for one in call.keywords):
+    """Return the expression for each parameter; refuse a call if ``*`` or ``**`` hide any."""
+    hidden = any(isinstance(argument, ast.Starred) for argument in call.args)
+    if hidden or any(keyword.arg is None for keyword in call.keywords):
         raise Refused("the arguments are in a list or dict made elsewhere")
-    strange = {one.arg for one in call.keywords if one.arg} - set(names)
+    strange = {keyword.arg for keyword in call.keywords if keyword.arg} - set(names)
     if strange or len(call.args) > len(names):
         raise Refused(f"expected the arguments {', '.join(names)}")
     return arguments(names, call)
@@ -45,39 +45,39 @@ class NewCall:
     function_node: cst.BaseExpression | None = None
 
     def __call__(self, old: cst.Call) -> cst.Call:
-        """The call that takes the place of an old one."""
-        positional = [_argument(one, old) for one in self.before]
+        """Return the call that takes the place of an old one."""
+        positional = [_argument(element, old) for element in self.before]
         by_name: list[cst.Arg] = []
         for parameter, arg in self._pairs(old):
             if parameter in self.kept:
                 name = self.kept[parameter]
                 changed = _renamed(arg, name)
                 (by_name if name else positional).append(changed)
-        found = [*positional, *by_name, *(_argument(one, old) for one in self.after)]
+        arguments = [*positional, *by_name, *(_argument(item, old) for item in self.after)]
         function = self.function_node or cst.parse_expression(self.function)
-        return old.with_changes(func=function, args=_punctuated(found, old))
+        return old.with_changes(func=function, args=_punctuated(arguments, old))
 
     def _pairs(self, old: cst.Call) -> list[tuple[str, cst.Arg]]:
-        found = named(self.names, old)
-        return [(name, found[name]) for name in self.names if name in found]
+        arguments = named(self.names, old)
+        return [(name, arguments[name]) for name in self.names if name in arguments]
 
 
 def named(names: tuple[str, ...], old: cst.Call) -> dict[str, cst.Arg]:
-    """Parameters and a call → its argument for each."""
+    """Return the argument of a call for each parameter."""
     order = iter(names)
     return {arg.keyword.value if arg.keyword else next(order): arg for arg in old.args}
 
 
 def owner(old: cst.Call) -> cst.Arg:
-    """The object whose method a call calls, as an argument."""
+    """Return the object whose method a call calls, as an argument."""
     assert isinstance(old.func, cst.Attribute)
     return cst.Arg(old.func.value)
 
 
-def _argument(one: NewArgument, old: cst.Call) -> cst.Arg:
-    if not isinstance(one, str):
-        return one(old)
-    call = cst.parse_expression(f"f({one})")
+def _argument(new: NewArgument, old: cst.Call) -> cst.Arg:
+    if not isinstance(new, str):
+        return new(old)
+    call = cst.parse_expression(f"f({new})")
     assert isinstance(call, cst.Call)
     return call.args[0]
 
@@ -90,15 +90,15 @@ def _renamed(arg: cst.Arg, name: str) -> cst.Arg:
     return arg.with_changes(keyword=cst.Name(name), equal=TIGHT)
 
 
-def _punctuated(found: list[cst.Arg], old: cst.Call) -> list[cst.Arg]:
-    """The arguments with a comma after each but the last, which ends as the old last one did."""
-    if not found:
+def _punctuated(arguments: list[cst.Arg], old: cst.Call) -> list[cst.Arg]:
+    """Return arguments with commas between them; the last one ends as the old last one did."""
+    if not arguments:
         return []
     result = []
-    for arg in found[:-1]:
+    for arg in arguments[:-1]:
         has = isinstance(arg.comma, cst.Comma)
         result.append(arg if has else arg.with_changes(comma=COMMA))
     last = old.args[-1] if old.args else None
     ending = last.comma if last else cst.MaybeSentinel.DEFAULT
     after = last.whitespace_after_arg if last else cst.SimpleWhitespace("")
-    return [*result, found[-1].with_changes(comma=ending, whitespace_after_arg=after)]
+    return [*result, arguments[-1].with_changes(comma=ending, whitespace_after_arg=after)]

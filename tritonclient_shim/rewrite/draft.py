@@ -13,18 +13,21 @@ from tritonclient_shim.migrate.flow import reaching
 from tritonclient_shim.migrate.scopes import Binding, Kind
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
-from tritonclient_shim.rewrite.calling import Calling, Function
 from tritonclient_shim.rewrite.edits import Edits
 from tritonclient_shim.rewrite.emitted import MODULE
-from tritonclient_shim.rewrite.flows import Flows
+from tritonclient_shim.rewrite.flows import Flows, Group
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
 from tritonclient_shim.rewrite.places import Places
-from tritonclient_shim.rewrite.spread import spread, written_out
 
 #: The modules of a notebook's cells, or the one of a file, each with the number of lines before it.
 Cells = List[Tuple[int, cst.Module]]
 
+#: Modules whose users have threads.
+_THREADED = frozenset(
+    ("threading", "concurrent", "multiprocessing", "asyncio", "socketserver", "http", "flask")
+    + ("tornado", "bottle", "fastapi", "django", "falcon", "grpc")
+)
 _ANNOTATED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -39,8 +42,6 @@ class Draft:
         self.evaluator: Evaluator = evaluated(source)
         self.sites: list[Site] = sites(source, self.evaluator)
         self.flows = Flows(source.tree, self.evaluator)
-        calls = {site.call for site in self.sites if site.call is not None}
-        self.spread = {call: spread(call, self.evaluator, self.flows.parents) for call in calls}
         self.places = Places(source.lines)
         for before, module in cells:
             self.places.add(module, before)
@@ -48,37 +49,32 @@ class Draft:
         self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
-        self.clients: dict[cst.CSTNode, ast.Call] = {}  # what is written for a context → its call
+        self.objects: set[Group] = set()  # contexts that become objects of this class
+        self.every_object = False  # all contexts do, and so the class of subclasses
+        self.object_class = ""  # of contexts whose uses do not see their models
         self.modules: set[str] = set()  # grpc, http: the clients in use
         self.memory = True  # shared memory is rewritten
         self.keeps_shared_forms = False  # of outputs made elsewhere, for contexts that stay
         self.protocol_class = False  # the file gets a class ProtocolType of its own
-        self._defined = {name for one in source.tree.body for name in _emitted(one)}
+        self._defined = {name for statement in source.tree.body for name in _emitted(statement)}
         scopes = self.evaluator.scopes.of_node.values()
         self._names = {name for scope in scopes for name in scope.bindings} - self._defined
 
     @cached_property
     def errors_stay(self) -> bool:
-        """Whether the file goes on asking errors for what only v1's tell, server and request."""
+        """True if the file goes on asking errors for what only v1's tell, server and request."""
         asked = [site for site in self.sites if site.id in ("TS016", "TS017")]
         return any(site.call is None or not self.options.unsafe for site in asked)
 
     @cached_property
-    def in_threads(self) -> set[Function]:
-        """The functions that other threads than the first one run."""
-        return self._calling.in_threads()
-
-    @cached_property
-    def _calling(self) -> Calling:
-        return Calling(self.source.tree, self.evaluator)
-
-    @cached_property
-    def _tried(self) -> dict[bool, set[Function]]:
-        return {by_name: self._calling.tried(by_name) for by_name in (False, True)}
+    def has_threads(self) -> bool:
+        """True if the file imports a module that runs its functions in threads."""
+        names = (alias.name for node in ast.walk(self.source.tree) for alias in _aliases(node))
+        return not _THREADED.isdisjoint(name.partition(".")[0] for name in names)
 
     @cached_property
     def keeps_forms(self) -> bool:
-        """Whether outputs keep v1's forms: a use of CLASS is in no pair with its number."""
+        """True if outputs keep v1's forms: a use of CLASS is in no pair with its number."""
         uses = (site.node for site in self.sites if site.id == "TS063")
         pairs = ((node, self.flows.parents[node]) for node in uses)
         return self.options.unsafe and any(
@@ -93,7 +89,7 @@ class Draft:
 
     @staticmethod
     def state(unsafe: str) -> State:
-        """The state of a use whose rewrite is unsafe for this reason, or safe for none."""
+        """Return the state of a use whose rewrite is unsafe for this reason, or safe for none."""
         return State.UNSAFE if unsafe else State.SAFE
 
     def todo(self, node: ast.AST, what: str, comment: bool = True) -> None:
@@ -101,7 +97,7 @@ class Draft:
         self.outcomes.setdefault(node, SiteOutcome(State.TODO, what, comment))
 
     def outcome(self, site: Site) -> SiteOutcome | None:
-        """What became of a site, if a rule has decided."""
+        """Return what became of a site, if a rule has decided."""
         for node in (site.node, site.call):
             if node is not None and node in self.outcomes:
                 return self.outcomes[node]
@@ -110,11 +106,11 @@ class Draft:
     # --- expressions
 
     def text(self, node: ast.AST) -> str:
-        """The text of an expression."""
+        """Return the text of an expression."""
         return self.places.text(node)
 
     def constant(self, node: ast.expr | None) -> object:
-        """The literal that an expression is, or that its variable always is; else Ellipsis."""
+        """Return the literal that an expression or its only assignment is; else Ellipsis."""
         if node is None:
             return None
         if isinstance(node, ast.Name):
@@ -126,28 +122,28 @@ class Draft:
                 return ...
             node = value
         try:
-            found: object = ast.literal_eval(node)
+            literal: object = ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError):
             return ...
-        return found
+        return literal
 
     def is_element(self, node: ast.Name) -> bool:
-        """Whether the variable is bound to parts of something."""
-        return any(one.definition.steps or one.definition.wraps for one in self.bindings(node))
+        """True if the variable is bound to parts of something."""
+        return any(item.definition.steps or item.definition.wraps for item in self.bindings(node))
 
     def bindings(self, node: ast.Name) -> list[Binding]:
-        """Everything that binds the variable."""
+        """Return everything that binds the variable."""
         place = self.evaluator.scopes.places.get(node)
         owner = place.scope.owner(node.id) if place else None
         return list(owner.bindings[node.id]) if owner else []
 
     def in_force(self, node: ast.Name) -> list[Binding]:
-        """What the variable can be bound by where it is read."""
+        """Return what the variable can be bound by where it is read."""
         place = self.evaluator.scopes.places.get(node)
         return reaching(self.bindings(node), place) if place else []
 
     def tried(self, node: ast.AST) -> ast.Try | None:
-        """The ``try`` with handlers in whose body a node is, within its function."""
+        """Return the ``try`` with handlers in whose body a node is, within its function."""
         while node in self.flows.parents:
             parent = self.flows.parents[node]
             if isinstance(parent, ast.Try) and node in parent.body and parent.handlers:
@@ -157,17 +153,14 @@ class Draft:
             node = parent
         return None
 
-    def is_tried(self, node: ast.AST, by_name: bool = False) -> bool:
-        """Whether the file waits for an error here, or where it calls the function around it.
-
-        ``by_name``: what calls the function has to catch v1's exception by its own name.
-        """
-        known = self._tried[by_name]
+    def is_tried(self, node: ast.AST) -> bool:
+        """True if the file may wait for an error here: in a try, or in a function of its own."""
         if self.tried(node):
             return True
-        while node in self.flows.parents and node not in known:
-            node = self.flows.parents[node]
-        return node in known
+        frame = self.evaluator.scopes.places[node].scope.frame
+        return not isinstance(frame.node, ast.Module) and any(
+            isinstance(node, ast.Try) and node.handlers for node in ast.walk(self.source.tree)
+        )
 
     def in_annotation(self, node: ast.AST) -> bool:
         """True if a node is part of an annotation."""
@@ -179,16 +172,16 @@ class Draft:
         return False
 
     def reads(self, name: ast.Name) -> list[ast.AST]:
-        """What is around each place where a variable of this name is read."""
-        nodes = (one for one in ast.walk(self.source.tree) if isinstance(one, ast.Name))
+        """Return what is around each place where a variable of this name is read."""
+        nodes = (node for node in ast.walk(self.source.tree) if isinstance(node, ast.Name))
         return [
-            self.flows.parents[one]
-            for one in nodes
-            if one.id == name.id and isinstance(one.ctx, ast.Load)
+            self.flows.parents[node]
+            for node in nodes
+            if node.id == name.id and isinstance(node.ctx, ast.Load)
         ]
 
     def around_result(self, call: ast.Call) -> list[ast.AST]:
-        """What is around a call, or around each read of the variable that has its result."""
+        """Return what is around a call, or around each read of the variable that has its result."""
         parent = self.flows.parents[call]
         if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
             return self.reads(parent.targets[0])
@@ -198,22 +191,19 @@ class Draft:
 
     def replace(self, node: ast.AST, text: str) -> None:
         """Put another expression in the place of one."""
-        made = self.edits.expression(text)
-        self.edits.change(self.places.of(node), lambda old: _with_parentheses(made, old))
+        new = self.edits.expression(text)
+        self.edits.change(self.places.of(node), lambda old: _with_parentheses(new, old))
 
     def change(self, node: ast.AST, change: Callable[[cst.Call], cst.CSTNode]) -> None:
-        """Replace a node by what a function makes of it, whose arguments are written out."""
-        known = self.spread.get(node) if isinstance(node, ast.Call) else None
-        if known:
-            self.edits.change(self.places.of(node), lambda old: written_out(old, known))
+        """Replace a node by what a function makes of it."""
         self.edits.change(self.places.of(node), change)
 
     def statement(self, node: ast.AST) -> cst.CSTNode:
-        """The statement that a name, attribute, call or import is in."""
+        """Return the statement that a name, attribute, call or import is in."""
         return self.places.statement(self.places.of(node))
 
     def called(self, helper: str) -> str:
-        """What a function that is put into the file is called, which may have its name already."""
+        """Return the name of a helper in the file, which may have something of its name already."""
         return f"{helper}_" if helper in self._names else helper
 
     def free(self, name: str) -> None:
@@ -226,11 +216,18 @@ class Draft:
 
 
 def _emitted(statement: ast.stmt) -> Iterator[str]:
-    """Return the names that an earlier migration has imported from the module of helpers."""
+    """Yield the names that an earlier migration has imported from the module of helpers."""
     if isinstance(statement, ast.ImportFrom) and statement.module == MODULE:
-        yield from (one.asname or one.name for one in statement.names)
+        yield from (name.asname or name.name for name in statement.names)
 
 
-def _with_parentheses(made: cst.BaseExpression, old: cst.BaseExpression) -> cst.BaseExpression:
+def _with_parentheses(new: cst.BaseExpression, old: cst.BaseExpression) -> cst.BaseExpression:
     lpar, rpar = getattr(old, "lpar", ()), getattr(old, "rpar", ())
-    return made.with_changes(lpar=lpar, rpar=rpar) if lpar else made
+    return new.with_changes(lpar=lpar, rpar=rpar) if lpar else new
+
+
+def _aliases(node: ast.AST) -> Iterator[ast.alias]:
+    if isinstance(node, ast.Import):
+        yield from node.names
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        yield ast.alias(node.module or "", None)

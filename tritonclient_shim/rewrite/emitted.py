@@ -5,59 +5,61 @@ from __future__ import annotations
 import ast
 import os
 from functools import lru_cache
-from typing import Iterable, NamedTuple
+from typing import Iterable, Mapping, NamedTuple
 
 from tritonclient_shim.migrate.sources import Unreadable
 
 #: Name of the module. Files import their functions from it.
 MODULE = "triton_helpers"
-_SOURCE = os.path.join(os.path.dirname(__file__), "helpers.py")
+_FOLDER = os.path.join(os.path.dirname(__file__), "helpers")
+#: The sources, such that each one follows those whose names it reads.
+_SOURCES = ("clients", "requests", "memory", "asynchronous", "models", "status", "stub")
+_DOCSTRING = '"""Calls of the retired API\'s shape, on the clients of tritonclient.\n\n'
+_OTHERS = ("grpc", "google", "numpy", "tritonclient")
 _MARK = "`tritonclient-shim migrate` wrote this file"
 
 
 class _Part(NamedTuple):
-    """A statement of ``helpers`` with the comments above it: the names it binds and reads."""
+    """A statement of a source with the comments above it: the names it binds and reads."""
 
     text: str
+    is_block: bool
     binds: frozenset[str]
     reads: frozenset[str]
 
 
-class _Parts(NamedTuple):
-    docstring: str
-    imports: list[ast.Import | ast.ImportFrom]
-    parts: list[_Part]
-
-
 @lru_cache(maxsize=None)
-def _parts() -> _Parts:
-    with open(_SOURCE, encoding="utf-8") as file:
-        source = file.read()
-    lines = source.splitlines(keepends=True)
-    first, *body = ast.parse(source).body
-    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    end = imports[-1].end_lineno or 0
+def _parts() -> tuple[dict[str, tuple[str, str]], list[_Part]]:
+    """Return the names that imports bind, each with its module and name there, and the parts."""
+    imports: dict[str, tuple[str, str]] = {}
     parts = []
-    for statement in body[len(imports) :]:
-        last = statement.end_lineno or 0
-        text = "".join(lines[end:last])
-        while last < len(lines) and lines[last].startswith("#:"):
-            last += 1
-        parts.append(_Part(text, frozenset(_bound(statement)), frozenset(_read(statement))))
-        end = last
-    return _Parts("".join(lines[: first.end_lineno]), imports, parts)
+    for source in _SOURCES:
+        with open(os.path.join(_FOLDER, f"{source}.py"), encoding="utf-8") as file:
+            text = file.read()
+        lines, end = text.splitlines(keepends=True), 0
+        for statement in ast.parse(text).body[1:]:
+            last = statement.end_lineno or 0
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                imports.update(_imported(statement))
+            else:
+                part = "".join(lines[end:last]).strip("\n")
+                is_block = hasattr(statement, "body")
+                names = frozenset(_bound(statement)), frozenset(_read(statement))
+                parts.append(_Part(part, is_block, *names))
+            end = last
+    return imports, parts
 
 
 def names() -> frozenset[str]:
     """Return the names that migrated files can import."""
-    bound = frozenset(name for part in _parts().parts for name in part.binds)
+    bound = frozenset(name for part in _parts()[1] for name in part.binds)
     return frozenset(name for name in bound if not name.startswith("_"))
 
 
 def module_text(wanted: Iterable[str]) -> str:
     """Return a module with these names and all that they need."""
-    known = _parts()
-    owner = {name: part for part in known.parts for name in part.binds}
+    imports, parts = _parts()
+    owner = {name: part for part in parts for name in part.binds}
     chosen: set[_Part] = set()
     pending = [owner[name] for name in wanted]
     while pending:
@@ -65,18 +67,36 @@ def module_text(wanted: Iterable[str]) -> str:
         if part not in chosen:
             chosen.add(part)
             pending += [owner[name] for name in part.reads if name in owner]
-    kept = [part for part in known.parts if part in chosen]
+    kept = [part for part in parts if part in chosen]
     reads = {name for part in kept for name in part.reads}
-    imports: list[str] = []
-    previous, new_group = 0, True
-    for statement in known.imports:
-        line = _import(statement, reads)
-        new_group = new_group or statement.lineno > previous + 1
-        previous = statement.end_lineno or 0
-        if line:
-            imports.append(f"\n{line}\n" if new_group else f"{line}\n")
-            new_group = False
-    return f"{known.docstring}{''.join(imports)}{''.join(part.text for part in kept)}\n"
+    used = {name: origin for name, origin in imports.items() if name in reads}
+    body = ""
+    for previous, part in zip([kept[0], *kept], kept):
+        body += ("\n\n" if part.is_block or previous.is_block else "") + f"{part.text}\n"
+    body = body.strip("\n")
+    head = f'{_DOCSTRING}{_MARK}, with what the files beside it import.\n"""\n'
+    return f"{head}\nfrom __future__ import annotations\n{_import_lines(used)}\n\n{body}\n"
+
+
+def _import_lines(used: Mapping[str, tuple[str, str]]) -> str:
+    """Return the imports, Python's own before others, as formatters sort them."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for bound, (module, name) in sorted(used.items()):
+        key = (module, "" if name else bound)
+        grouped.setdefault(key, []).append(name if bound == name else f"{name} as {bound}")
+    plain: list[tuple[bool, str]] = []
+    lines: list[tuple[bool, str]] = []
+    for (module, bound), parts in sorted(grouped.items()):
+        renamed = f" as {bound}" if bound not in ("", module.partition(".")[0]) else ""
+        text = f"import {module}{renamed}" if bound else f"from {module} import {', '.join(parts)}"
+        if len(text) > 100:
+            text = f"from {module} import (\n    " + ",\n    ".join(parts) + ",\n)"
+        (plain if bound else lines).append((module.partition(".")[0] in _OTHERS, text))
+    texts = {
+        group: [text for other, text in (*plain, *lines) if other is group]
+        for group in (False, True)
+    }
+    return "".join("\n" + "\n".join(block) + "\n" for block in texts.values() if block)
 
 
 def helper_file(folder: str, wanted: Iterable[str]) -> tuple[str, bytes, bytes]:
@@ -91,7 +111,10 @@ def helper_file(folder: str, wanted: Iterable[str]) -> tuple[str, bytes, bytes]:
                 "rename it, and migrate again"
             )
         statements = ast.parse(before).body
-        wanted = {*wanted, *(name for one in statements for name in _bound(one))} & names()
+        wanted = {
+            *wanted,
+            *(name for statement in statements for name in _bound(statement)),
+        } & names()
     return path, before, module_text(sorted(wanted)).encode()
 
 
@@ -107,15 +130,11 @@ def _read(statement: ast.stmt) -> Iterable[str]:
     return [node.id for node in nodes if isinstance(node.ctx, ast.Load)]
 
 
-def _import(node: ast.Import | ast.ImportFrom, reads: set[str]) -> str:
-    """Return the line of an import for the names that are read, '' for none."""
-    if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-        return "from __future__ import annotations"
-    used = [item for item in node.names if (item.asname or item.name).partition(".")[0] in reads]
-    if not used:
-        return ""
-    text = ", ".join(f"{item.name} as {item.asname}" if item.asname else item.name for item in used)
-    if isinstance(node, ast.Import):
-        return f"import {text}"
-    line = f"from {node.module} import {text}"
-    return line if len(line) <= 100 else f"from {node.module} import (\n    {text},\n)"
+def _imported(node: ast.Import | ast.ImportFrom) -> dict[str, tuple[str, str]]:
+    """Return the names that an import binds, without those of the package itself."""
+    module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+    if module == "__future__" or module.startswith("tritonclient_shim."):
+        return {}
+    if module:
+        return {item.asname or item.name: (module, item.name) for item in node.names}
+    return {item.asname or item.name.partition(".")[0]: (item.name, "") for item in node.names}

@@ -16,8 +16,8 @@ from tritonclient_shim.migrate.async_names import rewritten as without_async
 from tritonclient_shim.migrate.scan import once_per_line, row
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource, Unreadable
-from tritonclient_shim.rewrite import clients, program
-from tritonclient_shim.rewrite.draft import Cells, Draft
+from tritonclient_shim.rewrite import program
+from tritonclient_shim.rewrite.draft import Cells
 from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
@@ -41,12 +41,12 @@ class Migrated:
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to write."""
+        """True if there is anything to write."""
         return self.before != self.after
 
     @property
     def todo(self) -> bool:
-        """Whether a legacy use is left."""
+        """True if a legacy use is left."""
         return any(outcome.todo for _, outcome in self.uses)
 
 
@@ -69,7 +69,7 @@ def migrate(
         raise Unreadable(f"{path}: line {error.raw_line}: {error.message}") from error
     if new == old:
         return Migrated(path, data, data, uses)
-    cells = [restored(one) for one in new]
+    cells = [restored(item) for item in new]
     after = notebook.changed(cells) if notebook else cells[0]
     return Migrated(path, data, after.encode(encoding), uses, helpers)
 
@@ -77,16 +77,16 @@ def migrate(
 def with_helpers(done: list[Migrated]) -> list[Migrated]:
     """Return the modules that migrated files import their functions from, as far as they change."""
     wanted: dict[str, set[str]] = {}
-    for one in done:
-        if one.helpers:
-            wanted.setdefault(os.path.dirname(one.path), set()).update(one.helpers)
+    for element in done:
+        if element.helpers:
+            wanted.setdefault(os.path.dirname(element.path), set()).update(element.helpers)
     files = (helper_file(folder, names) for folder, names in wanted.items())
-    found = (Migrated(*file, [], is_new=True) for file in files)
-    return [one for one in found if one.changed]
+    modules = (Migrated(*file, [], is_new=True) for file in files)
+    return [item for item in modules if item.changed]
 
 
 def rewritable(source: ParsedSource) -> dict[tuple[str, str], bool]:
-    """Place and id of each use in a source → whether it is rewritten, safely or not."""
+    """Return place and id of each use: True if it is rewritten, safely or not."""
     try:
         whole, beside = ["\n".join(source.lines)], Neighbours(source.path, {})
         uses = _cells(source, whole, MigrateOptions(unsafe=True), beside)[1]
@@ -101,42 +101,35 @@ def _cells(
     """Rewrite the cells of a notebook, or the one of a file."""
     if not sites(source, evaluated(source)):
         return old, [], frozenset()  # without a syntax tree of libcst, which takes most of the time
-    modules, found, draft = program.rewritten(source, _parsed(old), options, beside)
-    if not draft.edits.any and not any(site.id in program.IMPORTS for site in found):
-        return old, _uses(source, found), frozenset()
-    texts = [module.code for module in modules]
-    after = _parsed(texts)
-    second = Draft(sources.of_cells(source.path, texts), after, options, beside)
-    told = clients.tidied(
-        second, draft, [(before, one) for (before, _), one in zip(after, modules)]
-    )
-    header = FileHeader(second, draft)
+    cells = _parsed(old)
+    outcomes, draft = program.rewritten(source, cells, options, beside)
+    if not draft.edits.any and not any(site.id in program.IMPORTS for site in outcomes):
+        return old, _uses(source, outcomes), frozenset()
+    body = sources.of_cells(source.path, [draft.edits.made(module).code for _, module in cells])
+    header = FileHeader(draft, body.tree)
     header.rewrite()
-    new = [second.edits.made(module).code for _, module in after]
-    left = sources.of_cells(source.path, new)
-    ids = {site.id for site in sites(left, evaluated(left))}
-    outcomes = program.with_imports(clients.with_clients(found, told), ids)
-    return new, _uses(source, outcomes), header.helpers
+    new = [draft.edits.made(module).code for _, module in cells]
+    return new, _uses(source, program.with_imports(outcomes, header)), header.helpers
 
 
 def _parsed(texts: list[str]) -> Cells:
-    """The texts of cells → their modules, each with the number of lines before it."""
-    found: Cells = []
+    """Return the modules of cells, each with the number of lines before it."""
+    cells: Cells = []
     lines = 0
     for text in texts:
-        found.append((lines, cst.parse_module(text)))
+        cells.append((lines, cst.parse_module(text)))
         lines += len(text.split("\n"))
-    return found
+    return cells
 
 
-def _uses(source: ParsedSource, found: dict[Site, SiteOutcome]) -> _Uses:
-    """A row for each line and id, with the worst of what became of it there."""
+def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
+    """Return a row for each line and id, with the worst of what became of it there."""
     worst: dict[tuple[int, str], SiteOutcome] = {}
     order = list(State)
-    for site, outcome in found.items():
+    for site, outcome in outcomes.items():
         key = (site.line, site.id)
         if key not in worst or order.index(outcome.state) > order.index(worst[key].state):
             worst[key] = outcome
     rest = SiteOutcome(State.TODO, "no rule rewrites it")
-    places = sorted(once_per_line(source, list(found)))
-    return [(row(source, *one), worst.get((one[0], one[2]), rest)) for one in places]
+    places = sorted(once_per_line(source, list(outcomes)))
+    return [(row(source, *item), worst.get((item[0], item[2]), rest)) for item in places]

@@ -30,9 +30,8 @@ CONTEXTS = tuple(
         "SharedMemoryControl",
     )
 )
-#: Methods that close a context; so does leaving what :data:`_MANAGING` or ``with`` makes of it.
+#: Methods that close a context.
 CLOSING = frozenset({"close", "__exit__"})
-_MANAGING = frozenset({"closing", "enter_context"})
 _FOLLOWED = frozenset((*CONTEXTS, HANDLE, REQUEST, STATUS))
 #: Calls that hand on what they are given, or forget it.
 _HARMLESS = frozenset(
@@ -60,17 +59,10 @@ class Group:
     """Objects that the same expressions can stand for."""
 
     kind: str
-    made: set[ast.Call] = field(default_factory=set)
+    creations: set[ast.Call] = field(default_factory=set)
     calls: list[ast.Call] = field(default_factory=list)  # of their methods
     taken: list[ast.Attribute] = field(default_factory=list)  # attributes that are not called
     escapes: list[tuple[ast.AST, str]] = field(default_factory=list)
-    managed: bool = False  # by a ``with`` statement or the like, which closes them
-
-    @property
-    def closed(self) -> bool:
-        """Whether the program closes one of them."""
-        used = (*(call.func for call in self.calls), *self.taken)
-        return self.managed or any(getattr(one, "attr", "") in CLOSING for one in used)
 
 
 class Flows:
@@ -84,10 +76,10 @@ class Flows:
         self._of: dict[tuple[str, ast.Call], Group] = {}
         self.unknown: list[tuple[str, ast.AST]] = []  # objects whose making is not known
         self._called = {
-            one.node
+            value.node
             for call in evaluator.scopes.calls
-            for one in evaluator.of(call.func)
-            if isinstance(one, LocalFunction)
+            for value in evaluator.of(call.func)
+            if isinstance(value, LocalFunction)
         }
         self._used = set(_used(tree))
         for node in ast.walk(tree):
@@ -96,51 +88,52 @@ class Flows:
 
     @property
     def groups(self) -> list[Group]:
-        """Every group once."""
+        """Return every group once."""
         return list(dict.fromkeys(self._of.values()))
 
-    def group(self, kind: str, made: ast.Call) -> Group | None:
-        """The group of what a call makes."""
-        return self._of.get((kind, made))
+    def group(self, kind: str, creation: ast.Call) -> Group | None:
+        """Return the group of what a call makes."""
+        return self._of.get((kind, creation))
 
     def of(self, node: ast.AST, kinds: frozenset[str] = _FOLLOWED) -> list[Group]:
-        """The groups of the objects that an expression can stand for."""
+        """Return the groups of the objects that an expression can stand for."""
         values = self._evaluator.of(node)
-        found = (one for one in values if isinstance(one, Instance) and one.of in kinds)
-        groups = (self._of.get((one.of, one.made)) for one in found if one.made)
+        instances = (value for value in values if isinstance(value, Instance) and value.of in kinds)
+        groups = (self._of.get((item.of, item.creation)) for item in instances if item.creation)
         return list(dict.fromkeys(group for group in groups if group))
 
     def _see(self, node: ast.expr) -> None:
         values = self._evaluator.of(node)
-        own = [one for one in values if isinstance(one, Instance) and one.of in _FOLLOWED]
+        own = [value for value in values if isinstance(value, Instance) and value.of in _FOLLOWED]
         if own:
             self._note(node, own)
         else:
-            for one in _inside(values):
-                self._contained(node, one)
+            for item in _inside(values):
+                self._contained(node, item)
 
     def _note(self, node: ast.expr, own: list[Instance]) -> None:
         by_kind: dict[str, Group] = {}
-        known = {one.of for one in own if one.made}
-        for one in own:
-            if one.made is None:
-                self.unknown += [] if one.of in known else [(one.of, node)]
+        known = {item.of for item in own if item.creation}
+        for element in own:
+            if element.creation is None:
+                self.unknown += [] if element.of in known else [(element.of, node)]
                 continue
-            group = self._of.setdefault((one.of, one.made), Group(one.of, {one.made}))
-            by_kind[one.of] = self._joined(by_kind.get(one.of), group)
+            group = self._of.setdefault(
+                (element.of, element.creation), Group(element.of, {element.creation})
+            )
+            by_kind[element.of] = self._joined(by_kind.get(element.of), group)
         for group in by_kind.values():
             self._use(node, group, len(by_kind) > 1)
 
-    def _joined(self, one: Group | None, other: Group) -> Group:
-        if one is None or one is other:
+    def _joined(self, first: Group | None, other: Group) -> Group:
+        if first is None or first is other:
             return other
-        one.made |= other.made
-        one.calls += other.calls
-        one.taken += other.taken
-        one.escapes += other.escapes
-        one.managed |= other.managed
-        self._of.update({(one.kind, made): one for made in other.made})
-        return one
+        first.creations |= other.creations
+        first.calls += other.calls
+        first.taken += other.taken
+        first.escapes += other.escapes
+        self._of.update({(first.kind, creation): first for creation in other.creations})
+        return first
 
     def _use(self, node: ast.expr, group: Group, mixed: bool) -> None:
         parent = self.parents[node]
@@ -154,14 +147,12 @@ class Flows:
             if mixed:
                 group.escapes.append((node, "it may be an object of one class or another here"))
             return
-        if isinstance(parent, ast.withitem) or _called(parent) in _MANAGING:
-            group.managed = True
         reason = self._escape(node, parent)
         if reason:
             group.escapes.append((node, reason))
 
-    def _contained(self, node: ast.expr, one: Instance) -> None:
-        group = self._of.get((one.of, one.made)) if one.made else None
+    def _contained(self, node: ast.expr, instance: Instance) -> None:
+        group = self._of.get((instance.of, instance.creation)) if instance.creation else None
         parent = self.parents[node]
         if group and isinstance(parent, (ast.Call, ast.keyword)):
             reason = self._escape(node, parent)
@@ -169,7 +160,7 @@ class Flows:
                 group.escapes.append((node, reason))
 
     def _escape(self, node: ast.expr, parent: ast.AST) -> str:
-        """Why it is not known what happens to an object from here on; '' where it is."""
+        """Return why the further way of an object is unknown; '' if it is known."""
         if isinstance(parent, ast.keyword):
             parent = self.parents[parent]
         if isinstance(parent, ast.Call):
@@ -185,7 +176,7 @@ class Flows:
         return "it is used in an expression"
 
     def _is_called(self, node: ast.AST) -> bool:
-        """Whether the file calls the function that a node is in."""
+        """True if the file calls the function that a node is in."""
         place = self._evaluator.scopes.places[node]
         function = place.scope.frame.node
         return function in self._called or getattr(function, "name", "") in self._used
@@ -194,39 +185,41 @@ class Flows:
         if call.func is node:
             return False
         values = self._evaluator.of(call.func)
-        local = any(isinstance(one, (LocalFunction, LocalClass)) for one in values)
-        methods = (one for one in values if isinstance(one, BoundMethod))
-        own = any(isinstance(one.owner, Instance) and one.owner.of in CONTEXTS for one in methods)
+        local = any(isinstance(value, (LocalFunction, LocalClass)) for value in values)
+        methods = (value for value in values if isinstance(value, BoundMethod))
+        own = any(
+            isinstance(item.owner, Instance) and item.owner.of in CONTEXTS for item in methods
+        )
         shared = any(
-            str(getattr(one, "name", "")).startswith("tensorrtserver.") for one in values
-        ) and not any(is_class(str(getattr(one, "name", ""))) for one in values)
+            str(getattr(value, "name", "")).startswith("tensorrtserver.") for value in values
+        ) and not any(is_class(str(getattr(value, "name", ""))) for value in values)
         name = _called(call)
         if name in _FILLING:
-            return any(isinstance(getattr(one, "owner", None), Items) for one in values)
+            return any(isinstance(getattr(value, "owner", None), Items) for value in values)
         return local or own or shared or name in _HARMLESS
 
 
 def _called(node: ast.AST) -> str:
-    """The last name of what a call calls; '' for another node."""
+    """Return the last name of what a call calls; '' for another node."""
     function = node.func if isinstance(node, ast.Call) else None
     return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _used(tree: ast.Module) -> Iterator[str]:
-    """The names of properties and of ``__getitem__``, which are called without parentheses."""
-    read = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
+    """Yield the names of properties and ``__getitem__``: programs call them without brackets."""
+    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    functions = (one for one in ast.walk(tree) if isinstance(one, kinds) and one.name in read)
-    yield from (one.name for one in functions if decorators(one) & PROPERTIES)
-    if any(isinstance(one, ast.Subscript) for one in ast.walk(tree)):
+    functions = (node for node in ast.walk(tree) if isinstance(node, kinds) and node.name in read)
+    yield from (function.name for function in functions if decorators(function) & PROPERTIES)
+    if any(isinstance(node, ast.Subscript) for node in ast.walk(tree)):
         yield "__getitem__"
 
 
 def _inside(values: Values) -> list[Instance]:
-    found: list[Instance] = []
-    for one in values:
-        if isinstance(one, Items):
-            inner = one.any
-            found += [x for x in inner if isinstance(x, Instance) and x.of in _FOLLOWED]
-            found += _inside(inner)
-    return found
+    instances: list[Instance] = []
+    for value in values:
+        if isinstance(value, Items):
+            inner = value.any
+            instances += [x for x in inner if isinstance(x, Instance) and x.of in _FOLLOWED]
+            instances += _inside(inner)
+    return instances

@@ -12,8 +12,7 @@ from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, CONTEXTS, Group
-from tritonclient_shim.rewrite.handed_on import is_handed_on
-from tritonclient_shim.rewrite.options import Refused
+from tritonclient_shim.rewrite.options import NOT_SELECTED, Refused, State
 from tritonclient_shim.rewrite.rules import (
     CREATIONS,
     FORMATS,
@@ -26,8 +25,14 @@ from tritonclient_shim.rewrite.rules.annotations import (
     drop_aliases,
     formats_alias,
 )
-from tritonclient_shim.rewrite.rules.contexts import client
-from tritonclient_shim.rewrite.rules.models import Carried, carried
+from tritonclient_shim.rewrite.rules.contexts import client, model_object, place_class
+from tritonclient_shim.rewrite.rules.models import (
+    Carried,
+    carried,
+    check_sequences,
+    object_class,
+)
+from tritonclient_shim.rewrite.rules.objects import of_object
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 from tritonclient_shim.rewrite.rules.protocols import needs_class
 
@@ -35,7 +40,8 @@ INFER = f"{API}.InferContext"
 _NEUTRAL = CLOSING | {"__enter__"}
 _FORMS = frozenset({"TS062", "TS063"})
 _TAKES_REGIONS = frozenset({"TS041", "TS042", "TS043", "TS114", "TS115"})
-_OTHER_FILES = "calls in other files may hand on other arguments"
+_ESCAPES = "code that gets the object may use more of a context than it has"
+_DERIVED = "a class derived from it may use more of a context than it has"
 Plans = List[Tuple[ast.AST, Plan]]
 
 
@@ -55,19 +61,22 @@ def rewrite(draft: Draft) -> None:
     """Rewrite every group of contexts that can be, and the constants that belong to them."""
     groups = [group for group in draft.flows.groups if group.kind in CONTEXTS]
     draft.protocol_class = needs_class(draft)
+    draft.object_class = object_class(draft)
     planned, memory, lost = _planned(draft, groups)
     if not _memory_fits(draft, groups, planned, memory):
         draft.memory = False  # all of it stays, with the contexts that take it
         draft.outcomes.clear()
         planned, memory, lost = _planned(draft, groups)
     whole = len(planned) == len(groups) and not lost
-    draft.protocol_class = draft.protocol_class or not whole and bool(planned)
+    draft.protocol_class = draft.protocol_class or not whole
     draft.keeps_shared_forms = not whole
     for node, plan in _constants(draft, planned, whole):
         carry_out(plan, node, draft)
     for plans in (*planned.values(), memory):
         for node, plan in plans:
             carry_out(plan, node, draft)
+    if draft.every_object:
+        _place_classes(draft)
     if whole:
         drop_aliases(draft)
 
@@ -75,7 +84,8 @@ def rewrite(draft: Draft) -> None:
 def _planned(
     draft: Draft, groups: list[Group]
 ) -> tuple[dict[Group, Plans], Plans, dict[str, ast.AST]]:
-    """What can be done with groups, with shared memory, and the classes of lost contexts."""
+    """Return what can be done with groups, with shared memory, and the classes of lost contexts."""
+    draft.objects.clear()
     lost = _lost(draft)
     planned: dict[Group, Plans] = {}
     for group in groups:
@@ -85,10 +95,23 @@ def _planned(
             planned[group] = _Planner(draft, group).plans()
         except _Stays as stays:
             _leave(group, stays, draft)
+    if draft.every_object and len(draft.objects) < sum(group.kind == INFER for group in groups):
+        draft.every_object = False  # the class that they are derived from stays
+        stayed = next(group for group in groups if group.kind == INFER and group not in planned)
+        lost[INFER] = next(iter(stayed.creations))
+        for node, outcome in list(draft.outcomes.items()):
+            if outcome.what == f"a method of {draft.object_class}":
+                del draft.outcomes[node]
+                draft.todo(node, _why(lost[INFER], draft), comment=False)
+        for group in [group for group in planned if group.kind == INFER]:
+            _leave(group, _Stays(lost[INFER], _why(lost[INFER], draft)), draft)
+            del planned[group]
     memory: Plans = []
     for site in draft.sites:
         node = site.whole
-        if site.id in MEMORY:
+        if site.id in MEMORY and not draft.options.selects(site.id):
+            draft.todo(node, NOT_SELECTED, comment=False)
+        elif site.id in MEMORY:
             try:
                 memory.append((node, checked(MEMORY[site.id](node, draft), draft.options)))
             except Refused as refused:
@@ -96,8 +119,19 @@ def _planned(
     return planned, memory, lost
 
 
+def _place_classes(draft: Draft) -> None:
+    """Put the class of objects where v1's class is a value, a base, or calls its constructor."""
+    creations = {call for group in draft.flows.groups for call in group.creations}
+    for site in draft.sites:
+        if ENTRIES[site.id].symbol != INFER or site.call in creations or draft.outcome(site):
+            continue
+        if not draft.in_annotation(site.node) and not formats_alias(site.node, draft):
+            place_class(site.node, draft)
+            draft.note(site.whole, State.UNSAFE, f"derived from {draft.object_class}")
+
+
 def _why(node: ast.AST, draft: Draft) -> str:
-    """Why the contexts of a class stay, as it is told of a node."""
+    """Return why the contexts of a class stay, as the node of one of them says."""
     known = draft.outcomes.get(node)
     return known.what if known else "where this context was made is not known"
 
@@ -105,7 +139,7 @@ def _why(node: ast.AST, draft: Draft) -> str:
 def _memory_fits(
     draft: Draft, groups: list[Group], planned: dict[Group, Plans], memory: Plans
 ) -> bool:
-    """Whether all that has to do with regions of shared memory can be rewritten."""
+    """True if all that has to do with regions of shared memory can be rewritten."""
     if len(memory) < sum(site.id in MEMORY for site in draft.sites):
         return False
     stay = {id(call) for group in groups if group not in planned for call in group.calls}
@@ -113,26 +147,40 @@ def _memory_fits(
 
 
 def _lost(draft: Draft) -> dict[str, ast.AST]:
-    """Classes → a use of an object of theirs of which it is not known where it was made."""
-    found = {kind: node for kind, node in draft.flows.unknown if kind in CONTEXTS}
+    """Return the classes with objects of unknown origin, each with a use of such an object.
+
+    Uses of an ``InferContext`` can stay as they are if all of these become objects.
+    """
+    unknown = {kind: node for kind, node in draft.flows.unknown if kind in CONTEXTS}
     known = {id(call) for group in draft.flows.groups for call in group.calls}
+    draft.every_object = False
     for site in draft.sites:
         if (
             site.id in ("TS016", "TS017") and draft.errors_stay
         ):  # the errors have to stay v1's, and so what raises them
             draft.todo(site.whole, "errors of tritonclient do not tell it")
-            found.update(dict.fromkeys(CONTEXTS, site.whole))
+            return dict.fromkeys(CONTEXTS, site.whole)
         symbol = ENTRIES[site.id].symbol
         owner = symbol.rpartition(".")[0]
         if owner in CONTEXTS and site.id in METHODS and id(site.call) not in known:
             if _is_of_the_only(owner, site, draft):
                 continue
+            if owner == INFER and draft.options.unsafe:
+                draft.every_object = True
+                draft.note(site.whole, State.UNSAFE, f"a method of {draft.object_class}")
+                continue
             draft.todo(site.whole, "where this context was made is not known")
-            found[owner] = site.whole
+            unknown[owner] = site.whole
         if symbol in CONTEXTS and site.call is None and not _handled(site, draft):
-            draft.todo(site.node, "the class is used as a value; a client is of another class")
-            found[symbol] = site.node
-    return found
+            if symbol == INFER and draft.options.unsafe:
+                draft.every_object = True
+                continue
+            draft.todo(site.node, "write the class anew, around a client that it keeps")
+            unknown[symbol] = site.node
+    if INFER in unknown and draft.options.unsafe:
+        draft.every_object = True
+        del unknown[INFER]
+    return unknown
 
 
 def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
@@ -142,26 +190,20 @@ def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
         return False
     if Symbol(owner) in draft.evaluator.of(site.call.func.value):
         return False  # it is called on the class itself
-    if not draft.options.unsafe or len(groups) != 1 or len(groups[0].made) != 1:
+    if not draft.options.unsafe or len(groups) != 1 or len(groups[0].creations) != 1:
         return False
     groups[0].calls.append(site.call)
     return True
 
 
 def _handled(site: Site, draft: Draft) -> bool:
-    """Whether a context's class stands where no context is made: as a base, or an annotation."""
-    parent = draft.flows.parents.get(site.node)
-    if draft.in_annotation(site.node) or formats_alias(site.node, draft):
-        return True
-    if isinstance(parent, ast.ClassDef):
-        draft.todo(site.node, "write the class anew, around a client that it keeps")
-        return True
-    return False
+    """True if a context's class stands in an annotation, or names its formats."""
+    return draft.in_annotation(site.node) or bool(formats_alias(site.node, draft))
 
 
 def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
     """Note that a group stays: why at the place itself, and where that is at the others."""
-    calls = {*group.made, *group.calls}
+    calls = {*group.creations, *group.calls}
     inside = {id(node) for call in calls for node in ast.walk(call)}
     draft.todo(stays.node, str(stays), stays.comment)
     for site in draft.sites:
@@ -178,8 +220,8 @@ def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
     """
     inside = {id(node) for plans in planned.values() for node, _ in plans}
     rules = {**FORMATS, **PROTOCOLS}
-    found: Plans = annotation_plans(draft) if whole else []
-    inside.update(id(node) for node, _ in found)
+    constants: Plans = annotation_plans(draft) if whole else []
+    inside.update(id(node) for node, _ in constants)
     for site in draft.sites:
         node = site.whole
         if site.id not in rules or id(node) in inside or draft.outcome(site):
@@ -190,10 +232,10 @@ def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
             draft.todo(node, "stays for the contexts that stay", comment=False)
             continue
         try:
-            found.append((node, checked(rules[site.id](node, draft), draft.options)))
+            constants.append((node, checked(rules[site.id](node, draft), draft.options)))
         except Refused as refused:
             draft.todo(node, str(refused), not refused.by_option)
-    return found
+    return constants
 
 
 class _Planner:
@@ -204,25 +246,55 @@ class _Planner:
         self._carried: Carried | None = None
 
     def plans(self) -> Plans:
-        """What is to be done at each node."""
+        """Return what is to be done at each node."""
         group, draft = self._group, self._draft
-        taken = [(one, "its method is handed on") for one in group.taken if one.attr not in CLOSING]
+        if group.kind == INFER and draft.every_object:
+            return self._objects(_DERIVED)
+        try:
+            return self._clients()
+        except _Stays:
+            if group.kind != INFER or not draft.options.unsafe:
+                raise
+            return self._objects(_ESCAPES)
+
+    def _clients(self) -> Plans:
+        """Return plans for clients, which the requests get with the model's name."""
+        group, draft = self._group, self._draft
+        taken = [(node, "its method is handed on") for node in group.taken]
+        taken = [pair for pair in taken if pair[0].attr not in CLOSING]
         for node, reason in (*group.escapes, *taken):
             raise _Stays(node, f"{reason}, and expects the old context")
-        created = sorted(group.made, key=lambda one: (one.lineno, one.col_offset))
+        created = sorted(group.creations, key=lambda call: (call.lineno, call.col_offset))
         if group.kind == INFER:
             try:
                 self._carried = carried(group, draft)
             except Refused as refused:
                 raise _Stays(created[0], str(refused)) from refused
+            if not self._carried.is_visible:
+                return self._objects("")
         id = CREATIONS[group.kind]
-        found: Plans = [
+        plans: Plans = [
             (call, self._at(call, lambda call: client(id, call, draft, self._carried)))
             for call in created
         ]
         for call in group.calls:
-            found += self._use(call)
-        return found
+            plans += self._use(call)
+        return plans
+
+    def _objects(self, unsafe: str) -> Plans:
+        """Return plans for objects that know their models. Their methods are called as before."""
+        draft, group = self._draft, self._group
+
+        def make(call: ast.Call) -> Plan:
+            check_sequences(group, draft)
+            return replace(model_object(call, draft), unsafe=unsafe)
+
+        plans: Plans = [(call, self._at(call, make)) for call in group.creations]
+        for call in group.calls:
+            plans.append((call, self._at(call, lambda call: of_object(call, draft))))
+            plans += self._formats(call)
+        draft.objects.add(group)
+        return plans
 
     def _use(self, call: ast.Call) -> Iterator[tuple[ast.AST, Plan]]:
         assert isinstance(call.func, ast.Attribute)
@@ -235,8 +307,11 @@ class _Planner:
             return
         rule = METHODS[ids[0]]
         yield call, self._at(call, lambda call: rule(call, draft, self._carried))
+        yield from self._formats(call)
+
+    def _formats(self, call: ast.Call) -> Iterator[tuple[ast.AST, Plan]]:
         inside = {id(node) for node in ast.walk(call)}
-        for site in draft.sites:
+        for site in self._draft.sites:
             if site.id in FORMATS and id(site.node) in inside:
                 plan = self._format(FORMATS[site.id])
                 yield site.node, self._at(site.node, plan)
@@ -245,10 +320,11 @@ class _Planner:
         return lambda node: rule(node, self._draft)
 
     def _at(self, node: ast.AST, make: Callable[..., Plan]) -> Plan:
+        whole = {*METHODS, *CREATIONS.values()}
+        ids = {site.id for site in self._draft.sites if site.call is node} & whole
+        if not self._draft.options.selects(*ids):
+            raise _Stays(node, NOT_SELECTED, comment=False)
         try:
-            plan = make(node)
-            if isinstance(node, ast.Call) and is_handed_on(node):
-                plan = replace(plan, unsafe=plan.unsafe or _OTHER_FILES)
-            return checked(plan, self._draft.options)
+            return checked(make(node), self._draft.options)
         except Refused as refused:
             raise _Stays(node, str(refused), not refused.by_option) from refused

@@ -1,6 +1,6 @@
-"""The imports at the top of a file, once its body is rewritten.
+"""The imports of a file, once its body is rewritten.
 
-Works on the rewritten text: a legacy import goes when nothing uses what it binds any more.
+A legacy import goes when nothing reads what it binds.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Mapping
 
 import libcst as cst
 
+from tritonclient_shim.migrate.entries import module_entry
 from tritonclient_shim.migrate.imports import API
-from tritonclient_shim.migrate.scopes import Kind
+from tritonclient_shim.migrate.sites import Site
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import MODULE
 
@@ -36,24 +37,37 @@ _SHARED_MEMORY = {"tensorrtserver.shared_memory": "tritonclient.utils.shared_mem
 
 
 class FileHeader:
-    """Rewrites the imports of a draft, which is what another one has been made to."""
+    """Rewrites the imports of a draft.
 
-    def __init__(self, draft: Draft, first: Draft) -> None:
-        self._memory = not first.memory
-        self._draft, modules = draft, first.modules
-        self._taken = draft.beside.taken
-        called = {name: first.called(name) for name in first.helpers | self._functions_of_star()}
-        called = {name: own for name, own in called.items() if self._reads(own)}
+    ``text``: the rewritten body, whose names tell what is still needed.
+    """
+
+    def __init__(self, draft: Draft, text: ast.Module) -> None:
+        self._draft, self._taken = draft, draft.beside.taken
+        names = (node for node in ast.walk(text) if isinstance(node, ast.Name))
+        self._reads = {node.id for node in names if not isinstance(node.ctx, ast.Store)}
+        provided = draft.evaluator.is_provided
+        nodes = (node for node in ast.walk(draft.source.tree) if isinstance(node, ast.Name))
+        self._provided_names = {node.id for node in nodes if provided(node)}
+        called = {name: draft.called(name) for name in draft.helpers | self._functions_of_star()}
+        called = {name: own for name, own in called.items() if self._is_read(own)}
         self.helpers = frozenset(called)
         self._own = self.helpers & {_PROTOCOL}
-        clients = {f"{one}client" for one in modules if self._reads(f"{one}client")}
-        self._emitted = {*called.values(), *clients}
-        self._needed = {*first.imports, *(f"import tritonclient.{c[:4]} as {c}" for c in clients)}
+        clients = {
+            f"{module}client" for module in draft.modules if self._is_read(f"{module}client")
+        }
+        self._needed = {*draft.imports, *(f"import tritonclient.{c[:4]} as {c}" for c in clients)}
         if called:
             self._needed.add(_helpers_line(called, draft))
-        self._removed: list[ast.stmt] = []
         self._has_star = False
         self._anchor: cst.CSTNode | None = None
+        self._left: set[tuple[ast.AST, str]] = set()
+
+    def stays(self, site: Site) -> bool:
+        """True if an import, or the import that a use needs, stays."""
+        if isinstance(site.node, (ast.Import, ast.ImportFrom)):
+            return (site.node, site.id) in self._left
+        return isinstance(site.node, ast.Call) or site.id in {id for _, id in self._left}
 
     def rewrite(self) -> None:
         """Replace the legacy imports, and put functions below the imports."""
@@ -64,6 +78,8 @@ class FileHeader:
                 self._import_from(node)
         if not self._has_star and not self._star_stays():
             self._needed.update(self._provided())  # another file's star import bound them
+        if self._star_stays() and self._star_names() - self._legacy_star():
+            self._left.add((self._draft.source.tree, "TS002"))
         self._place()
 
     @staticmethod
@@ -71,7 +87,7 @@ class FileHeader:
         return not node.level and f"{node.module}.".startswith(f"{_PACKAGE}.")
 
     def _import(self, node: ast.Import) -> None:
-        ours = [one for one in node.names if f"{one.name}.".startswith(f"{_PACKAGE}.")]
+        ours = [item for item in node.names if f"{item.name}.".startswith(f"{_PACKAGE}.")]
         if not ours:
             return
         kept, lines = [], []
@@ -81,12 +97,14 @@ class FileHeader:
                 continue
             line, stays = self._module(alias.name, alias.asname)
             lines += [line] if line else []
-            kept += [alias] if stays else []
+            if stays:
+                kept.append(alias)
+                self._left.add((node, module_entry(alias.name)))
         self._replace(node, kept, lines)
 
     def _module(self, name: str, bound: str | None) -> tuple[str, bool]:
-        """A legacy module that is imported → the line instead, and whether the old one stays."""
-        used = self._uses(bound) if bound else self._uses_package()
+        """Return the line instead of a legacy import, and True if the old import stays."""
+        used = self._is_read(bound or _PACKAGE)
         if not bound:
             return "", used
         known = {**_SHARED_MEMORY, _CONFIG: "tritonclient.grpc.model_config_pb2"}.get(name)
@@ -101,6 +119,8 @@ class FileHeader:
             stays = self._star_stays()
             if not stays:
                 lines += self._provided()
+            else:
+                self._left.add((node, "TS001"))
             self._replace(node, node.names if stays else [], lines)
             return
         kept = []
@@ -109,11 +129,14 @@ class FileHeader:
             name = f"{node.module}.{alias.name}"
             line, stays = self._member(name, bound)
             lines += [line] if line else []
-            kept += [alias] if stays else []
+            if stays:
+                kept.append(alias)
+                member = self._draft.evaluator.imports.member(node, alias.name)
+                self._left.add((node, module_entry(member)))
         self._replace(node, kept, lines)
 
     def _member(self, name: str, bound: str) -> tuple[str, bool]:
-        used = self._uses(bound) and bound not in self._own
+        used = self._is_read(bound) and bound not in self._own
         last = name.rpartition(".")[2]
         renamed = "" if bound == last else f" as {bound}"
         if not used:
@@ -133,57 +156,42 @@ class FileHeader:
 
     # --- what the rewritten text uses
 
-    def _uses(self, name: str) -> bool:
-        if name in self._taken:
-            return True
-        nodes = ast.walk(self._draft.source.tree)
-        names = (n for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store))
-        return any(one.id == name and self._imported(one) for one in names)
-
-    def _imported(self, node: ast.Name) -> bool:
-        return any(one.definition.kind is Kind.IMPORTED for one in self._draft.bindings(node))
-
-    def _uses_package(self) -> bool:
-        return any(
-            isinstance(node, ast.Name) and node.id == _PACKAGE
-            for node in ast.walk(self._draft.source.tree)
-        )
+    def _is_read(self, name: str) -> bool:
+        return name in self._taken or name in self._reads
 
     def _memory_stays(self) -> bool:
-        return self._memory
+        return not self._draft.memory
+
+    def _legacy_star(self) -> set[str]:
+        star = self._draft.evaluator.imports.star
+        return {name for name, symbol in star.items() if symbol.startswith(f"{_PACKAGE}.")}
 
     def _star_stays(self) -> bool:
-        star = self._draft.evaluator.imports.star
-        legacy = {name for name, symbol in star.items() if symbol.startswith(f"{_PACKAGE}.")}
-        if legacy & self._taken - self._own:
+        legacy = self._legacy_star() - self._own
+        if legacy & self._taken:
             return True
-        found = self._star_names() & legacy - self._own
-        return bool(found - (set() if self._draft.errors_stay else _SUCCESSORS.keys()))
+        return bool(
+            self._star_names() & legacy - (set() if self._draft.errors_stay else _SUCCESSORS.keys())
+        )
 
     def _provided(self) -> list[str]:
-        """The imports of the names that only the star import bound."""
-        found = []
+        """Return the imports of the names that only the star import bound."""
+        lines = []
         star = self._draft.evaluator.imports.star
         for name in self._star_names() - self._functions_of_star() - self._own:
             if star[name].startswith(f"{_PACKAGE}."):
-                found.append(_SUCCESSORS[name])
+                lines.append(_SUCCESSORS[name])
             else:
-                found.append(_PROVIDED.get(name, f"from ctypes import {name}"))
-        return found
+                lines.append(_PROVIDED.get(name, f"from ctypes import {name}"))
+        return lines
 
     def _functions_of_star(self) -> set[str]:
-        """The functions that only the star import bound, where the file gets some of its own."""
+        """Return functions that only the star import bound, and that are among the helpers."""
         return self._star_names() & {"iteritems", "itervalues", "iterkeys"}
 
     def _star_names(self) -> set[str]:
-        provided = self._draft.evaluator.is_provided
-        nodes = ast.walk(self._draft.source.tree)
-        names = {one.id for one in nodes if isinstance(one, ast.Name) and provided(one)}
-        return names | self._taken & self._draft.evaluator.imports.star.keys()
-
-    def _reads(self, name: str) -> bool:
-        nodes = ast.walk(self._draft.source.tree)
-        return name in self._taken or any(getattr(one, "id", "") == name for one in nodes)
+        star = self._draft.evaluator.imports.star
+        return self._provided_names & self._reads | self._taken & star.keys()
 
     # --- changes
 
@@ -205,9 +213,16 @@ class FileHeader:
     def _place(self) -> None:
         """Put the imports that are missing, and the functions, below the imports."""
         body = self._draft.source.tree.body
-        there = {_text_of(one, one.names) for one in body if isinstance(one, _IMPORT)}
+        there = {
+            _text_of(statement, statement.names)
+            for statement in body
+            if isinstance(statement, _IMPORT)
+        }
         lines = sorted(self._needed - there, key=_order)
-        edits, imports = self._draft.edits, _leading(body, self._emitted)
+        edits, imports = (
+            self._draft.edits,
+            _leading(body, {site.node for site in self._draft.sites}),
+        )
         anchor = self._anchor or (self._draft.statement(imports[-1]) if imports else None)
         if anchor is not None:
             edits.after[anchor] += lines
@@ -224,22 +239,22 @@ def _helpers_line(called: Mapping[str, str], draft: Draft) -> str:
     return f"from {dot}{MODULE} import (\n{lines})"
 
 
-def _leading(body: list[ast.stmt], emitted: set[str]) -> list[ast.stmt]:
-    """Return the imports before the first function, class or statement that needs the others."""
-    found: list[ast.stmt] = []
-    for one in body:
-        if isinstance(one, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+def _leading(body: list[ast.stmt], uses: set[ast.AST]) -> list[ast.stmt]:
+    """Return the imports before the first function, class or statement with a legacy use."""
+    imports: list[ast.stmt] = []
+    for statement in body:
+        if isinstance(statement, _IMPORT):
+            imports.append(statement)
+            continue
+        defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
+        if defines or not uses.isdisjoint(ast.walk(statement)):
             break
-        if any(getattr(node, "id", "") in emitted for node in ast.walk(one)):
-            break
-        if isinstance(one, (ast.Import, ast.ImportFrom)):
-            found.append(one)
-    return found
+    return imports
 
 
 def _text_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
-    """An import of some of its names, as text."""
-    parts = (f"{one.name} as {one.asname}" if one.asname else one.name for one in names)
+    """Return an import of some of its names, as text."""
+    parts = (f"{name.name} as {name.asname}" if name.asname else name.name for name in names)
     start = (
         f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
     )
@@ -251,7 +266,7 @@ def _small(statements: object) -> cst.CSTNode:
 
 
 def _order(line: str) -> tuple[int, str]:
-    """Python's own modules first, then libraries, then the program's, as formatters sort them."""
+    """Return a key that sorts as formatters do: Python's modules, libraries, the program's."""
     third = ("numpy", "tritonclient", "google", "future", "pkg_resources")
     module = line.split()[1].split(".")[0]
     return (2 if module in ("", MODULE) else int(module in third), line)

@@ -76,26 +76,26 @@ def importers_first(paths: list[str]) -> list[str]:
 
 def imported(text: bytes) -> set[str]:
     """Return the last names of the modules that a text may import."""
-    found: set[str] = set()
+    stems: set[str] = set()
     for module, names in _IMPORTS.findall(text.decode("utf-8", "replace")):
-        found.add(module.rpartition(".")[2])
+        stems.add(module.rpartition(".")[2])
         parts = re.split(r"[,()\s]+", names.partition("#")[0])
-        found.update(part.rpartition(".")[2] for part in parts)
-    return found - {"", "*", "as"}
+        stems.update(part.rpartition(".")[2] for part in parts)
+    return stems - {"", "*", "as"}
 
 
 def _beside(path: str) -> list[str]:
-    """The sources in the folder of a file, and above it where that folder is a package."""
+    """Return the sources in the folder of a file, and above it where that folder is a package."""
     folder = os.path.dirname(os.path.abspath(path))
     folders = [folder]
     if os.path.exists(os.path.join(folder, "__init__.py")):
         folders.append(os.path.dirname(folder))
-    found = ((place, name) for place in folders for name in sorted(os.listdir(place)))
-    return [os.path.join(place, name) for place, name in found if name.endswith(_ENDINGS)]
+    entries = ((place, name) for place in folders for name in sorted(os.listdir(place)))
+    return [os.path.join(place, name) for place, name in entries if name.endswith(_ENDINGS)]
 
 
 def _stem(path: str) -> str:
-    """The name by which others import a file."""
+    """Return the name that other files import a file by."""
     folder, name = os.path.split(os.path.abspath(path))
     stem = os.path.splitext(name)[0]
     return os.path.basename(folder) if stem == "__init__" else stem
@@ -113,7 +113,7 @@ def _text(path: str, texts: Mapping[str, bytes]) -> bytes:
 
 
 def _free_names(path: str, text: bytes) -> set[str]:
-    """The names that a file reads and does not bind, attributes included."""
+    """Return the names that a file reads and does not bind, attributes included."""
     try:
         nodes = list(ast.walk(parsed(path, text).tree))
     except Unreadable:
@@ -138,4 +138,4 @@ def _free_names(path: str, text: bytes) -> set[str]:
 def _is_library(module: str) -> bool:
     """True for a module of v1, of tritonclient or of NumPy, as opposed to one of the program."""
     known = ("tensorrtserver", "tritonclient", "numpy", "future", "functools", "ctypes", "google")
-    return module.partition(".")[0] in known
+    return module.partition(".")[0] in (*known, MODULE)

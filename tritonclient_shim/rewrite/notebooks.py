@@ -20,7 +20,7 @@ class Notebook:
         self._hidden: dict[str, str] = {}
 
     def sources(self) -> list[str]:
-        """The Python of each code cell, line for line; lines of IPython's have a mark instead."""
+        """Return the Python of each code cell. IPython's lines have a mark instead."""
         return [self._python("".join(cell.get("source", ()))) for cell in self._cells]
 
     def _python(self, source: str) -> str:
@@ -46,7 +46,7 @@ class Notebook:
         return f"{new}# {mark}" if not new.strip() else new
 
     def changed(self, sources: list[str]) -> str:
-        """The notebook with other sources in its code cells."""
+        """Return the notebook with other sources in its code cells."""
         for cell, new in zip(self._cells, sources):
             old = "".join(cell.get("source", ()))
             text = self._restored(new) + ("\n" if new and old.endswith("\n") else "")
@@ -75,5 +75,5 @@ class Notebook:
 def _indent(text: str) -> Any:
     lines = text.splitlines()
     second = lines[1] if len(lines) > 1 else ""
-    found = second[: len(second) - len(second.lstrip())]
-    return found if found else (None if len(lines) == 1 else 0)
+    indent = second[: len(second) - len(second.lstrip())]
+    return indent if indent else (None if len(lines) == 1 else 0)

@@ -11,12 +11,18 @@ from typing import Any, Mapping
 class MigrateOptions:
     """``to``: the protocol that takes the place of one chosen at run time; '' keeps the choice.
 
+    ``select``: the ids whose uses are rewritten; empty for all.
     ``configs``: name of a model → its configuration, as the server tells it over HTTP.
     """
 
     to: str = ""
     unsafe: bool = False
     configs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    select: frozenset[str] = frozenset()
+
+    def selects(self, *ids: str) -> bool:
+        """True if uses of all these ids are to be rewritten."""
+        return not self.select or self.select.issuperset(ids)
 
 
 class State(Enum):
@@ -40,8 +46,11 @@ class SiteOutcome:
 
     @property
     def todo(self) -> bool:
-        """Whether the use is still there."""
+        """True if the use is still there."""
         return self.state is State.TODO
+
+
+NOT_SELECTED = "--select has other ids"
 
 
 class Refused(Exception):

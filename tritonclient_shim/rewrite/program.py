@@ -11,50 +11,53 @@ from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite import groups
 from tritonclient_shim.rewrite.draft import Cells, Draft
+from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
-from tritonclient_shim.rewrite.options import MigrateOptions, Refused, SiteOutcome, State
-from tritonclient_shim.rewrite.rules import LOOSE
+from tritonclient_shim.rewrite.options import (
+    NOT_SELECTED,
+    MigrateOptions,
+    Refused,
+    SiteOutcome,
+    State,
+)
+from tritonclient_shim.rewrite.rules import LOOSE, stub
 from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 
 _NO_RULE = "no rule rewrites it"
-_CUDA = "register the memory by name, raw handle, device and size, as the guide shows"
-#: What the name of a use without a rule contains → why there is none.
-_REASONS = {
-    "_pb2": "v1's messages and its raw stub are rewritten by hand: use a client, or the new stub",
-    "cuda_shared_memory": _CUDA,
-    "cuda_register": _CUDA,
-    "InferContext": "write the class around a client instead of deriving it from a context",
-}
+_STUB = "v1's messages and its raw stub are rewritten by hand: use a client, or the new stub"
 #: Ids of imports, which are decided once everything else is rewritten.
 IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 
 
 def rewritten(
     source: ParsedSource, cells: Cells, options: MigrateOptions, beside: Neighbours
-) -> tuple[list[cst.Module], dict[Site, SiteOutcome], Draft]:
-    """The modules with what the rules changed, imports left out, and what became of each use."""
+) -> tuple[dict[Site, SiteOutcome], Draft]:
+    """Return what becomes of each use, and the draft with the changes, without imports."""
     draft = Draft(source, cells, options, beside)
     groups.rewrite(draft)
+    stub.rewrite(draft)
     _loose(draft)
-    found = {site: _outcome(site, draft) for site in draft.sites}
-    _comment(found, draft)
-    return [draft.edits.made(module) for _, module in cells], found, draft
+    outcomes = {site: _outcome(site, draft) for site in draft.sites}
+    _comment(outcomes, draft)
+    return outcomes, draft
 
 
 def _outcome(site: Site, draft: Draft) -> SiteOutcome:
     known = draft.outcome(site)
     if known is None and site.id in IMPORTS:
         return SiteOutcome(State.SAFE, "import")
-    symbol = ENTRIES[site.id].symbol
-    reason = next((why for part, why in _REASONS.items() if part in symbol), _NO_RULE)
+    reason = _STUB if "_pb2" in ENTRIES[site.id].symbol else _NO_RULE
     return known or SiteOutcome(State.TODO, reason, comment=True)
 
 
 def _loose(draft: Draft) -> None:
-    """What hangs on no object: exceptions, constants, leftovers of NumPy and Python."""
+    """Rewrite what hangs on no object: exceptions, constants, leftovers of NumPy and Python."""
     for site in draft.sites:
         rule = LOOSE.get(site.id)
         if rule is None or draft.outcome(site):
+            continue
+        if not draft.options.selects(site.id):
+            draft.todo(site.whole, NOT_SELECTED, comment=False)
             continue
         node = site.whole
         try:
@@ -63,10 +66,10 @@ def _loose(draft: Draft) -> None:
             draft.todo(node, str(refused), not refused.by_option)
 
 
-def _comment(found: dict[Site, SiteOutcome], draft: Draft) -> None:
+def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
     """Write above each place that stays old what is to be done."""
     ids: dict[tuple[cst.CSTNode, str], list[str]] = {}
-    for site, outcome in found.items():
+    for site, outcome in outcomes.items():
         if outcome.state is not State.TODO or not outcome.comment:
             continue
         try:
@@ -75,16 +78,21 @@ def _comment(found: dict[Site, SiteOutcome], draft: Draft) -> None:
             continue  # inside an f-string before Python 3.12, whose places are inexact
         of_same = ids.setdefault((statement, outcome.what), [])
         of_same += [site.id] if site.id not in of_same else []
-    for (statement, what), told in ids.items():
+    for (statement, what), own in ids.items():
         reason = re.sub(r" in line \d+", "", what)  # the lines of the file will be others
-        text = f"# TODO({', '.join(told)}): {reason} ({ENTRIES[told[0]].guide})"
+        text = f"# TODO({', '.join(own)}): {reason} ({ENTRIES[own[0]].guide})"
         draft.edits.comments[statement].append(text)
 
 
-def with_imports(found: dict[Site, SiteOutcome], left: set[str]) -> dict[Site, SiteOutcome]:
-    """The outcomes, with the imports that the rewritten file still has as not done."""
+def with_imports(outcomes: dict[Site, SiteOutcome], header: FileHeader) -> dict[Site, SiteOutcome]:
+    """Return the outcomes, with the imports that the rewritten file still has as not done."""
     stays = SiteOutcome(State.TODO, "stays for the uses that stay")
     return {
-        site: stays if site.id in IMPORTS & left and not outcome.todo else outcome
-        for site, outcome in found.items()
+        site: stays
+        if site.id in IMPORTS
+        and not outcome.todo
+        and outcome.what == "import"
+        and header.stays(site)
+        else outcome
+        for site, outcome in outcomes.items()
     }

@@ -15,23 +15,23 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def same_at(node: ast.expr, use: ast.Call, draft: Draft) -> bool:
-    """Whether an expression can be repeated at a use of the context that it is an argument of."""
-    parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+    """True if an expression can be repeated at a use of the context that it is an argument of."""
+    parts = [element for element in ast.walk(node) if isinstance(element, ast.expr)]
     known = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple)
-    if not all(isinstance(one, known) or _is_element(one) for one in parts):
+    if not all(isinstance(node, known) or _is_element(node) for node in parts):
         return False
-    owners = {id(one.value) for one in parts if isinstance(one, ast.Attribute)}
-    names = [one for one in parts if isinstance(one, ast.Name) and id(one) not in owners]
-    attributes = [one for one in parts if isinstance(one, ast.Attribute) and id(one) not in owners]
-    if not all(one in draft.evaluator.scopes.places for one in names):
-        return False  # it stands in the place of an argument with stars
-    return all(_same_name(one, use, draft) for one in names) and all(
-        _same_attribute(one, use, draft) for one in attributes
+    owners = {id(node.value) for node in parts if isinstance(node, ast.Attribute)}
+    names = [node for node in parts if isinstance(node, ast.Name) and id(node) not in owners]
+    attributes = [
+        node for node in parts if isinstance(node, ast.Attribute) and id(node) not in owners
+    ]
+    return all(_same_name(name, use, draft) for name in names) and all(
+        _same_attribute(item, use, draft) for item in attributes
     )
 
 
 def _is_element(node: ast.expr) -> bool:
-    """Whether an expression is an element by its number, as of a tuple."""
+    """True if an expression is an element by its number, as of a tuple."""
     index = hints.index(node) if isinstance(node, ast.Subscript) else None
     return isinstance(index, ast.Constant) and isinstance(index.value, int)
 
@@ -49,13 +49,13 @@ def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
         one, other = (set(filter(_counts, reaching(bindings, at))) for at in (here, there))
         if one != other:
             return False
-    return all(_same_turn(one, node, here, there, use, draft) for one in bindings)
+    return all(_same_turn(binding, node, here, there, use, draft) for binding in bindings)
 
 
 def _same_turn(
     binding: Binding, node: ast.Name, here: Place, there: Place, use: ast.Call, draft: Draft
 ) -> bool:
-    """Whether the use is in the same turn of every loop that binds the name."""
+    """True if the use is in the same turn of every loop that binds the name."""
     loops = [block for block in binding.place.path if isinstance(block[0], _LOOPS)]
     if binding.definition.steps[:1] == (None,):  # the target of a loop
         around = [b for b in here.path if getattr(b[0], "iter", None) is binding.definition.node]
@@ -69,12 +69,12 @@ def _same_turn(
 
 
 def _is_made_there(use: ast.Call, draft: Draft) -> bool:
-    """Whether the variable of the context is bound to nothing but calls that make one."""
+    """True if the variable of the context is bound to nothing but calls that make one."""
     assert isinstance(use.func, ast.Attribute)
     variable = use.func.value
     assert isinstance(variable, ast.Name)
-    nodes = (one.definition.node for one in draft.bindings(variable))
-    return all(isinstance(one, ast.Call) and not draft.is_element(variable) for one in nodes)
+    nodes = (binding.definition.node for binding in draft.bindings(variable))
+    return all(isinstance(node, ast.Call) and not draft.is_element(variable) for node in nodes)
 
 
 def _same_attribute(node: ast.Attribute, use: ast.Call, draft: Draft) -> bool:
@@ -87,7 +87,7 @@ def _same_attribute(node: ast.Attribute, use: ast.Call, draft: Draft) -> bool:
         return True
     evaluator = draft.evaluator
     scopes = evaluator.scopes
-    owners = [one for one in evaluator.of(head) if isinstance(one, LocalInstance)]
+    owners = [value for value in evaluator.of(head) if isinstance(value, LocalInstance)]
     if not owners or owners[0].node is not scopes.enclosing_class(use) or node.value is not head:
         return False
     assigned = len(scopes.attributes.get(node.attr, ()))
@@ -96,7 +96,7 @@ def _same_attribute(node: ast.Attribute, use: ast.Call, draft: Draft) -> bool:
 
 
 def _self(use: ast.AST, evaluator: Evaluator) -> str:
-    """What the method around a node calls its object."""
+    """Return what the method around a node calls its object."""
     scope = evaluator.scopes.places[use].scope
     while scope.parent and not isinstance(scope.parent.node, ast.ClassDef):
         scope = scope.parent
@@ -105,6 +105,6 @@ def _self(use: ast.AST, evaluator: Evaluator) -> str:
 
 
 def _counts(binding: Binding) -> bool:
-    """Whether a binding gives a value: ``FLAGS = None`` at the top of a file does not."""
+    """True if a binding gives a value: ``FLAGS = None`` at the top of a file does not."""
     node = binding.definition.node
     return not (isinstance(node, ast.Constant) and node.value is None)

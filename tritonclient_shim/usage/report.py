@@ -5,34 +5,32 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import Callable
 
-from tritonclient_shim.settings import REPORT_ENDINGS
 from tritonclient_shim.usage import Recorder, formats
-from tritonclient_shim.usage.rows import UsageRow, rows
-
-#: Ending of the file → how the report is written; a path without an ending gets text.
-FORMATS: dict[str, Callable[[list[UsageRow]], str]] = dict(
-    zip(REPORT_ENDINGS, (formats.render_text, formats.render_json, formats.render_sarif))
-)
+from tritonclient_shim.usage.rows import UsageRow, rows_of
 
 
-def render(found: list[UsageRow], path: str) -> str:
-    """Return the report in the format of the path's ending."""
-    return FORMATS.get(os.path.splitext(path)[1].lower(), formats.render_text)(found)
+def render(rows: list[UsageRow], path: str) -> str:
+    """Return the report in the format of the path's ending; a path without one gets text."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".json":
+        return formats.dumped(formats.json_document(rows))
+    if ending == ".sarif":
+        return formats.dumped(formats.sarif_document(rows))
+    return formats.text(rows)
 
 
-def write(found: list[UsageRow], path: str) -> None:
-    """Write the report to a file; where that fails, stderr says so."""
+def write(rows: list[UsageRow], path: str) -> None:
+    """Write the report to a file. If that fails, name the reason on stderr."""
     try:
         with open(path, "w", encoding="utf-8") as file:
-            file.write(render(found, path))
+            file.write(render(rows, path))
     except OSError as error:
         print(f"tritonclient-shim: the usage report is lost: {error}", file=sys.stderr)
 
 
 def obstacle(path: str) -> str:
-    """Return why a report cannot be written there, as the system says it; '' if it can.
+    """Return why a report cannot be written there, as the system words it; '' if it can.
 
     An older report keeps its content, and no new file is left behind. What is neither a file nor
     a folder, such as a pipe, is not touched.
@@ -60,7 +58,7 @@ def write_at_exit(recorder: Recorder, path: str) -> None:
     owner, folder = os.getpid(), os.getcwd()
 
     def finish() -> None:
-        write(rows(recorder.counts()), os.path.join(folder, _path_of_process(path, owner)))
+        write(rows_of(recorder.counts()), os.path.join(folder, _path_of_process(path, owner)))
 
     atexit.register(finish)
 
@@ -78,8 +76,8 @@ def print_at_exit(recorder: Recorder) -> None:
     owner = os.getpid()
 
     def finish() -> None:
-        found = rows(recorder.counts())
-        if found and os.getpid() == owner:
-            print("\n" + formats.render_text(found), file=sys.stderr)
+        rows = rows_of(recorder.counts())
+        if rows and os.getpid() == owner:
+            print("\n" + formats.text(rows), file=sys.stderr)
 
     atexit.register(finish)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Mapping
 
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.registry.entry import RegistryEntry
 from tritonclient_shim.usage import Use
-
-#: The heading of a report, whatever its format.
-TITLE = "Legacy API in use"
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class UsageRow:
     cell: int | None = None  # of a notebook, from 1
     column: int | None = None  # from 1; None where a program ran, which tells lines only
     snippet: str = ""  # the line of the source, where it was read
-    rewritable: bool | None = None  # whether `migrate` rewrites it; None where that is not known
+    rewritable: bool | None = None  # True if `migrate` rewrites it; None where that is not known
 
     @property
     def place(self) -> str:
@@ -61,8 +58,8 @@ class UsageRow:
         return document
 
 
-def rows(counts: Mapping[Use, int]) -> list[UsageRow]:
-    """Return the rows of a recorder's counts, with paths as :func:`relative` makes them."""
+def rows_of(counts: Mapping[Use, int]) -> list[UsageRow]:
+    """Return the rows of a recorder's counts."""
     return [
         UsageRow(ENTRIES[use.id], relative(use.file), use.line, count)
         for use, count in counts.items()
@@ -75,46 +72,22 @@ def relative(path: str) -> str:
     return path[len(here) :] if path.startswith(here) else path
 
 
-class Total(NamedTuple):
-    """All uses of one symbol or usage pattern. ``calls`` is None where nothing ran."""
-
-    entry: RegistryEntry
-    calls: int | None
-    places: int
-
-    @property
-    def cells(self) -> tuple[str, str, str, str]:
-        """Return id, symbol, calls and places, as text."""
-        calls = "" if self.calls is None else str(self.calls)
-        return (self.entry.id, self.entry.symbol, calls, str(self.places))
-
-
-def grouped(found: list[UsageRow]) -> list[list[UsageRow]]:
+def grouped(rows: list[UsageRow]) -> list[list[UsageRow]]:
     """Return the rows of each id together, ids in order."""
-    ordered = sorted(found, key=lambda row: row.entry.id)
+    ordered = sorted(rows, key=lambda row: row.entry.id)
     return [list(group) for _, group in groupby(ordered, key=lambda row: row.entry.id)]
 
 
-def totals(found: list[UsageRow]) -> list[Total]:
-    """Return one total per id, ids in order."""
-    return [Total(group[0].entry, _calls(group), len(group)) for group in grouped(found)]
-
-
-def _calls(group: list[UsageRow]) -> int | None:
-    counts = [row.count for row in group if row.count is not None]
-    return sum(counts) if counts else None
-
-
-def summary(found: list[UsageRow]) -> str:
+def summary(rows: list[UsageRow]) -> str:
     """Return how many uses there are and, if that is known, how many ``migrate`` rewrites."""
-    if not found:
+    if not rows:
         return "No use of the legacy API."
-    symbols = len({row.entry.id for row in found})
-    places = "1 place uses" if len(found) == 1 else f"{len(found)} places use"
+    symbols = len({row.entry.id for row in rows})
+    places = "1 place uses" if len(rows) == 1 else f"{len(rows)} places use"
     what = f"{symbols} legacy symbols and usage patterns"
     if symbols == 1:
         what = "1 legacy symbol or usage pattern"
-    if any(row.rewritable is None for row in found):
+    if any(row.rewritable is None for row in rows):
         return f"{places} {what}."
-    automatic = sum(bool(row.rewritable) for row in found)
+    automatic = sum(bool(row.rewritable) for row in rows)
     return f"{places} {what}; `tritonclient-shim migrate --unsafe` rewrites {automatic} of them."

@@ -23,7 +23,7 @@ from tritonclient_shim.rewrite.rules import (
     leftovers,
     memory,
     status,
-    status_parts,
+    stub,
     values,
 )
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
@@ -45,9 +45,11 @@ METHODS: Mapping[str, Rule] = {
     "TS036": renamed("load_model"),
     "TS037": renamed("unload_model"),
     "TS041": memory.register,
+    "TS042": memory.cuda_register,
     "TS043": memory.unregister,
     "TS044": renamed("unregister_system_shared_memory"),
     "TS045": memory.status,
+    "TS046": last_requests.number,
     "TS051": infer.run,
     "TS052": asynchronous.start("TS052"),
     "TS053": asynchronous.start("TS053"),
@@ -72,24 +74,33 @@ PROTOCOLS: Mapping[str, _NodeRule] = {
     "TS011": values.protocol_from_text,
 }
 MEMORY: Mapping[str, _NodeRule] = {
-    "TS081": memory.create,
+    "TS081": memory.create("create_region"),
+    "TS086": memory.create("create_cuda_region"),
+    "TS087": memory.of_handle,
+    "TS088": memory.of_handle,
+    "TS090": memory.exception,
     "TS082": memory.of_handle,
     "TS083": memory.of_handle,
     "TS085": memory.exception,
 }
 LOOSE: Mapping[str, _NodeRule] = {
-    "TS004": status_parts.state,
+    "TS004": status.state,
     "TS015": errors.exception,
     "TS016": errors.server_id,
     "TS017": errors.request_id,
     "TS065": memory.strings,
     "TS084": memory.strings,
+    "TS089": memory.strings,
     "TS203": leftovers.future,
     "TS201": leftovers.numpy_name,
 }
-_IMPORTS = frozenset({"TS001", "TS002", "TS003", "TS004", "TS009"})
+_IMPORTS = frozenset(
+    {"TS001", "TS002", "TS003", "TS004", "TS005", "TS006", "TS007", "TS008", "TS009"}
+)
+STUB = stub.CALLS
 _ARGUMENTS = frozenset(f"TS{number}" for number in (*range(101, 107), *range(109, 117)))
-#: Every id of which uses are rewritten; imports go with what they import, arguments with calls.
+#: Every id with uses that are rewritten; imports go with what they import, arguments with calls.
 REWRITTEN = frozenset(
-    (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE, *_IMPORTS, *_ARGUMENTS)
+    (*CREATIONS.values(), *METHODS, *FORMATS, *PROTOCOLS, *MEMORY, *LOOSE, *STUB)
+    + (*_IMPORTS, *_ARGUMENTS)
 )

@@ -14,7 +14,6 @@ from tritonclient_shim.rewrite.calls import given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CONTEXTS
 from tritonclient_shim.rewrite.options import Refused, State
-from tritonclient_shim.rewrite.rules.models import carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import one_protocol
 
@@ -23,7 +22,7 @@ _PROTOCOL = f"{API}.ProtocolType"
 
 
 def annotated(site: Site, draft: Draft) -> Plan | None:
-    """The class of a client, or ``str`` for a protocol; None for what is no annotation."""
+    """Return the class of a client, or ``str`` for a protocol; None for what is no annotation."""
     symbol = ENTRIES[site.id].symbol
     is_class = symbol == _PROTOCOL or symbol in CONTEXTS
     if site.call is not None or not is_class or not draft.in_annotation(site.node):
@@ -35,35 +34,34 @@ def annotated(site: Site, draft: Draft) -> Plan | None:
     def carry_out() -> None:
         if text == "typing.Any":
             draft.imports.add("import typing")
-        elif text != f"{_protocol(symbol, site.id, draft)}client.InferenceServerClient":
-            draft.need("Model")
+        elif text == draft.object_class:
+            draft.need(text)
         draft.replace(site.node, text)
 
     return Plan(carry_out, text)
 
 
 def _class(symbol: str, id: str, draft: Draft) -> str:
-    """What takes the place of a class of contexts, everywhere in the file."""
-    groups = [group for group in draft.flows.groups if group.kind == symbol]
-    records = {symbol == _INFER and carried(group, draft).record for group in groups}
-    if records == {True}:
-        return draft.called("Model")
+    """Return what takes the place of a class of contexts, everywhere in the file."""
+    groups = {group for group in draft.flows.groups if group.kind == symbol}
+    if symbol == _INFER and (draft.every_object or groups and groups <= draft.objects):
+        return draft.object_class
     protocol = _protocol(symbol, id, draft)
-    if True in records or not protocol:
+    if groups & draft.objects or not protocol:
         return "typing.Any"
     return f"{protocol}client.InferenceServerClient"
 
 
 def _protocol(symbol: str, id: str, draft: Draft) -> str:
-    """The one protocol of all contexts of a class; '' where there are more or none."""
+    """Return the one protocol of all contexts of a class; '' where there are more or none."""
     groups = [group for group in draft.flows.groups if group.kind == symbol]
-    made = [given(PARAMETERS[id], call) for group in groups for call in group.made]
-    return one_protocol(made, draft)
+    arguments = [given(PARAMETERS[id], call) for group in groups for call in group.creations]
+    return one_protocol(arguments, draft)
 
 
 def annotation_plans(draft: Draft) -> list[tuple[ast.AST, Plan]]:
-    """The changes of all annotations."""
-    found: list[tuple[ast.AST, Plan]] = []
+    """Return the changes of all annotations."""
+    plans: list[tuple[ast.AST, Plan]] = []
     for site in draft.sites:
         try:
             plan = annotated(site, draft)
@@ -71,12 +69,12 @@ def annotation_plans(draft: Draft) -> list[tuple[ast.AST, Plan]]:
             draft.todo(site.node, "stays for the contexts that stay", comment=False)
             continue
         if plan is not None:
-            found.append((site.node, plan))
-    return found
+            plans.append((site.node, plan))
+    return plans
 
 
 def formats_alias(node: ast.AST, draft: Draft) -> ast.Assign | None:
-    """The statement ``R = InferContext.ResultFormat`` that a class is in."""
+    """Return the statement ``R = InferContext.ResultFormat`` that a class is in."""
     parent = draft.flows.parents.get(node)
     attribute = parent if isinstance(parent, ast.Attribute) else node
     statement = draft.flows.parents.get(attribute) if attribute else None

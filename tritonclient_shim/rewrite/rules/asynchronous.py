@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import NewArgument, NewCall, given, owner
+from tritonclient_shim.rewrite.calls import NewCall, given, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.infer import check_forms, request
@@ -15,17 +15,17 @@ from tritonclient_shim.rewrite.rules.plan import Plan
 
 
 def start(id: str) -> Rule:
-    """The rule for a method that starts a request: with a callback first, or without."""
+    """Return the rule for a method that starts a request: with a callback first, or without."""
     names = PARAMETERS[id]
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         assert carried is not None
-        made = given(names, call)
-        if "inputs" not in made or "outputs" not in made:
+        arguments = given(names, call)
+        if "inputs" not in arguments or "outputs" not in arguments:
             raise Refused("expected inputs and outputs")
         if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
             raise Refused("an input or output is in shared memory")
-        check_forms(made["outputs"], draft)
+        check_forms(arguments["outputs"], draft)
         return Plan(lambda: _start(names, call, draft, carried), "start_run(client, …)")
 
     return rule
@@ -33,15 +33,11 @@ def start(id: str) -> Rule:
 
 def _start(names: tuple[str, ...], call: ast.Call, draft: Draft, carried: Carried) -> None:
     draft.need("start_run")
-    made = given(names, call)
-    new = request(draft.called("start_run"), names, made, call, draft, carried)
-    if "callback" not in made:
+    arguments = given(names, call)
+    new = request(draft.called("start_run"), names, arguments, call, draft, carried)
+    if "callback" not in arguments:
         new.before.append("None")
-    if carried.record:
-        assert isinstance(call.func, ast.Attribute)
-        text = draft.text(call.func.value)
-        new.after[:0] = [f"owner={text}", *([f"stream={text}.stream"] if carried.streams else [])]
-    elif carried.stream:
+    if carried.stream:
         new.after.insert(0, f"stream={carried.stream}")
     draft.change(call, new)
 
@@ -50,14 +46,11 @@ def _of_client(function: str, names: tuple[str, ...]) -> Rule:
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         assert carried is not None and isinstance(call.func, ast.Attribute)
         given(names, call)
-        before: list[NewArgument] = [owner]
-        if carried.record:
-            before = [f"{draft.text(call.func.value)}.client"]
 
         def carry_out() -> None:
             draft.need(function)
             kept = dict.fromkeys(names, "")
-            draft.change(call, NewCall(names, draft.called(function), before, kept))
+            draft.change(call, NewCall(names, draft.called(function), [owner], kept))
 
         return Plan(carry_out, f"{function}(client, …)")
 

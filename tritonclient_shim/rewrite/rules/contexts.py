@@ -7,43 +7,44 @@ from typing import Mapping
 
 import libcst as cst
 
-from tritonclient_shim.migrate.patterns import PARAMETERS
+from tritonclient_shim.migrate.imports import API
+from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
+from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.rewrite.calls import COMMA, TIGHT, NewCall, given, named
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused, State
-from tritonclient_shim.rewrite.rules.models import Carried, options_of, stream_of
+from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
 
+INFER = Symbol(f"{API}.InferContext")
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
 _NO_HEADERS: tuple[object, ...] = (None, "", [], ())
 
 
 def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None) -> Plan:
-    """The client that takes the place of a context."""
+    """Return the client that takes the place of a context."""
     names = PARAMETERS[id]
-    made = given(names, call)
-    if "url" not in made or "protocol" not in made:
+    arguments = given(names, call)
+    if "url" not in arguments or "protocol" not in arguments:
         raise Refused("expected a url and a protocol")
-    protocol = protocol_of(made["protocol"], draft)
+    protocol = protocol_of(arguments["protocol"], draft)
 
     def change(old: cst.Call) -> cst.BaseExpression:
-        made_now = _changed(old, names, protocol, made, draft, carried)
-        draft.clients[made_now] = call
-        return made_now
+        return _changed(old, names, protocol, arguments, draft, carried)
 
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
         draft.change(call, change)
         if protocol:
-            _gone(made["protocol"], draft)
-        _check_model(call, made, draft, carried)
+            _gone(arguments["protocol"], draft)
+        _check_model(call, arguments, draft, carried)
 
     return Plan(carry_out, f"{protocol or 'grpc or http'} client")
 
 
 def _gone(argument: ast.expr, draft: Draft) -> None:
-    """An argument that is left out takes with it what no rule rewrites in it."""
+    """Note that a left out argument takes with it what no rule rewrites in it."""
     inside = set(ast.walk(argument))
     for site in draft.sites:
         outcome = draft.outcome(site) if site.node in inside else None
@@ -55,30 +56,32 @@ def _changed(
     old: cst.Call,
     names: tuple[str, ...],
     protocol: str,
-    made: Mapping[str, ast.expr],
+    arguments: Mapping[str, ast.expr],
     draft: Draft,
     carried: Carried | None,
 ) -> cst.BaseExpression:
     after = []
-    url = made["url"]
+    url = arguments["url"]
     known = url.value if isinstance(url, ast.Constant) else None
-    scheme = next((one for one in _SCHEMES if str(known).startswith(one)), "")
+    scheme = next((item for item in _SCHEMES if str(known).startswith(item)), "")
     if _SCHEMES.get(scheme):
         after.append(_SCHEMES[scheme])
     kept = {"url": ""}
-    verbose = made.get("verbose")
+    verbose = arguments.get("verbose")
     if verbose is not None and draft.constant(verbose) not in (None, False, 0, ""):
         kept["verbose"] = "verbose"
-    arguments = named(names, old)
-    new = NewCall(names, "", [], kept, list(after), _class(protocol, arguments["protocol"], draft))
+    old_arguments = named(names, old)
+    new = NewCall(
+        names, "", [], kept, list(after), _class(protocol, old_arguments["protocol"], draft)
+    )
     result = new(old)
     if scheme:
         plain = cst.SimpleString(repr(str(known)[len(scheme) :]))
         result = result.with_changes(
             args=[result.args[0].with_changes(value=plain), *result.args[1:]]
         )
-    headers = made.get("http_headers")
-    sent = None if draft.constant(headers) in _NO_HEADERS else arguments["http_headers"]
+    headers = arguments.get("http_headers")
+    sent = None if draft.constant(headers) in _NO_HEADERS else old_arguments["http_headers"]
     if carried and carried.shared and protocol != "grpc":
         result = _connected(result, sent, draft)
     elif sent is not None:
@@ -86,13 +89,43 @@ def _changed(
     if carried and carried.asks:
         draft.need("RememberingClient")
         result = cst.Call(cst.Name(draft.called("RememberingClient")), [cst.Arg(result)])
-    if carried and carried.record:
-        return _record(result, arguments["model_name"], made, draft, carried)
     return result
 
 
+def model_object(call: ast.Call, draft: Draft) -> Plan:
+    """Return the object that takes the place of a context whose uses do not see its model."""
+    names = PARAMETERS["TS050"]
+    expressions = arguments(names, call)
+    url, chosen = expressions.get("url"), expressions.get("protocol")
+    if isinstance(url, ast.Constant) and str(url.value).startswith(("https://", "grpcs://")):
+        raise Refused("make the client with ssl=True")
+    try:
+        protocol = protocol_of(chosen, draft) if chosen is not None else ""
+    except Refused:  # chosen elsewhere: the object takes v1's numbers and names
+        protocol = ""
+
+    def carry_out() -> None:
+        draft.need(draft.object_class)
+        draft.modules.update(PROTOCOLS)
+        place_class(call.func, draft)
+        if protocol and isinstance(chosen, (ast.Name, ast.Attribute, ast.Call)):
+            draft.replace(chosen, f'"{protocol}"')
+            _gone(chosen, draft)
+
+    return Plan(carry_out, f"{draft.object_class}(url, protocol, model_name, …)")
+
+
+def place_class(node: ast.AST, draft: Draft) -> None:
+    """Put the class of the objects in the place of v1's, or of its method."""
+    while isinstance(node, ast.Attribute) and INFER not in draft.evaluator.of(node):
+        node = node.value
+    if isinstance(node, (ast.Name, ast.Attribute)) and INFER in draft.evaluator.of(node):
+        draft.need(draft.object_class)
+        draft.replace(node, draft.object_class)
+
+
 def _with_headers(client: cst.Call, headers: cst.Arg, draft: Draft) -> cst.Call:
-    """The client, sending headers with each request."""
+    """Return the client, sending headers with each request."""
     draft.need("with_headers")
     arguments = [cst.Arg(client, comma=COMMA), cst.Arg(headers.value)]
     return cst.Call(cst.Name(draft.called("with_headers")), arguments)
@@ -108,54 +141,33 @@ def _class(protocol: str, chosen: cst.Arg, draft: Draft) -> cst.BaseExpression:
     return cst.Attribute(module, cst.Name("InferenceServerClient"))
 
 
-def _record(
-    client: cst.Call,
-    name: cst.Arg,
-    made: Mapping[str, ast.expr],
-    draft: Draft,
-    carried: Carried,
-) -> cst.BaseExpression:
-    draft.need("Model")
-    pairs = ", ".join(f'"{key}": {value}' for key, value in options_of(made, draft).items())
-    texts = [f"{{{pairs}}}"] if pairs else []
-    stream = stream_of(made, draft) if carried.starts else ""
-    texts += [f"stream={stream}"] if stream else []
-    call = draft.edits.expression(f"{draft.called('Model')}({', '.join(['x', 'x', *texts])})")
-    assert isinstance(call, cst.Call)
-    first, second = (
-        one.with_changes(value=value) for one, value in zip(call.args, (client, name.value))
-    )
-    return call.with_changes(args=[first, second, *call.args[2:]])
-
-
 def _check_model(
-    call: ast.Call, made: Mapping[str, ast.expr], draft: Draft, carried: Carried | None
+    call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft, carried: Carried | None
 ) -> None:
-    """A context asked for its model when it was made; where an error is expected, that is kept."""
+    """Ask for the model where an error is expected: the constructor of a context did so."""
     if carried is None:
         return
-    parent, name = draft.flows.parents[call], draft.text(made["model_name"])
+    parent, name = draft.flows.parents[call], draft.text(arguments["model_name"])
     if isinstance(parent, ast.Expr):
         draft.need("check_model")
-        draft.change(call, lambda old: _checked(old, name, carried.record, draft))
+        draft.change(call, lambda old: _checked(old, name, draft))
     elif isinstance(parent, ast.Assign) and draft.is_tried(call):
         draft.need("check_model")
-        target = draft.text(parent.targets[0]) + (".client" if carried.record else "")
+        target = draft.text(parent.targets[0])
         draft.edits.after[draft.statement(call)].append(
             f"{draft.called('check_model')}({target}, {name})"
         )
 
 
-def _checked(old: cst.BaseExpression, name: str, record: bool, draft: Draft) -> cst.Call:
-    client = cst.Attribute(old, cst.Name("client")) if record else old
+def _checked(old: cst.BaseExpression, name: str, draft: Draft) -> cst.Call:
     arguments = draft.edits.expression(f"f(x, {name})")
     assert isinstance(arguments, cst.Call)
-    args = [arguments.args[0].with_changes(value=client), arguments.args[1]]
+    args = [arguments.args[0].with_changes(value=old), arguments.args[1]]
     return cst.Call(cst.Name(draft.called("check_model")), args)
 
 
 def _connected(client: cst.Call, headers: cst.Arg | None, draft: Draft) -> cst.Call:
-    """A client for several threads, each of which needs its own over HTTP."""
+    """Return a client for several threads: over HTTP each thread needs its own."""
     draft.need("connect")
     assert isinstance(client.func, cst.Attribute)
     arguments = [cst.Arg(client.func.value, comma=COMMA), *client.args]

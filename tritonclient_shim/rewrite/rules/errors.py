@@ -27,7 +27,7 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
     if getattr(node, "attr", _NAME) != _NAME:
         return _told(node, call, draft)
     siblings = _caught_with(node, draft)
-    is_wide = siblings is None or any(getattr(one, "id", "") in _WIDER for one in siblings)
+    is_wide = siblings is None or any(getattr(item, "id", "") in _WIDER for item in siblings)
 
     def carry_out() -> None:
         draft.imports.add(_IMPORT)
@@ -43,7 +43,7 @@ def exception(node: ast.AST, draft: Draft) -> Plan:
 
 
 def _caught_with(node: ast.AST, draft: Draft) -> Sequence[ast.AST] | None:
-    """The exceptions that a handler catches, of which one is this; None outside of handlers."""
+    """Return all exceptions of the handler that catches this one; None outside of handlers."""
     parent = draft.flows.parents.get(node)
     if isinstance(parent, ast.ExceptHandler):
         return [node]

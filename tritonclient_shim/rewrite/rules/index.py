@@ -1,4 +1,4 @@
-"""TS031: the index of the model repository, of which only the names are read."""
+"""TS031: the index of the model repository, if the program reads only the models' names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ from tritonclient_shim.rewrite.rules.plan import Plan
 def index(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``get_model_repository_index()`` → the models with a name each."""
     around = draft.around_result(call)
-    if not all(isinstance(one, ast.Attribute) and one.attr == "models" for one in around):
+    if not all(isinstance(item, ast.Attribute) and item.attr == "models" for item in around):
         raise Refused("the whole index is used; the client has a row for each version")
     return of_owner(call, draft, "repository_index")

@@ -14,7 +14,7 @@ from tritonclient_shim.rewrite.calls import TIGHT, NewArgument, NewCall, given, 
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import literal
-from tritonclient_shim.rewrite.rules.models import Carried, is_simple, sequence_id
+from tritonclient_shim.rewrite.rules.models import Carried, sequence_id
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import one_protocol
 
@@ -23,37 +23,37 @@ _HEADER = f"{API}.InferRequestHeader."
 
 
 def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """A synchronous request."""
+    """Return a synchronous request."""
     assert carried is not None
     names = PARAMETERS["TS051"]
-    made = given(names, call)
-    if "inputs" not in made or "outputs" not in made:
+    arguments = given(names, call)
+    if "inputs" not in arguments or "outputs" not in arguments:
         raise Refused("expected inputs and outputs")
     patterns = {site.id for site in draft.sites if site.call is call}
     if patterns & {"TS114", "TS115"} and not draft.memory:
         raise Refused("an input or output is in shared memory, which stays")
 
-    check_forms(made["outputs"], draft)
+    check_forms(arguments["outputs"], draft)
     if not patterns & {"TS114", "TS115"}:
-        _check_batch(made, draft)
-    if not draft.keeps_forms and not draft.spread.get(call):
-        known = literal.plan(call, made, _module(carried, draft), draft, carried)
+        _check_batch(arguments, draft)
+    if not draft.keeps_forms:
+        known = literal.plan(call, arguments, _module(carried, draft), draft, carried)
         if known is not None:
             return known
 
-    function = "run_in_regions" if _has_regions(call, made, draft) else "run_model"
+    function = "run_in_regions" if _has_regions(call, arguments, draft) else "run_model"
 
     def carry_out() -> None:
         draft.need(function)
-        draft.change(call, request(draft.called(function), names, made, call, draft, carried))
+        draft.change(call, request(draft.called(function), names, arguments, call, draft, carried))
 
     return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
 
 
-def _has_regions(call: ast.Call, made: Mapping[str, ast.expr], draft: Draft) -> bool:
+def _has_regions(call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft) -> bool:
     """True if an input or output may be in shared memory."""
     ids = {site.id for site in draft.sites if site.call is call}
-    hidden = not all(isinstance(made[name], ast.Dict) for name in ("inputs", "outputs"))
+    hidden = not all(isinstance(arguments[name], ast.Dict) for name in ("inputs", "outputs"))
     regions = draft.memory and any(site.id == "TS081" for site in draft.sites)
     return bool(ids & {"TS114", "TS115"}) or hidden and regions
 
@@ -66,87 +66,68 @@ def check_forms(outputs: ast.expr, draft: Draft) -> None:
         raise Refused("an output may be asked for as CLASS, which stays", by_option=True)
 
 
-def _check_batch(made: Mapping[str, ast.expr], draft: Draft) -> None:
+def _check_batch(arguments: Mapping[str, ast.expr], draft: Draft) -> None:
     """Refuse a batch size that v1 refused: a request has the batch size of its inputs now."""
-    inputs, size = made["inputs"], draft.constant(made.get("batch_size", ast.Constant(1)))
+    inputs, size = arguments["inputs"], draft.constant(arguments.get("batch_size", ast.Constant(1)))
     rows = inputs.values if isinstance(inputs, ast.Dict) else []
     lengths = {
-        len(one.elts)
-        for one in rows
-        if isinstance(one, (ast.List, ast.Tuple))
-        and not any(isinstance(row, ast.Starred) for row in one.elts)
+        len(item.elts)
+        for item in rows
+        if isinstance(item, (ast.List, ast.Tuple))
+        and not any(isinstance(row, ast.Starred) for row in item.elts)
     }
     if isinstance(size, int) and lengths - {size}:
         raise Refused(f"v1 refused it: batch_size is {size}, and an input has other arrays")
 
 
 def _is_form(node: ast.expr) -> bool:
-    """Whether an output's form is written out, such that the rule for it decides."""
+    """True if an output's form is written out, such that the rule for it decides."""
     if isinstance(node, ast.Tuple) and node.elts:
         node = node.elts[0]
     return isinstance(node, ast.Attribute) and node.attr in ("RAW", "CLASS")
 
 
 def _module(carried: Carried, draft: Draft) -> str:
-    made = (given(PARAMETERS["TS050"], one) for one in carried.group.made)
-    return one_protocol(made, draft)
+    arguments = (given(PARAMETERS["TS050"], call) for call in carried.group.creations)
+    return one_protocol(arguments, draft)
 
 
 def request(
     function: str,
     names: tuple[str, ...],
-    made: Mapping[str, ast.expr],
+    arguments: Mapping[str, ast.expr],
     call: ast.Call,
     draft: Draft,
     carried: Carried,
 ) -> NewCall:
-    """The call of a function of the file that takes the place of a request's method."""
+    """Return the call of a function of the file that takes the place of a request's method."""
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
     if function == draft.called("run_in_regions"):
         kept["batch_size"] = "batch_size"
     kept.update({"callback": ""} if "callback" in names else {})
-    before, after = _model(call, draft, carried)
-    if carried.record and len(before) == 1:
-        draft.need("run_of")
-        function = draft.called("run_of")
-    shared = draft.keeps_shared_forms and not isinstance(made["outputs"], ast.Dict)
+    before: list[NewArgument] = [owner, carried.name()]
+    after: list[NewArgument] = [f"{key}={value}" for key, value in carried.options().items()]
+    shared = draft.keeps_shared_forms and not isinstance(arguments["outputs"], ast.Dict)
     if draft.keeps_forms or shared:
         del kept["outputs"]
         draft.need("class_counts")
         counts = draft.called("class_counts")
         after.insert(0, lambda old: _counted(counts, named(names, old)["outputs"]))
-    if draft.constant(made.get("corr_id")) not in (None, 0, False):
-        after = [one for one in after if not str(one).startswith("sequence_id=")]
-        text = sequence_id(made["corr_id"], draft)
-        options = next((one for one in after if str(one).startswith("**")), None)
-        if options is not None:  # they may have an id, too, and a call takes one
-            after[after.index(options)] = f"**dict({str(options)[2:]}, sequence_id={text})"
-        elif text != draft.text(made["corr_id"]):
+    if draft.constant(arguments.get("corr_id")) not in (None, 0, False):
+        after = [item for item in after if not str(item).startswith("sequence_id=")]
+        text = sequence_id(arguments["corr_id"], draft)
+        if text != draft.text(arguments["corr_id"]):
             after.append(f"sequence_id={text}")
         else:
             kept["corr_id"] = "sequence_id"
     return NewCall(
-        names, function, before, kept, [*after, *_flags(names, made.get("flags"), draft)]
+        names, function, before, kept, [*after, *_flags(names, arguments.get("flags"), draft)]
     )
 
 
 def _counted(function: str, outputs: cst.Arg) -> cst.Arg:
     call = cst.Call(cst.Name(function), [cst.Arg(outputs.value)])
     return cst.Arg(call, cst.Name("outputs"), TIGHT)
-
-
-def _model(
-    call: ast.Call, draft: Draft, carried: Carried
-) -> tuple[list[NewArgument], list[NewArgument]]:
-    if carried.record:
-        assert isinstance(call.func, ast.Attribute)
-        if not is_simple(call.func.value):
-            return [owner], []  # for run_of
-        text = draft.text(call.func.value)
-        given_options: list[NewArgument] = [f"**{text}.options"] if carried.has_options else []
-        return [f"{text}.client", f"{text}.name"], given_options
-    options: list[NewArgument] = [f"{key}={value}" for key, value in carried.options().items()]
-    return [owner, carried.name()], options
 
 
 def _flags(names: tuple[str, ...], node: ast.expr | None, draft: Draft) -> list[NewArgument]:
@@ -168,13 +149,13 @@ def _spread(function: str, flags: cst.Arg) -> cst.Arg:
 
 
 def flags_value(node: ast.expr, draft: Draft) -> int | None:
-    """The number that flags are, where the expression tells."""
+    """Return the number that flags are, where the expression tells."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.Add)):
         one, other = flags_value(node.left, draft), flags_value(node.right, draft)
         return None if one is None or other is None else one | other
     if isinstance(node, ast.Attribute):
         values = draft.evaluator.of(node)
-        named = [one.name for one in values if isinstance(one, Symbol)]
+        named = [value.name for value in values if isinstance(value, Symbol)]
         fits = len(values) == 1 and bool(named) and named[0].startswith(_HEADER)
         return FLAGS.get(named[0][len(_HEADER) :]) if fits else None
     known = node.value if isinstance(node, ast.Constant) else None

@@ -28,14 +28,14 @@ def future(node: ast.AST, draft: Draft) -> Plan:
     """``iteritems(mapping)`` → ``iter(mapping.items())``, by a function of the file."""
     if not isinstance(node, ast.ImportFrom) or node.module != "future.utils":
         raise Refused("what Python 3 has itself takes its place")
-    names = [one for one in node.names if (one.asname or one.name) == one.name]
-    if len(names) < len(node.names) or not all(one.name in _FUTURE for one in names):
+    names = [item for item in node.names if (item.asname or item.name) == item.name]
+    if len(names) < len(node.names) or not all(name.name in _FUTURE for name in names):
         raise Refused("what Python 3 has itself takes its place")
 
     def carry_out() -> None:
-        for one in names:
-            draft.free(one.name)
-            draft.need(one.name)
+        for name in names:
+            draft.free(name.name)
+            draft.need(name.name)
         draft.edits.removed.add(draft.statement(node))
 
     return Plan(carry_out, "a function of the file")

@@ -13,17 +13,17 @@ UNSAFE = "an array of another datatype than the model's is refused, and results 
 
 
 def plan(
-    call: ast.Call, made: Mapping[str, ast.expr], module: str, draft: Draft, carried: Carried
+    call: ast.Call, arguments: Mapping[str, ast.expr], module: str, draft: Draft, carried: Carried
 ) -> Plan | None:
-    """The lines that take the place of ``x = context.run({…}, {…})``; None if they do not fit."""
-    inputs, outputs, parent = made["inputs"], made["outputs"], draft.flows.parents[call]
+    """Return the lines instead of ``x = context.run({…}, {…})``; None if they do not fit."""
+    inputs, outputs, parent = arguments["inputs"], arguments["outputs"], draft.flows.parents[call]
     fits = isinstance(inputs, ast.Dict) and isinstance(outputs, ast.Dict) and module
-    if not fits or carried.record or set(made) - {"inputs", "outputs", "batch_size"}:
+    if not fits or set(arguments) - {"inputs", "outputs", "batch_size"}:
         return None
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return None
     config = draft.options.configs.get(str(draft.constant(carried.name_node)))
-    if "#" in draft.text(call) or draft.is_tried(call, by_name=True):
+    if "#" in draft.text(call) or draft.is_tried(call):
         return None  # a comment would be lost; an array of another size is a ValueError
     if config is None or not draft.options.unsafe or not _is_plain(call, draft):
         return None
@@ -33,11 +33,11 @@ def plan(
     if None in tensors or len(wanted) < len(outputs.keys) or not wanted:
         return None
     lines = _Lines(module, draft, carried, call, int(config.get("max_batch_size", 0)) > 0)
-    return Plan(lambda: lines.write([one for one in tensors if one], wanted), "infer", UNSAFE)
+    return Plan(lambda: lines.write([item for item in tensors if item], wanted), "infer", UNSAFE)
 
 
 def _is_plain(call: ast.Call, draft: Draft) -> bool:
-    """Whether nothing in the arguments is rewritten, but the formats of the outputs."""
+    """True if nothing in the arguments is rewritten, but the formats of the outputs."""
     inside = {id(node) for node in ast.walk(call)}
     ids = {site.id for site in draft.sites if id(site.node) in inside or site.call is call}
     return not ids - {"TS002", "TS051", "TS062", "TS109"}
@@ -46,22 +46,22 @@ def _is_plain(call: ast.Call, draft: Draft) -> bool:
 def _tensor(
     key: ast.expr | None, value: ast.expr, config: Mapping[str, Any], draft: Draft
 ) -> tuple[str, str, str, str] | None:
-    """Name, shape, datatype and array of an input, as text."""
-    known = {one["name"]: one for one in config.get("input", ())}
+    """Return name, shape, datatype and array of an input, as text."""
+    known = {item["name"]: item for item in config.get("input", ())}
     name = key.value if isinstance(key, ast.Constant) else None
     is_rows = isinstance(value, (ast.List, ast.Tuple)) and bool(value.elts)
     if name not in known or key is None or not is_rows:
         return None
     assert isinstance(value, (ast.List, ast.Tuple))
-    dims = [int(one) for one in known[name]["dims"]]
+    dims = [int(value) for value in known[name]["dims"]]
     datatype = str(known[name]["data_type"])[len("TYPE_") :]
     if min(dims, default=1) < 0 or datatype == "STRING":
         return None
-    if any(isinstance(one, ast.Starred) for one in value.elts):
+    if any(isinstance(element, ast.Starred) for element in value.elts):
         return None
     batched = int(config.get("max_batch_size", 0)) > 0
     shape = ", ".join(map(str, [len(value.elts), *dims] if batched else dims))
-    rows = [draft.text(one) for one in value.elts]
+    rows = [draft.text(element) for element in value.elts]
     whole = rows[0] if len(rows) == 1 else f"np.stack([{', '.join(rows)}])"
     simple = len(rows) > 1 or isinstance(value.elts[0], (ast.Name, ast.Attribute, ast.Call))
     array = whole if simple else f"({whole})"
@@ -81,8 +81,10 @@ class _Lines:
         """Put them before the statement, and the results into it."""
         draft, call = self._draft, self._call
         inputs, answer = (draft.called(name) for name in ("inputs", "answer"))
-        made = (f'    {self._client}.InferInput({n}, {s}, "{d}"),' for n, s, d, _ in tensors)
-        lines = [f"{inputs} = [", *made, "]"]
+        tensor_lines = (
+            f'    {self._client}.InferInput({n}, {s}, "{d}"),' for n, s, d, _ in tensors
+        )
+        lines = [f"{inputs} = [", *tensor_lines, "]"]
         arrays = (array for _, _, _, array in tensors)
         lines += (f"{inputs}[{n}].set_data_from_numpy({a})" for n, a in enumerate(arrays))
         assert isinstance(call.func, ast.Attribute)

@@ -1,4 +1,4 @@
-"""TS041, TS043, TS045, TS065, TS081 to TS085: shared memory.
+"""TS041 to TS045, TS065, TS081 to TS090: shared memory.
 
 A handle becomes a ``Region`` of the file: the handle, and what the server knows it by.
 """
@@ -6,6 +6,8 @@ A handle becomes a ``Region`` of the file: the handle, and what the server knows
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
+from typing import Callable
 
 import libcst as cst
 
@@ -18,6 +20,7 @@ from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 _STAYS = "shared memory stays for what cannot be rewritten"
+_ELSEWHERE = "code elsewhere may expect a handle, or make one"
 _STATUS = "shared_memory_region"
 
 
@@ -31,35 +34,63 @@ def register(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     return _of_region(call, draft, "register_system_shared_memory", ("name", "key", "byte_size"))
 
 
+def cuda_register(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
+    """``cuda_register(handle)`` → name, raw handle, device and size of the region."""
+    parts = ("name", "key", "device_id", "byte_size")
+    return _of_region(call, draft, "register_cuda_shared_memory", parts)
+
+
 def unregister(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     """``unregister(handle)`` → the region's name."""
-    return _of_region(call, draft, "unregister_system_shared_memory", ("name",))
+    if not any(site.id in ("TS042", "TS086") for site in draft.sites):
+        return _of_region(call, draft, "unregister_system_shared_memory", ("name",))
+    region = _region(given(("shm_handle",), call).get("shm_handle"), draft)
+
+    def carry_out() -> None:
+        draft.need("unregister_region")
+        function = cst.Name(draft.called("unregister_region"))
+        first = cst.Arg(draft.edits.expression("x"), comma=COMMA)
+
+        def change(old: cst.Call) -> cst.Call:
+            assert isinstance(old.func, cst.Attribute)
+            client = first.with_changes(value=old.func.value)
+            return old.with_changes(func=function, args=[client, *old.args])
+
+        draft.change(call, change)
+
+    return Plan(carry_out, "unregister_region(client, region)", region)
+
+
+def _region(handle: ast.expr | None, draft: Draft) -> str:
+    """Return what is unsafe about a handle; refuse all if shared memory stays."""
+    if not draft.memory:
+        raise Refused(_STAYS)
+    if handle is None:
+        raise Refused("expected a handle as the first argument")
+    return "" if draft.flows.of(handle, frozenset({HANDLE})) else _ELSEWHERE
 
 
 def _of_region(call: ast.Call, draft: Draft, method: str, parts: tuple[str, ...]) -> Plan:
-    _memory(draft)
-    made = given(("shm_handle",), call)
-    if "shm_handle" not in made or not draft.flows.of(made["shm_handle"], frozenset({HANDLE})):
-        raise Refused("where the handle was made is not known")
+    unsafe = _region(given(("shm_handle",), call).get("shm_handle"), draft)
 
     def change(old: cst.Call) -> cst.Call:
         region = old.args[0].value
-        found = [cst.Arg(cst.Attribute(region, cst.Name(part)), comma=COMMA) for part in parts]
-        found[-1] = found[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        return with_method(old, method).with_changes(args=found)
+        arguments = [cst.Arg(cst.Attribute(region, cst.Name(part)), comma=COMMA) for part in parts]
+        arguments[-1] = arguments[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        return with_method(old, method).with_changes(args=arguments)
 
-    return Plan(lambda: draft.change(call, change), method)
+    return Plan(lambda: draft.change(call, change), method, unsafe)
 
 
 def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """The status, of which only the list of regions is read."""
+    """Return the status for a program that reads only its list of regions."""
     if not all(map(_is_of_regions, draft.around_result(call))):
         raise Refused("the whole status is used; the client has a list or message of regions")
     return of_owner(call, draft, "shared_memory_status")
 
 
 def _is_of_regions(node: ast.AST) -> bool:
-    """Whether a node reads the list of regions of a status, or asks whether it has one."""
+    """True if a node reads the list of regions of a status, or asks whether it has one."""
     if isinstance(node, ast.IfExp):  # what is for servers without such a list
         return _is_of_regions(node.test) and isinstance(node.orelse, ast.Name)
     if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr":
@@ -67,32 +98,45 @@ def _is_of_regions(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == _STATUS
 
 
-def create(node: ast.AST, draft: Draft) -> Plan:
-    """``create_shared_memory_region`` → a function of the file, which keeps name, key and size."""
-    _memory(draft)
-    if not isinstance(node, ast.Call):
-        raise Refused("the function is used as a value")
-    group = draft.flows.group(HANDLE, node)
-    for where, reason in group.escapes if group else ():
-        raise Refused(f"{reason} in line {getattr(where, 'lineno', 0)}, and expects a handle")
-    what = "create_region(name, key, byte_size)"
-    return by_function(node, draft, "create_region", what)
+def create(function: str) -> Callable[[ast.AST, Draft], Plan]:
+    """Return the rule for ``create_…``: its function keeps the name, key and size."""
+
+    def rule(node: ast.AST, draft: Draft) -> Plan:
+        _memory(draft)
+        if not isinstance(node, ast.Call):
+            raise Refused("the function is used as a value")
+        group = draft.flows.group(HANDLE, node)
+        unsafe = _ELSEWHERE if group and group.escapes else ""
+        plan = by_function(node, draft, function, f"{function}(name, …)")
+        return replace(plan, unsafe=unsafe)
+
+    return rule
 
 
 def of_handle(node: ast.AST, draft: Draft) -> Plan:
     """``set_…`` and ``destroy_shared_memory_region`` take the handle of the region."""
-    _memory(draft)
-    if not isinstance(node, ast.Call) or not node.args:
-        raise Refused("expected a handle as the first argument")
-    if not draft.flows.of(node.args[0], frozenset({HANDLE})):
-        raise Refused("where the handle was made is not known")
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    unsafe = _region(first, draft)
+    assert isinstance(node, ast.Call)
 
     def change(old: cst.Call) -> cst.Call:
         first = old.args[0]
         handle = first.with_changes(value=cst.Attribute(first.value, cst.Name("handle")))
         return old.with_changes(args=[handle, *old.args[1:]])
 
-    return Plan(lambda: draft.change(node, change), "of the region's handle")
+    def carry_out() -> None:
+        draft.change(node, change)
+        if "cuda" in _symbol(node.func, draft):
+            draft.need("cuda_memory")
+            name = _symbol(node.func, draft).rpartition(".")[2]
+            draft.replace(node.func, f"{draft.called('cuda_memory')}().{name}")
+
+    return Plan(carry_out, "of the region's handle", unsafe)
+
+
+def _symbol(node: ast.AST, draft: Draft) -> str:
+    names = (getattr(value, "name", "") for value in draft.evaluator.of(node))
+    return next((name for name in names if "shared_memory" in name), "")
 
 
 def strings(node: ast.AST, draft: Draft) -> Plan:
@@ -104,6 +148,13 @@ def strings(node: ast.AST, draft: Draft) -> Plan:
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
-    """The module has an exception of the same name."""
+    """Use the exception of tritonclient's module, which has v1's name."""
     _memory(draft)
-    return Plan(lambda: None, "tritonclient's exception")
+    if not isinstance(node, (ast.Name, ast.Attribute)) or "cuda" not in _symbol(node, draft):
+        return Plan(lambda: None, "tritonclient's exception")
+
+    def carry_out() -> None:
+        draft.need("cuda_memory")
+        draft.replace(node, f"{draft.called('cuda_memory')}().CudaSharedMemoryException")
+
+    return Plan(carry_out, "tritonclient's exception")

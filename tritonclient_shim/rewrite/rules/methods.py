@@ -18,7 +18,7 @@ Rule = Callable[[ast.Call, Draft, "Carried | None"], Plan]
 
 
 def renamed(name: str) -> Rule:
-    """A rule that gives a method another name."""
+    """Return a rule that gives a method another name."""
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         return Plan(lambda: draft.change(call, lambda old: with_method(old, name)), name)
@@ -27,13 +27,13 @@ def renamed(name: str) -> Rule:
 
 
 def with_method(old: cst.Call, name: str) -> cst.Call:
-    """A call of another method of the same object."""
+    """Return a call of another method of the same object."""
     assert isinstance(old.func, cst.Attribute)
     return old.with_changes(func=old.func.with_changes(attr=cst.Name(name)))
 
 
 def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
-    """A function of the file that is called with the object in the place of its method."""
+    """Return a function of the file that is called with the object in the place of its method."""
 
     def carry_out() -> None:
         draft.need(helper)
@@ -44,7 +44,7 @@ def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
 
 
 def by_function(node: ast.AST, draft: Draft, helper: str, what: str) -> Plan:
-    """A function of the file in the place of one of v1's, with the same arguments."""
+    """Return a function of the file in the place of one of v1's, with the same arguments."""
 
     def carry_out() -> None:
         draft.need(helper)

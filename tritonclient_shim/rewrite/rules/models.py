@@ -1,7 +1,7 @@
 """The model of an ``InferContext``: its name, version and options, where a request is made.
 
-They belong to the calls now. Where the expressions that the context was made with mean the same at
-each call, they are repeated; else the file gets a record, ``Model``, of client, name and options.
+They belong to the calls now, where the expressions that the context was made with mean the same at
+each call. Else the file gets objects that know their models: ``InferModel`` of the helpers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,22 @@ from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
-from tritonclient_shim.rewrite.threads import crosses
 
-_Made = Mapping[str, ast.expr]
+_Arguments = Mapping[str, ast.expr]
+_ASKING = frozenset(
+    ("get_stat", "get_last_request_id")
+    + ("get_last_request_model_name", "get_last_request_model_version")
+)
+_STARTING = frozenset({"async_run", "async_run_with_cb"})
+_WITHOUT_MODEL = frozenset(
+    ("get_async_run_results", "get_ready_async_request", "__enter__", *CLOSING)
+    + ("get_stat", "get_last_request_model_version")
+)
+#: Ids that need the larger of the two classes.
+_FULL = frozenset(
+    ("TS052", "TS053", "TS054", "TS055", "TS056", "TS057", "TS059", "TS060", "TS061")
+    + ("TS081", "TS086", "TS114", "TS115")
+)
 
 
 @dataclass(frozen=True)
@@ -28,39 +41,33 @@ class Carried:
 
     group: Group
     draft: Draft
-    record: bool
 
     @property
     def name_node(self) -> ast.expr:
-        """The expression for the model's name where the first of the contexts is made."""
+        """Return the expression for the model's name where the first of the contexts is made."""
         return self._first["model_name"]
 
     def name(self) -> str:
-        """The expression for the model's name, where the expressions are repeated."""
-        return _text(self.draft, self._first["model_name"])
+        """Return the expression for the model's name."""
+        known, node = self.draft.constant(self.name_node), self.name_node
+        plain = known is ... or isinstance(node, (ast.Name, ast.Constant))
+        return self.draft.text(node) if plain else repr(known)
 
     def options(self) -> dict[str, str]:
-        """Parameter of ``infer`` → its expression."""
+        """Return the expression for each parameter of ``infer``."""
         return options_of(self._first, self.draft)
 
     @property
-    def has_options(self) -> bool:
-        """Whether requests of any context of the group have options besides their own."""
-        return any(options_of(one, self.draft) for one in _arguments(self.group))
-
-    @property
     def stream(self) -> str:
-        """The expression for whether the requests go over a stream; '' where none does."""
-        return stream_of(self._first, self.draft)
-
-    @property
-    def streams(self) -> bool:
-        """Whether any context of the group may have a stream."""
-        return any(stream_of(one, self.draft) for one in _arguments(self.group))
+        """Return the expression for whether the requests go over a stream; '' where none does."""
+        streaming = self._first.get("streaming")
+        if streaming is None or self.draft.constant(streaming) in (None, False, 0):
+            return ""
+        return self.draft.text(streaming)
 
     @property
     def starts(self) -> bool:
-        """Whether asynchronous requests are made."""
+        """True if asynchronous requests are made."""
         return any(getattr(call.func, "attr", "") in _STARTING for call in self.group.calls)
 
     @property
@@ -70,53 +77,48 @@ class Carried:
 
     @property
     def shared(self) -> bool:
-        """Whether several threads may use the client, which over HTTP is not for that."""
-        return self.starts or crosses(self.group, self.draft)
+        """True if several threads may use the client, which over HTTP is not for that."""
+        return self.starts or self.draft.has_threads
 
     @property
-    def _first(self) -> _Made:
-        call = min(self.group.made, key=lambda one: (one.lineno, one.col_offset))
+    def is_visible(self) -> bool:
+        """True if each use of the contexts can repeat what they were made with."""
+        arguments = [given(PARAMETERS["TS050"], call) for call in self.group.creations]
+        parameters = ["model_name", "model_version", "correlation_id"]
+        parameters += ["streaming"] if self.starts else []
+        return all(_repeatable(name, self.group, self.draft, arguments) for name in parameters)
+
+    @property
+    def _first(self) -> _Arguments:
+        call = min(self.group.creations, key=lambda call: (call.lineno, call.col_offset))
         return given(PARAMETERS["TS050"], call)
 
 
-def stream_of(made: _Made, draft: Draft) -> str:
-    """The expression for whether a context has a stream; '' where it has none."""
-    streaming = made.get("streaming")
-    if streaming is None or draft.constant(streaming) in (None, False, 0):
-        return ""
-    return draft.text(streaming)
-
-
-def _arguments(group: Group) -> list[_Made]:
-    return [given(PARAMETERS["TS050"], call) for call in group.made]
+def object_class(draft: Draft) -> str:
+    """Return the class of the objects that know their models."""
+    is_full = any(site.id in _FULL for site in draft.sites)
+    return draft.called("FullModel" if is_full else "InferModel")
 
 
 def carried(group: Group, draft: Draft) -> Carried:
     """Find how the requests of a group can know their model."""
-    made = _arguments(group)
-    for one in made:
-        if "model_name" not in one:
+    for call in group.creations:
+        if "model_name" not in given(PARAMETERS["TS050"], call):
             raise Refused("the model's name is not among the arguments")
-    if not draft.options.to and _has_sequences(group, draft) and _large(draft):
+    check_sequences(group, draft)
+    return Carried(group, draft)
+
+
+def check_sequences(group: Group, draft: Draft) -> None:
+    """Refuse sequence ids that only one of the protocols takes, where the program chooses."""
+    calls = {*group.creations, *group.calls}
+    ids = any(site.id in ("TS105", "TS111") and site.call in calls for site in draft.sites)
+    if not draft.options.to and ids and _large(draft):
         raise Refused("sequence ids go up to 2**63 - 1 on gRPC, and the file has larger numbers")
-    carrying = Carried(group, draft, _needs_record(group, draft, made))
-    if carrying.record:
-        for call in group.calls:
-            assert isinstance(call.func, ast.Attribute)
-            once = call.func.attr in ("run", *_OF_RECORD)  # where the context is written once
-            if not once and not is_simple(call.func.value):
-                raise Refused("the context's model is only known where the context is made")
-    return carrying
-
-
-def _has_sequences(group: Group, draft: Draft) -> bool:
-    """Whether requests of the group have correlation ids."""
-    calls = {*group.made, *group.calls}
-    return any(site.id in ("TS105", "TS111") and site.call in calls for site in draft.sites)
 
 
 def _large(draft: Draft) -> bool:
-    """Whether the file has a number that is no signed one of 64 bits, such as ``2 ** 63``."""
+    """True if the file has a number that is no signed one of 64 bits, such as ``2 ** 63``."""
     for node in ast.walk(draft.source.tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift)):
             left, right = draft.constant(node.left), draft.constant(node.right)
@@ -129,7 +131,7 @@ def _large(draft: Draft) -> bool:
 
 
 def sequence_id(node: ast.expr, draft: Draft) -> str:
-    """The expression for a sequence's id: gRPC has signed numbers, HTTP none of NumPy's."""
+    """Return the expression for a sequence's id: gRPC has signed numbers, HTTP none of NumPy's."""
     text = draft.text(node)
     if signs_ids(draft):
         draft.need("signed_id")
@@ -138,94 +140,50 @@ def sequence_id(node: ast.expr, draft: Draft) -> str:
 
 
 def _is_of_numpy(node: ast.expr, draft: Draft) -> bool:
-    """Whether a number is made by NumPy, here or where its variable is bound."""
+    """True if NumPy makes a number, here or where its variable is bound."""
     if isinstance(node, ast.Name):
-        made = (one.definition.node for one in draft.in_force(node))
-        return any(isinstance(one, ast.Call) and _is_of_numpy(one, draft) for one in made)
+        values = (item.definition.node for item in draft.in_force(node))
+        return any(isinstance(value, ast.Call) and _is_of_numpy(value, draft) for value in values)
     called = isinstance(node, ast.Call) and spelt(node.func).partition(".")[0] in ("np", "numpy")
-    return called or any(_is_of_numpy(one, draft) for one in _operands(node))
-
-
-def _operands(node: ast.expr) -> list[ast.expr]:
-    return [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    operands = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    return called or any(_is_of_numpy(operand, draft) for operand in operands)
 
 
 def signs_ids(draft: Draft) -> bool:
-    """Whether sequences have ids on gRPC that are too large for it."""
+    """True if sequences have ids on gRPC that are too large for it."""
     return draft.options.to == "grpc" and _large(draft)
 
 
-def options_of(made: _Made, draft: Draft) -> dict[str, str]:
-    """The arguments of a context → those of each of its requests."""
-    found = {}
-    version = made.get("model_version")
+def options_of(arguments: _Arguments, draft: Draft) -> dict[str, str]:
+    """Return the options of each request, from the arguments of its context."""
+    options = {}
+    version = arguments.get("model_version")
     known = draft.constant(version)
     if known is ...:
         assert version is not None
         draft.need("version_text")
-        found["model_version"] = f"{draft.called('version_text')}({draft.text(version)})"
+        options["model_version"] = f"{draft.called('version_text')}({draft.text(version)})"
     elif isinstance(known, int) and int(known) >= 0:
-        found["model_version"] = f'"{int(known)}"'
-    correlation = made.get("correlation_id")
+        options["model_version"] = f'"{int(known)}"'
+    correlation = arguments.get("correlation_id")
     if correlation is not None and draft.constant(correlation) not in (0, None, False):
-        found["sequence_id"] = sequence_id(correlation, draft)
-    return found
+        options["sequence_id"] = sequence_id(correlation, draft)
+    return options
 
 
-def _text(draft: Draft, node: ast.expr) -> str:
-    known = draft.constant(node)
-    plain = known is ... or isinstance(node, (ast.Name, ast.Constant))
-    return draft.text(node) if plain else repr(known)
-
-
-def _needs_record(group: Group, draft: Draft, made: list[_Made]) -> bool:
-    parameters = ["model_name", "model_version", "correlation_id"]
-    parameters += ["streaming"] if Carried(group, draft, False).starts else []
-    return not all(_repeatable(name, group, draft, made) for name in parameters)
-
-
-def _repeatable(name: str, group: Group, draft: Draft, made: list[_Made]) -> bool:
-    nodes = [one.get(name) for one in made]
+def _repeatable(name: str, group: Group, draft: Draft, arguments: list[_Arguments]) -> bool:
+    nodes = [context.get(name) for context in arguments]
     texts = {node and draft.text(node) for node in nodes}
     constants = [draft.constant(node) for node in nodes]
     literal = all(isinstance(node, ast.Constant) or node is None for node in nodes)
-    if ... not in constants and len({repr(one) for one in constants}) == 1 and literal:
+    if ... not in constants and len({repr(known) for known in constants}) == 1 and literal:
         return True
     if len(texts) != 1 or nodes[0] is None:
         return False
-    uses = [call for call in group.calls if _asks(call)]
+    uses = [call for call in group.calls if getattr(call.func, "attr", "") not in _WITHOUT_MODEL]
     return all(
-        _visible(node, use, call, draft)
-        for node, call in zip(nodes, group.made)
+        getattr(use.func, "value", None) is call or same_at(node, use, draft)
+        for node, call in zip(nodes, group.creations)
         for use in uses
         if node is not None
     )
-
-
-def _visible(node: ast.expr, use: ast.Call, made: ast.Call, draft: Draft) -> bool:
-    chained = isinstance(use.func, ast.Attribute) and use.func.value is made
-    return chained or same_at(node, use, draft)
-
-
-def _asks(call: ast.Call) -> bool:
-    """Whether a method needs to know the model."""
-    return isinstance(call.func, ast.Attribute) and call.func.attr not in _WITHOUT_MODEL
-
-
-_ASKING = frozenset(
-    ("get_stat", "get_last_request_id")
-    + ("get_last_request_model_name", "get_last_request_model_version")
-)
-_STARTING = frozenset({"async_run", "async_run_with_cb"})
-_OF_RECORD = (*CLOSING, "__enter__")
-_WITHOUT_MODEL = frozenset(
-    ("get_async_run_results", "get_ready_async_request")
-    + ("get_stat", "get_last_request_model_version", *_OF_RECORD)
-)
-
-
-def is_simple(node: ast.AST) -> bool:
-    """Whether an expression can be written down more than once."""
-    if isinstance(node, ast.Subscript):
-        return is_simple(node.value)
-    return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and is_simple(node.value)

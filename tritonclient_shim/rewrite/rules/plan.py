@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Plan:
     """``make`` makes the change, ``what`` says in a few words which, for the report.
 
-    ``unsafe``: in which case the program behaves differently; '' where there is none.
+    ``unsafe``: when the program behaves differently; '' for never.
     """
 
     make: Callable[[], None]
@@ -25,7 +25,7 @@ class Plan:
 
 
 def checked(plan: Plan, options: MigrateOptions) -> Plan:
-    """The plan, unless it is unsafe and only safe ones are wanted."""
+    """Return the plan, unless it is unsafe and only safe ones are wanted."""
     if plan.unsafe and not options.unsafe:
         raise Refused(f"unsafe: {plan.unsafe}; --unsafe rewrites it", by_option=True)
     return plan

@@ -19,7 +19,7 @@ _MEMBERS = {Symbol(f"{API}.ProtocolType.{name.upper()}"): name for name in PROTO
 def needs_class(draft: Draft) -> bool:
     """True if a protocol cannot become text: it is printed, or goes to or from another file."""
     bare = (site.node for site in draft.sites if site.id == "TS010")
-    return draft.beside.linked or _printed(draft) or any(_is_class(one, draft) for one in bare)
+    return draft.beside.linked or _printed(draft) or any(_is_class(item, draft) for item in bare)
 
 
 def _is_class(node: ast.AST, draft: Draft) -> bool:
@@ -49,7 +49,7 @@ def _printed(draft: Draft) -> bool:
     for node in draft.evaluator.scopes.places:
         if isinstance(node, ast.expr) and _makes_text(node, draft.flows.parents[node]):
             names = (
-                getattr(one, "name", getattr(one, "of", "")) for one in draft.evaluator.of(node)
+                getattr(item, "name", getattr(item, "of", "")) for item in draft.evaluator.of(node)
             )
             if any(name.startswith(f"{API}.ProtocolType") for name in names):
                 return True
@@ -75,28 +75,32 @@ _MAKING_TEXT = frozenset(
 
 def _named(value: Value) -> str:
     """Return the protocol of ``from_str("grpc")``, '' for any other value."""
-    call = value.made if isinstance(value, Instance) else None
+    call = value.creation if isinstance(value, Instance) else None
     text = call.args[0] if call and call.args else None
     name = str(text.value).lower() if isinstance(text, ast.Constant) else ""
     return name if name in PROTOCOLS else ""
 
 
-def one_protocol(made: Iterable[Mapping[str, ast.expr]], draft: Draft) -> str:
-    """The protocol of all contexts with such arguments; '' where there are more, or none."""
-    found = {protocol_of(one["protocol"], draft) for one in made if "protocol" in one}
-    return found.pop() if len(found) == 1 else ""
+def one_protocol(arguments: Iterable[Mapping[str, ast.expr]], draft: Draft) -> str:
+    """Return the protocol of all contexts with such arguments; '' where there are more, or none."""
+    protocols = {
+        protocol_of(context["protocol"], draft) for context in arguments if "protocol" in context
+    }
+    return protocols.pop() if len(protocols) == 1 else ""
 
 
 def protocol_of(node: ast.expr, draft: Draft) -> str:
-    """``grpc`` or ``http``; '' where the program chooses."""
+    """Return ``grpc`` or ``http``; '' where the program chooses."""
     known = draft.constant(node)
     if known in (0, 1) and not isinstance(known, bool):
         return PROTOCOLS[int(str(known))]
     values = draft.evaluator.of(node)
-    made = {_named(one) for one in values}
-    if len(made) == 1 and made != {""}:
-        return made.pop()
-    members = {_MEMBERS[one] for one in values if isinstance(one, Symbol) and one in _MEMBERS}
+    names = {_named(value) for value in values}
+    if len(names) == 1 and names != {""}:
+        return names.pop()
+    members = {
+        _MEMBERS[value] for value in values if isinstance(value, Symbol) and value in _MEMBERS
+    }
     if isinstance(node, ast.Name):
         bindings = draft.bindings(node)
         fixed = len(bindings) == 1 and isinstance(
@@ -109,8 +113,8 @@ def protocol_of(node: ast.expr, draft: Draft) -> str:
     if draft.options.to and not (len(members) > 1 and len(members) == len(values)):
         return draft.options.to  # unless the file names each of several
     if not any(
-        getattr(one, "name", getattr(one, "of", "")).startswith(f"{API}.ProtocolType")
-        for one in values
+        getattr(value, "name", getattr(value, "of", "")).startswith(f"{API}.ProtocolType")
+        for value in values
     ):
         raise Refused("the protocol is not chosen in this file; --to grpc or --to http chooses")
     return ""

@@ -1,0 +1,1 @@
+"""The functions that migrated files import: their sources are what ``emitted`` writes."""
