@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Iterator
 
 from tritonclient_shim.protos import request_status_pb2
@@ -15,6 +16,7 @@ log = logging.getLogger("tritonclient_shim.gateway.access")
 _code_name = request_status_pb2.RequestStatusCode.Name
 
 
+@dataclass
 class AccessRecord:
     """One request, as the log reports it.
 
@@ -23,25 +25,25 @@ class AccessRecord:
     ``received`` and ``sent`` are the bytes of bodies or messages.
     """
 
-    __slots__ = (
-        *("protocol", "call", "what", "model", "peer", "status"),
-        *("received", "sent", "start", "seconds"),
-    )
+    protocol: str
+    call: str
+    what: str
+    model: str = ""
+    peer: str = ""
+    status: Any = None
+    received: int = 0
+    sent: int = 0
+    seconds: float = 0.0
+    start: float = field(default_factory=time.perf_counter)
 
-    def __init__(self, protocol: str, call: str, what: str, model: str = "") -> None:
-        self.protocol = protocol
-        self.call = call
-        self.what = what
-        self.model = model
-        self.peer = ""
-        self.status: Any = None
-        self.received = self.sent = 0
-        self.start = time.perf_counter()
-        self.seconds = 0.0
+    @property
+    def request_id(self) -> int:
+        """Return v1's number of the request; 0 without a status."""
+        return 0 if self.status is None else int(self.status.request_id)
 
     @property
     def code(self) -> str:
-        """The name of v1's code; '-' without a status."""
+        """Return the name of v1's code; '-' without a status."""
         return "-" if self.status is None else str(_code_name(self.status.code))
 
 
@@ -86,7 +88,7 @@ class AccessLog:
 
 
 def _as_text(record: AccessRecord) -> str:
-    number = "-" if record.status is None else record.status.request_id
+    number = record.request_id or "-"
     return (
         f"{record.protocol} {record.what} {record.code} {number} {1000 * record.seconds:.1f} ms "
         f"{record.received} bytes in {record.sent} bytes out from {record.peer or '-'}"
@@ -102,7 +104,7 @@ def _as_json(record: AccessRecord) -> str:
         "model": record.model,
         "peer": record.peer,
         "code": record.code,
-        "request_id": 0 if record.status is None else record.status.request_id,
+        "request_id": record.request_id,
         "seconds": round(record.seconds, 6),
         "received": record.received,
         "sent": record.sent,

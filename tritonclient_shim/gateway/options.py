@@ -63,7 +63,7 @@ def _address(value: str) -> ListenAddress:
 
 
 def _triton(value: str) -> Any:
-    from tritonclient_shim.translate.endpoint import parse_url  # not every command needs it
+    from tritonclient_shim.translate.constructors import parse_url  # not every command needs it
 
     return parse_url(_text(value), GRPC)
 

@@ -48,7 +48,7 @@ class Release:
         self.data_type_in_text = bool(name) and not self._until_1_11
 
     def reword(self, status: Any) -> None:
-        """The RequestStatus of a refusal."""
+        """Change the RequestStatus of a refusal."""
         if self._until_1_12:
             unknown = _UNKNOWN_MODEL.fullmatch(status.msg)
             if unknown:
@@ -59,12 +59,12 @@ class Release:
                 status.msg = f"shared memory block '{taken[1]}' already in manager"
 
     def trim_header(self, header: Any) -> None:
-        """An InferResponseHeader."""
+        """Change an InferResponseHeader."""
         if self._until_1_11:
             without_data_types(header)
 
     def trim_server_status(self, status: Any) -> None:
-        """A ServerStatus."""
+        """Change a ServerStatus."""
         if self._name:
             status.version = f"{self._name}.0"
         if not self._until_1_12:

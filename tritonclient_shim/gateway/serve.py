@@ -14,6 +14,7 @@ from tritonclient_shim.gateway.grpc.service import GatewayService, open_server
 from tritonclient_shim.gateway.http.service import HttpFront
 from tritonclient_shim.gateway.options import Bound, GatewayOptions
 from tritonclient_shim.gateway.stopping import Stopping, drain, stop_grpc
+from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 
@@ -38,10 +39,7 @@ def run(options: GatewayOptions, announce: Announce) -> None:
 
 async def _serve(options: GatewayOptions, announce: Announce) -> None:
     """Serve until a signal, and then until the requests in progress have ended."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, _stop_at_signal, stop)
+    stop = _stop_event()
     meter = Meter()
     stopping = Stopping()
     async with AsyncExitStack() as stack:
@@ -52,9 +50,27 @@ async def _serve(options: GatewayOptions, announce: Announce) -> None:
             meter = PrometheusMeter()
             status = StatusServer(meter.registry, lambda: not stopping.begun)
             stack.push_async_callback(status.close)
-        upstream = Upstream(options.triton_grpc, options, stopping)
+        upstream = Upstream(options, stopping)
         stack.callback(upstream.close)
-        bound = await _open(options, upstream, stopping, meter, stack)
+        upstream.open()
+        access_log = AccessLog(options.access_log, meter)
+        calls = ControlCalls(upstream)
+        over_http = Inferences(upstream, options, "http", meter)
+        over_grpc = Inferences(upstream, options, "grpc", meter)
+        for part in (over_http, over_grpc, calls):
+            stack.callback(part.close)
+        front = HttpFront(options, upstream, over_http, calls, access_log, stopping)
+        service = GatewayService(options, upstream, over_grpc, calls, access_log, stopping)
+        server, grpc_port = open_server(options, service)
+        http_port = await front.open()
+
+        async def close() -> None:
+            end = await drain(stopping, options.drain, options.grace)
+            await asyncio.gather(stop_grpc(server, stopping, end), front.stop(end))
+
+        stack.push_async_callback(close)
+        await server.start()
+        bound = Bound(options.http._replace(port=http_port), options.grpc._replace(port=grpc_port))
         if status is not None and options.metrics_address is not None:
             bound = bound._replace(metrics=await status.open(options.metrics_address))
         announcing = asyncio.ensure_future(_announce(options, upstream, bound, announce))
@@ -62,39 +78,18 @@ async def _serve(options: GatewayOptions, announce: Announce) -> None:
         announcing.cancel()
 
 
-def _stop_at_signal(stop: asyncio.Event) -> None:
-    """Begin the stop. A further signal ends the process at once."""
-    stop.set()
+def _stop_event() -> asyncio.Event:
+    """Return the event that a signal sets. A further signal ends the process at once."""
+    loop, event = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        event.set()
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
     for number in _SIGNALS:
-        asyncio.get_running_loop().remove_signal_handler(number)
-
-
-async def _open(
-    options: GatewayOptions,
-    upstream: Upstream,
-    stopping: Stopping,
-    meter: Meter,
-    stack: AsyncExitStack,
-) -> Bound:
-    """Open both servers. ``stack`` closes them before the connections to Triton."""
-    upstream.open()
-    access_log = AccessLog(options.access_log, meter)
-    http_inference = Inferences(upstream, options, "http", meter)
-    grpc_inference = Inferences(upstream, options, "grpc", meter)
-    front = HttpFront(options, upstream, http_inference, access_log, stopping)
-    service = GatewayService(options, upstream, grpc_inference, access_log, stopping)
-    for part in (http_inference, grpc_inference, front, service):
-        stack.callback(part.close)
-    server, grpc_port = open_server(options, service)
-    http_port = await front.open()
-
-    async def stop() -> None:
-        end = await drain(stopping, options.drain, options.grace)
-        await asyncio.gather(stop_grpc(server, stopping, end), front.stop(end))
-
-    stack.push_async_callback(stop)
-    await server.start()
-    return Bound(options.http._replace(port=http_port), options.grpc._replace(port=grpc_port))
+        loop.add_signal_handler(number, stop)
+    return event
 
 
 async def _announce(
@@ -113,11 +108,11 @@ async def _announce(
         pool.shutdown()
     if reason:
         log.warning(
-            "asked for Triton, but no v2 inference server answers at %s: %s. The gateway serves "
-            "all the same: clients get UNAVAILABLE until one answers there, and need not connect "
-            "again then. If none is about to start, check --triton-grpc",
-            upstream.where,
+            "asked for Triton, but no v2 inference server answers at %s (gRPC): %s. The gateway "
+            "serves all the same: clients get UNAVAILABLE until one answers there, and need not "
+            "connect again then. If none is about to start, check --triton-grpc",
+            upstream.address,
             reason,
         )
     if options.start_line != "json":
-        announce(bound, "" if reason else upstream.where)
+        announce(bound, "" if reason else f"{upstream.address} (gRPC)")

@@ -13,7 +13,6 @@ from google.protobuf.message import DecodeError
 from tritonclient_shim.backends.grpc.framing import CUT_FROM, take, varint
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import Buffer
-from tritonclient_shim.core.reading import read
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.session.inference import Answer
@@ -79,23 +78,20 @@ class Responses:
     def of(self, answer: Answer) -> tuple[Any, bytes]:
         """Return the response of an answer. May ask the v2 server unless ``is_prompt()``."""
         try:
-            reply = self._upstream.infer.reply(answer)
-            success = self._upstream.success(answer.identity.request_id)
-            with self._upstream.reading(answer.identity.request_id):
-                return success, read(self._serialised, success, reply)
+            return self._upstream.response(answer, self._serialised)
         except InferenceServerException as error:
-            return self.of_failure(error, answer.identity.client_id)
+            return self.of_failure(error, answer.inference.client_id)
 
     def of_failure(self, error: InferenceServerException, client_id: int) -> tuple[Any, bytes]:
         """Return the response, with the request's id, to a request that failed
         (docs/v1-behaviour.md §9.2).
         """
-        refusal = self._upstream.refused(error)
+        refusal = self._upstream.failure(error)
         response = pb.InferResponse(request_status=refusal, meta_data={"id": client_id})
         return refusal, response.SerializeToString()
 
-    def _serialised(self, success: Any, reply: Any) -> bytes:
+    def _serialised(self, success: Any, reply: Any) -> tuple[Any, bytes]:
         header = v1_messages.response_header(reply)
         self._upstream.release.trim_header(header)
         tensors = [result.data for result in reply.outputs]
-        return b"".join(response_parts(success, header, tensors))
+        return success, b"".join(response_parts(success, header, tensors))

@@ -1,35 +1,29 @@
 """The gateway's gRPC service, which is v1's (docs/v1-behaviour.md §9.2).
 
-Everything here runs in one event loop. A call that waits, for its client or for the v2 server, has
-no thread. Calls that ask the v2 server run on the threads of a pool.
+Everything here runs in one event loop. An inference that waits, for its client or for the v2
+server, has no thread.
 """
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from typing import Any, Awaitable, Callable
 
 import grpc
 from google.protobuf.message import DecodeError
 
-from tritonclient_shim.backends.headers import call_with
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.clients import grpc_credentials, grpc_metadata
-from tritonclient_shim.gateway.grpc.messages import Responses, WireRequest, read_request
+from tritonclient_shim.gateway.grpc.messages import Responses, read_request
 from tritonclient_shim.gateway.grpc.stream import V1Stream, peer_of
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
 from tritonclient_shim.gateway.stopping import CannotListen, Stopping
+from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
-from tritonclient_shim.service.control import with_regions_for_v1_clients
-from tritonclient_shim.session.inference import Inference
 
-#: Threads of one kind of calls that ask the v2 server.
-_THREADS = 64
 #: gRPC calls, idle streams included, for each of ``--max-in-flight``.
 _CALLS_PER_INFERENCE = 16
 #: Seconds that a connection may be silent before its client is asked for a sign of life.
@@ -50,38 +44,22 @@ class GatewayService:
         options: GatewayOptions,
         upstream: Upstream,
         inference: Inferences,
+        calls: ControlCalls,
         access_log: AccessLog,
         stopping: Stopping,
     ) -> None:
         self._options = options
         self._upstream = upstream
         self._inference = inference
+        self._calls = calls
         self._access_log = access_log
         self._stopping = stopping
         self._responses = Responses(upstream)
-        self._pools: list[DaemonExecutor] = []
-
-    def close(self) -> None:
-        """End the threads when they have nothing left to do; do not wait for them."""
-        for pool in self._pools:
-            pool.shutdown()
 
     def handlers(self) -> dict[str, Any]:
-        """Return name of an rpc → its handler.
-
-        Health and loads have threads of their own, because loads take minutes.
-        """
-        up, control = self._upstream, self._upstream.control
-        shared = self._pool("control")
-        unary = {
-            "Infer": self._infer,
-            "Health": self._control("Health", up.health, self._pool("health")),
-            "ModelControl": self._control("ModelControl", up.model_control, self._pool("load")),
-            "Status": self._control("Status", up.status, shared),
-            "Repository": self._control("Repository", control.repository, shared),
-            "Profile": self._control("Profile", control.profile, shared),
-            "SharedMemoryControl": self._control("SharedMemoryControl", self._regions, shared),
-        }
+        """Return name of an rpc → its handler."""
+        unary = {name: self._control(name, kind) for name, kind in self._calls.requests.items()}
+        unary["Infer"] = self._infer
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(self._in_progress(handler))
             for name, handler in unary.items()
@@ -100,33 +78,18 @@ class GatewayService:
 
         return call
 
-    def _pool(self, name: str) -> DaemonExecutor:
-        self._pools.append(DaemonExecutor(_THREADS, f"gateway-grpc-{name}"))
-        return self._pools[-1]
-
-    # ------------------------------------------------------------------------ control calls
-
-    def _control(self, name: str, ask: Callable[[Any], Any], pool: DaemonExecutor) -> UnaryHandler:
-        rpc = {**v1.RPCS, **v1.RETIRED_RPCS}[name]
-
-        def answer(request: Any) -> Any:
-            return self._upstream.answered(rpc.response, lambda: ask(request))
-
+    def _control(self, name: str, kind: Any) -> UnaryHandler:
         async def call(data: bytes, context: Any) -> bytes:
-            request = await _parsed(rpc.request, data, context)
+            request = await _parsed(kind, data, context)
             with self._access_log.request(self._record(name, "", data, context)) as record:
-                loop = asyncio.get_running_loop()
                 headers = grpc_metadata(context, self._options.forward_header)
-                response = await loop.run_in_executor(pool, call_with, headers, answer, request)
-                record.status = response.request_status
-                serialised = bytes(response.SerializeToString())
+                record.status, serialised = await self._calls.answer(
+                    name, request, headers, lambda response: bytes(response.SerializeToString())
+                )
                 record.sent = len(serialised)
             return serialised
 
         return call
-
-    def _regions(self, request: Any) -> Any:
-        return with_regions_for_v1_clients(self._upstream.control.shared_memory_control(request))
 
     # ---------------------------------------------------------------------------- inference
 
@@ -139,8 +102,14 @@ class GatewayService:
             self._record("Infer", request.model_name, data, context)
         ) as record:
             headers = grpc_metadata(context, self._options.forward_header)
-            inference = self._upstream.infer.inference(request)._replace(headers=headers)
-            record.status, response = await self._response(request, inference)
+            inference = self._upstream.infer.inference(request)
+            if headers:
+                inference = inference._replace(headers=headers)
+            try:
+                answered = await self._inference.answer(inference, self._responses.of)
+            except InferenceServerException as error:
+                answered = self._responses.of_failure(error, request.meta_data.id)
+            record.status, response = answered
             record.sent = len(response)
         return response
 
@@ -150,12 +119,6 @@ class GatewayService:
         if self._access_log.wants_peers:
             record.peer = peer_of(context)
         return record
-
-    async def _response(self, request: WireRequest, inference: Inference) -> tuple[Any, bytes]:
-        try:
-            return await self._inference.answer(inference, request.size, self._responses.of)
-        except InferenceServerException as error:
-            return self._responses.of_failure(error, request.meta_data.id)
 
     async def _stream_infer(self, _requests: Any, context: Any) -> None:
         self._access_log.meter.streams(1)

@@ -21,16 +21,16 @@ from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.core.errors import Fault, InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog
 from tritonclient_shim.gateway.grpc.messages import Responses, read_request
-from tritonclient_shim.gateway.upstream.inference import Came, Inferences
+from tritonclient_shim.gateway.upstream.inference import End, Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
-from tritonclient_shim.gateway.upstream.stream import Asked, StreamBehind
+from tritonclient_shim.gateway.upstream.stream import StreamBehind, StreamedRequest
 
 #: Bytes of the requests of one stream that have not been answered, before no more are read.
 MAX_UNREAD = 64 * 1024 * 1024
 
 
 def peer_of(context: Any) -> str:
-    """The address of the client of a call, as gRPC writes it (``ipv4:127.0.0.1:4711``)."""
+    """Return the address of a call's client, as gRPC writes it (``ipv4:127.0.0.1:4711``)."""
     return str(context.peer())
 
 
@@ -55,7 +55,7 @@ class V1Stream:
         self._inference = inference
         self._responses = responses
         self._context = context
-        self._entries: deque[Asked] = deque()  # unanswered, in the order of the requests
+        self._entries: deque[StreamedRequest] = deque()  # unanswered, in the order of the requests
         self._unread = 0
         self._changed = asyncio.Event()
         self._behind = StreamBehind(upstream, inference, headers)
@@ -68,13 +68,12 @@ class V1Stream:
         self._behind.cancel()
 
     async def responses(self) -> AsyncIterator[bytes]:
-        """The serialised response of each request."""
+        """Yield the serialised response of each request."""
         while True:
             if self._entries:
                 entry = self._entries[0]
                 with self._access_log.request(entry.record) as record:
-                    came = await self._outcome(entry)
-                    record.status, response = await self._response(entry, came)
+                    record.status, response = await self._response(entry, await self._end(entry))
                     record.sent, record.peer = len(response), self._peer
                 self._entries.popleft()
                 self._unread -= entry.size
@@ -88,8 +87,8 @@ class V1Stream:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def _outcome(self, entry: Asked) -> Came:
-        if not entry.arrived.done():
+    async def _end(self, entry: StreamedRequest) -> End:
+        if not entry.end.done():
 
             def end(fault: Fault) -> None:
                 self._behind.give_up(fault)
@@ -97,27 +96,27 @@ class V1Stream:
 
             stop_waiting = self._inference.wait(end)
             try:
-                await entry.arrived
+                await entry.end
             finally:
                 stop_waiting()
-        return entry.arrived.result()
+        return entry.end.result()
 
-    async def _response(self, entry: Asked, came: Came) -> tuple[Any, bytes]:
-        if isinstance(came, InferenceServerException):
-            return self._responses.of_failure(came, entry.inference.identity.client_id)
-        return await self._inference.read(came, entry.inference.headers, self._responses.of)
+    async def _response(self, entry: StreamedRequest, end: End) -> tuple[Any, bytes]:
+        if isinstance(end, InferenceServerException):
+            return self._responses.of_failure(end, entry.inference.client_id)
+        return await self._inference.read(end, entry.inference.headers, self._responses.of)
 
     # -------------------------------------------------------------------------- requests
 
     async def _read(self) -> None:
         try:
-            while await self._read_one():
+            while await self._read_request():
                 pass
         finally:
             self._changed.set()
 
-    async def _read_one(self) -> bool:
-        """Send the next request on; False when there are no more."""
+    async def _read_request(self) -> bool:
+        """Send the next request on. Return False if there are no more."""
         data = await self._context.read()
         if data is grpc.aio.EOF:
             return False
@@ -125,7 +124,7 @@ class V1Stream:
         if request is None:
             self.unreadable = True
             return False
-        entry = Asked(self._upstream.infer.inference(request), request.size)
+        entry = StreamedRequest(self._upstream.infer.inference(request), request.size)
         while self._unread and self._unread + entry.size > MAX_UNREAD:
             self._changed.clear()
             await self._changed.wait()

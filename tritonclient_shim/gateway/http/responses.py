@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from functools import lru_cache
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 from aiohttp import web
 from google.protobuf import json_format, text_format
 
-from tritonclient_shim.core.model import Buffer, V1Reply
+from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.gateway.releases import Release, without_data_types
 from tritonclient_shim.protos import api_pb2, request_status_pb2
 from tritonclient_shim.translate import v1_messages
@@ -68,25 +68,11 @@ def response(status: Any, body: bytes = b"", kind: str = BINARY, good: bool = Tr
     )
 
 
-def message_response(
-    status: Any, message: Any, kind: str, camel_case: bool = False
-) -> web.Response:
-    """Return a response whose body is a message."""
-    return response(status, body_of(message, kind, camel_case), kind)
-
-
-def closing(status: Any, code: int) -> web.Response:
-    """Return the response to a request with an unread body. It closes the connection."""
-    refused = response(status)
-    refused.set_status(code)
-    refused.force_close()
-    return refused
-
-
 def body_of(message: Any, kind: str, camel_case: bool = False) -> bytes:
-    """Return a message as a body; text has one line for each field.
+    """Return a message as a body.
 
-    In JSON, fields have their names as in the .proto file, or in lowerCamelCase.
+    Text has one line for each field. In JSON, fields have their names as in the .proto file, or in
+    lowerCamelCase.
     """
     if kind == BINARY:
         return bytes(message.SerializeToString())
@@ -124,26 +110,22 @@ def success_of(v1_status: Any, reply: V1Reply, binary: bool, release: Release) -
 
 
 async def send(
-    request: web.BaseRequest,
-    headers: dict[str, str],
-    parts: Sequence[Buffer],
-    timeout: float,
-    close: bool,
+    request: web.BaseRequest, success: Success, timeout: float, close: bool
 ) -> web.StreamResponse:
-    """Send a response with status 200 and a body of several parts; large parts are not copied.
+    """Send a response with status 200; large parts of its body are not copied.
 
     Cut the connection if the client accepts nothing for ``timeout`` seconds. With ``close``, the
     connection ends after the response.
     """
-    size = sum(memoryview(part).nbytes for part in parts)
+    size = sum(memoryview(part).nbytes for part in success.body)
     if size < _SENT_IN_PARTS_FROM:
-        return web.Response(headers=headers, body=b"".join(parts))
-    sent = web.StreamResponse(headers=headers)
+        return web.Response(headers=success.headers, body=b"".join(success.body))
+    sent = web.StreamResponse(headers=success.headers)
     if close:
         sent.force_close()
     sent.content_length = size
     await sent.prepare(request)
-    for part in parts:
+    for part in success.body:
         whole = memoryview(part).cast("B")
         for start in range(0, len(whole), _WRITE_BYTES):
             writing = sent.write(whole[start : start + _WRITE_BYTES])

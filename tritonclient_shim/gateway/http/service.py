@@ -1,42 +1,42 @@
-"""The gateway's HTTP server: finds the endpoint of each request, and answers it.
+"""The gateway's HTTP server: accepts connections, and hands each request to its endpoint.
 
-Everything here runs in one event loop. Calls that ask the v2 server run on the threads of a pool.
+Everything here runs in one event loop. Calls that ask the v2 server run on threads.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import time
 from contextlib import suppress
-from typing import Any, cast
+from functools import partial
+from typing import Any, Match
 
 from aiohttp import web
 
-from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.addresses import join_port
-from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.clients import http_headers, tls_context
 from tritonclient_shim.gateway.http import routes
-from tritonclient_shim.gateway.http.infer import BodyError, HttpInference, read_body
+from tritonclient_shim.gateway.http.bodies import BodyError, read_body
+from tritonclient_shim.gateway.http.infer import HttpInference
 from tritonclient_shim.gateway.http.responses import (
     BAD_REQUEST,
     BINARY,
     NOT_ALLOWED,
     bare,
+    body_of,
     response,
 )
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.stopping import CannotListen, Stopping, until
+from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 
-_POOLS = (routes.HEALTH, routes.CONTROL, routes.LOAD)
-_THREADS = 64
 _READ_SIZE = 256 * 1024
 #: Bytes of one field. NV-InferRequest names every input, output and shape of a request.
 _LONGEST_FIELD = 1024 * 1024
@@ -45,10 +45,10 @@ _LONGEST_LINE = 64 * 1024
 KEEP_ALIVE = 3600.0
 #: Connections that may wait to be accepted.
 _BACKLOG = 1024
+#: Seconds without accepting after an error, such as too many open files.
+_PAUSE = 0.1
 #: Seconds that a stop waits for the first request of a client that has just connected.
 _FIRST_REQUEST = 1.0
-#: Seconds in which asyncio begins with the connections that it has accepted.
-_TURNS = 0.05
 #: Seconds that requests have at the very end of a stop, after their time of grace.
 _LAST = 0.1
 
@@ -64,21 +64,23 @@ class HttpFront:
         options: GatewayOptions,
         upstream: Upstream,
         inference: Inferences,
+        calls: ControlCalls,
         access_log: AccessLog,
         stopping: Stopping,
     ) -> None:
         self._options = options
         self._upstream = upstream
+        self._calls = calls
         self._stopping = stopping
         self._access_log = access_log
-        self._pools = {kind: DaemonExecutor(_THREADS, f"gateway-{kind}") for kind in _POOLS}
         self._inference = HttpInference(upstream, inference, options, stopping)
         self._tls = tls_context(options)
         self._runner = _runner(self._handle)
-        self._listeners: list[tuple[socket.socket, Any]] = []
+        self._listeners: list[socket.socket] = []
+        self._beginning: set[asyncio.Task[None]] = set()
+        #: Connections of less than a second that have not sent a request.
+        self._fresh: set[Any] = set()
         self._answering = 0
-        #: Connections whose first request is still to come, with the times of their acceptance.
-        self._fresh: dict[Any, float] = {}
 
     # ------------------------------------------------------------------------------ connections
 
@@ -92,90 +94,78 @@ class HttpFront:
         )
         for family, _, _, _, place in dict.fromkeys(places):
             listener = _listener(family, place)
-            server = await loop.create_server(
-                self._connection, sock=listener, ssl=self._tls, backlog=_BACKLOG
-            )
-            self._listeners.append((listener, server))
-        return int(self._listeners[0][0].getsockname()[1])
+            self._listeners.append(listener)
+            self._listen(listener)
+        return int(self._listeners[0].getsockname()[1])
 
-    def _connection(self) -> Any:
-        """Make aiohttp's protocol for a connection that was accepted."""
-        now = time.monotonic()
-        while self._fresh and now - next(iter(self._fresh.values())) > _FIRST_REQUEST:
-            del self._fresh[next(iter(self._fresh))]
+    def _listen(self, listener: socket.socket) -> None:
+        if listener in self._listeners:
+            asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        """Begin with the clients that have connected."""
+        loop = asyncio.get_running_loop()
+        try:
+            for _ in range(_BACKLOG):
+                connection, _ = listener.accept()
+                self._begin(connection)
+        except BlockingIOError:
+            pass
+        except OSError:  # too many open files, or a client that has left
+            loop.remove_reader(listener)
+            loop.call_later(_PAUSE, self._listen, listener)
+
+    def _begin(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        task = asyncio.get_running_loop().create_task(self._connect(connection))
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
+
+    async def _connect(self, connection: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):  # the client has left, or speaks no TLS
+            await loop.connect_accepted_socket(self._protocol, connection, ssl=self._tls)
+
+    def _protocol(self) -> Any:
         assert self._runner.server is not None
-        connection = self._runner.server()
-        self._fresh[connection] = now
-        return connection
+        protocol = self._runner.server()
+        self._fresh.add(protocol)
+        asyncio.get_running_loop().call_later(_FIRST_REQUEST, self._fresh.discard, protocol)
+        return protocol
 
     async def stop(self, end: float) -> None:
         """Accept the clients that have connected, listen no more, and answer until ``end``."""
-        loop = asyncio.get_running_loop()
-        tasks = []
-        for listener, _ in self._listeners:
-            loop.remove_reader(listener)  # asyncio accepts no more
-        await asyncio.sleep(_TURNS)
-        for listener, server in self._listeners:
-            waiting = _waiting(listener)
-            server.close()  # at once: who connects in between is reset
-            for connection in waiting:
-                connection.setblocking(False)
-                accepted = loop.connect_accepted_socket(self._connection, connection, ssl=self._tls)
-                tasks.append(asyncio.ensure_future(accepted))
-        if tasks:
-            await asyncio.wait(tasks, timeout=_FIRST_REQUEST)
-        await until(lambda: not self._is_awaited(), min(end, time.monotonic() + _FIRST_REQUEST))
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            asyncio.get_running_loop().remove_reader(listener)
+            self._accept(listener)
+            listener.close()  # at once: who connects in between is reset
+        if self._beginning:
+            await asyncio.wait(self._beginning, timeout=_FIRST_REQUEST)
+        await until(lambda: not self._fresh, min(end, time.monotonic() + _FIRST_REQUEST))
         await until(lambda: not self._answering, end)
         await self._runner.cleanup()
-
-    def _is_awaited(self) -> bool:
-        """True if the first request of a connection may still come."""
-        now = time.monotonic()
-        return any(now - since < _FIRST_REQUEST for since in self._fresh.values())
-
-    def close(self) -> None:
-        """End the threads when they have nothing left to do; do not wait for them."""
-        for pool in self._pools.values():
-            pool.shutdown()
 
     # --------------------------------------------------------------------------------- requests
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self._fresh.pop(request.protocol, None)
+        self._fresh.discard(request.protocol)
+        path, _, query = routes.origin_form(request.raw_path).partition("?")
+        record = AccessRecord("http", "-", f"{request.method} {path}")
+        if self._access_log.wants_peers:
+            record.peer = _peer(request)
         self._answering += 1
         try:
-            with self._stopping.request():
-                answer = await self._logged(request)
+            with self._stopping.request(), self._access_log.request(record):
+                answer = await self._answered(request, path, query, record)
+                record.sent = answer.content_length or 0
         finally:
             self._answering -= 1
         if self._stopping.begun and not answer.prepared:
             answer.force_close()
         return answer
 
-    async def _logged(self, request: web.Request) -> web.StreamResponse:
-        path, _, query = routes.origin_form(request.raw_path).partition("?")
-        record = AccessRecord("http", "-", f"{request.method} {path}")
-        if self._access_log.wants_peers:
-            record.peer = _peer(request)
-        with self._access_log.request(record):
-            answer = await self._answered(request, path, query, record)
-            record.sent = answer.content_length or 0
-        return answer
-
     async def _answered(
-        self, request: web.Request, path: str, query: str, record: AccessRecord
-    ) -> web.StreamResponse:
-        try:
-            return await self._answer(request, path, query, record)
-        except BodyError as error:
-            return error.response(self._upstream.known_id, record, next_request_id())
-        except ConnectionError:  # the client has left
-            return bare(BAD_REQUEST)
-        except Exception as error:  # the client waits for an answer, whatever has failed
-            record.status = self._upstream.failure(error)
-            return response(record.status)
-
-    async def _answer(
         self, request: web.Request, path: str, query: str, record: AccessRecord
     ) -> web.StreamResponse:
         target = routes.route_of(request.method, path)
@@ -183,29 +173,55 @@ class HttpFront:
             return bare(NOT_ALLOWED if routes.wrong_method(request.method, path) else BAD_REQUEST)
         route, match = target
         record.call = route.rpc
-        if route.handler is None:
-            record.model = match[1]
-            binary = routes.query_format(query) == BINARY
-            return await self._inference.infer(request, match[1], match[2] or "", binary, record)
-        body: list[Buffer] = []
+        form = routes.body_format(route.rpc, query, request.headers.get("Accept", ""))
+        try:
+            if route.request is None:
+                return await self._inference.answer(request, match, form == BINARY, record)
+            return await self._call(request, route, match, form, record)
+        except BodyError as error:
+            record.status = error.status(self._upstream.known_id, next_request_id())
+            return error.response(record.status)
+        except ConnectionError:  # the client has left
+            return bare(BAD_REQUEST)
+        except Exception as error:  # the client waits for an answer, whatever has failed
+            record.status = self._upstream.failure(error)
+            return response(record.status)
+
+    async def _call(
+        self,
+        request: web.Request,
+        route: routes.Route,
+        match: Match[str],
+        form: str,
+        record: AccessRecord,
+    ) -> web.StreamResponse:
+        """Answer a call that is no inference."""
+        body = b""
         if route.body:
-            body = await read_body(request, route.body, self._options.client_timeout)
-        call = routes.HttpCall(match, query, request.headers.get("Accept", ""), b"".join(body))
+            body = b"".join(await read_body(request, route.body, self._options.client_timeout))
+        assert route.request is not None
+        message = route.request(match, body)
         headers = http_headers(request.headers, self._options.forward_header)
-        record.status, answer = await asyncio.get_running_loop().run_in_executor(
-            self._pools[route.pool], call_with, headers, route.handler, self._upstream, call
-        )
+        to_http = partial(self._response, route, form)
+        record.status, answer = await self._calls.answer(route.rpc, message, headers, to_http)
         return answer
+
+    def _response(self, route: routes.Route, form: str, reply: Any) -> web.Response:
+        if route.result is not None:
+            body = body_of(route.result(reply), form, self._upstream.release.camel_case)
+            return response(reply.request_status, body, form)
+        return response(reply.request_status, good=getattr(reply, "health", True))
 
 
 def _runner(answer: Any) -> web.AppRunner:
     """Return aiohttp's server, which hands every request to one function."""
 
     @web.middleware  # type: ignore[untyped-decorator]
-    async def answered(request: web.Request, handler: Any) -> web.StreamResponse:
-        return cast(web.StreamResponse, await answer(request))
+    async def answered(request: web.Request, handler: Any) -> Any:
+        return await answer(request)  # also to OPTIONS *, which no route matches
 
-    application = web.Application(middlewares=[answered])  # a route does not match OPTIONS *
+    application = web.Application(middlewares=[answered])
+    application.router.add_route("*", "/{path:(?s:.*)}", answer)  # no route: an exception each
     application.on_response_prepare.append(_without_server)
     quiet = logging.getLogger("tritonclient_shim.gateway.aiohttp")
     quiet.disabled = True  # bytes that are no HTTP would be a traceback; the handler logs defects
@@ -227,28 +243,14 @@ async def _without_server(_: web.Request, answer: web.StreamResponse) -> None:
 
 
 def _listener(family: int, place: Any) -> socket.socket:
-    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listener.bind(place)
+        listener = socket.create_server(place, family=family, backlog=_BACKLOG)
     except OSError as error:
-        listener.close()
         shown = join_port(place[0], place[1])
-        raise CannotListen(error.errno, f"cannot listen on {shown}: {error.strerror}") from None
+        reason = os.strerror(error.errno) if error.errno else error
+        raise CannotListen(error.errno, f"cannot listen on {shown}: {reason}") from None
     listener.setblocking(False)
     return listener
-
-
-def _waiting(listener: socket.socket) -> list[socket.socket]:
-    """Accept the clients that have connected."""
-    connections = []
-    with suppress(BlockingIOError):
-        while True:
-            connection, _ = listener.accept()
-            connections.append(connection)
-    return connections
 
 
 def _peer(request: web.BaseRequest) -> str:

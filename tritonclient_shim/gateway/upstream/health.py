@@ -1,8 +1,7 @@
-"""Health of the v2 server behind the gateway, told at once also while that server hangs."""
+"""Health of the v2 server behind the gateway, also at once while that server hangs."""
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any, Callable
 
@@ -24,8 +23,8 @@ _HANGS = (
 class Health:
     """Answers Health for the clients. Any thread may call.
 
-    Each request asks the server, as long as it answers in time. Once it has not, one thread goes
-    on asking, and until there is an answer clients are told at once that there is none.
+    Each request asks the server, as long as it answers in time. After a silence one thread goes
+    on asking. Until there is an answer, clients hear at once that there is none.
     """
 
     def __init__(
@@ -37,13 +36,12 @@ class Health:
         self._ask = ask
         self._failure = failure
         self._timeout = timeout
-        self._lock = threading.Lock()
         self._silent_since: float | None = None
         self._thread = DaemonExecutor(1, "gateway-health-check")
 
     @property
     def patience(self) -> float:
-        """Seconds that a request waits before :meth:`hang` is asked."""
+        """Return the seconds that a request waits before :meth:`hang` is asked."""
         return _HANGS_AFTER * self._timeout
 
     def hang(self) -> TransportFault | None:
@@ -60,28 +58,23 @@ class Health:
         return TransportFault(_HANGS.format(silent, self._timeout))
 
     def ask(self, request: pb.HealthRequest) -> pb.HealthResponse:
-        """The server's answer, or why there is none."""
+        """Return the server's answer, or why there is none."""
         since = self._silent_since
         if since is not None:
-            return self._told(_HANGS.format(time.monotonic() - since, self._timeout))
+            return self._silence(_HANGS.format(time.monotonic() - since, self._timeout))
         asked = time.monotonic()
         try:
             return self._ask(request)
         except InferenceServerException as error:
-            if time.monotonic() - asked > 0.9 * self._timeout:
-                self._watch(asked)
+            if time.monotonic() - asked > 0.9 * self._timeout and self._silent_since is None:
+                self._silent_since = asked
+                self._thread.execute(self._until_it_answers)
             return pb.HealthResponse(request_status=self._failure(error))
 
-    def _told(self, text: str) -> pb.HealthResponse:
+    def _silence(self, text: str) -> pb.HealthResponse:
         error = InferenceServerException(text)
         error.__cause__ = TransportFault(text)
         return pb.HealthResponse(request_status=self._failure(error))
-
-    def _watch(self, asked: float) -> None:
-        with self._lock:
-            if self._silent_since is None:
-                self._silent_since = asked
-                self._thread.execute(self._until_it_answers)
 
     def _until_it_answers(self) -> None:
         """Ask until something comes, if only that there is nobody any more."""

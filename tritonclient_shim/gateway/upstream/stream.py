@@ -1,4 +1,4 @@
-"""The v2 stream behind a ``StreamInfer``, and what each request on it came to."""
+"""The v2 stream behind a ``StreamInfer``, and the end of each request on it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tritonclient_shim.core.errors import (
     StreamEnded,
     TransportFault,
 )
-from tritonclient_shim.core.metadata import MODEL_CONFIGURATION, ServerMetadata
+from tritonclient_shim.core.metadata import MODEL_CONFIGURATION
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.gateway.access_log import AccessRecord
-from tritonclient_shim.gateway.upstream.inference import LARGE, Came, Inferences
+from tritonclient_shim.gateway.upstream.inference import End, Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.service import status
 from tritonclient_shim.session.inference import Inference, Refused, Sendable
@@ -39,56 +39,36 @@ _WITHOUT_CRASH = (2, 39)
 
 
 def is_fragile(backend: Backend) -> bool:
-    """Does the server end at such a request? It is asked once per connection."""
+    """True if the server crashes at such a request. Ask it once per connection."""
     server = backend.known_server()
     if server.fragile_streams is None:
         try:
-            told = backend.server_metadata()
-        except Fault:  # the stream will tell what is wrong, if anything is
+            metadata = backend.server_metadata()
+        except Fault:  # the stream will report what is wrong
             return False
         server = backend.known_server()
-        server.fragile_streams = _is_fragile(told)
+        old = (2,) <= metadata.release < _WITHOUT_CRASH
+        server.fragile_streams = old and MODEL_CONFIGURATION in metadata.extensions
     return server.fragile_streams
 
 
-def _is_fragile(server: ServerMetadata) -> bool:
-    return MODEL_CONFIGURATION in server.extensions and (2,) <= server.release < _WITHOUT_CRASH
+class StreamedRequest:
+    """One request of a stream and, later, its end. It is used in the event loop."""
 
-
-class CheckedModels:
-    """The models and versions that a fragile server is known to have; for one stream."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._known: set[tuple[str, str]] = set()
-
-    def has(self, call: InferCall) -> bool:
-        """Has the server been asked for the model of this call?"""
-        return (call.model_name, call.model_version) in self._known
-
-    def ask(self, call: InferCall) -> None:
-        """Ask the server for the model; ServerFault, as on a stream, when it does not have it."""
-        self._backend.model_config(call.model_name, call.model_version)
-        self._known.add((call.model_name, call.model_version))
-
-
-class Asked:
-    """One request and, later, what came of it. It is used in the event loop."""
-
-    __slots__ = ("arrived", "inference", "record", "size")
+    __slots__ = ("end", "inference", "record", "size")
 
     def __init__(self, inference: Inference, size: int) -> None:
         self.inference = inference
-        name = inference.identity.model.name
+        name = inference.model.name
         self.record = AccessRecord("grpc", "StreamInfer", f"StreamInfer {name}", name)
         self.record.received = size
         self.size = _OVERHEAD + size
-        self.arrived: asyncio.Future[Came] = asyncio.get_running_loop().create_future()
+        self.end: asyncio.Future[End] = asyncio.get_running_loop().create_future()
 
-    def settle(self, came: Came) -> None:
-        """Note what came of the request; the first note counts."""
-        if not self.arrived.done():
-            self.arrived.set_result(came)
+    def settle(self, end: End) -> None:
+        """Note the end of the request. Only the first end counts."""
+        if not self.end.done():
+            self.end.set_result(end)
 
 
 class StreamBehind:
@@ -101,18 +81,22 @@ class StreamBehind:
         self._loop = asyncio.get_running_loop()
         self._sequences = Sequences()
         self._stream: RequestStream | None = None
-        self._checked: CheckedModels | None = None  # of a server that needs it
+        #: The models and versions that a fragile server has; None for any other server.
+        self._checked: set[tuple[str, str]] | None = None
         self._number: int | None = None  # of streams that have followed each other without a break
-        self._sent: dict[Asked, RequestStream] = {}  # unanswered requests
+        self._sent: dict[StreamedRequest, RequestStream] = {}  # unanswered requests
         self._next_id = count(1).__next__
         self._resting: asyncio.TimerHandle | None = None
         self._closed = False
 
     def rest(self) -> None:
-        """Nothing is unanswered: close the stream soon, unless another request comes."""
+        """Close the stream soon, unless another request comes: all requests are answered."""
+        self._stay()
+        self._resting = self._loop.call_later(_IDLE, self._close_idle)
+
+    def _stay(self) -> None:
         if self._resting is not None:
             self._resting.cancel()
-        self._resting = self._loop.call_later(_IDLE, self._close_idle)
 
     def _close_idle(self) -> None:
         stream = self._stream
@@ -121,109 +105,104 @@ class StreamBehind:
             stream.close(wait=False)
 
     def give_up(self, fault: Fault) -> None:
-        """Drop the stream; what it has not answered fails."""
+        """Drop the stream. Its unanswered requests fail."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.cancel()
             self._broken(stream, fault)
 
     def cancel(self) -> None:
-        """The v1 stream has ended: drop the v2 stream."""
+        """Drop the v2 stream, after the end of the v1 stream."""
         self._closed = True
-        if self._resting is not None:
-            self._resting.cancel()
+        self._stay()
         self.give_up(_CLOSED)
 
-    async def send(self, entry: Asked) -> None:
-        """Send one request; what comes of it is settled in its entry, whatever happens."""
-        if self._resting is not None:
-            self._resting.cancel()
-        inference = entry.inference = entry.inference._replace(headers=self._headers)
+    async def send(self, request: StreamedRequest) -> None:
+        """Send one request. Its end is settled, whatever happens."""
+        self._stay()
+        inference = request.inference = request.inference._replace(headers=self._headers)
         try:
             sendable = inference.prepare_promptly(streaming=True)
             if sendable is None:
                 sendable = await self._on_thread(inference.prepare, True)
             sendable = sendable.with_id(str(self._next_id()))
             try:
-                await self._send(entry, sendable)
+                await self._send(request, sendable)
             except StreamEnded:  # and so it was not sent
                 self._stream = self._number = None
-                await self._send(entry, sendable)
+                await self._send(request, sendable)
         except SequenceLost as lost:
             refusal = Refusal(lost.message, "INVALID_ARGUMENT")
-            entry.settle(Refused(inference.identity, refusal))
+            request.settle(Refused(inference, refusal))
         except Fault as fault:
-            entry.settle(Refused(inference.identity, fault))
+            request.settle(Refused(inference, fault))
         except Exception as error:  # the request waits for an answer, whatever has failed
-            entry.settle(self._upstream.defect(error))
+            request.settle(self._upstream.defect(error))
 
-    async def _send(self, entry: Asked, sendable: Sendable) -> None:
+    async def _send(self, request: StreamedRequest, sendable: Sendable) -> None:
         stream = self._stream
         if stream is None or stream.ended:
             stream = await self._inference.on_thread(self._open)
             self._number = stream.number
-        call, answered = sendable.call, partial(self._answered, entry, sendable)
-        if self._checked is not None and not self._checked.has(call):
+        call = sendable.call
+        if self._checked is not None and (call.model_name, call.model_version) not in self._checked:
             await self._on_thread(self._check, self._checked, call)
-        self._sent[entry] = stream
+        self._sent[request] = stream
         try:
-            if entry.size > LARGE:
-                await self._inference.on_thread(stream.send, call, answered)
-            else:
-                stream.send(call, answered)
+            stream.send(call, partial(self._answered, request, sendable))
         except Fault:
-            self._sent.pop(entry, None)
+            self._sent.pop(request, None)
             raise
 
     async def _on_thread(self, function: Callable[..., T], *arguments: object) -> T:
-        """What the function returns or raises; what it asks Triton has the client's metadata."""
+        """Call the function on a thread. Its questions to Triton have the client's metadata."""
         return await self._inference.on_thread(call_with, self._headers, function, *arguments)
 
     def _open(self) -> RequestStream:
-        """Open a stream, on a thread; nobody may wait for it any more when it is open."""
-        backend = cast(StreamingBackend, self._upstream.backend)
-        self._checked = CheckedModels(backend) if is_fragile(backend) else None
+        """Open a stream, on a thread. Drop it if the v1 stream has ended meanwhile."""
+        backend = cast(StreamingBackend, self._upstream.session.backend)
+        self._checked = set() if is_fragile(backend) else None
         stream = RequestStream(backend, self._sequences, self._ended, self._number, self._headers)
         self._stream = stream
         if self._closed:
             stream.cancel()
         return stream
 
-    @staticmethod
-    def _check(checked: CheckedModels, call: InferCall) -> None:
-        """Refuse a request at which the server would end; as a stream would."""
+    def _check(self, checked: set[tuple[str, str]], call: InferCall) -> None:
+        """Ask for the model, on a thread. Raise ServerFault, as a stream does, if it is missing."""
         try:
-            checked.ask(call)
+            self._upstream.session.backend.model_config(call.model_name, call.model_version)
         except ServerFault as fault:
             raise status.of_stream(fault) from fault
+        checked.add((call.model_name, call.model_version))
 
     # ------------------------------------------------------------- on the v2 stream's thread
 
-    def _answered(self, entry: Asked, sendable: Sendable, outcome: Outcome) -> None:
+    def _answered(self, request: StreamedRequest, sendable: Sendable, outcome: Outcome) -> None:
         if isinstance(outcome, ServerFault):
             outcome = status.of_stream(outcome)
-        self._tell(self._settle, entry, sendable.answered(outcome))
+        self._in_loop(self._settle, request, sendable.answered(outcome))
 
     def _ended(self, stream: RequestStream, fault: Fault | None) -> None:
-        self._tell(self._broken, stream, fault)
+        self._in_loop(self._broken, stream, fault)
 
-    def _tell(self, function: Any, *arguments: Any) -> None:
+    def _in_loop(self, function: Any, *arguments: Any) -> None:
         with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
             self._loop.call_soon_threadsafe(function, *arguments)
 
     # ------------------------------------------------------------------- in the event loop
 
-    def _settle(self, entry: Asked, came: Came) -> None:
-        self._sent.pop(entry, None)
-        entry.settle(came)
+    def _settle(self, request: StreamedRequest, end: End) -> None:
+        self._sent.pop(request, None)
+        request.settle(end)
 
     def _broken(self, stream: RequestStream, fault: Fault | None) -> None:
-        """A stream has ended. It must have answered everything, unless there is a fault."""
+        """Fail the requests that a stream has not answered. Without a fault, there are none."""
         if stream is self._stream:
             self._stream = None
         if fault is not None and self._number == stream.number:
             self._number = None
         error = self._upstream.error_of(fault or _CLOSED)
-        for entry, sent_on in [*self._sent.items()]:
-            if sent_on is stream:
-                self._settle(entry, error)
+        for request, used in [*self._sent.items()]:
+            if used is stream:
+                self._settle(request, error)
