@@ -1,10 +1,10 @@
 """The translation behind the ``tensorrtserver`` facade: v1 requests in, KServe v2 calls out.
 
-``configure`` changes how servers are reached (docs/settings.md); ``unwrap`` gives the
-tritonclient client of a context. Both are imported when first asked for, because
+``configure`` changes how servers are reached (docs/settings.md); ``unwrap`` returns the
+tritonclient client of a context. Both are imported at their first use, because
 ``import tensorrtserver.api`` must stay cheap, and each front (facade, stub, gateway, command
-line) pulls in only the rooms that it needs. ARCHITECTURE.md at the top of the repository draws
-the rooms and the direction of flow.
+line) imports only the folders that it needs. ARCHITECTURE.md at the top of the repository draws the
+folders and the direction of flow.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

@@ -107,12 +107,12 @@ class _Accounting:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the summary as one line, and write the report."""
         from tritonclient_shim.usage import report
-        from tritonclient_shim.usage.rows import rows, summary
+        from tritonclient_shim.usage.rows import rows_of, summary
 
-        found = rows(self._recorder.counts())
-        terminalreporter.write_line(f"tritonclient-shim: {summary(found)}")
+        rows = rows_of(self._recorder.counts())
+        terminalreporter.write_line(f"tritonclient-shim: {summary(rows)}")
         if self._path:
-            report.write(found, self._path)
+            report.write(rows, self._path)
 
     def pytest_unconfigure(self) -> None:
         """Stop counting."""

@@ -85,25 +85,25 @@ def model(
     versions : dict of int to function
         Functions of other versions; the decorated function is the one after the last of them.
     """
-    taken, given = (tuple(_tensor(one) for one in tensors) for tensors in (inputs, outputs))
+    arguments, results = (tuple(map(_tensor, tensors)) for tensors in (inputs, outputs))
 
     def declared(function: Callable[..., dict[str, Any]]) -> Model:
         known = dict(versions or {})
         known[max(known, default=0) + 1] = function
-        return Model(known, taken, given, max_batch_size, stateful, instances, loaded)
+        return Model(known, arguments, results, max_batch_size, stateful, instances, loaded)
 
     return declared
 
 
-def _tensor(given: Any) -> Tensor:
-    if isinstance(given, Tensor):
-        return given
-    if not isinstance(given, (tuple, list)) or len(given) not in (3, 4):
+def _tensor(row: Any) -> Tensor:
+    if isinstance(row, Tensor):
+        return row
+    if not isinstance(row, (tuple, list)) or len(row) not in (3, 4):
         raise TypeError(
-            f"{given!r} is no tensor; expected (name, data type, dims), such as "
+            f"{row!r} is no tensor; expected (name, data type, dims), such as "
             '("INPUT0", "INT32", [16]), with labels as a fourth for the classes of an output'
         )
-    return Tensor(*given)
+    return Tensor(*row)
 
 
 @contextmanager
@@ -136,10 +136,10 @@ def server(
         Another such server has one of the addresses.
     """
     served = {**(models or {}), **named}
-    for name, one in served.items():
-        if not isinstance(one, Model):
+    for name, served_model in served.items():
+        if not isinstance(served_model, Model):
             raise TypeError(
-                f"model {name!r} is {one!r}; expected a function that is declared with "
+                f"model {name!r} is {served_model!r}; expected a function that is declared with "
                 "@testing.model(inputs=…, outputs=…)"
             )
     host = f"in-process-{next(_numbers)}.test"

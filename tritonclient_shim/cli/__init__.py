@@ -2,8 +2,8 @@
 
 A command is a module of this package whose name does not begin with ``_``. The command has the
 module's name, with ``-`` for ``_``. The module's docstring is the help text; its functions are
-``add_arguments(parser)`` and ``run(arguments) -> int``, which returns the exit status and imports
-what the command needs.
+``add_arguments(parser)`` and ``run(arguments) -> int``. It returns the exit status, raises Refused,
+and imports what the command needs.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ import difflib
 import importlib
 import pkgutil
 import re
+import sys
 from typing import NoReturn, Sequence
 
 from tritonclient_shim import __version__
 
 #: The exit status of a command that Ctrl-C ended, as shells report it.
 INTERRUPTED = 128 + 2
+_REFUSED = 2
+
+
+class Refused(Exception):
+    """Wrong usage or configuration: the text says what was expected and what to do."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command in ``argv``, by default the process's arguments → exit status."""
+    """Run the command in ``argv``, or in the process's arguments → exit status."""
     parser, commands = _parsers()
     arguments, unknown = parser.parse_known_args(argv)
     if "run" not in arguments:
@@ -33,8 +39,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         commands[run.__module__].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return int(run(arguments))
+    except Refused as error:
+        tell(run.__module__.rpartition(".")[2], str(error))
+        return _REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def tell(command: str, text: str) -> None:
+    """Print a message of a command on stderr."""
+    print(f"tritonclient-shim {command}: {text}", file=sys.stderr)
+
+
+class _Paragraphs(argparse.HelpFormatter):
+    """Keeps the paragraphs of a command's text apart."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.split("\n\n")
+        return "\n\n".join(
+            super(_Paragraphs, self)._fill_text(p, width, indent) for p in paragraphs
+        )
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,7 +89,10 @@ def _add(commands: argparse._SubParsersAction[_Parser], name: str) -> _Parser:
     module = importlib.import_module(f"{__name__}.{name}")
     text = (module.__doc__ or "").strip()
     command = commands.add_parser(
-        name.replace("_", "-"), help=text.splitlines()[0], description=text
+        name.replace("_", "-"),
+        help=text.splitlines()[0],
+        description=text,
+        formatter_class=_Paragraphs,
     )
     module.add_arguments(command)
     command.set_defaults(run=module.run)

@@ -2,6 +2,12 @@
 
 Users copy the commands, so each works as it is printed: with the interpreter that found the fault,
 and with the source that this installation came from.
+
+Our distribution and NVIDIA's own the folder ``tensorrtserver/``. pip overwrites and removes files
+of the other distribution silently. ``tensorrtserver/__init__.py`` refuses such a mixture, and
+``tensorrtserver.py`` says what to do if the folder has lost its ``__init__.py``. If NVIDIA's wheel
+was installed last, its empty ``__init__.py`` has replaced ours, and an import runs nothing of ours:
+only ``tritonclient-shim doctor`` finds that.
 """
 
 from __future__ import annotations
@@ -23,8 +29,6 @@ from typing import Any, Iterator, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from tritonclient_shim.core.installation import nvidia_files
-
 NAME = "tritonclient-shim"
 #: The folder that holds our two packages.
 OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -33,7 +37,27 @@ _PARTS = ("tensorrtserver/", "tensorrtserver.py", "tritonclient_shim/")  # not t
 _INIT = os.path.join(OURS, _PACKAGE, "__init__.py")
 _OWNERS = "Both own the folder 'tensorrtserver', and pip lets one overwrite and remove the other's"
 
+_METADATA = (".dist-info", ".egg-info")
+# in tensorrtserver/api (docs/v1-behaviour.md §1.1)
+_LIBRARIES = ("librequest.so", "libcrequest.so")
+
 # --------------------------------------------------------------------------- the faults
+
+
+def nvidia_files(site: str) -> list[str]:
+    """Return the files in a folder beside ours that only NVIDIA's wheel has.
+
+    Its metadata folder first (``tensorrtserver-1.11.0.dist-info``; ours is called
+    ``tritonclient_shim-*``), then its compiled libraries. A folder that cannot be listed
+    (a zip file, a missing path) holds nothing.
+    """
+    try:
+        names = os.listdir(site or os.curdir)
+    except OSError:
+        return []
+    folders = sorted(n for n in names if n.startswith("tensorrtserver-") and n.endswith(_METADATA))
+    libraries = [os.path.join(_PACKAGE, "api", name) for name in _LIBRARIES]
+    return folders + [name for name in libraries if os.path.exists(os.path.join(site, name))]
 
 
 def faults(folder: str = "") -> Iterator[str]:
@@ -77,7 +101,7 @@ def refusal(site: str, files: list[str], how: str = f"{NAME} was installed over 
 
 
 def _import_faults(spec: ModuleSpec | None) -> Iterator[str]:
-    """What an import of ``tensorrtserver`` finds → its fault, if it has one."""
+    """Yield the fault of what an import of ``tensorrtserver`` finds, if it has one."""
     if spec is None:
         yield refusal(OURS, [])
     elif not spec.origin:  # only folders without __init__.py

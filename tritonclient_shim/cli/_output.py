@@ -1,4 +1,4 @@
-"""Prints what may be longer than its reader wants, and shows how far a long piece of work is."""
+"""What commands print: texts that may be long, colours, the progress of long work."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import pydoc
 import shutil
 import sys
 import time
-from typing import Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from tritonclient_shim.settings import no_color
 
-_SIGPIPE = 128 + 13  # the status by which a shell reports the signal
+#: The formats of reports, the default first.
+FORMATS = ("text", "json", "sarif")
+_SIGPIPE = 128 + 13  # the exit status that a shell reports for the signal
 _PATIENCE = 1.0  # seconds before a progress line appears
 _INTERVAL = 0.1  # seconds between two states of it
 _CLEAR = "\r\033[K"
@@ -55,6 +57,19 @@ def painter(color: str) -> Callable[[str, str], str]:
     if not wanted:
         return lambda style, text: text
     return lambda style, text: f"\033[{STYLES[style]}m{text}\033[0m"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def with_failures(sarif: dict[str, Any], reasons: Sequence[str]) -> dict[str, Any]:
+    """Return a SARIF document with the reasons why files could not be treated."""
+    notes = [{"level": "error", "message": {"text": reason}} for reason in reasons]
+    invocation = {"executionSuccessful": not notes, "toolExecutionNotifications": notes}
+    sarif["runs"][0]["invocations"] = [invocation]
+    return sarif
 
 
 def progress(files: Sequence[str], command: str) -> Iterator[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import sys
 from types import ModuleType
-from typing import Any, Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -36,15 +37,16 @@ NUMPY_NAMES: dict[str, Any] = {
     },
 }
 
-
-#: What the program has used of it so far, as the report of `run` names it.
+#: What the program has used so far, as the report of `run` names it.
 put_back: list[str] = []
 
 
 def everything(parts: frozenset[str]) -> None:
     """Put back these parts; the runner puts back ``async``."""
-    for part in parts & set(_PARTS):
-        _PARTS[part]()
+    if "numpy" in parts:
+        numpy_names()
+    if "future" in parts:
+        future_utils()
 
 
 def numpy_names() -> None:
@@ -81,21 +83,22 @@ def _raise_from(error: BaseException, cause: BaseException | None) -> None:
     raise error from cause
 
 
-def _lister(name: str) -> Callable[[Mapping[Any, Any]], Any]:
-    return lambda mapping: list(getattr(mapping, name)())
-
-
-def _iterator(name: str) -> Callable[[Mapping[Any, Any]], Any]:
-    return lambda mapping: iter(getattr(mapping, name)())
+def _of_views(name: str) -> dict[str, Any]:
+    """Return what ``future.utils`` calls ``iteritems``, ``listitems`` and ``viewitems``."""
+    view = operator.methodcaller(name)
+    return {
+        f"iter{name}": lambda mapping: iter(view(mapping)),
+        f"list{name}": lambda mapping: list(view(mapping)),
+        f"view{name}": view,
+    }
 
 
 _FUTURE: dict[str, Any] = {
-    **{f"iter{name}": _iterator(name) for name in ("items", "keys", "values")},
-    **{f"list{name}": _lister(name) for name in ("items", "keys", "values")},
-    **{f"view{name}": (lambda m, n=name: getattr(m, n)()) for name in ("items", "keys", "values")},
+    **_of_views("items"),
+    **_of_views("keys"),
+    **_of_views("values"),
     "native": lambda value: value,
     "raise_from": _raise_from,
     "string_types": (str,),
     "integer_types": (int,),
 }
-_PARTS = {"numpy": numpy_names, "future": future_utils}

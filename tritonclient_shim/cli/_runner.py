@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib.util
 import os
 import runpy
 import sys
@@ -22,11 +23,10 @@ def script(command: Sequence[str], async_names: bool) -> None:
     if not os.path.isfile(path):  # a folder or an archive with a __main__ module
         runpy.run_path(path, run_name="__main__")
         return
-    sys.path[0:0] = [os.path.dirname(os.path.abspath(path))]
     with open(path, "rb") as file:
         source = file.read()
-    namespace = _main_module(__file__=path, __cached__=None)
-    _imports(async_names)
+    namespace = _main_module(os.path.dirname(os.path.abspath(path)), async_names)
+    namespace.update(__file__=path, __cached__=None)
     exec(compiled(source, path, async_names), namespace)
 
 
@@ -34,26 +34,24 @@ def module(command: Sequence[str], async_names: bool) -> None:
     """Run ``[name, *arguments]`` as ``python -m name`` does."""
     sys.argv[:] = command
     sys.path[0:0] = [os.getcwd()]
-    _imports(async_names)
+    _let_imports_use(async_names)
     runpy.run_module(command[0], run_name="__main__", alter_sys=True)
 
 
 def code(command: Sequence[str], async_names: bool) -> None:
     """Run ``[source, *arguments]`` as ``python -c source`` does."""
     sys.argv[:] = ["-c", *command[1:]]
-    sys.path[0:0] = [""]
-    namespace = _main_module()
-    _imports(async_names)
+    namespace = _main_module("", async_names)
     exec(compiled(command[0].encode(), "<string>", async_names), namespace)
 
 
 def compiled(source: bytes, path: str, async_names: bool) -> CodeType:
-    """Source → code; where it does not compile, it is tried with ``async`` as a name."""
+    """Return the code of a source; if it does not compile, try it with ``async`` as a name."""
     try:
         python2.refuse(source, path)
         return compile(source, path, "exec", dont_inherit=True)
     except SyntaxError:
-        text, lines = rewritten(_decoded(source))
+        text, lines = rewritten(importlib.util.decode_source(source))
         if not (async_names and lines):
             raise
         python2.refuse(text, path)
@@ -62,49 +60,26 @@ def compiled(source: bytes, path: str, async_names: bool) -> CodeType:
         return code
 
 
-def _decoded(source: bytes) -> str:
-    import importlib.util
-
-    return importlib.util.decode_source(source)
-
-
-def _main_module(**names: Any) -> dict[str, Any]:
-    main = ModuleType("__main__")
-    main.__dict__.update(__builtins__=builtins, __spec__=None, **names)
-    sys.modules["__main__"] = main
+def _main_module(folder: str, async_names: bool) -> dict[str, Any]:
+    """Return the namespace of a new ``__main__`` that imports from this folder first."""
+    sys.path[0:0] = [folder]
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    main.__dict__.update(__builtins__=builtins, __spec__=None)
+    _let_imports_use(async_names)
     return main.__dict__
 
 
-def _imports(async_names: bool) -> None:
+def _let_imports_use(async_names: bool) -> None:
     """Let the modules that the program imports use ``async`` as a name, too."""
-    if async_names:
-        sys.path_hooks[:] = [_hook, *sys.path_hooks]
-        sys.path_importer_cache.clear()
+    if not async_names:
+        return
+    original = SourceFileLoader.source_to_code
 
-
-class _Loader(SourceFileLoader):
-    """Compiles an imported module as :func:`compiled` does a script."""
-
-    def source_to_code(self, data: Any, path: Any, **options: Any) -> CodeType:  # type: ignore[override]
+    def source_to_code(loader: Any, data: Any, path: Any, **options: Any) -> Any:
         try:
             python2.refuse(bytes(data), str(path))
-            return super().source_to_code(data, path, **options)
+            return original(loader, data, path, **options)
         except SyntaxError:
             return compiled(bytes(data), str(path), True)
 
-
-def _hook(path: str) -> Any:
-    from importlib.machinery import (
-        BYTECODE_SUFFIXES,
-        EXTENSION_SUFFIXES,
-        SOURCE_SUFFIXES,
-        ExtensionFileLoader,
-        FileFinder,
-        SourcelessFileLoader,
-    )
-
-    return FileFinder.path_hook(
-        (ExtensionFileLoader, EXTENSION_SUFFIXES),
-        (_Loader, SOURCE_SUFFIXES),
-        (SourcelessFileLoader, BYTECODE_SUFFIXES),
-    )(path)
+    setattr(SourceFileLoader, "source_to_code", source_to_code)  # noqa: B010 - for mypy

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Callable, Iterator, TypeVar
 
 from tritonclient_shim import settings
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.cli._checks import NOTE, OK, WRONG, Finding
+from tritonclient_shim.cli.doctor import NOTE, OK, WRONG, Finding
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.daemon_executor import within
@@ -16,18 +17,20 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     TransportFault,
 )
-from tritonclient_shim.core.model import GRPC, HTTP, ModelProfile, TensorSpec
+from tritonclient_shim.core.model import GRPC, HTTP, ModelProfile
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession
-from tritonclient_shim.translate.endpoint import parse_url
+from tritonclient_shim.translate.constructors import parse_url
 
-_READY = "READY"
+__all__ = ["server", "without_user"]
+
 _NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
 _PORTS = {HTTP: 8000, GRPC: 8001}
 _ADVICE = (
     "Check that the server runs, its address and its port: by default 8000 is Triton's for HTTP, "
     "8001 for gRPC. TLS is a setting (tritonclient-shim guide settings)"
 )
+_FOREIGN = ". If it is a v1 server, it needs NVIDIA's own client"
 _Answer = TypeVar("_Answer")
 
 
@@ -35,7 +38,7 @@ class _Probe:
     """Asks a server over one protocol, and gives each answer up after some seconds."""
 
     def __init__(self, url: str, protocol: str, seconds: float) -> None:
-        self.protocol = protocol
+        self.name = _NAMES[protocol]
         self._session = ServerSession(parse_url(url, protocol))
         self._seconds = seconds
 
@@ -52,46 +55,42 @@ class _Probe:
         return str(self._session.fault_to_error(fault, no_status_text=nobody).message())
 
 
-def server(url: str, protocol: str, seconds: float, listed: bool) -> Iterator[Finding]:
-    """Yield findings about the server, then its models; covered models only if ``listed``.
+def server(arguments: argparse.Namespace) -> Iterator[Finding]:
+    """Yield findings about the server, then its models; covered models only if they are listed.
 
-    It is asked over the other protocol, too, where it does not answer over the one given.
+    A server that does not answer over the protocol of the script is asked over the other one.
     """
-    wanted, shown = protocol or HTTP, without_user(url)
-    refused: list[Finding] = []
-    for kind in (wanted, GRPC if wanted == HTTP else HTTP):
+    url, shown = arguments.url, without_user(arguments.url)
+    script = arguments.protocol or HTTP
+    refusals: list[str] = []
+    for protocol in (script, GRPC if script == HTTP else HTTP):
         try:
-            probe = _Probe(url, kind, seconds)
-            known = probe.ask(lambda backend: backend.server_metadata())
+            probe = _Probe(url, protocol, arguments.timeout)
+            metadata = probe.ask(lambda backend: backend.server_metadata())
         except Fault as fault:
-            refused += _no_server(shown, probe, fault)
+            foreign = _FOREIGN if isinstance(fault, ForeignFault) else ""
+            refusals.append(f"{shown} over {probe.name}: {probe.worded(fault)}{foreign}")
             continue
-        except (InferenceServerException, ValueError) as error:
-            text = error.message() if isinstance(error, InferenceServerException) else str(error)
-            yield Finding(WRONG, str(text))
+        except InferenceServerException as error:
+            yield Finding(WRONG, str(error.message()))
             return
-        if protocol and kind != protocol:
-            yield Finding(WRONG, _swapped(shown, kind))
-        yield Finding(OK, f"it is {known.name!r}, version {known.version}, over {_NAMES[kind]}")
-        yield from _answering(probe, listed)
+        except ValueError as error:
+            yield Finding(WRONG, str(error))
+            return
+        if arguments.protocol and protocol != script:
+            yield Finding(WRONG, _swapped(shown, script, protocol))
+        yield Finding(OK, f"it is {metadata.name!r}, version {metadata.version}, over {probe.name}")
+        yield from _answering(probe, arguments.models)
         return
-    yield from refused
-    yield Finding(NOTE, _ADVICE)
+    *before, last = refusals
+    yield from (Finding(WRONG, text) for text in (*before, f"{last}. {_ADVICE}"))
 
 
-def _no_server(url: str, probe: _Probe, fault: Fault) -> Iterator[Finding]:
-    """Yield findings about a server that does not answer over a protocol."""
-    yield Finding(WRONG, f"{url} over {_NAMES[probe.protocol]}: {probe.worded(fault)}")
-    if isinstance(fault, ForeignFault):
-        yield Finding(NOTE, "if it is a v1 server, it needs NVIDIA's own client")
-
-
-def _swapped(url: str, kind: str) -> str:
+def _swapped(url: str, script: str, there: str) -> str:
     """Return the text for an address that is the other protocol's port."""
-    asked, there = (HTTP, GRPC) if kind == GRPC else (GRPC, HTTP)
     return (
-        f"{url} is a server's {_NAMES[there]} port, and was to be asked over {_NAMES[asked]}: give "
-        f"the script the {_NAMES[asked]} port (by default {_PORTS[asked]}), or "
+        f"{url} is a server's {_NAMES[there]} port, and was to be asked over {_NAMES[script]}: "
+        f"give the script the {_NAMES[script]} port (by default {_PORTS[script]}), or "
         f'ProtocolType.from_str("{there}")'
     )
 
@@ -102,11 +101,11 @@ def _answering(probe: _Probe, listed: bool) -> Iterator[Finding]:
         ready = probe.ask(lambda backend: backend.ready())
         yield Finding(OK if ready else NOTE, "ready" if ready else "live, but not ready")
         models = [*_models(probe)]
-        covered = [finding for finding in models if finding.level == OK]
+        covered = sum(finding.level == OK for finding in models)
         yield from (finding for finding in models if listed or finding.level != OK)
         if covered and not listed:
-            models_of = "model" if len(covered) == 1 else "models"
-            yield Finding(OK, f"{len(covered)} {models_of}: covered; --models lists them")
+            count = "1 model" if covered == 1 else f"{covered} models"
+            yield Finding(OK, f"{count}: covered; --models lists them")
     except Fault as fault:
         yield Finding(WRONG, f"{probe.worded(fault)}, after it had answered other questions")
 
@@ -120,8 +119,7 @@ def _models(probe: _Probe) -> Iterator[Finding]:
         yield Finding(NOTE, "it has no list of its models over this protocol")
         return
     for name in sorted({row.name for row in rows}):
-        states = {row.state for row in rows if row.name == name}
-        if _READY in states:
+        if any(row.name == name and row.state == "READY" for row in rows):
             yield _model(probe, name)
         else:
             reasons = sorted({row.reason for row in rows if row.name == name and row.reason})
@@ -130,31 +128,36 @@ def _models(probe: _Probe) -> Iterator[Finding]:
 
 
 def _model(probe: _Probe, name: str) -> Finding:
+    """Return what the old API can do with a model: the worst of what the rules say."""
     declared = settings.current().declared(name)
     try:
         profile = probe.ask(KnownModel(name, declared=declared).read)
     except TransportFault:
-        raise  # the others would have to be waited for as well
+        raise  # each further model would take as long
     except Fault as fault:
         return Finding(WRONG, f"model {name!r} has no readable configuration: {fault}")
-    remarks = [_described(profile)] if not profile.server.configurations else []
-    levels = [OK]
-    for level, rule in _RULES:
-        told = [*rule(profile)]
-        remarks += told
-        levels += [level] if told else []
-    worst = max(levels, key=(OK, NOTE, WRONG).index)
-    return Finding(worst, f"model {name!r}: {'; '.join(remarks) or 'covered'}")
+    remarks = [
+        *((OK, text) for text in _described(profile)),
+        *((WRONG, text) for text in _decoupled(profile)),
+        *((NOTE, text) for text in _newer_types(profile)),
+        *((OK, text) for text in _labels(profile)),
+    ]
+    level = max((level for level, _ in remarks), key=(OK, NOTE, WRONG).index, default=OK)
+    text = "; ".join(text for _, text in remarks) or "covered"
+    return Finding(level, f"model {name!r}: {text}")
 
 
-def _described(profile: ModelProfile) -> str:
-    """Return what is known of a model whose server has no model configurations."""
+def _described(profile: ModelProfile) -> Iterator[str]:
+    """Yield what is known of a model whose server has no model configurations."""
+    if profile.server.configurations:
+        return
     if profile.open_inputs:
-        return (
+        yield (
             "its server tells no inputs: contexts take any, raw stubs and the gateway need them in "
             "the setting models"
         )
-    return "described by its metadata; the setting models says what they leave out"
+    else:
+        yield "described by its metadata; the setting models says what they leave out"
 
 
 def _decoupled(profile: ModelProfile) -> Iterator[str]:
@@ -166,35 +169,21 @@ def _decoupled(profile: ModelProfile) -> Iterator[str]:
 
 
 def _newer_types(profile: ModelProfile) -> Iterator[str]:
-    for spec in _tensors(profile):
+    for spec in (*profile.inputs.values(), *profile.outputs.values()):
         if dtypes.v1_name(spec.datatype) in ("TYPE_INVALID", *dtypes.NEWER):
             kind = spec.datatype or "a datatype newer than this package"
             yield f"tensor {spec.name!r} is {kind}, which v1 did not have; use unwrap(context)"
 
 
 def _labels(profile: ModelProfile) -> Iterator[str]:
-    labelled = [spec.name for spec in profile.outputs.values() if spec.label_filename]
+    outputs = profile.outputs.values()
+    labelled = any(spec.label_filename for spec in outputs)
     if profile.stateful and labelled:
         yield (
             "stateful with labels: CLASS results have the server's six decimals, for a second "
             "request would advance the sequence"
         )
-    elif profile.ensemble:
-        return  # labels can come from a composing model (docs/v1-behaviour.md §4.2)
-    elif not labelled and any(_could_classify(spec) for spec in profile.outputs.values()):
+    elif profile.ensemble or labelled:
+        return  # an ensemble's labels can come from a composing model (docs/v1-behaviour.md §4.2)
+    elif any(spec.datatype in ("FP32", "FP64") for spec in outputs):
         yield "covered; no output names a label file, so CLASS results have no labels"
-
-
-def _could_classify(spec: TensorSpec) -> bool:
-    return spec.datatype in ("FP32", "FP64")
-
-
-def _tensors(profile: ModelProfile) -> list[TensorSpec]:
-    return [*profile.inputs.values(), *profile.outputs.values()]
-
-
-_RULES: tuple[tuple[str, Callable[[ModelProfile], Iterator[str]]], ...] = (
-    (WRONG, _decoupled),
-    (NOTE, _newer_types),
-    (OK, _labels),
-)

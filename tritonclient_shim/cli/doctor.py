@@ -1,33 +1,80 @@
 """Check the installation and, with --url, a server.
 
-What is wrong comes first. Exit status: 0 nothing wrong, 1 something is, 130 interrupted.
+What is wrong comes first, with what to do.
+
+Exit status: 0 nothing is wrong, 1 something is, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Callable, Iterator
+import importlib.util
+import os
+import platform
+import re
+import subprocess
+import sys
+from importlib import metadata
+from typing import Callable, Iterator, NamedTuple, Sequence
 
+from tritonclient_shim import __version__, settings
 from tritonclient_shim.cli import INTERRUPTED
-from tritonclient_shim.cli._output import add_color, painter
+from tritonclient_shim.cli._installation import OURS, as_lines, faults, pip
+from tritonclient_shim.cli._output import add_color, painter, show
 
-if TYPE_CHECKING:
-    from tritonclient_shim.cli._checks import Finding
-
+OK, NOTE, WRONG = "ok", "note", "WRONG"
 _SECONDS = 10.0
+_LONGEST = 120  # seconds; the first import after an installation compiles many files
+
+
+class Finding(NamedTuple):
+    """One result of a check: ``level`` is OK, NOTE or WRONG."""
+
+    level: str
+    text: str
+
+
+class _Requirement(NamedTuple):
+    """A distribution that tritonclient-shim needs (README.md, "Supported versions")."""
+
+    least: str  # the oldest version that works
+    untested: str  # the first version that is not tested
+    modules: tuple[str, ...]  # what tritonclient-shim imports of it
+    extras: str = ""
+    needs: tuple[str, ...] = ()  # what its modules import
+
+
+_CLIENTS = ("tritonclient.grpc", "tritonclient.http")
+REQUIRED = {
+    "Python": _Requirement(">=3.8", "<3.15", ()),
+    "tritonclient": _Requirement(
+        ">=2.40", "<2.74", _CLIENTS, "[grpc,http]", ("numpy", "protobuf", "grpcio")
+    ),
+    "numpy": _Requirement(">=1.20", "<3", ("numpy",)),
+    "protobuf": _Requirement(">=3.20.2", "<7", ("google.protobuf.message",)),
+    "grpcio": _Requirement(">=1.41", "<2", ("grpc",)),
+    "deprecation": _Requirement(">=2", "<3", ("deprecation",), needs=("packaging",)),
+    "packaging": _Requirement("", "", ("packaging.version",)),
+    "future": _Requirement("", "", ("future.utils",)),
+}
+#: Extra → the modules that it brings for the command of its name, and how pip is asked for each
+#: (setup.cfg). Asked for the extra, pip would install the whole distribution.
+EXTRAS = {
+    "gateway": {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"},
+    "migrate": {"libcst": "libcst>=1.1"},
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim doctor``."""
     add = parser.add_argument
-    add("--url", default=argparse.SUPPRESS, metavar="HOST:PORT",
-        help="a server to check, as a script would name it")  # fmt: skip
-    add("--protocol", choices=("http", "grpc"), default="",
+    add("--url", metavar="HOST:PORT", help="a server to check, as a script would name it")
+    add("--protocol", choices=("http", "grpc"),
         help="how the script speaks to it (default: whichever of the two it answers)")  # fmt: skip
     add("--models", action="store_true", help="list each model of the server, also those covered")
-    add_color(parser)
     add("--timeout", type=_positive, default=_SECONDS, metavar="SECONDS",
         help="how long to wait for each answer of the server (default: %(default)g)")  # fmt: skip
+    add_color(parser)
 
 
 def _positive(text: str) -> float:
@@ -38,45 +85,45 @@ def _positive(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is found, what is wrong before the rest → exit status."""
-    from tritonclient_shim.cli._checks import WRONG
-    from tritonclient_shim.cli._output import show
-
+    """Print the findings, what is wrong before the rest → exit status."""
     sections: dict[str, list[Finding]] = {}
     interrupted = False
     try:
-        for title, check in _checks_of(arguments):
+        for title, check in _checks(arguments):
             section = sections.setdefault(title, [])
-            section.extend(check)  # one by one: Ctrl-C leaves those before it
+            section.extend(check)  # takes findings in turn: Ctrl-C leaves those before it
     except KeyboardInterrupt:
         interrupted = True
-    everything = [finding for section in sections.values() for finding in section]
-    wrong = [finding for finding in everything if finding.level == WRONG]
+    wrong = [finding for section in sections.values() for finding in section if _is_wrong(finding)]
     nothing = "Interrupted." if interrupted else "Nothing is wrong."
     paint = painter(arguments.color)
     text = _text("What is wrong" if wrong else nothing, wrong, paint)
     for title, findings in sections.items():
-        rest = [finding for finding in findings if finding.level != WRONG]
-        if rest:
-            text += _text(title, rest, paint)
+        rest = [finding for finding in findings if not _is_wrong(finding)]
+        text += _text(title, rest, paint) if rest else ""
     show(text)
     return INTERRUPTED if interrupted else int(bool(wrong))
 
 
-def _checks_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Finding]]]:
+def _checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Finding]]]:
     """Yield the title and the findings of each check."""
-    from tritonclient_shim.cli import _checks
-    from tritonclient_shim.cli._checks import WRONG
-    from tritonclient_shim.core.addresses import without_user
+    yield "Installation", ownership()
+    requirements = [*versions()]
+    yield "Versions", iter(requirements)
+    yield "Extras", extras()
+    yield "Settings", settings_given()
+    if arguments.url is None:
+        yield "Server", iter([Finding(NOTE, "not asked; --url HOST:PORT checks one")])
+    elif any(map(_is_wrong, requirements)):
+        yield "Server", iter([Finding(NOTE, "not asked, because of what is wrong")])
+    else:
+        from tritonclient_shim.cli._server import server, without_user
 
-    yield "Installation", _checks.ownership()
-    versions = [*_checks.versions()]
-    yield "Versions", iter(versions)
-    yield "Extras", _checks.extras()
-    yield "Settings", _checks.settings_given()
-    if "url" in arguments:
-        lacking = any(finding.level == WRONG for finding in versions)
-        yield f"Server {without_user(arguments.url)}", _server(arguments, lacking)
+        yield f"Server {without_user(arguments.url)}", server(arguments)
+
+
+def _is_wrong(finding: Finding) -> bool:
+    return finding.level == WRONG
 
 
 def _text(title: str, findings: list[Finding], paint: Callable[[str, str], str]) -> str:
@@ -84,13 +131,143 @@ def _text(title: str, findings: list[Finding], paint: Callable[[str, str], str])
     return "\n".join([title, *lines, ""])
 
 
-def _server(arguments: argparse.Namespace, lacking: bool) -> Iterator[Finding]:
-    """Yield findings about the server, if the packages to ask it are usable."""
-    if lacking:
-        from tritonclient_shim.cli._checks import NOTE, Finding
+# --------------------------------------------------------------------- the installation
 
-        yield Finding(NOTE, "not asked, because of what is wrong with the versions")
-        return
-    from tritonclient_shim.cli import _server as server
 
-    yield from server.server(arguments.url, arguments.protocol, arguments.timeout, arguments.models)
+def ownership() -> Iterator[Finding]:
+    """Yield where ``tensorrtserver`` is imported from, and what else has that name."""
+    texts = list(faults(os.getcwd()))
+    if not texts:
+        place = os.path.join(OURS, "tensorrtserver")
+        yield Finding(OK, f"tensorrtserver is tritonclient-shim's {__version__}, in {place}")
+    yield from (Finding(WRONG, text) for text in texts)
+    yield _machine(platform.system(), platform.machine())
+
+
+def _machine(system: str, machine: str) -> Finding:
+    """Return what is known of this package on a system and processor (docs/support.md)."""
+    name = f"{system or 'an unknown system'} on {machine or 'an unknown processor'}"
+    if system != "Linux":
+        return Finding(NOTE, f"{name}: not tested; shared memory and the gateway need Linux")
+    if machine != "x86_64":
+        return Finding(NOTE, f"{name}: nothing here is compiled; the suite has run on x86_64 only")
+    return Finding(OK, name)
+
+
+def extras() -> Iterator[Finding]:
+    """Yield for each extra of ours whether it is installed, and otherwise how to install it."""
+    for name, modules in EXTRAS.items():
+        missing = [asked for module, asked in modules.items() if not _is_there(module)]
+        if missing:
+            command = pip("install", *missing)[-1]
+            yield Finding(NOTE, f"{name}: not complete; for `tritonclient-shim {name}`: {command}")
+        else:
+            yield Finding(OK, f"{name}: installed, for `tritonclient-shim {name}`")
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def settings_given() -> Iterator[Finding]:
+    """Yield each setting that was given, and each unknown ``TRITON_SHIM_`` variable."""
+    try:
+        rows = [row for row in settings.described() if row.source != "default"]
+    except ValueError as error:
+        yield Finding(WRONG, str(error))
+    else:
+        for row in rows:
+            yield Finding(NOTE, f"{row.name} = {row.value}  ({row.source}; {row.variable})")
+        if not rows:
+            yield Finding(OK, "each has its default; tritonclient-shim guide settings lists them")
+    for name, near in settings.unknown_variables():
+        hint = f"; did you mean {near}?" if near else ""
+        yield Finding(WRONG, f"{name} is set, and there is no such setting{hint}")
+
+
+# ------------------------------------------------------------------------- the versions
+
+
+def versions() -> Iterator[Finding]:
+    """Yield for each distribution whether it is supported and can be imported."""
+    judged = {name: _judged(name, _version(name)) for name in REQUIRED}
+    errors = import_failures([module for row in REQUIRED.values() for module in row.modules])
+    unusable = {name for name, row in REQUIRED.items() if errors.keys() & {*row.modules}}
+    faulty = unusable | {name for name, finding in judged.items() if _is_wrong(finding)}
+    for name, finding in judged.items():
+        if name in unusable and not _is_wrong(finding):
+            error = next(errors[module] for module in REQUIRED[name].modules if module in errors)
+            finding = _unusable(name, error, sorted(faulty.intersection(REQUIRED[name].needs)))
+        yield finding
+
+
+def _judged(name: str, version: str) -> Finding:
+    """Return whether a version is supported, and otherwise the command that installs another."""
+    least, untested, _, extras, _ = REQUIRED[name]
+    if version and _release(version) >= _release(least):
+        if untested and _release(version) >= _release(untested):
+            return Finding(NOTE, f"{name} {version} is newer than what is tested ({untested})")
+        return Finding(OK, f"{name} {version}")
+    text = (
+        f"{name} {version} is too old: {least} is needed" if version else f"{name} is not installed"
+    )
+    if name == "Python":
+        return Finding(WRONG, f"{text}; install into an environment of a newer Python")
+    return Finding(WRONG, as_lines(f"{text}. Install it", pip("install", f"{name}{extras}{least}")))
+
+
+def _unusable(name: str, error: str, waits: list[str]) -> Finding:
+    """Report a distribution that cannot be imported, and the commands that reinstall it."""
+    version = _version(name)
+    text = f"{name} {version} is installed, but importing it fails ({error})"
+    if waits:
+        return Finding(WRONG, f"{text}; first put right what is said of {', '.join(waits)}")
+    anew = pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
+    rest = pip("install", f"{name}{REQUIRED[name].extras}=={version}")
+    return Finding(WRONG, as_lines(f"{text}. Install it anew", [*anew, *rest]))
+
+
+def _release(text: str) -> tuple[int, ...]:
+    """Return the numbers of ``>=2.40`` or ``2.40.1rc1``; ``packaging`` may be missing here."""
+    numbers = re.search(r"\d+(?:\.\d+)*", text)
+    return tuple(int(part) for part in numbers.group().split(".")) if numbers else ()
+
+
+def _version(name: str) -> str:
+    """Return the installed version; '' without one, or if its metadata cannot be read."""
+    if name == "Python":
+        return platform.python_version()
+    try:
+        return str(metadata.version(name) or "")
+    except (metadata.PackageNotFoundError, KeyError):
+        return ""
+
+
+def import_failures(modules: Sequence[str]) -> dict[str, str]:
+    """Return the modules that cannot be imported, each with its error as one line.
+
+    Each is imported in a process of its own: it may raise anything, and a module that was compiled
+    for another machine ends the process.
+    """
+    if not _import_error(", ".join(modules)):
+        return {}
+    errors = {module: _import_error(module) for module in modules}
+    return {module: error for module, error in errors.items() if error}
+
+
+def _import_error(modules: str) -> str:
+    """Import modules in a new process → '' if that succeeded, otherwise the error as one line."""
+    code = f"import sys; sys.path[:] = {sys.path!r}; import {modules}"
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    try:
+        process = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True, errors="replace", timeout=_LONGEST,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"it did not end within {_LONGEST} seconds"
+    if process.returncode < 0:
+        return f"it ended the process with signal {-process.returncode}"
+    errors = [line for line in process.stderr.splitlines() if line and not line[0].isspace()]
+    ended = [f"it ended the process with status {process.returncode}"]
+    return (errors or ended)[-1] if process.returncode else ""

@@ -1,14 +1,15 @@
-"""Show what replaces a legacy symbol, before and now.
+"""Show what replaces a legacy symbol, with the code in v1 and now.
 
-Exit status: 0 explained, 1 nothing of one of the names.
+Exit status: 0 explained, 1 one of the names is unknown.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import sys
 from typing import TYPE_CHECKING
+
+from tritonclient_shim.cli import tell
 
 if TYPE_CHECKING:
     from tritonclient_shim.registry.entry import RegistryEntry
@@ -20,7 +21,7 @@ _EXPECTED = (
 )
 #: Entries that one word may fit and still be shown with code.
 _MANY = 5
-_NARROWER = "  give one of these ids for what takes its place, before and now\n"
+_NARROWER = "  give one of these ids for its code in v1 and now\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,16 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
     from tritonclient_shim.cli._output import show
 
     status = 0
-    shown: dict[str, str] = {}
+    shown: dict[str, str] = {}  # code → the id that it was printed with
     for what in dict.fromkeys(arguments.what):
-        found = _find(what)
-        if not found:
+        entries = _find(what)
+        if not entries:
             status = _unknown(what)
-        elif len(found) > _MANY:
-            show("".join(f"{entry.id}  {entry.symbol}\n" for entry in found) + f"{_NARROWER}\n")
+        elif len(entries) > _MANY:
+            show("".join(f"{entry.id}  {entry.symbol}\n" for entry in entries) + f"{_NARROWER}\n")
         else:
-            for entry in found:
-                show(f"{_explained(entry)}{_before_and_now(entry, shown)}\n")
+            for entry in entries:
+                show(f"{_explained(entry, shown)}\n")
     return status
 
 
@@ -59,7 +60,7 @@ def _unknown(what: str) -> int:
     names = [symbol.rpartition(".")[2] for symbol in BY_SYMBOL]
     near = difflib.get_close_matches(what.rpartition(".")[2], names, 3)
     hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else _EXPECTED
-    print(f"tritonclient-shim explain: nothing is called {what!r}; {hint}", file=sys.stderr)
+    tell("explain", f"nothing is called {what!r}; {hint}")
     return 1
 
 
@@ -100,17 +101,12 @@ def _is_removed_from_numpy(what: str) -> bool:
     return name in REMOVED_FROM_NUMPY
 
 
-def _before_and_now(entry: RegistryEntry, shown: dict[str, str]) -> str:
-    """Return the guide's code for the entry, or the id that it was ``shown`` with before."""
-    from tritonclient_shim.cli import _guide
+def _explained(entry: RegistryEntry, shown: dict[str, str]) -> str:
+    """Return the entry with the guide's code, or with the id that the code was shown with."""
+    from tritonclient_shim.cli.guide import code_of
 
-    pair = _guide.pair_of(entry)
-    text = pair.text if pair else "\n" + _guide.sections()[entry.anchor].text
-    earlier = shown.setdefault(text, entry.id)
-    return text if earlier == entry.id else f"  before and now    as shown with {earlier}\n"
-
-
-def _explained(entry: RegistryEntry) -> str:
+    code = code_of(entry)
+    earlier = shown.setdefault(code, entry.id)
     lines = [
         f"{entry.id}  {entry.symbol}",
         f"  deprecated since  {entry.since}",
@@ -118,5 +114,8 @@ def _explained(entry: RegistryEntry) -> str:
         f"  over HTTP         {entry.http}",
         f"  with PyTriton     {entry.pytriton or 'nothing takes its place'}",
         f"  in the guide      {entry.guide}",
+        code.rstrip("\n")
+        if earlier == entry.id
+        else f"  its code          as shown with {earlier}",
     ]
     return "\n".join([*lines, ""])

@@ -10,13 +10,11 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tritonclient_shim.cli.doctor import EXTRAS
 from tritonclient_shim.settings import SettingsError
 
 if TYPE_CHECKING:
     from tritonclient_shim.gateway.options import Bound, GatewayOptions
-
-#: As in setup.cfg, extra "gateway"; any part of the distribution needs everything else.
-_EXTRA = {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"}
 
 _OTHER_ADDRESSES = (
     ". Give other addresses with --http, --grpc and --metrics-address HOST:PORT; "
@@ -80,9 +78,9 @@ def _missing(name: str) -> str:
     from tritonclient_shim.cli._installation import as_lines, pip
 
     text = f"the gateway needs {name}, which is not installed"
-    if name not in _EXTRA:
+    if name not in EXTRAS["gateway"]:
         return f"{text}: tritonclient-shim doctor says what to do"
-    return as_lines(f"{text}. Install it", pip("install", _EXTRA[name]))
+    return as_lines(f"{text}. Install it", pip("install", EXTRAS["gateway"][name]))
 
 
 def _announce(options: GatewayOptions, bound: Bound, triton: str) -> None:

@@ -1,7 +1,7 @@
 """Print the migration guide, or a section of it.
 
-A section is named by its heading, by an id, or by the text of an error; `settings` is the page on
-settings. On a terminal a pager shows what is longer than the screen.
+Name a section by its heading, by an id, or by the text of an error. `settings` is the page on
+settings. On a terminal a pager shows a text that is longer than the screen.
 
 Exit status: 0 printed, 1 there is no such section.
 """
@@ -10,57 +10,185 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import sys
+import os
+import re
+from typing import Iterator, NamedTuple
+
+from tritonclient_shim.cli import tell
+from tritonclient_shim.registry.entry import RegistryEntry, anchor_of
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+#: A word as short as this may be part of many errors.
+_SHORT = 8
+#: Column of the guide → what its code needs.
+_IMPORTS = {
+    "grpc": "  (import tritonclient.grpc as grpcclient)",
+    "http": "  (import tritonclient.http as httpclient)",
+}
+#: A block of code, with its label and the words of its fence if it has them.
+_BLOCK = re.compile(r"^(?:\*\*([^*\n]+)\*\*\n)?```(.*)\n((?s:.*?))^```\n", re.MULTILINE)
+
+
+class Section(NamedTuple):
+    """A heading, and the text from it to the next heading of its level or of a higher one."""
+
+    heading: str
+    level: int
+    text: str
+
+    @property
+    def errors(self) -> list[str]:
+        """Return the error texts that the heading quotes; "…" stands for what varies."""
+        return [quote.rstrip(" …") for quote in re.findall(r"`([^`]+)`", self.heading)]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim guide``."""
     add = parser.add_argument
-    add("section", nargs="?", default=argparse.SUPPRESS, metavar="SECTION|ID|TEXT",
+    add("section", nargs="?", metavar="SECTION|ID|TEXT",
         help="a section, such as inference or settings, an id, such as TS051, or the text of an "
         "error; otherwise the whole guide")  # fmt: skip
-    add("--list", action="store_true", default=argparse.SUPPRESS, help="name the sections")
+    add("--list", action="store_true", help="name the sections")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the guide, a section of it or the list of its sections → exit status."""
-    from tritonclient_shim.cli import _guide
     from tritonclient_shim.cli._output import show_in_pages
 
-    found = _guide.sections()
-    if "list" in arguments:
-        names = _guide.short_names(found)
-        width = max(map(len, names))
-        lines = (
-            f"{name:<{width}}  {'  ' * (section.level - 1)}{section.heading}\n"
-            for name, section in zip(names, found.values())
-        )
-        show_in_pages("".join(lines))
+    if arguments.list:
+        show_in_pages("".join(_listed()))
         return 0
-    if "section" not in arguments:
-        show_in_pages(_guide.text())
+    if arguments.section is None:
+        show_in_pages(shown(_page("migration_guide.md")))
         return 0
-    what = arguments.section
-    anchor = _anchor(what)
-    section = found.get(anchor) or _guide.of_name(anchor) or _guide.of_error(what)
+    section = _find(arguments.section)
     if section:
-        show_in_pages(section.text)
+        show_in_pages(shown(section.text))
         return 0
-    near = difflib.get_close_matches(anchor, found, 3)
+    anchor = _anchor(arguments.section)
+    near = [name for name in sections() if anchor in name]
+    near = near[:3] or difflib.get_close_matches(anchor, sections(), 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "tritonclient-shim guide --list"
-    print(
-        f"tritonclient-shim guide: there is no section {what!r}; expected one of the "
-        f"guide's, an id, or the text of an error: {hint}",
-        file=sys.stderr,
+    tell(
+        "guide",
+        f"there is no section {arguments.section!r}; expected one of the guide's, an id, or the "
+        f"text of an error: {hint}",
     )
     return 1
+
+
+# ------------------------------------------------------------------------- the sections
+
+
+def sections() -> dict[str, Section]:
+    """Return every section by its anchor: the guide's in order, then those of the settings."""
+    guide = _sections_of(_page("migration_guide.md"))
+    return {**guide, **_sections_of(_page("settings.md")), **guide}
+
+
+def _page(name: str) -> str:
+    with open(os.path.join(_PACKAGE, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def _sections_of(page: str) -> dict[str, Section]:
+    lines = page.splitlines(keepends=True)
+    headings = list(_headings(lines))
+    sections = {}
+    for rank, (start, level, heading) in enumerate(headings):
+        ends = (line for line, depth, _ in headings[rank + 1 :] if depth <= level)
+        text = "".join(lines[start : next(ends, len(lines))])
+        sections[anchor_of(heading)] = Section(heading, level, text)
+    return sections
+
+
+def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield line number, level and text of each heading outside code blocks."""
+    in_code = False
+    for number, line in enumerate(lines):
+        in_code ^= line.startswith("```")
+        marks, _, heading = line.strip().partition(" ")
+        if not in_code and heading and set(marks) == {"#"}:
+            yield number, len(marks), heading
+
+
+def _listed() -> Iterator[str]:
+    """Yield a line for each section: what to give for it, and its heading."""
+    width = max(len(anchor) for anchor, section in sections().items() if not section.errors)
+    for anchor, section in sections().items():
+        indent = "  " * (section.level - 1)
+        if section.errors:
+            yield f'{indent}"{section.errors[0]}"\n'
+        else:
+            yield f"{indent}{anchor:<{width - len(indent)}}  {section.heading}\n"
+
+
+def _find(what: str) -> Section | None:
+    """Return the section of this name, id or error, or the only section with such a name."""
+    known, anchor = sections(), _anchor(what)
+    fitting = [name for name in known if anchor in name]
+    if anchor in known or len(fitting) == 1:
+        return known[anchor if anchor in known else fitting[0]]
+    return _of_error(what, list(known.values()))
 
 
 def _anchor(what: str) -> str:
     """Return the anchor of ``Inference``, ``#inference``, ``page.md#inference`` or an id."""
     from tritonclient_shim.registry import ENTRIES
-    from tritonclient_shim.registry.entry import anchor_of
 
     if what.upper() in ENTRIES:
         return ENTRIES[what.upper()].anchor
     return anchor_of(what.rpartition("#")[2])
+
+
+def _of_error(text: str, candidates: list[Section]) -> Section | None:
+    """Return the section that quotes most of an error, or the shortest that has it in its text."""
+    quotes = {quote: section for section in candidates for quote in section.errors}
+    is_long = len(text) > _SHORT
+    fitting = [quote for quote in quotes if quote in text or (is_long and text in quote)]
+    if fitting:
+        return quotes[max(fitting, key=len)]
+    is_phrase = is_long and " " in text
+    explaining = [
+        section for section in candidates if is_phrase and text in " ".join(section.text.split())
+    ]
+    return min(explaining, key=lambda section: len(section.text), default=None)
+
+
+# ---------------------------------------------------------------------------- their code
+
+
+def shown(text: str) -> str:
+    """Return Markdown as a terminal shows it: code indented, its label a heading above it."""
+    return _BLOCK.sub(_block, text)
+
+
+def _block(block: re.Match[str]) -> str:
+    label, words, code = block.groups()
+    heading = f"  {label}{_IMPORTS.get(_column(words), '')}\n" if label else ""
+    lines = (f"    {line}".rstrip() + "\n" for line in code.splitlines())
+    return f"{heading}{''.join(lines)}"
+
+
+def _column(words: str) -> str:
+    """Return ``grpc`` of the fence's words ``python grpc`` and ``python prelude grpc``."""
+    marks = [word for word in words.split()[1:] if word != "prelude"]
+    return marks[0] if marks else ""
+
+
+def code_of(entry: RegistryEntry) -> str:
+    """Return the entry's code in v1 and now, as the guide has it.
+
+    Of several examples in a section, choose the first whose v1 code has the entry's words, or
+    else the first. A section without code is returned whole.
+    """
+    section = sections()[entry.anchor].text
+    examples: list[str] = []
+    for block in _BLOCK.finditer(section):
+        if _column(block[2]) == "v1":
+            examples.append("")
+        if examples and _column(block[2]) in ("v1", *_IMPORTS):
+            examples[-1] += _block(block)
+    pattern = re.compile(rf"\b{re.escape(entry.shown_by)}")
+    about = [text for text in examples if pattern.search(text.partition("\n  trit")[0])]
+    return (about or examples or [f"\n{shown(section)}"])[0]

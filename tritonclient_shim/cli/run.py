@@ -1,7 +1,9 @@
 """Run a script as it is, and report what it used.
 
-What NumPy and Python have removed since 2019 is put back for it. Arguments and exit status are the
-script's own; 2 when there is none to run.
+What NumPy and Python have removed since 2019 is put back for it. Everything behind the script's
+name is the script's own.
+
+Exit status: the script's; 2 if there is none to run.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import atexit
 import os
 import sys
 
+from tritonclient_shim.cli import Refused, tell
+
 _ALL = ("numpy", "async", "future")
 _REMEDY = (
     "Convert it with 2to3 -w {path} or futurize -w {path} (both need Python 3.12 or older, and "
@@ -18,122 +22,126 @@ _REMEDY = (
     "a tritonclient-shim gateway in front of Triton"
 )
 _ADVICE = (
-    "tritonclient-shim run: the server cannot be reached as the script asks for it. `{command}`, "
-    "with the script's address, tells what is wrong"
+    "the server cannot be reached as the script asks for it. `tritonclient-shim doctor --url "
+    "HOST:PORT --protocol {}`, with the script's address, tells what is wrong"
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim run``; all after the script is the script's."""
     add = parser.add_argument
+    parser.usage = "%(prog)s [OPTIONS] SCRIPT | -m MODULE | -c CODE [ARGUMENT ...]"
     add("--restore", type=_parts, default=",".join(_ALL), metavar="WHAT",
         help="what to put back, with commas between: numpy (np.object, np.bool, np.int, ...), "
         "async (as a name), future (future.utils); or none (default: %(default)s)")  # fmt: skip
-    add("--report", metavar="PATH", default=argparse.SUPPRESS,
-        help="write the report there; its ending says how: .txt, .json, .sarif. "
+    add("--report", metavar="PATH", default="",
+        help="write the report there, in the form of its ending: .txt, .json or .sarif. "
         "Otherwise it goes to stderr")  # fmt: skip
-    add("-m", dest="module", nargs=argparse.REMAINDER, default=argparse.SUPPRESS,
-        metavar="MODULE ARG", help="run a module, as python -m")  # fmt: skip
-    add("-c", dest="code", nargs=argparse.REMAINDER, default=argparse.SUPPRESS,
-        metavar="CODE ARG", help="run this code, as python -c")  # fmt: skip
-    add("script", nargs=argparse.REMAINDER, metavar="SCRIPT ARG", default=argparse.SUPPRESS,
-        help="run a script, as python SCRIPT")  # fmt: skip
+    rest = {"nargs": argparse.REMAINDER, "default": []}
+    add("-m", dest="module", help="run a module, as python -m", **rest)  # type: ignore[arg-type]
+    add("-c", dest="code", help="run this code, as python -c", **rest)  # type: ignore[arg-type]
+    add("script", metavar="SCRIPT", help="run a script or folder, as python SCRIPT", **rest)  # type: ignore[arg-type]
+
+
+def _parts(text: str) -> frozenset[str]:
+    parts = frozenset(part.strip().lower() for part in text.split(",") if part.strip())
+    strange = parts - {*_ALL, "none"}
+    if strange:
+        raise argparse.ArgumentTypeError(
+            f"expected {', '.join(_ALL)} or none, got {', '.join(sorted(strange))}"
+        )
+    return parts - {"none"}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the script → 0, or 2 when there is none to run; its exceptions and SystemExit pass."""
+    """Run the script → 0, or 2 if it is in Python 2; its exceptions and SystemExit pass."""
     from tritonclient_shim.cli import _restore, _runner
 
-    what = getattr(arguments, "module", None)
-    how = _runner.module
-    if not what:
-        what, how = getattr(arguments, "code", None), _runner.code
-    if not what:
-        what, how = getattr(arguments, "script", None), _runner.script
-    if not what:
-        return _fail("name a script, or -m MODULE, or -c CODE")
-    refused = _unusable_script(what[0]) if how is _runner.script else ""
-    refused = refused or _unusable_report(getattr(arguments, "report", ""))
-    if refused:
-        return _fail(refused)
-    _warn_of_shadow(os.path.dirname(what[0]) if how is _runner.script else "")
-    advice = ConnectionAdvice()
-    _report(getattr(arguments, "report", ""))
+    choices = (
+        (arguments.module, _runner.module),
+        (arguments.code, _runner.code),
+        (arguments.script, _runner.script),
+    )
+    command, run_command = next(((words, how) for words, how in choices if words), ([], None))
+    if run_command is None:
+        raise Refused("name a script, or -m MODULE, or -c CODE")
+    folder = os.curdir
+    if arguments.script == command:
+        _check_script(command[0])
+        folder = os.path.dirname(command[0]) or folder
+    _check_report(arguments.report)
+    _warn_of_shadow(folder)
+    advice: list[str] = []
+    atexit.register(_print_advice, advice)  # before the report's: functions run in reverse order
+    _report(arguments.report)
     _restore.everything(arguments.restore)
     try:
-        how(what, "async" in arguments.restore)
+        run_command(command, "async" in arguments.restore)
     except SyntaxError as error:
-        explained = _explain_python2(error)
-        if not explained or error.filename != what[0]:  # an import: the traceback says which
+        explanation = _python2(error)
+        if not explanation:
             raise
-        return 2
+        if error.filename == command[0]:
+            raise Refused(explanation) from None
+        tell("run", explanation)  # the traceback shows who imports it
+        raise
     except BaseException as error:
-        advice.note(error)
+        advice += connection_advice(error)
         raise
     return 0
 
 
-def _unusable_script(path: str) -> str:
-    """Return why Python cannot run this script or folder; '' if it can."""
+def _check_script(path: str) -> None:
+    """Raise Refused if Python cannot run this script or folder."""
     if not os.path.exists(path):
-        return f"there is no script {path!r} in {os.getcwd()}; check name and folder"
+        raise Refused(f"there is no script {path!r} in {os.getcwd()}; check name and folder")
     mains = [os.path.join(path, name) for name in ("__main__.py", "__main__.pyc")]
     if os.path.isdir(path) and not any(map(os.path.isfile, mains)):
-        return (
+        raise Refused(
             f"the folder {path!r} has no __main__.py; expected a script, or a folder that has "
             "one; name the script itself"
         )
-    return ""
 
 
-def _unusable_report(path: str) -> str:
-    """Return why the report cannot be written; '' if it can."""
+def _check_report(path: str) -> None:
+    """Raise Refused if the report cannot be written."""
     from tritonclient_shim.settings import SettingsError, report_path, report_problem
-    from tritonclient_shim.usage import report
+    from tritonclient_shim.usage.report import obstacle
 
     try:
         wanted = path or report_path()
     except SettingsError as error:
-        return f"{error}. The script has not run"
+        raise Refused(f"{error}. The script has not run") from None
     problem = report_problem(wanted)
     if problem:
-        return f"--report {wanted}: {problem}. The script has not run"
-    reason = report.obstacle(wanted) if wanted else ""
-    if not reason:
-        return ""
-    source = "--report" if path else "TRITON_SHIM_REPORT"
-    return (
-        f"cannot write the report to {wanted!r}: {reason}; expected a file in a folder that "
-        f"exists and can be written to; change {source}. The script has not run"
-    )
+        raise Refused(f"--report {wanted}: {problem}. The script has not run")
+    reason = obstacle(wanted) if wanted else ""
+    if reason:
+        source = "--report" if path else "TRITON_SHIM_REPORT"
+        raise Refused(
+            f"cannot write the report to {wanted!r}: {reason}; expected a file in a folder that "
+            f"exists and can be written to; change {source}. The script has not run"
+        )
 
 
 def _warn_of_shadow(folder: str) -> None:
     """Warn of a ``tensorrtserver`` in the script's folder or on the path that hides ours."""
-    from tritonclient_shim.cli import _installation
+    from tritonclient_shim.cli._installation import shadow
 
-    text = _installation.shadow(folder or os.curdir)
+    text = shadow(folder)
     if text:
-        print(f"tritonclient-shim run: {text}", file=sys.stderr)
+        tell("run", text)
 
 
-def _explain_python2(error: SyntaxError) -> bool:
-    """Say what to do with a file of Python 2 → True; False for any other error."""
+def _python2(error: SyntaxError) -> str:
+    """Return what to do with a file of Python 2; '' for any other error."""
     from tritonclient_shim.migrate import python2
 
-    feature = python2.feature(error)
-    if not feature or not os.path.isfile(error.filename or ""):
-        return False
-    _fail(
-        f"{error.filename}:{error.lineno}: {feature}, which is Python 2; expected Python 3. "
-        + _REMEDY.format(path=error.filename)
-    )
-    return True
-
-
-def _fail(text: str) -> int:
-    print(f"tritonclient-shim run: {text}", file=sys.stderr)
-    return 2
+    feature, path = python2.feature(error), error.filename or ""
+    if not feature or not os.path.isfile(path):
+        return ""
+    remedy = _REMEDY.format(path=path)
+    return f"{path}:{error.lineno}: {feature}, which is Python 2; expected Python 3. {remedy}"
 
 
 def _report(path: str) -> None:
@@ -165,51 +173,25 @@ def _print_put_back(owner: int) -> None:
         )
 
 
-def _parts(text: str) -> frozenset[str]:
-    parts = frozenset(part.strip().lower() for part in text.split(",") if part.strip())
-    strange = parts - {*_ALL, "none"}
-    if strange:
-        raise argparse.ArgumentTypeError(
-            f"expected {', '.join(_ALL)} or none, got {', '.join(sorted(strange))}"
-        )
-    return parts - {"none"}
+def _print_advice(advice: list[str]) -> None:
+    for text in advice:
+        tell("run", text)
 
 
-class ConnectionAdvice:
-    """Prints, as the last of what the process prints, what to do about a failed connection."""
+def connection_advice(end: BaseException) -> list[str]:
+    """Return what to do about the failed connection that ended the script, if one did.
 
-    def __init__(self) -> None:
-        self._text = ""
-        atexit.register(self.print)  # before the report's: functions run in reverse order
-
-    def note(self, end: BaseException) -> None:
-        """Remember the advice if the script ended because a connection failed.
-
-        ``sys.exit`` in an ``except`` clause has the exception that was caught there as its context.
-        """
-        protocol = _protocol_of_failed_connection(end)
-        if protocol:
-            command = f"tritonclient-shim doctor --url HOST:PORT --protocol {protocol}"
-            self._text = _ADVICE.format(command=command)
-
-    def print(self) -> None:
-        """Print the advice, once."""
-        text, self._text = self._text, ""
-        if text:
-            print(text, file=sys.stderr)
-
-
-def _protocol_of_failed_connection(end: BaseException) -> str:
-    """Return the protocol of the failed connection behind an exception, or ''."""
+    ``sys.exit`` in an ``except`` clause has the exception that was caught there as its context.
+    """
     if "tritonclient_shim.core.errors" not in sys.modules:  # no call of the old API has failed
-        return ""
+        return []
     from tritonclient_shim.core.errors import ForeignFault, TransportFault, UnreadableFault
 
     error: BaseException | None = end
     while error is not None:
-        if isinstance(error, TransportFault):
-            return "grpc" if error.status else "http"  # only gRPC has a status without a reply
+        if isinstance(error, TransportFault):  # only gRPC has a status without a reply
+            return [_ADVICE.format("grpc" if error.status else "http")]
         if isinstance(error, ForeignFault) and not isinstance(error, UnreadableFault):
-            return "http"
+            return [_ADVICE.format("http")]
         error = error.__cause__ or error.__context__
-    return ""
+    return []

@@ -1,28 +1,25 @@
 """List the legacy uses in sources, without running them.
 
-A comment `# tritonshim: ignore[TS051]` at a line's end hides what the line has; without the ids,
-everything. The options baseline, exclude, exit-zero, format and only can stand in pyproject.toml,
+A comment `# tritonshim: ignore[TS051]` at a line's end hides these ids on its line, and without
+ids all. The options baseline, exclude, exit-zero, format and only can stand in pyproject.toml,
 below [tool.tritonclient-shim.scan].
 
-"automatic" is what `migrate --unsafe` rewrites at its place. This needs libcst, pip install
-"tritonclient-shim[migrate]"; without it nothing is said of that.
+"automatic" is what `migrate --unsafe` rewrites at its place. This needs libcst: pip install
+"tritonclient-shim[migrate]".
 
 Exit status: 0 nothing found, 1 uses found, 2 wrong usage or configuration, 3 files that could not
-be read or parsed, which are named; what the others have is printed all the same. 130 interrupted:
-what was found so far is printed.
+be read or parsed, 130 interrupted. With 3 and 130 the uses in the other files are printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tritonclient_shim.cli import INTERRUPTED
-from tritonclient_shim.cli._output import add_color
-from tritonclient_shim.cli._scan import FORMATS, ScanRefused
+from tritonclient_shim.cli import INTERRUPTED, tell
+from tritonclient_shim.cli._output import FORMATS, add_color, progress, show
 
 if TYPE_CHECKING:
     from tritonclient_shim.cli._scan.options import ScanOptions
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from tritonclient_shim.migrate.sources import ParsedSource
     from tritonclient_shim.usage.rows import UsageRow
 
-_NOTHING, _FOUND, _REFUSED, _UNREADABLE = 0, 1, 2, 3
+_NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
 _NO_FILE = "no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded"
 _GONE = (
     "{number} of the uses in {path} are gone; write it again with "
@@ -62,40 +59,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
-    from tritonclient_shim.cli._output import show
+    from tritonclient_shim.cli._scan import baseline
     from tritonclient_shim.cli._scan.options import options
     from tritonclient_shim.cli._scan.output import ScanReport, render
 
-    report = ScanReport()
-    try:
-        wanted = options(arguments)
-        _scan_all(wanted, report)
-        if wanted.write_baseline and not report.interrupted:
-            _write_baseline(wanted, report)
-    except ScanRefused as error:
-        _tell(str(error))
-        return _REFUSED
+    report, wanted = ScanReport(), options(arguments)
+    _scan_all(wanted, report)
+    writes = bool(wanted.write_baseline) and not report.interrupted
+    if writes:
+        baseline.write(wanted.write_baseline, report.rows)
     for text in report.notes:
-        _tell(text)
-    if report.interrupted or not wanted.write_baseline:
+        tell("scan", text)
+    if writes:
+        show(f"The uses are written to {wanted.write_baseline}. {report.sentences}\n")
+    else:
         show(render(report, wanted.format, arguments.color))
     if report.interrupted:
         return INTERRUPTED
     if report.unreadable:
         return _UNREADABLE
-    found = report.rows and not wanted.write_baseline and not wanted.exit_zero
-    return _FOUND if found else _NOTHING
+    return _FOUND if report.rows and not (writes or wanted.exit_zero) else _NOTHING
 
 
 def _scan_all(wanted: ScanOptions, report: ScanReport) -> None:
     """Scan every file into the report."""
-    from tritonclient_shim.cli._output import progress
-    from tritonclient_shim.cli._scan import baseline, files
+    from tritonclient_shim.cli._scan.baseline import Baseline
+    from tritonclient_shim.cli._scan.files import chosen
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
-    known = baseline.read(wanted.baseline) if wanted.baseline else None
-    paths = list(files.chosen(wanted.paths, wanted.excluded))
+    known = Baseline(wanted.baseline) if wanted.baseline else None
+    paths = list(chosen(wanted.paths, wanted.excluded))
     candidates = Candidates()
     try:
         with without_syntax_warnings():
@@ -104,10 +98,10 @@ def _scan_all(wanted: ScanOptions, report: ScanReport) -> None:
     except KeyboardInterrupt:
         report.interrupted = True
         report.notes.append(f"interrupted: {len(report.read)} of {len(paths)} files were read")
-    if known is not None:
-        found, report.rows = len(report.rows), baseline.unknown(wanted.baseline, known, report.rows)
-        report.known = found - len(report.rows)
-        gone = baseline.gone(wanted.baseline, known, report.read, wanted.only)
+    if known:
+        rows = [row for row in report.rows if not known.take(row)]
+        report.known, report.rows = len(report.rows) - len(rows), rows
+        gone = known.gone(report.read, wanted.only)
         report.notes += [_GONE.format(number=gone, path=wanted.baseline)] if gone else []
     if not paths:
         report.notes.append(_NO_FILE)
@@ -131,13 +125,13 @@ def _scan_file(path: str, wanted: ScanOptions, candidates: Candidates, report: S
         report.unreadable.append(str(error))
         report.notes.append(str(error))
         return
-    rows = [row for row in uses if not wanted.only or row.entry.id in wanted.only]
-    outcome = ignores.applied(source, rows, wanted.only)
+    uses = [row for row in uses if not wanted.only or row.entry.id in wanted.only]
+    rows, problems = ignores.shown(source, uses, wanted.only)
     report.read.append(source.path)
-    report.rows += outcome.rows
-    report.ignored += outcome.hidden
+    report.rows += rows
+    report.ignored += len(uses) - len(rows)
     report.unreadable += source.broken
-    report.notes += [*source.broken, *outcome.notes]
+    report.notes += [*source.broken, *problems]
 
 
 def _judged(source: ParsedSource, rows: list[UsageRow]) -> list[UsageRow]:
@@ -148,15 +142,3 @@ def _judged(source: ParsedSource, rows: list[UsageRow]) -> list[UsageRow]:
 
     known = rewritable(source)
     return [replace(row, rewritable=known.get((row.place, row.entry.id))) for row in rows]
-
-
-def _write_baseline(wanted: ScanOptions, report: ScanReport) -> None:
-    from tritonclient_shim.cli._output import show
-    from tritonclient_shim.cli._scan import baseline
-
-    baseline.write(wanted.write_baseline, report.rows)
-    show(f"The uses are written to {wanted.write_baseline}. {report.sentences}\n")
-
-
-def _tell(text: str) -> None:
-    print(f"tritonclient-shim scan: {text}", file=sys.stderr)

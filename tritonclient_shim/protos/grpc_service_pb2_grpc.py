@@ -48,31 +48,31 @@ class GRPCServiceServicer:
     """Base class of a v1 server: an rpc that is not overridden answers UNIMPLEMENTED."""
 
     def Status(self, request: Any, context: Any) -> Any:
-        """``StatusRequest`` → ``StatusResponse``: state of the server and of its models."""
+        """Return a ``StatusResponse``: the state of the server and of its models."""
         _refuse("Status", context)
 
     def Health(self, request: Any, context: Any) -> Any:
-        """``HealthRequest`` → ``HealthResponse``: liveness or readiness."""
+        """Return a ``HealthResponse``: liveness or readiness."""
         _refuse("Health", context)
 
     def Infer(self, request: Any, context: Any) -> Any:
-        """``InferRequest`` → ``InferResponse``: one inference."""
+        """Return the ``InferResponse`` of one inference."""
         _refuse("Infer", context)
 
     def StreamInfer(self, request_iterator: Any, context: Any) -> Any:
-        """Stream of ``InferRequest`` → stream of ``InferResponse``, in the same order."""
+        """Return a stream with the ``InferResponse`` of each request, in their order."""
         _refuse("StreamInfer", context)
 
     def ModelControl(self, request: Any, context: Any) -> Any:
-        """``ModelControlRequest`` → ``ModelControlResponse``: load or unload a model."""
+        """Load or unload a model and return a ``ModelControlResponse``."""
         _refuse("ModelControl", context)
 
     def SharedMemoryControl(self, request: Any, context: Any) -> Any:
-        """``SharedMemoryControlRequest`` → its response: (un)register or list regions."""
+        """Register, unregister or list regions and return the response."""
         _refuse("SharedMemoryControl", context)
 
     def Repository(self, request: Any, context: Any) -> Any:
-        """``RepositoryRequest`` → ``RepositoryResponse``: names of the models on disk."""
+        """Return a ``RepositoryResponse``: the names of the models on disk."""
         _refuse("Repository", context)
 
 
@@ -90,7 +90,7 @@ def add_GRPCServiceServicer_to_server(servicer: Any, server: Any) -> None:
 
 
 def _handler(method: Any, rpc: Rpc) -> Any:
-    """Servicer method and its table row → grpc's method handler."""
+    """Return grpc's handler of a servicer's method."""
     make = grpc.unary_unary_rpc_method_handler
     if rpc.streaming:
         make = grpc.stream_stream_rpc_method_handler

@@ -5,22 +5,18 @@ from __future__ import annotations
 import difflib
 import io
 import tokenize
-from typing import TYPE_CHECKING, Any
+from typing import Any, Sequence
 
-from tritonclient_shim.cli._migrate import MigrateRefused
-from tritonclient_shim.cli._scan.output import times
+from tritonclient_shim.cli._output import count, with_failures
+from tritonclient_shim.rewrite.files import Migrated
 from tritonclient_shim.usage import formats
-from tritonclient_shim.usage.report import obstacle
-
-if TYPE_CHECKING:
-    from tritonclient_shim.rewrite.files import Migrated
 
 
-def diff(one: Migrated) -> str:
-    """The changes of a file, as ``diff -u`` shows them."""
-    old, new = (_lines(data) for data in (one.before, one.after))
-    found = difflib.unified_diff(old, new, one.path, one.path)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in found)
+def diff(file: Migrated) -> str:
+    """Return the changes of a file, as ``diff -u`` shows them."""
+    old, new = _lines(file.before), _lines(file.after)
+    lines = difflib.unified_diff(old, new, file.path, file.path)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def _lines(data: bytes) -> list[str]:
@@ -28,84 +24,55 @@ def _lines(data: bytes) -> list[str]:
     return data.decode(encoding).splitlines(keepends=True)
 
 
-def render(format: str, done: list[Migrated], failed: list[str]) -> str:
-    """The report in one of the formats."""
+def render(format: str, files: list[Migrated], failures: Sequence[str]) -> str:
+    """Return the report in one of the formats."""
+    uses = [use for file in files for use in file.uses]
+    summary = _summary(files, failures)
     if format == "json":
-        return formats.dumped(_document(done, failed))
+        return formats.dumped(
+            {
+                "title": "Migration from the legacy API",
+                "summary": summary,
+                "uses": [
+                    {**row.as_dict(), "outcome": outcome.state.name.lower(), "what": outcome.what}
+                    for row, outcome in uses
+                ],
+                "files": {
+                    "read": _read(files),
+                    "changed": [file.path for file in files if file.changed],
+                    "failed": list(failures),
+                },
+            }
+        )
     if format == "sarif":
-        return formats.dumped(_sarif(done, failed))
-    return _text(done, failed)
-
-
-def write(path: str, format: str, done: list[Migrated], failed: list[str]) -> None:
-    """Write the report to a file."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(render(format, done, failed))
-    except OSError as error:
-        raise _refused(path, str(error.strerror)) from error
-
-
-def check_place(path: str) -> None:
-    """Refuse a place that no report can be written to."""
-    reason = obstacle(path)
-    if reason:
-        raise _refused(path, reason)
-
-
-def _refused(path: str, reason: str) -> MigrateRefused:
-    return MigrateRefused(f"--report {path}: {reason}; expected a file that can be written")
-
-
-def _text(done: list[Migrated], failed: list[str]) -> str:
+        return formats.dumped(_sarif(uses, failures))
     lines = [
         f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}"
-        for one in done
-        for row, outcome in one.uses
+        for row, outcome in uses
     ]
-    return "\n".join([*lines, *([""] if lines else []), _summary(done, failed), ""])
+    return "\n".join([*lines, *([""] if lines else []), summary, ""])
 
 
-def _summary(done: list[Migrated], failed: list[str]) -> str:
-    states = [outcome.state.value for one in done for _, outcome in one.uses]
-    counts = [f"{states.count(state)} {state}" for state in sorted(set(states))]
-    changed = sum(one.changed for one in done)
-    unreadable = f", {len(failed)} failed" if failed else ""
-    told = f"{times(len(states), 'use')}: {', '.join(counts)}. "
-    nothing = "No use of the legacy API. " if done else ""
-    uses = told if states else nothing
-    return f"{uses}{times(_read(done), 'file')} read{unreadable}; {changed} with changes."
+def _summary(files: list[Migrated], failures: Sequence[str]) -> str:
+    states = [outcome.state.value for file in files for _, outcome in file.uses]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
+    uses = "No use of the legacy API. " if files else ""
+    if states:
+        uses = f"{count(len(states), 'use')}: {counts}. "
+    failed = f", {len(failures)} failed" if failures else ""
+    changed = sum(file.changed for file in files)
+    return f"{uses}{count(_read(files), 'file')} read{failed}; {changed} with changes."
 
 
-def _read(done: list[Migrated]) -> int:
+def _read(files: list[Migrated]) -> int:
     """Return how many of the files were there before."""
-    return sum(not one.is_new for one in done)
+    return sum(not file.is_new for file in files)
 
 
-def _document(done: list[Migrated], failed: list[str]) -> dict[str, Any]:
-    uses = [
-        {**row.as_dict(), "outcome": outcome.state.name.lower(), "what": outcome.what}
-        for one in done
-        for row, outcome in one.uses
-    ]
-    changed = [one.path for one in done if one.changed]
-    files = {"read": _read(done), "changed": changed, "failed": failed}
-    return {
-        "title": "Migration from the legacy API",
-        "summary": _summary(done, failed),
-        "uses": uses,
-        "files": files,
-    }
-
-
-def _sarif(done: list[Migrated], failed: list[str]) -> dict[str, Any]:
-    found = [(row, outcome) for one in done for row, outcome in one.uses]
-    document = formats.sarif_document([row for row, _ in found])
-    run = document["runs"][0]
-    for result, (row, outcome) in zip(run["results"], found):
+def _sarif(uses: list[Any], failures: Sequence[str]) -> dict[str, Any]:
+    document = formats.sarif_document([row for row, _ in uses])
+    for result, (row, outcome) in zip(document["runs"][0]["results"], uses):
         where = "" if row.cell is None else f"Cell {row.cell}: "
         result["level"] = "warning" if outcome.todo else "note"
         result["message"] = {"text": f"{where}{outcome.state.value}: {outcome.what}"}
-    notes = [{"level": "error", "message": {"text": reason}} for reason in failed]
-    run["invocations"] = [{"executionSuccessful": not notes, "toolExecutionNotifications": notes}]
-    return document
+    return with_failures(document, failures)

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from typing import Any, Collection, NamedTuple
 
-from tritonclient_shim.cli._scan import ScanRefused
+from tritonclient_shim.cli import Refused
 from tritonclient_shim.usage.rows import UsageRow
 
 _VERSION = 1
@@ -21,6 +21,38 @@ class KnownUse(NamedTuple):
     line: str
 
 
+class Baseline:
+    """The uses in a file that are not reported, and how often each is known."""
+
+    def __init__(self, path: str) -> None:
+        """Read the file; raise Refused if it is no baseline."""
+        self._path = path
+        remedy = f"write one with: tritonclient-shim scan --write-baseline {path} PATH"
+        try:
+            with open(path, encoding="utf-8") as file:
+                self._known = _counted(json.load(file))
+        except OSError as error:
+            text = f"the baseline {path} cannot be read: {error.strerror}; {remedy}"
+            raise Refused(text) from error
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"{path} is no baseline: {error}; {remedy}") from error
+
+    def take(self, row: UsageRow) -> bool:
+        """True if the use is known; another one like it must be known by itself."""
+        use = _known(self._path, row)
+        self._known[use] -= 1
+        return self._known[use] >= 0
+
+    def gone(self, files: Collection[str], only: Collection[str]) -> int:
+        """Return how many known uses were not taken from these files, of these ids or of all."""
+        seen = {_file(self._path, file) for file in files}
+        return sum(
+            max(count, 0)
+            for use, count in self._known.items()
+            if use.file in seen and (not only or use.id in only)
+        )
+
+
 def write(path: str, rows: list[UsageRow]) -> None:
     """Write these uses to a baseline, sorted."""
     counted = Counter(_known(path, row) for row in rows)
@@ -29,24 +61,10 @@ def write(path: str, rows: list[UsageRow]) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(json.dumps({"version": _VERSION, "uses": uses}, indent=2) + "\n")
     except OSError as error:
-        raise ScanRefused(
+        raise Refused(
             f"the baseline {path} cannot be written: {error.strerror}; name a file in a folder "
             "that exists and can be written to"
         ) from error
-
-
-def read(path: str) -> Counter[KnownUse]:
-    """Return the uses in a baseline, and how often each is known."""
-    remedy = f"write one with: tritonclient-shim scan --write-baseline {path} PATH"
-    try:
-        with open(path, encoding="utf-8") as file:
-            return _counted(json.load(file))
-    except OSError as error:
-        raise ScanRefused(
-            f"the baseline {path} cannot be read: {error.strerror}; {remedy}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise ScanRefused(f"{path} is no baseline: {error}; {remedy}") from error
 
 
 def _counted(document: Any) -> Counter[KnownUse]:
@@ -59,30 +77,6 @@ def _counted(document: Any) -> Counter[KnownUse]:
     if any([type(part) for part in (*use, count)] != [str, str, str, int] for use, count in uses):
         raise ValueError("expected file, id and line as text, and count as a whole number")
     return Counter(dict(uses))
-
-
-def unknown(path: str, known: Counter[KnownUse], rows: list[UsageRow]) -> list[UsageRow]:
-    """Return the uses that are not known; take the others out of ``known``."""
-    found = []
-    for row in rows:
-        use = _known(path, row)
-        if known[use] > 0:
-            known[use] -= 1
-        else:
-            found.append(row)
-    return found
-
-
-def gone(
-    path: str, known: Counter[KnownUse], files: Collection[str], looked_for: Collection[str]
-) -> int:
-    """Return how many of the known uses are gone from these files."""
-    read_here = {_file(path, one) for one in files}
-    return sum(
-        count
-        for use, count in known.items()
-        if use.file in read_here and (not looked_for or use.id in looked_for)
-    )
 
 
 def _known(path: str, row: UsageRow) -> KnownUse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from fnmatch import fnmatchcase
+from pathlib import PurePath
 from typing import Iterable, Iterator, NamedTuple
 
 from tritonclient_shim.migrate import sources
@@ -16,47 +17,37 @@ class ExcludedPaths(NamedTuple):
     patterns: tuple[str, ...] = ()
     folder: str = ""
 
-    def match(self, path: str, names: Iterable[str]) -> bool:
+    def match(self, path: str, names: list[str]) -> bool:
         """True if a pattern fits one of the names, the path, or a folder above it."""
-        names = list(names)
+        place = PurePath(os.path.abspath(path))
+        places = [str(folder) for folder in (place, *place.parents)]
         return any(
-            self._path_fits(pattern, path)
+            any(fnmatchcase(folder, self._whole(pattern)) for folder in places)
             if "/" in pattern
             else any(fnmatchcase(name, pattern) for name in names)
             for pattern in self.patterns
         )
 
-    def _path_fits(self, pattern: str, path: str) -> bool:
-        wanted = os.path.normpath(os.path.join(glob.escape(self.folder), pattern))
-        return any(fnmatchcase(one, wanted) for one in with_parents(os.path.abspath(path)))
+    def _whole(self, pattern: str) -> str:
+        return os.path.normpath(os.path.join(glob.escape(self.folder), pattern))
 
 
 def chosen(paths: Iterable[str], excluded: ExcludedPaths) -> Iterator[str]:
     """Yield the files to read; a file that is named twice comes once."""
     seen: set[str] = set()
-    for given in paths:
-        for path in sources.files([given]):
+    for argument in paths:
+        for path in sources.files([argument]):
             path = path[2:] if path.startswith("./") else path  # as reports write it
             real = os.path.realpath(path)
-            if real not in seen and not excluded.match(path, _names(path, given)):
+            if real not in seen and not excluded.match(path, _names(path, argument)):
                 yield path
             seen.add(real)
 
 
-def _names(path: str, given: str) -> list[str]:
-    """Return the names in a path; of an absolute path those below the folder it was found in."""
-    if os.path.isabs(path):
-        inside = os.path.relpath(path, given) if os.path.isdir(given) else os.path.basename(path)
-    else:
-        inside = os.path.normpath(path)
-    return inside.split(os.sep)
-
-
-def with_parents(path: str) -> Iterator[str]:
-    """Yield a path, then each folder above it."""
-    while True:
-        yield path
-        parent = os.path.dirname(path)
-        if parent == path:
-            return
-        path = parent
+def _names(path: str, argument: str) -> list[str]:
+    """Return the names in a path; of an absolute path those below the folder that was named."""
+    if not os.path.isabs(path):
+        return os.path.normpath(path).split(os.sep)
+    if os.path.isdir(argument):
+        return os.path.relpath(path, argument).split(os.sep)
+    return [os.path.basename(path)]

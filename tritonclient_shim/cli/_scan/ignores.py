@@ -12,9 +12,10 @@ from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.usage.rows import UsageRow, relative
 
 _MARK = "tritonshim:"
-_COMMENT = re.compile(r"#\s*tritonshim:(?P<text>[^#]*)")
-_IGNORE = re.compile(r"\s*ignore\s*(?:\[(?P<ids>[^\]]*)\].*|$)")
+_COMMENT = re.compile(r"#\s*tritonshim:([^#]*)")
+_IGNORE = re.compile(r"\s*ignore\s*(?:\[([^\]]*)\].*|$)")
 _EXPECTED = "expected `# tritonshim: ignore` or `# tritonshim: ignore[TS051, TS053]`"
+_NOT_UNDERSTOOD = f"this comment hides nothing: {_EXPECTED}; a reason goes behind another #"
 
 
 class IgnoreComment(NamedTuple):
@@ -23,49 +24,49 @@ class IgnoreComment(NamedTuple):
     line: int
     column: int
     first: int
-    ids: tuple[str, ...]
-    problem: str = ""  # what is wrong with it: then it hides nothing
+    ids: tuple[str, ...] | None  # None if the comment is not understood: it hides nothing
 
 
-class IgnoreOutcome(NamedTuple):
-    """The uses that are left, how many are hidden, and what is to be told about the comments."""
+def shown(
+    source: ParsedSource, rows: list[UsageRow], only: Collection[str]
+) -> tuple[list[UsageRow], list[str]]:
+    """Return the uses that no comment hides, and what is wrong with the comments.
 
-    rows: list[UsageRow]
-    hidden: int
-    notes: list[str]
-
-
-def applied(
-    source: ParsedSource, rows: list[UsageRow], looked_for: Collection[str]
-) -> IgnoreOutcome:
-    """Hide what comments in the source say; tell of comments that hide nothing.
-
-    ``looked_for`` are the ids that the rows may have, none where they may have all.
+    ``only`` are the ids that the rows may have, none if they may have all.
     """
     comments = list(_comments(source))
-    if not comments:
-        return IgnoreOutcome(rows, 0, [])
-    by_place = {
-        source.place(line): one for one in comments for line in range(one.first, one.line + 1)
+    comment_at = {
+        source.place(line): comment
+        for comment in comments
+        for line in range(comment.first, comment.line + 1)
     }
-    used: dict[IgnoreComment, set[str]] = {one: set() for one in comments}
+    hidden: dict[IgnoreComment, set[str]] = {comment: set() for comment in comments}
     left = []
     for row in rows:
-        comment = by_place.get((row.cell, row.line))
-        if comment is not None and _hides(comment, row.entry.id):
-            used[comment].add(row.entry.id)
+        comment = comment_at.get((row.cell, row.line))
+        if comment and comment.ids is not None and row.entry.id in (comment.ids or [row.entry.id]):
+            hidden[comment].add(row.entry.id)
         else:
             left.append(row)
     notes = [
         f"{_place(source, comment)}: {problem}"
-        for comment in comments
-        for problem in _problems(comment, used[comment], looked_for)
+        for comment, ids in hidden.items()
+        for problem in _problems(comment, ids, only)
     ]
-    return IgnoreOutcome(left, len(rows) - len(left), notes)
+    return left, notes
 
 
-def _hides(comment: IgnoreComment, id: str) -> bool:
-    return not comment.problem and (not comment.ids or id in comment.ids)
+def _problems(comment: IgnoreComment, hidden: set[str], only: Collection[str]) -> Iterator[str]:
+    if comment.ids is None:
+        yield _NOT_UNDERSTOOD
+        return
+    if not (comment.ids or hidden or only):
+        yield "nothing is found on this line; remove the comment"
+    for id in comment.ids:
+        if id not in ENTRIES:
+            yield f"there is no id {id!r}; {_EXPECTED}"
+        elif id not in hidden and (not only or id in only):
+            yield f"{id} is not found on this line; remove it from the comment"
 
 
 def _place(source: ParsedSource, comment: IgnoreComment) -> str:
@@ -74,44 +75,32 @@ def _place(source: ParsedSource, comment: IgnoreComment) -> str:
     return f"{relative(source.path)}:{in_cell}{line}:{comment.column}"
 
 
-def _problems(comment: IgnoreComment, used: set[str], looked_for: Collection[str]) -> Iterator[str]:
-    if comment.problem:
-        yield comment.problem
-    elif not comment.ids and not used and not looked_for:
-        yield "nothing is found on this line; remove the comment"
-    for id in comment.ids:
-        if id not in ENTRIES:
-            yield f"there is no id {id!r}; {_EXPECTED}"
-        elif id not in used and (not looked_for or id in looked_for):
-            yield f"{id} is not found on this line; remove it from the comment"
-
-
 def _comments(source: ParsedSource) -> Iterator[IgnoreComment]:
     if not any(_MARK in line for line in source.lines):
         return
     spans: dict[int, int] = {}  # last line of a text of several lines → its first
     readline = io.StringIO("\n".join(source.lines)).readline
     for token in tokenize.generate_tokens(readline):
-        line = token.start[0]
-        found = token.type == tokenize.COMMENT and _COMMENT.search(token.string)
-        if found:
-            column = token.start[1] + found.start() + 1
-            yield _comment(line, column, _first(source, spans, line), found["text"])
+        line, column = token.start
+        comment = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
+        if comment:
+            first = _first_line(source, spans, line)
+            yield IgnoreComment(line, column + comment.start() + 1, first, _ids(comment[1]))
         elif token.end[0] > line and token.string.strip():
             spans[token.end[0]] = min(line, spans.get(token.end[0], line))
 
 
-def _comment(line: int, column: int, first: int, text: str) -> IgnoreComment:
-    found = _IGNORE.match(text.rstrip())
-    ids = [id.strip().upper() for id in ((found and found["ids"]) or "").split(",") if id.strip()]
-    if found is None or (found["ids"] is not None and not ids):
-        problem = f"this comment hides nothing: {_EXPECTED}; a reason goes behind another #"
-        return IgnoreComment(line, column, first, (), problem)
-    return IgnoreComment(line, column, first, tuple(dict.fromkeys(ids)))
+def _ids(text: str) -> tuple[str, ...] | None:
+    """Return the ids in a comment, none for all; None if the comment is not understood."""
+    ignore = _IGNORE.match(text.rstrip())
+    if ignore is None:
+        return None
+    ids = dict.fromkeys(id.strip().upper() for id in (ignore[1] or "").split(",") if id.strip())
+    return tuple(ids) if ids or ignore[1] is None else None
 
 
-def _first(source: ParsedSource, spans: dict[int, int], line: int) -> int:
-    """Return the first line of the statement part that this line's comment is about."""
+def _first_line(source: ParsedSource, spans: dict[int, int], line: int) -> int:
+    """Return the first line of the statement part that ends on this line."""
     while True:
         if line in spans:
             line = spans.pop(line)

@@ -7,15 +7,34 @@ import importlib
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Mapping
 
-from tritonclient_shim.cli._scan import FORMATS, ScanRefused
-from tritonclient_shim.cli._scan.files import ExcludedPaths, with_parents
+from tritonclient_shim.cli import Refused
+from tritonclient_shim.cli._output import FORMATS
+from tritonclient_shim.cli._scan.files import ExcludedPaths
 from tritonclient_shim.registry import ENTRIES
 
 _TABLE = "tool.tritonclient-shim.scan"
 _TABLE_HEADER = re.compile(r"""^\s*\[\s*tool\s*\.\s*["']?tritonclient-shim\b""", re.MULTILINE)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, list) and all(isinstance(part, str) for part in value)
+    )
+
+
+_LIST = (_is_list, "a list of texts, or one text with commas between")
+#: Key of the table → what it accepts, and what is said to be expected.
+KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "baseline": (lambda value: isinstance(value, str) and value != "", "the path of a file"),
+    "exclude": _LIST,
+    "exit-zero": (lambda value: isinstance(value, bool), "true or false"),
+    "format": (lambda value: value in FORMATS, f"one of {', '.join(FORMATS)}"),
+    "only": _LIST,
+}
 
 
 @dataclass(frozen=True)
@@ -33,83 +52,72 @@ class ScanOptions:
 
 def options(arguments: argparse.Namespace) -> ScanOptions:
     """Return what the command line and the configuration say, checked."""
-    given = vars(arguments)
-    configured = _configured()
-    folder = str(configured.get("folder", os.getcwd()))
-    if "baseline" in configured:
-        configured["baseline"] = os.path.relpath(os.path.join(folder, configured["baseline"]))
-    values: dict[str, Any] = {**configured, **given}
-    only = frozenset(id.upper() for id in _parts(values.get("only")))
+    typed = vars(arguments)
+    folder, values = _configured()
+    if "baseline" in values:
+        values["baseline"] = os.path.relpath(os.path.join(folder, values["baseline"]))
+    patterns_folder = os.getcwd() if "exclude" in typed else str(folder)
+    values.update(typed)
+    only = frozenset(id.upper() for id in parts(values.get("only", ())))
     strange = ", ".join(sorted(only - set(ENTRIES)))
     if strange:
-        raise ScanRefused(
+        raise Refused(
             f"no such id: {strange}; expected ids such as TS051, which "
             "`tritonclient-shim explain tensorrtserver` lists"
         )
     return ScanOptions(
         paths=arguments.paths,
-        excluded=ExcludedPaths(
-            tuple(_parts(values.get("exclude"))), os.getcwd() if "exclude" in given else folder
-        ),
+        excluded=ExcludedPaths(tuple(parts(values.get("exclude", ()))), patterns_folder),
         only=only,
         format=values.get("format", FORMATS[0]),
         exit_zero=values.get("exit_zero", False),
-        baseline=values.get("baseline", "") if "write_baseline" not in given else "",
+        baseline="" if "write_baseline" in typed else values.get("baseline", ""),
         write_baseline=values.get("write_baseline", ""),
     )
 
 
-def _parts(texts: list[str] | None) -> list[str]:
-    return [part for text in texts or () for part in _list_of(text)]
+def parts(texts: Any) -> list[str]:
+    """Return the parts of a text with commas, or of several such texts."""
+    joined = texts if isinstance(texts, str) else ",".join(texts)
+    return [part.strip() for part in joined.split(",") if part.strip()]
 
 
-def _configured() -> dict[str, Any]:
-    """Return the nearest configuration, from the working directory upwards; {} without one.
-
-    ``folder`` is the folder of the configuration: its paths start there.
-    """
-    for folder in with_parents(os.getcwd()):
-        path = os.path.join(folder, "pyproject.toml")
-        values = _table_of(path) if os.path.isfile(path) else None
-        if values is not None:
-            return {**_checked(path, values), "folder": folder}
-    return {}
+def _configured() -> tuple[Path, dict[str, Any]]:
+    """Return the folder and the values of the nearest configuration, upwards from here."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        path = folder / "pyproject.toml"
+        table = _table_of(path) if path.is_file() else None
+        if table is not None:
+            return folder, _checked(path, table)
+    return here, {}
 
 
-def _table_of(path: str) -> Mapping[str, Any] | None:
+def _table_of(path: Path) -> Mapping[str, Any] | None:
     """Return the table of a pyproject.toml; None if the file has none."""
-    text = _text(path)
-    if not text:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}; make it readable") from error
+    text, toml = data.decode("utf-8", "replace"), _toml()
+    if "tritonclient-shim" not in text or (toml is None and not _TABLE_HEADER.search(text)):
         return None
-    toml = _toml()
     if toml is None:
-        if not _TABLE_HEADER.search(text):
-            return None
-        raise ScanRefused(
+        raise Refused(
             f"{path} has [{_TABLE}], and this Python cannot read TOML; expected Python 3.11 or "
             "later, or the package tomli: pip install tomli"
         )
     try:
         table = toml.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ScanRefused(f"{path} is no TOML: {error}; correct it") from error
+        raise Refused(f"{path} is no TOML: {error}; correct it") from error
     for name in _TABLE.split("."):
         if not isinstance(table, dict) or name not in table:
             return None
         table = table[name]
     if not isinstance(table, dict):
-        raise ScanRefused(f"{path}: {_TABLE}: expected a table, got {table!r}")
+        raise Refused(f"{path}: {_TABLE}: expected a table, got {table!r}")
     return table
-
-
-def _text(path: str) -> str:
-    """Return the file's text; '' if it says nothing about this program."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise ScanRefused(f"{path} cannot be read: {error.strerror}; make it readable") from error
-    return data.decode("utf-8", "replace") if b"tritonclient-shim" in data else ""
 
 
 def _toml() -> ModuleType | None:
@@ -121,51 +129,14 @@ def _toml() -> ModuleType | None:
     return None
 
 
-def _checked(path: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    checked = {}
-    for name, value in values.items():
+def _checked(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    values = {}
+    for name, value in table.items():
         key = name.replace("_", "-")
         if key not in KEYS:
-            raise ScanRefused(f"{path}: no such key: {name}; expected {', '.join(KEYS)}")
-        try:
-            checked[key.replace("-", "_")] = KEYS[key](value)
-        except ValueError as error:
-            raise ScanRefused(f"{path}: {name}: expected {error}, got {value!r}") from None
-    return checked
-
-
-def _list_of(value: Any) -> list[str]:
-    """Return the parts of a text with commas, or of a list of texts."""
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return value
-    if not isinstance(value, str):
-        raise ValueError("a list of texts, or one text with commas between")
-    return [part.strip() for part in value.split(",") if part.strip()]
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
-def _path_of(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError("the path of a file")
-    return value
-
-
-def _format(value: Any) -> str:
-    if value not in list(FORMATS):
-        raise ValueError(f"one of {', '.join(FORMATS)}")
-    return str(value)
-
-
-#: Key → what makes an option's value of the configured one, or says what was expected.
-KEYS: dict[str, Callable[[Any], Any]] = {
-    "baseline": _path_of,
-    "exclude": _list_of,
-    "exit-zero": _boolean,
-    "format": _format,
-    "only": _list_of,
-}
+            raise Refused(f"{path}: no such key: {name}; expected {', '.join(KEYS)}")
+        is_accepted, expected = KEYS[key]
+        if not is_accepted(value):
+            raise Refused(f"{path}: {name}: expected {expected}, got {value!r}")
+        values[key.replace("-", "_")] = value
+    return values
