@@ -1,4 +1,4 @@
-"""Clients that load a gateway, or Triton behind a plain proxy, with equal requests.
+"""Clients that load a gateway, or a server that only forwards, with equal requests.
 
 ``python -m benchmarks.gateway_load v1|v2 grpc|http ADDRESS BYTES COUNT CLIENTS``: prints seconds.
 """
@@ -27,7 +27,7 @@ Ask = Callable[[], Awaitable[Any]]
 
 
 def grpc_request(version: str, size: int) -> bytes:
-    """One request, serialised."""
+    """Return one request, serialised."""
     if version == "v2":
         tensor = TensorIn(INPUT, "FP32", (1, size // 4), (bytes(size),), size)
         return encode_request(InferCall(MODEL, "", (tensor,), (OutputSpec(OUTPUT),)))
@@ -38,21 +38,12 @@ def grpc_request(version: str, size: int) -> bytes:
     return bytes(request.SerializeToString())
 
 
-def http_request(version: str, size: int) -> bytes:
-    """One request: head and body."""
-    body, path = bytes(size), f"/api/infer/{MODEL}"
+def http_request(size: int) -> bytes:
+    """Return one request over HTTP: head and body."""
     header = f'batch_size: 1 input {{ name: "{INPUT}" dims: {size // 4} }} '
     field = f'NV-InferRequest: {header}output {{ name: "{OUTPUT}" }}'
-    if version == "v2":
-        text = (
-            f'{{"inputs":[{{"name":"{INPUT}","datatype":"FP32","shape":[1,{size // 4}],'
-            f'"parameters":{{"binary_data_size":{size}}}}}],'
-            f'"outputs":[{{"name":"{OUTPUT}","parameters":{{"binary_data":true}}}}]}}'
-        )
-        body, path = text.encode() + body, f"/v2/models/{MODEL}/infer"
-        field = f"Inference-Header-Content-Length: {len(text)}"
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{field}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    head = f"POST /api/infer/{MODEL} HTTP/1.1\r\nHost: x\r\n{field}\r\n"
+    return f"{head}Content-Length: {size}\r\n\r\n".encode() + bytes(size)
 
 
 async def over_grpc(version: str, address: str, size: int) -> Ask:
@@ -68,11 +59,11 @@ async def over_grpc(version: str, address: str, size: int) -> Ask:
     return ask
 
 
-async def over_http(version: str, address: str, size: int) -> Ask:
+async def over_http(_: str, address: str, size: int) -> Ask:
     """Return a client that keeps its connection."""
     host, _, port = address.rpartition(":")
     answers, requests = await asyncio.open_connection(host, int(port), limit=2**20)
-    request = http_request(version, size)
+    request = http_request(size)
 
     async def ask() -> None:
         requests.write(request)
@@ -86,7 +77,7 @@ async def over_http(version: str, address: str, size: int) -> Ask:
 
 
 async def load(version: str, protocol: str, address: str, size: int, count: int, n: int) -> float:
-    """Seconds that so many clients take for so many requests."""
+    """Return the seconds that so many clients take for so many requests."""
     make = over_grpc if protocol == "grpc" else over_http
     clients = [await make(version, address, size) for _ in range(n)]
     left = iter(range(count))

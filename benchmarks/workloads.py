@@ -16,7 +16,7 @@ from benchmarks.floor import Echo
 from benchmarks.harness import Call, Row, Workload, equal
 from benchmarks.ports import HandPort, model_client
 from tensorrtserver.api import InferContext
-from tritonclient_shim.backends import replies
+from tritonclient_shim.core import reading
 from tritonclient_shim.session import prepared
 
 RAW = InferContext.ResultFormat.RAW
@@ -60,7 +60,7 @@ def small(url: str, protocol: int, closing: ExitStack) -> Workload:
     workload = _SMALL.make(url, protocol, closing)
     programs = workload.programs
     programs["nothing prepared"] = _with(prepared, "enabled", False, programs["facade"])
-    programs["every reply parsed"] = _with(replies, "REMEMBERED_BYTES", 0, programs["facade"])
+    programs["every reply parsed"] = _with(reading, "REMEMBERED_BYTES", 0, programs["facade"])
     return workload
 
 

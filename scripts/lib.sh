@@ -50,7 +50,7 @@ any_python() { best_python 3.13 3.12 3.11 3.10 3.9 3.14; }
 watched() {
     local python
     python=$(any_python) || exit 1
-    (cd "$root" && exec "$python" -m testbed.watched "$@")
+    (cd "$root" && exec "$python" -m testbed.progress "$@")
 }
 
 # make_venv FOLDER REQUIREMENTS… : a virtual environment with exactly these, made once, with the

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from testbed.launcher import TritonServer
-from testbed.missing import MissingPrerequisite
 from testbed.open_servers import KServeServer, MLServer
 from testbed.process import ServerFailed
+from testbed.progress import MissingPrerequisite
 from testbed.pytriton_app import PyTritonServer
 
 __all__ = [

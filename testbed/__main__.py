@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -18,7 +19,6 @@ from testbed import (
     TritonServer,
     environment,
     open_environment,
-    shared_memory,
 )
 from testbed.open_environment import KSERVE, MLSERVER
 from testbed.process import RunningServer
@@ -54,7 +54,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         if options.shared_memory:
-            shared_memory.require(options.shared_memory)
+            _require_shared_memory(options.shared_memory)
         prepare, start = SERVERS[options.server]
         if options.prepare:
             prepare()
@@ -67,6 +67,24 @@ def main() -> int:
         print(f"testbed: {problem}", file=sys.stderr)
         return 1
     return 0
+
+
+def _require_shared_memory(needed: int, folder: str = "/dev/shm") -> None:
+    """Raise MissingPrerequisite unless ``needed`` MiB are free."""
+    try:
+        status = os.statvfs(folder)
+    except OSError as problem:
+        raise MissingPrerequisite(
+            f"The servers need {needed} MiB of shared memory in {folder}, which cannot be used: "
+            f"{problem}. Mount one: mount -t tmpfs tmpfs {folder}"
+        ) from problem
+    free = status.f_bavail * status.f_frsize >> 20
+    if free < needed:
+        raise MissingPrerequisite(
+            f"The servers need {needed} MiB of shared memory, and {folder} has {free} MiB free. "
+            f"Give it more: docker run --shm-size=1g, or mount -o remount,size=1g {folder}; "
+            f"`ls -l {folder}` shows what is left there by others."
+        )
 
 
 def _serve(server: RunningServer) -> None:

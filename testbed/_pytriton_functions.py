@@ -45,8 +45,8 @@ def bind_all(triton):
         triton.bind(
             model_name=name,
             infer_func=function,
-            inputs=[Tensor(name=one, dtype=dtype, shape=(size,)) for one in inputs.split()],
-            outputs=[Tensor(name=one, dtype=dtype, shape=(size,)) for one in outputs.split()],
+            inputs=[Tensor(name=item, dtype=dtype, shape=(size,)) for item in inputs.split()],
+            outputs=[Tensor(name=item, dtype=dtype, shape=(size,)) for item in outputs.split()],
             config=ModelConfig(max_batch_size=8),
             strict=True,
         )

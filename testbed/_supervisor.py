@@ -4,8 +4,8 @@ Run as a script: ``_supervisor.py FOLDER SHM_PREFIXES TURN COMMAND...``. It star
 process group of its own, its output going to FOLDER/server.log, and prints the pid. When its stdin
 has a byte or closes, when its parent is gone or when the server ends, it ends the whole group (the
 byte ``k``: without asking the server to exit first) and removes FOLDER, the files in /dev/shm that
-begin with one of the comma-separated SHM_PREFIXES, in which ``{pid}`` stands for the pid of the
-server, and the folders that the server made in /tmp, one of them within TURN seconds. Only the
+begin with one of the comma-separated SHM_PREFIXES (``{pid}`` stands for the pid of the server), and
+the folders that the server made in /tmp, one of them within TURN seconds. It imports only the
 standard library, so that any interpreter can run it.
 """
 
@@ -79,7 +79,7 @@ def _start(
 def _new_folder(server: subprocess.Popen[bytes], before: set[str], turn: float) -> list[str]:
     deadline = time.monotonic() + turn
     while time.monotonic() < deadline and server.poll() is None:
-        new = [one for one in glob.glob(BACKEND_FOLDERS) if one not in before]
+        new = [item for item in glob.glob(BACKEND_FOLDERS) if item not in before]
         if new:
             return new[:1]
         time.sleep(0.01)
@@ -126,23 +126,23 @@ def _kill_group(group: int) -> None:
 
 
 def _members(group: int) -> list[str]:
-    """The /proc folders of the living processes of the group."""
-    found = []
+    """Return the /proc folders of the living processes of the group."""
+    result = []
     for folder in glob.glob("/proc/[0-9]*"):
         with contextlib.suppress(OSError):  # ended meanwhile
             state, _, member_of = _read(f"{folder}/stat").rsplit(")", 1)[1].split()[:3]
             if int(member_of) == group and state not in "ZX":
-                found.append(folder)
-    return found
+                result.append(folder)
+    return result
 
 
 def _model_folders(group: int) -> list[str]:
-    """The folders in /tmp of models loaded from a request, as PyTriton loads its own."""
+    """Return the folders in /tmp of models loaded from a request, as PyTriton loads its own."""
     arguments: list[str] = []
     for folder in _members(group):
         with contextlib.suppress(OSError):
             arguments += _read(f"{folder}/cmdline").split("\0")
-    return sorted({found.group() for found in map(MODEL_FOLDER.match, arguments) if found})
+    return sorted({result.group() for result in map(MODEL_FOLDER.match, arguments) if result})
 
 
 def _read(path: str) -> str:

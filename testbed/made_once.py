@@ -11,16 +11,42 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Callable, ClassVar, Iterator, Protocol, TypeVar
 
-from testbed.cache import cache_folder, writable_cache_folder
-from testbed.progress import run, say
+from testbed.progress import MissingPrerequisite, run, say
 
+_UNSAFE = re.compile(r"[^\w@%+=:,./~-]")  # the backend puts paths into a shell command unquoted
 FOREIGN = ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "VIRTUAL_ENV")
+
+
+def cache_folder() -> Path:
+    """``.testbed/`` at the repository root, or what the variable ``TESTBED_CACHE`` names."""
+    default = Path(__file__).resolve().parents[1] / ".testbed"
+    return Path(os.environ.get("TESTBED_CACHE") or default).resolve()
+
+
+def writable_cache_folder() -> Path:
+    """Return the folder, made and ignored by git. Raise MissingPrerequisite if that fails."""
+    cache = cache_folder()
+    if _UNSAFE.search(str(cache)):
+        raise MissingPrerequisite(
+            f"The server cannot run from {str(cache)!r}: its Python backend needs a path without "
+            "spaces and quotes. Name another folder in the variable TESTBED_CACHE."
+        )
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        (cache / ".gitignore").write_text("*\n", encoding="utf-8")
+    except OSError as problem:
+        raise MissingPrerequisite(
+            f"Cannot write to {cache}, where the server environment belongs: {problem}. "
+            "Name a folder of yours in the variable TESTBED_CACHE."
+        ) from problem
+    return cache
 
 
 class DataclassOfPaths(Protocol):
@@ -36,7 +62,7 @@ class VirtualEnvironment:
     python: str
 
     def variables(self) -> dict[str, str]:
-        """The process environment for programs of this environment, without the caller's Python."""
+        """Return the process environment for its programs, without the caller's Python."""
         kept = {name: value for name, value in os.environ.items() if name not in FOREIGN}
         path = f"{Path(self.python).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         return {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -46,40 +72,40 @@ Made = TypeVar("Made", bound=DataclassOfPaths)
 
 
 def made_once(name: str, kind: type[Made], make: Callable[[Path], Made]) -> Made:
-    """What is in the cache's folder ``name``, made now by ``make(folder)`` if need be.
+    """Return what is in the cache's folder ``name``. Call ``make(folder)`` if it is not complete.
 
-    ``kind`` is a dataclass whose fields are paths, the first one below the folder. Raises
-    MissingPrerequisite.
+    ``kind`` is a dataclass whose fields are paths, the first one below the folder. Raise
+    MissingPrerequisite if the cache cannot be written.
     """
     cache = writable_cache_folder()
     folder = cache / name
     with _locked(cache / f"{name}.lock"):
-        found = finished(name, kind)
-        if found is not None:
-            return found
+        present = finished(name, kind)
+        if present is not None:
+            return present
         shutil.rmtree(folder, ignore_errors=True)
-        made = make(folder)
+        product = make(folder)
         partial = folder / "complete.partial"
-        partial.write_text(json.dumps(asdict(made)), encoding="utf-8")
+        partial.write_text(json.dumps(asdict(product)), encoding="utf-8")
         os.replace(partial, folder / "complete.json")
-        return made
+        return product
 
 
 def finished(name: str, kind: type[Made]) -> Made | None:
-    """What is in the cache's folder ``name`` if it is there and whole."""
+    """Return what is in the cache's folder ``name`` if it is there and whole."""
     folder = cache_folder() / name
     mark = folder / "complete.json"
     if not mark.exists():
         return None
-    found = kind(**json.loads(mark.read_text(encoding="utf-8")))
-    paths = [*asdict(found).values()]
+    result = kind(**json.loads(mark.read_text(encoding="utf-8")))
+    paths = [*asdict(result).values()]
     # a copied checkout still names its original, and an interpreter may have been removed
     here = folder in Path(paths[0]).parents
-    return found if here and all(map(os.path.exists, paths)) else None
+    return result if here and all(map(os.path.exists, paths)) else None
 
 
 def folder_name(prefix: str, *wanted: str) -> str:
-    """A name that is another one whenever something else is wanted."""
+    """Return a name that is another one whenever something else is wanted."""
     return f"{prefix}-{hashlib.sha256(chr(10).join(wanted).encode()).hexdigest()[:10]}"
 
 

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed import own_python
 from testbed.made_once import (
     VirtualEnvironment,
     finished,
@@ -15,8 +14,8 @@ from testbed.made_once import (
     pip_install,
     virtual_environment,
 )
-from testbed.prerequisites import Facts, choose_of, gather
-from testbed.progress import run, say
+from testbed.progress import MissingPrerequisite, run, say
+from testbed.pythons import Facts, choose_of, gather
 
 WANTED = "TESTBED_OPEN_SERVERS"  # "1": install what is not there; else what is there is used
 MODELS = Path(__file__).with_name("open_models")
@@ -60,14 +59,14 @@ KSERVE = Recipe(
 
 
 def prepare(recipe: Recipe) -> VirtualEnvironment:
-    """The environment, made now if it is not there; raises MissingPrerequisite."""
+    """Return the environment, made now if it is not there; raises MissingPrerequisite."""
     return made_once(
         recipe.folder, VirtualEnvironment, lambda folder: _make(recipe, folder, gather())
     )
 
 
 def trained(recipe: Recipe) -> Path:
-    """The folder of the models that were trained when the environment was made."""
+    """Return the folder of the models that were trained when the environment was made."""
     return Path(prepare(recipe).python).parents[1] / "trained"
 
 
@@ -84,7 +83,7 @@ def reason_to_skip(recipe: Recipe) -> str:
 def _make(recipe: Recipe, folder: Path, facts: Facts) -> VirtualEnvironment:
     interpreter = choose_of(facts, recipe.pythons)
     if interpreter is None:
-        interpreter = own_python.fetch(folder.parent, facts.distribution)
+        raise MissingPrerequisite(f"{recipe.name} needs Python {' or '.join(recipe.pythons)}")
     say(f"making the environment of {recipe.name} in {folder} with {interpreter.path}")
     python = virtual_environment(interpreter.path, folder)
     say(f"downloading {' '.join(recipe.requirements)}, {recipe.size}, once")

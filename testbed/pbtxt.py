@@ -14,7 +14,7 @@ class Name(str):
 
 
 def render(message: Mapping[str, Any]) -> str:
-    """A mapping of fields → text format, one field or bracket a line."""
+    """Return a mapping of fields → text format, one field or bracket a line."""
     return "".join(f"{line}\n" for line in _fields(message))
 
 
@@ -24,8 +24,8 @@ def _fields(message: Mapping[str, Any]) -> Iterator[str]:
             for key, entry in value.items():
                 yield from _field(name, {"key": key, "value": entry})
         elif isinstance(value, list):
-            for one in value:
-                yield from _field(name, one)
+            for item in value:
+                yield from _field(name, item)
         else:
             yield from _field(name, value)
 

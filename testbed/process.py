@@ -72,18 +72,18 @@ class Process:
 
     @property
     def log(self) -> str:
-        """What the server has written so far; still there when the server is gone."""
+        """Return what the server has written so far; still there when the server is gone."""
         self._log.seek(0)
         return self._log.read().decode("utf-8", "replace")
 
     @property
     def running(self) -> bool:
-        """Whether the server is there, or its remains are still being removed."""
+        """True if the server is there, or its remains are still being removed."""
         return self._supervisor.poll() is None
 
     @property
     def ended_by(self) -> int:
-        """The signal that has ended the server; 0 for one that is there, or has exited."""
+        """Return the signal that has ended the server; 0 for one that is there, or has exited."""
         status = self._supervisor.poll() or 0
         return 256 - status if status > 128 else 0
 
@@ -137,27 +137,27 @@ class RunningServer:
 
     @property
     def pid(self) -> int:
-        """The process id of the server itself."""
+        """Return the process id of the server itself."""
         return self._process.pid
 
     @property
     def log_path(self) -> str:
-        """The file with the server's output; it is gone after ``stop``."""
+        """Return the file with the server's output; it is gone after ``stop``."""
         return self._process.log_path
 
     @property
     def log(self) -> str:
-        """The server's output so far, also after ``stop``."""
+        """Return the server's output so far, also after ``stop``."""
         return self._process.log
 
     @property
     def running(self) -> bool:
-        """Whether the server is there."""
+        """True if the server is there."""
         return self._process.running
 
     @property
     def ended_by(self) -> int:
-        """The signal that has ended the server; 0 for one that is there, or has exited."""
+        """Return the signal that has ended the server; 0 for one that is there, or has exited."""
         return self._process.ended_by
 
     def url(self, protocol: int | str) -> str:
@@ -203,7 +203,7 @@ def _once(start: Callable[[str, int, int], Result], ports: tuple[int, int] | Non
 
 
 def _temporary_folder() -> str:
-    """The usual one, unless its name has a space: the Python backend cannot load from there."""
+    """Return the usual folder, or /tmp: the Python backend cannot load from a path with a space."""
     usual = tempfile.gettempdir()
     return "/tmp" if " " in usual else usual
 

@@ -1,4 +1,7 @@
-"""Commands whose progress a human can follow on stderr."""
+"""Commands whose progress a human can follow on stderr.
+
+``python -m testbed.progress WHAT COMMAND…`` runs a command of a shell script, never silent.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ import sys
 import time
 from typing import IO, Mapping, Sequence
 
-from testbed.missing import MissingPrerequisite
-
 HEARTBEAT = 5.0  # seconds of silence after which we say that we are still at it
 
 
+class MissingPrerequisite(RuntimeError):
+    """The machine lacks something the server needs; the text names it and what to do."""
+
+
 def say(text: str) -> None:
-    """One progress line."""
+    """Print a progress line."""
     print(f"[testbed] {text}", file=sys.stderr, flush=True)
 
 
@@ -51,3 +56,10 @@ def _follow(stream: IO[bytes], what: str) -> list[str]:
                 return lines
             lines.append(raw.decode("utf-8", "replace").rstrip())
             say(f"  {lines[-1]}")
+
+
+if __name__ == "__main__":
+    try:
+        run(sys.argv[2:], sys.argv[1])
+    except MissingPrerequisite as problem:
+        sys.exit(str(problem))

@@ -1,12 +1,11 @@
 """The standard model repository: one table, written out as a folder that Triton reads.
 
-Every model is a row: the file in ``models/`` that computes it, and what its configuration says.
+Every model is a row: its behaviour in ``model.py``, and what its configuration says.
 Unless a row says otherwise a model has ``max_batch_size`` 8 and runs on the Python backend.
 """
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any, Dict, Iterable, Mapping, Sequence
 from testbed.pbtxt import Name, render
 
 Config = Dict[str, Any]
-BEHAVIOURS = Path(__file__).with_name("models")
+SOURCE = Path(__file__).with_name("model.py")
 LABELS_FILE = "labels.txt"
 NOT_LOADED = ("spare", "broken", "flowers", "batch_64", "large_in", "large_out")
 # v1's thirteen datatypes, BF16 besides: name in "identity_<name>" → name in the configuration
@@ -53,7 +52,7 @@ def _model(
     **more: Any,
 ) -> Model:
     if labels:
-        outputs = [{**one, "label_filename": LABELS_FILE} for one in outputs]
+        outputs = [{**output, "label_filename": LABELS_FILE} for output in outputs]
     platform = {"platform": "ensemble"} if behaviour is None else _PYTHON
     tensors = {"max_batch_size": batch, "input": list(inputs), "output": list(outputs)}
     return Model(behaviour, {**platform, **tensors, **more}, labels, versions)
@@ -222,8 +221,8 @@ def _write_model(folder: Path, name: str, model: Model) -> None:
     for version in model.versions:
         (folder / str(version)).mkdir(parents=True)
         if model.behaviour is not None:
-            source = BEHAVIOURS / f"{model.behaviour}.py"
-            shutil.copy(source, folder / str(version) / "model.py")
+            text = SOURCE.read_text("utf-8").replace('= "identity"', f'= "{model.behaviour}"', 1)
+            (folder / str(version) / "model.py").write_text(text, "utf-8")
     (folder / "config.pbtxt").write_text(render({"name": name, **model.config}), "utf-8")
     if model.labels:
         (folder / LABELS_FILE).write_text("".join(f"{label}\n" for label in model.labels), "utf-8")

@@ -25,10 +25,10 @@ class Authority:
         self._authority.cert_pem.write_to_path(self.roots)
 
     def issue(self, *names: str) -> Identity:
-        """A certificate for host names and addresses."""
-        made = self._authority.issue_cert(*names)
+        """Return a certificate for host names and addresses."""
+        result = self._authority.issue_cert(*names)
         chain, key = self._folder / f"{names[0]}.pem", self._folder / f"{names[0]}.key"
-        made.private_key_pem.write_to_path(str(key))
-        for index, pem in enumerate(made.cert_chain_pems):
+        result.private_key_pem.write_to_path(str(key))
+        for index, pem in enumerate(result.cert_chain_pems):
             pem.write_to_path(str(chain), append=index > 0)
         return Identity(str(chain), str(key))

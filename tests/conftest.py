@@ -11,8 +11,8 @@ import pytest
 
 from testbed import KServeServer, MLServer, PyTritonServer, TritonServer
 from tests import left_behind, lost_server
-from tests.left_out import LeftOut
 from tests.lost_server import watched
+from tritonclient_shim.settings import sources
 
 # The assertions of the modules beside the tests say as much as those of the tests.
 _FOLDERS = [path.name for path in Path(__file__).parent.iterdir() if path.is_dir()]
@@ -44,9 +44,18 @@ if os.environ.get("TESTBED_WITHOUT_SERVER"):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch the servers, what the run leaves, and what it leaves out."""
-    for plugin in (left_behind, lost_server, LeftOut()):
+    """Watch the servers, and what the run leaves."""
+    for plugin in (left_behind, lost_server):
         config.pluginmanager.register(plugin)
+
+
+@pytest.fixture(autouse=True)
+def default_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test begin with nothing configured and without variables of ours or of proxies."""
+    for name in list(os.environ):
+        if name.startswith("TRITON_SHIM_") or name in sources.PROXY_VARIABLES:
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(sources, "_configured", {})
 
 
 StartTriton = Callable[..., TritonServer]
@@ -75,14 +84,14 @@ def start_triton() -> Iterator[StartTriton]:
 
 @pytest.fixture(params=[0, 1], ids=["HTTP", "GRPC"])
 def protocol(request: pytest.FixtureRequest) -> int:
-    """The values of ProtocolType.HTTP and ProtocolType.GRPC."""
+    """Return the values of ProtocolType.HTTP and ProtocolType.GRPC."""
     value: int = request.param
     return value
 
 
 @pytest.fixture
 def url(triton: TritonServer, protocol: int) -> str:
-    """The address of the session's server for the protocol."""
+    """Return the address of the session's server for the protocol."""
     return triton.url(protocol)
 
 

@@ -36,24 +36,26 @@ class Gap(NamedTuple):
 
 
 def missing(report: Mapping[str, Any]) -> Counter[Gap]:
-    """What a report says was not reached. The files are read from where the report names them."""
+    """Return what a report says was not reached. Read the files that the report names."""
     return Counter(
-        gap for file, found in report["files"].items() for gap in _of_file(file, found["functions"])
+        gap
+        for file, result in report["files"].items()
+        for gap in _of_file(file, result["functions"])
     )
 
 
 def _of_file(file: str, functions: Mapping[str, Any]) -> Iterator[Gap]:
-    """A branch whose other end was not reached is named once, by that end."""
+    """Yield a branch whose other end was not reached is named once, by that end."""
     lines = Path(file).read_text("utf-8").splitlines()
-    unreached = {number for found in functions.values() for number in found["missing_lines"]}
-    for function, found in functions.items():
-        ways = {start for start, end in found["missing_branches"] if end not in unreached}
-        for number in sorted(ways.difference(unreached).union(found["missing_lines"])):
+    unreached = {number for result in functions.values() for number in result["missing_lines"]}
+    for function, result in functions.items():
+        ways = {start for start, end in result["missing_branches"] if end not in unreached}
+        for number in sorted(ways.difference(unreached).union(result["missing_lines"])):
             yield Gap(file, function, lines[number - 1].strip())
 
 
 def listed(table: Path) -> Counter[Gap]:
-    """The gaps of the table."""
+    """Return the gaps of the table."""
     rows = tomllib.loads(table.read_text("utf-8")).get("gap", [])
     without = [row for row in rows if not row.get("reason", "").strip()]
     if without:
@@ -63,18 +65,18 @@ def listed(table: Path) -> Counter[Gap]:
 
 def main(report: str, table: str = str(TABLE)) -> int:
     """Print the differences → exit status."""
-    found = missing(json.loads(Path(report).read_text("utf-8")))
+    result = missing(json.loads(Path(report).read_text("utf-8")))
     known = listed(Path(table))
     for title, gaps in {
-        "Neither covered nor listed: write the test, or list it with its reason": found - known,
-        "Listed, but covered or no longer there: take it from the table": known - found,
+        "Neither covered nor listed: write the test, or list it with its reason": result - known,
+        "Listed, but covered or no longer there: take it from the table": known - result,
     }.items():
         if gaps:
             rest = sum(gaps.values()) - SHOWN
             more = [f"and {rest} more"] if rest > 0 else []
             print(f"{title}:", *sorted(gaps.elements())[:SHOWN], *more, sep="\n  ")
-    print(f"{sum(found.values())} gaps, of which {sum((found & known).values())} are listed")
-    return int(found != known)
+    print(f"{sum(result.values())} gaps, {sum((result & known).values())} of them listed")
+    return int(result != known)
 
 
 if __name__ == "__main__":

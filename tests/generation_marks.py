@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.generations import chosen
+from testbed.environment import chosen
 
 
 def not_on(triton: str, reason: str) -> pytest.MarkDecorator:
-    """A mark that leaves a test out on this version of Triton."""
+    """Return a mark that leaves a test out on this version of Triton."""
     return pytest.mark.skipif(chosen().triton == triton, reason=f"Triton {triton} {reason}")

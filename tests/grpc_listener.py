@@ -12,7 +12,7 @@ from tests.certificates import Identity
 
 
 def server_credentials(identity: Identity) -> Any:
-    """The credentials of a server with this certificate and key."""
+    """Return the credentials of a server with this certificate and key."""
     certificate, key = (Path(path).read_bytes() for path in identity)
     return grpc.ssl_server_credentials([(key, certificate)])
 

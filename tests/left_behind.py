@@ -73,7 +73,7 @@ def _in_use() -> set[str]:
         for link in glob.glob(f"{folder}/fd/*"):
             with contextlib.suppress(OSError):
                 texts.append(os.readlink(link))
-        used |= {found[1] for found in map(_OBJECT.search, texts) if found}
+        used |= {result[1] for result in map(_OBJECT.search, texts) if result}
     return used
 
 

@@ -32,7 +32,7 @@ def watched(server: TritonServer) -> Iterator[TritonServer]:
 
 
 def is_alive(server: TritonServer) -> bool:
-    """Whether a server answers: a process that is just dying accepts connections, too."""
+    """True if a server answers: a process that is just dying accepts connections, too."""
     time.sleep(1.0)  # for a process that has just been hit
     try:
         urllib.request.urlopen(f"http://{server.http}/v2/health/live", timeout=10).close()
@@ -68,7 +68,7 @@ def _replaced(item: pytest.Item) -> bool:
 
 
 def _signal(server: TritonServer) -> int:
-    """The signal that has ended a server; 0 for one that is there, or has ended by itself."""
+    """Return the signal that has ended a server; 0 if it runs, or has ended by itself."""
     deadline = time.monotonic() + _PATIENCE
     while server.running and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -45,7 +45,7 @@ class NamedVersions:
         self._channel.close()
 
     def url(self, protocol: int) -> str:
-        """The address for a number of v1's ``ProtocolType``."""
+        """Return the address for a number of v1's ``ProtocolType``."""
         return (self.http, self.grpc)[protocol]
 
 
@@ -55,8 +55,8 @@ def _rename(message: Any, old: str, new: str) -> Any:
         if field.name in ("version", "model_version") and value == old:
             setattr(message, field.name, new)
         elif field.name in ("models", "model_stats"):
-            for one in value:
-                _rename(one, old, new)
+            for item in value:
+                _rename(item, old, new)
         elif field.name == "infer_response":
             _rename(value, old, new)
     return message
@@ -71,7 +71,7 @@ class _Handler(grpc.GenericRpcHandler):
     def service(self, details: Any) -> Any:
         method = _SERVICE.methods_by_name[details.method.rpartition("/")[2]]
         classes = [
-            getattr(service_pb2, one.name) for one in (method.input_type, method.output_type)
+            getattr(service_pb2, item.name) for item in (method.input_type, method.output_type)
         ]
         kind = "stream_stream" if "Stream" in method.name else "unary_unary"
         ask = getattr(self._channel, kind)(

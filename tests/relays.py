@@ -91,7 +91,7 @@ class Relay:
         return head.split(b" ")[1].decode()
 
     def passed(self, data: bytes) -> bytes:
-        """What is sent on in place of these bytes, from whichever side; may wait."""
+        """Return what is sent on in place of these bytes, from whichever side; may wait."""
         self.flows.wait()
         return data
 
@@ -104,6 +104,6 @@ class Relay:
                 data = self.passed(data)
                 setattr(self, counter, getattr(self, counter) + len(data))
                 sink.sendall(data)
-        for one in (source, sink):
+        for item in (source, sink):
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                item.shutdown(socket.SHUT_RDWR)

@@ -13,12 +13,12 @@ from tritonclient.grpc import service_pb2 as pb
 Answers = Callable[[Any], Sequence[bytes]]
 
 
-def reply(request_id: str, value: bytes = b"\0\0\0\0") -> bytes:
-    """A good answer under an id: OUTPUT0, one FP32."""
+def reply(request_id: str, value: bytes = b"\0\0\0\0", version: str = "1") -> bytes:
+    """Return a good answer under an id: OUTPUT0, one FP32."""
     output = pb.ModelInferResponse.InferOutputTensor(name="OUTPUT0", datatype="FP32", shape=[1])
     answer = pb.ModelInferResponse(
         model_name="slow",
-        model_version="1",
+        model_version=version,
         id=request_id,
         outputs=[output],
         raw_output_contents=[value],
@@ -50,7 +50,7 @@ class StreamServer(grpc.GenericRpcHandler):
         self._server.stop(None)
 
     def service(self, details: Any) -> Any:
-        """What answers a method."""
+        """Return what answers a method."""
         if details.method.endswith("ModelStreamInfer"):
             return grpc.stream_stream_rpc_method_handler(
                 self._stream, pb.ModelInferRequest.FromString, bytes

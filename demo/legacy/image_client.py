@@ -44,7 +44,7 @@ def parse_model(url, protocol, model_name, batch_size, verbose=False):
 
 
 def generate_image(kind, c, h, w):
-    """A dark picture with one bright dot, whose place differs by kind."""
+    """Return a dark picture with one bright dot, whose place differs by kind."""
     img = np.zeros((c, h, w), dtype=np.float32)
     img.flat[150 * kind] = 1.0
     img.flat[150 * (kind + 1)] = 0.5

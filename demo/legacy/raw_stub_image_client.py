@@ -50,7 +50,7 @@ def parse_model(status, model_name):
 
 
 def generate_image(kind, shape):
-    """A dark picture with one bright dot, whose place differs by kind."""
+    """Return a dark picture with one bright dot, whose place differs by kind."""
     img = np.zeros(shape, dtype=np.float32)
     img.flat[150 * kind] = 1.0
     img.flat[150 * (kind + 1)] = 0.5

@@ -28,11 +28,11 @@ class LoopbackAio:
         self.genuine = genuine
 
     def server(self, *args, **options):
-        """A server that replaces the address and keeps the port."""
-        made = self.genuine.server(*args, **options)
-        add = made.add_insecure_port
-        made.add_insecure_port = lambda address: add(f"127.0.0.1:{address.rpartition(':')[2]}")
-        return made
+        """Return a server that replaces the address and keeps the port."""
+        result = self.genuine.server(*args, **options)
+        add = result.add_insecure_port
+        result.add_insecure_port = lambda address: add(f"127.0.0.1:{address.rpartition(':')[2]}")
+        return result
 
 
 class Computed(Model):
@@ -44,18 +44,18 @@ class Computed(Model):
         self.ready = True
 
     def get_input_types(self):
-        """What the metadata says of the inputs."""
+        """Return what the metadata says of the inputs."""
         return self.model.metadata("inputs")
 
     def get_output_types(self):
-        """What the metadata says of the outputs."""
+        """Return what the metadata says of the outputs."""
         return self.model.metadata("outputs")
 
     def predict(self, payload, headers=None):
         """Apply the function to the inputs."""
-        given = {one.name: one.datatype for one in payload.inputs}
+        given = {item.name: item.datatype for item in payload.inputs}
         declared = {name: datatype for name, datatype, _ in self.model.outputs}
-        results = self.model.function({one.name: one.as_numpy() for one in payload.inputs})
+        results = self.model.function({item.name: item.as_numpy() for item in payload.inputs})
         outputs = []
         for name, array in results.items():
             output = InferOutput(name, list(array.shape), {**given, **declared}[name])

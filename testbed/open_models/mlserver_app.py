@@ -33,7 +33,7 @@ TRAINED = {
 
 
 def write(folder, name, settings):
-    """A folder that MLServer takes for a model."""
+    """Return a folder that MLServer takes for a model."""
     os.makedirs(folder)
     with open(os.path.join(folder, "model-settings.json"), "w", encoding="utf-8") as file:
         json.dump({"name": name, **settings}, file)

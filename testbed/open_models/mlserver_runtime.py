@@ -13,11 +13,11 @@ class Computed(MLModel):
 
     async def predict(self, payload):
         """Apply it to the inputs; return the outputs that were asked for, or all."""
-        arrays = {one.name: _array(one) for one in payload.inputs}
-        given = {one.name: one.datatype for one in payload.inputs}
-        declared = {one.name: one.datatype for one in self.outputs or []}
+        arrays = {item.name: _array(item) for item in payload.inputs}
+        given = {item.name: item.datatype for item in payload.inputs}
+        declared = {item.name: item.datatype for item in self.outputs or []}
         results = MODELS[self.name].versions[self.version](arrays)
-        wanted = [one.name for one in payload.outputs or []] or list(results)
+        wanted = [item.name for item in payload.outputs or []] or list(results)
         return InferenceResponse(
             model_name=self.name,
             model_version=self.version,
@@ -29,7 +29,7 @@ def _array(tensor):
     kind = Datatype(tensor.datatype).value
     values = list(tensor.data.root)
     if kind == "BYTES":
-        values = [one.encode() if isinstance(one, str) else one for one in values]
+        values = [value.encode() if isinstance(value, str) else value for value in values]
     return np.array(values, _NUMPY.get(kind, kind.lower())).reshape(tensor.shape)
 
 

@@ -89,7 +89,7 @@ def flowers(arrays: Arrays) -> Arrays:
 
 
 def failing(arrays: Arrays) -> Arrays:
-    """The input if that is 0; any other value is an error that names it."""
+    """Return the input if that is 0; any other value is an error that names it."""
     refused = arrays["INPUT0"][arrays["INPUT0"] != 0]
     if refused.size:
         raise ValueError(f"the model refused value {refused[0]:g}")
@@ -97,18 +97,18 @@ def failing(arrays: Arrays) -> Arrays:
 
 
 def slow(arrays: Arrays) -> Arrays:
-    """The input, after as many seconds as the largest value says."""
+    """Return the input, after as many seconds as the largest value says."""
     time.sleep(float(arrays["INPUT0"].max()))
     return renamed(arrays)
 
 
 def first_version(arrays: Arrays) -> Arrays:
-    """The number of the version that answers, one for each value."""
+    """Return the number of the version that answers, one for each value."""
     return {"OUTPUT0": np.full_like(arrays["INPUT0"], 2)}
 
 
 def second_version(arrays: Arrays) -> Arrays:
-    """The number of the version that answers, one for each value."""
+    """Return the number of the version that answers, one for each value."""
     return {"OUTPUT0": np.full_like(arrays["INPUT0"], 3)}
 
 

@@ -15,7 +15,7 @@ def trees(*folders: str) -> dict[str, ast.Module]:
     """Folders of the repository → path relative to its root: syntax tree. Not generated files."""
     by_folder = {folder: list((ROOT / folder).rglob("*.py")) for folder in folders}
     assert all(by_folder.values()), "a folder has moved"
-    paths = sorted(path for found in by_folder.values() for path in found)
+    paths = sorted(path for result in by_folder.values() for path in result)
     texts = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
     return {
         name: ast.parse(text, name)

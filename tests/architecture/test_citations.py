@@ -34,7 +34,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def anchors(document: str) -> list[str]:
-    """The sections of a document, by their anchors."""
+    """Return the sections of a document, by their anchors."""
     text = (ROOT / document).read_text("utf-8")
     return re.findall(rf'<a id="{DOCUMENTS[document]}-([^"]+)"></a>', text)
 
@@ -43,22 +43,24 @@ def test_cited_sections_exist() -> None:
     """Each cited section is an anchor of the document that is named; both documents are cited."""
     known = {document: set(anchors(document)) for document in DOCUMENTS}
     cited = [
-        (path, found[1], section[1:])
+        (path, result[1], section[1:])
         for path, text in texts()
-        for found in CITATION.finditer(text)
-        for section in re.findall(SECTION, found[2])
+        for result in CITATION.finditer(text)
+        for section in re.findall(SECTION, result[2])
     ]
     assert {document for _, document, _ in cited} == set(DOCUMENTS)
-    assert not [one for one in cited if one[2] not in known[one[1]]]
+    assert not [item for item in cited if item[2] not in known[item[1]]]
 
 
 def test_no_other_form_is_left() -> None:
     """Nothing cites a section without its document, or by a shorthand."""
-    found = []
+    result = []
     for path, text in texts():
         rest = CITATION.sub("", text)
-        found += [(path, rest[one.start() - 30 : one.end() + 30]) for one in STRAY.finditer(rest)]
-    assert not found
+        result += [
+            (path, rest[item.start() - 30 : item.end() + 30]) for item in STRAY.finditer(rest)
+        ]
+    assert not result
 
 
 def test_documents_name_sections_of_their_own() -> None:

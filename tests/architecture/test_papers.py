@@ -26,8 +26,8 @@ PATH = re.compile(r"`((?:docs|tests|scripts|tritonclient_shim|tensorrtserver|rel
 
 def pages() -> list[Path]:
     """Every page in Markdown but fragments, which come and go."""
-    found = {path for folder in FOLDERS for path in (ROOT / folder).glob("*.md")}
-    return sorted(path for path in found if not path.name.startswith("+"))
+    result = {path for folder in FOLDERS for path in (ROOT / folder).glob("*.md")}
+    return sorted(path for path in result if not path.name.startswith("+"))
 
 
 def test_papers_are_there() -> None:
@@ -45,13 +45,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
 def test_paths_exist(name: str) -> None:
     """Each file or folder of the repository that a paper names is there."""
-    found = PATH.findall((ROOT / name).read_text("utf-8"))
-    assert found
-    assert [path for path in found if not (ROOT / path.rstrip("/")).exists()] == []
+    result = PATH.findall((ROOT / name).read_text("utf-8"))
+    assert result
+    assert [path for path in result if not (ROOT / path.rstrip("/")).exists()] == []
 
 
 def files_named(text: str) -> Iterator[tuple[list[str], str]]:
-    """What ARCHITECTURE.md names in code font: the folders where it may be, and its name.
+    """Yield what ARCHITECTURE.md names in code font: the folders where it may be, and its name.
 
     A row about folders names their files without them, and those of a folder of theirs.
     """
@@ -66,7 +66,7 @@ def files_named(text: str) -> Iterator[tuple[list[str], str]]:
 
 
 def test_files_of_the_architecture_exist() -> None:
-    """Each file and folder that ARCHITECTURE.md names, also within a room's row, is there."""
+    """Each file and folder that ARCHITECTURE.md names, also within a folder's row, is there."""
     named = list(files_named((ROOT / "ARCHITECTURE.md").read_text("utf-8")))
     assert len(named) > 60
     missing = [
@@ -77,13 +77,15 @@ def test_files_of_the_architecture_exist() -> None:
     assert missing == []
 
 
-def test_every_room_has_its_row() -> None:
-    """Each folder of the package, and of the repository's sources, is in the table of rooms."""
-    rows = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("\n## Rooms\n")[2]
-    rooms = {name for row in re.findall(r"^\|([^|]+)\|", rows, re.M) for name in NAME.findall(row)}
+def test_every_folder_has_its_row() -> None:
+    """Each folder of the package, and of the repository's sources, is in the table of folders."""
+    rows = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("\n## Folders\n")[2]
+    folders = {
+        name for row in re.findall(r"^\|([^|]+)\|", rows, re.M) for name in NAME.findall(row)
+    }
     inside = {path.parent.name for path in (ROOT / "tritonclient_shim").glob("*/__init__.py")}
     beside = {"tensorrtserver", "deploy", "docs", "testbed", "demo", "benchmarks"}
-    assert {f"{name}/" for name in inside | beside} - rooms == set()
+    assert {f"{name}/" for name in inside | beside} - folders == set()
 
 
 def test_ruff_has_one_version() -> None:

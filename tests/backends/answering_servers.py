@@ -22,12 +22,16 @@ from tests.backends.scripted_server import CLOSE_AFTER, ScriptedServer, http
 Body = Tuple[bytes, Union[str, None]]
 
 SCORES = np.array([1.0, 2.0], np.float32)
-CLASSES = b"".join(struct.pack("<I", len(one)) + one for one in (b"2.000000:1:b", b"1.000000:0:a"))
+_TEXTS = (b"2.000000:1:b", b"1.000000:0:a")
+CLASSES = b"".join(struct.pack("<I", len(text)) + text for text in _TEXTS)
 
 
 def model_config(name: str = "m", stateful: bool = False) -> dict[str, Any]:
-    """A model whose second output has labels; a stateful one leaves classifying to the server."""
-    made: dict[str, Any] = {
+    """Return a model whose second output has labels.
+
+    A stateful one leaves classifying to the server.
+    """
+    config: dict[str, Any] = {
         "name": name,
         "backend": "python",
         "max_batch_size": 0,
@@ -43,9 +47,9 @@ def model_config(name: str = "m", stateful: bool = False) -> dict[str, Any]:
         "parameters": {"p": {"string_value": "v"}},
     }
     if stateful:
-        del made["dynamic_batching"]
-        made["sequence_batching"] = {"max_sequence_idle_microseconds": 5}
-    return made
+        del config["dynamic_batching"]
+        config["sequence_batching"] = {"max_sequence_idle_microseconds": 5}
+    return config
 
 
 _DURATION = {"count": 1, "ns": 1000}
@@ -70,7 +74,7 @@ CUDA = [{"name": "c", "device_id": 0, "byte_size": 8}]
 
 
 def reply(classes: bool = False) -> dict[str, Any]:
-    """The header of an inference reply with both outputs."""
+    """Return the header of an inference reply with both outputs."""
     data = CLASSES if classes else SCORES.tobytes()
     parameters = {"binary_data_size": len(data)}
     datatype = "BYTES" if classes else "FP32"
@@ -82,7 +86,7 @@ def reply(classes: bool = False) -> dict[str, Any]:
 
 
 def with_data(header: Any, data: bytes) -> Body:
-    """A reply's header and data → what is sent."""
+    """Return a reply's header and data → what is sent."""
     head = header if isinstance(header, bytes) else json.dumps(header).encode()
     return head + data, str(len(head))
 
@@ -138,11 +142,11 @@ class HttpAnswers(ScriptedServer):
 
 
 def _infer_response(classes: bool) -> Any:
-    made = v2.ModelInferResponse(model_name="m", model_version="1")
+    response = v2.ModelInferResponse(model_name="m", model_version="1")
     for output in reply(classes)["outputs"]:
-        made.outputs.add(name=output["name"], datatype=output["datatype"], shape=[2])
-        made.raw_output_contents.append(CLASSES if classes else SCORES.tobytes())
-    return made
+        response.outputs.add(name=output["name"], datatype=output["datatype"], shape=[2])
+        response.raw_output_contents.append(CLASSES if classes else SCORES.tobytes())
+    return response
 
 
 def _parsed(kind: Any, content: Any) -> Any:
@@ -220,7 +224,7 @@ class GrpcAnswers(grpc.GenericRpcHandler):
             asked = v2.ModelInferRequest.FromString(request)
             content = self.replaced.get("stream", self._answers["stream"])
             with suppress(DecodeError):  # else it is sent as it is
-                made = v2.ModelStreamInferResponse.FromString(content)
-                made.infer_response.id = asked.id
-                content = made.SerializeToString()
+                response = v2.ModelStreamInferResponse.FromString(content)
+                response.infer_response.id = asked.id
+                content = response.SerializeToString()
             yield content

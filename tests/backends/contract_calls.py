@@ -18,13 +18,13 @@ ONE = np.ones((1, 16), np.int32)
 
 
 def tensor(name: str, array: np.ndarray, datatype: str = "") -> TensorIn:
-    """An array as an input."""
+    """Return an array as an input."""
     kind = datatype or next(row.v2 for row in dtypes.TABLE if row.numpy == array.dtype)
     return TensorIn(name, kind, array.shape, (array,), array.nbytes)
 
 
 def simple(left: np.ndarray = SIXTEEN, right: np.ndarray = ONE, **more: Any) -> InferCall:
-    """A call of the add-and-subtract model."""
+    """Return a call of the add-and-subtract model."""
     inputs = (tensor("INPUT0", left), tensor("INPUT1", right))
     fields: dict[str, Any] = {"model_name": "simple", "model_version": "", "inputs": inputs}
     fields["outputs"] = (OutputSpec("OUTPUT0"), OutputSpec("OUTPUT1"))
@@ -32,23 +32,23 @@ def simple(left: np.ndarray = SIXTEEN, right: np.ndarray = ONE, **more: Any) -> 
 
 
 def single(model: str, value: TensorIn, output: str = "OUTPUT0", **more: Any) -> InferCall:
-    """A call with one input and one output."""
+    """Return a call with one input and one output."""
     return InferCall(model, "", (value,), (OutputSpec(output),), **more)
 
 
 def slow(seconds: float) -> InferCall:
-    """A call that takes a while."""
+    """Return a call that takes a while."""
     return single("slow", tensor("INPUT0", np.array([seconds], np.float32)))
 
 
 def array_of(output: TensorOut) -> np.ndarray[Any, Any]:
-    """An output as an array."""
+    """Return an output as an array."""
     dtype: Any = dtypes.BY_V2[output.datatype].numpy
     return np.frombuffer(bytes_of(output), dtype).reshape(output.shape)
 
 
 def outcome_of(backend: Backend, call: InferCall) -> Outcome:
-    """The outcome of an asynchronous call."""
+    """Return the outcome of an asynchronous call."""
     outcomes: SimpleQueue[Outcome] = SimpleQueue()
     backend.infer_async(call, outcomes.put)
     return outcomes.get(timeout=PATIENCE)
@@ -56,10 +56,10 @@ def outcome_of(backend: Backend, call: InferCall) -> Outcome:
 
 def strings(*values: bytes) -> bytes:
     """Values of a BYTES tensor as they travel."""
-    return b"".join(len(one).to_bytes(4, "little") + one for one in values)
+    return b"".join(len(value).to_bytes(4, "little") + value for value in values)
 
 
 def bytes_of(tensor: TensorOut) -> bytes:
-    """The bytes of an output, which lies in the reply itself."""
+    """Return the bytes of an output, which lies in the reply itself."""
     assert tensor.data is not None
     return bytes(tensor.data)

@@ -32,9 +32,9 @@ class InferenceContract:
         reply = backend.infer(simple(request_id="18446744073709551615"))
         assert (reply.model_name, reply.model_version) == ("simple", "1")
         assert reply.request_id == "18446744073709551615"
-        found = {one.name: array_of(one) for one in reply.outputs}
-        np.testing.assert_array_equal(found["OUTPUT0"], SIXTEEN + ONE)
-        np.testing.assert_array_equal(found["OUTPUT1"], SIXTEEN - ONE)
+        arrays = {output.name: array_of(output) for output in reply.outputs}
+        np.testing.assert_array_equal(arrays["OUTPUT0"], SIXTEEN + ONE)
+        np.testing.assert_array_equal(arrays["OUTPUT1"], SIXTEEN - ONE)
 
     def test_infer_without_id(self, backend: Backend) -> None:
         """No request id, none in the reply."""
@@ -43,13 +43,13 @@ class InferenceContract:
     def test_infer_one_output(self, backend: Backend) -> None:
         """Only the outputs that were asked for come."""
         reply = backend.infer(simple(outputs=(OutputSpec("OUTPUT1"),)))
-        assert [one.name for one in reply.outputs] == ["OUTPUT1"]
+        assert [output.name for output in reply.outputs] == ["OUTPUT1"]
 
     def test_infer_without_output_list(self, backend: Backend) -> None:
         """An empty list asks for every output."""
         reply = backend.infer(simple(outputs=()))
-        assert {one.name for one in reply.outputs} == {"OUTPUT0", "OUTPUT1"}
-        assert all(one.data is not None for one in reply.outputs)
+        assert {output.name for output in reply.outputs} == {"OUTPUT0", "OUTPUT1"}
+        assert all(output.data is not None for output in reply.outputs)
 
     def test_infer_joins_chunks(self, backend: Backend) -> None:
         """One tensor may come in pieces of any buffer type, empty ones included."""
@@ -170,14 +170,14 @@ class InferenceContract:
             mine = np.full((1, 16), number, np.int32)
             for _ in range(20):
                 outputs = backend.infer(simple(mine, ONE)).outputs
-                sums = next(one for one in outputs if one.name == "OUTPUT0")
+                sums = next(output for output in outputs if output.name == "OUTPUT0")
                 if not np.array_equal(array_of(sums), mine + 1):
                     wrong.append(number)
 
         threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join(PATIENCE)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
         assert not any(one.is_alive() for one in threads)
         assert wrong == []

@@ -86,7 +86,7 @@ class RefusalContract:
     """Fixtures as in :mod:`contract`."""
 
     @pytest.mark.parametrize(
-        "case", [pytest.param(one, marks=[_NEWER] * (one in _NEWER_TEXTS)) for one in REFUSALS]
+        "case", [pytest.param(case, marks=[_NEWER] * (case in _NEWER_TEXTS)) for case in REFUSALS]
     )
     def test_refusal(self, backend: Backend, case: str) -> None:
         """A request that does not fit its model is an invalid argument, in Triton's words."""

@@ -20,7 +20,7 @@ class RegionContract:
 
     @pytest.fixture
     def region(self) -> Iterator[SharedMemory]:
-        """A POSIX shared-memory object of 128 bytes."""
+        """Yield a POSIX shared-memory object of 128 bytes."""
         memory = SharedMemory(f"contract-{uuid.uuid4().hex}", create=True, size=128)
         yield memory
         memory.close()
@@ -33,19 +33,19 @@ class RegionContract:
         region.buf[:64] = SIXTEEN.tobytes()
         backend.register_system(name, f"/{region.name}", 128)
         try:
-            listed = [one for one in backend.shm_status() if one.name == name]
-            assert [(one.kind, one.byte_size, one.offset) for one in listed] == [("system", 128, 0)]
+            listed = [row for row in backend.shm_status() if row.name == name]
+            assert [(row.kind, row.byte_size, row.offset) for row in listed] == [("system", 128, 0)]
             assert listed[0].key.strip("/") == region.name
-            given = TensorIn("INPUT0", "INT32", (1, 16), shm=ShmSlice(name, 64))
+            tensor_in = TensorIn("INPUT0", "INT32", (1, 16), shm=ShmSlice(name, 64))
             wanted = OutputSpec("OUTPUT0", shm=ShmSlice(name, 64, 64))
-            inputs = (given, tensor("INPUT1", ONE))
+            inputs = (tensor_in, tensor("INPUT1", ONE))
             (output,) = backend.infer(simple(inputs=inputs, outputs=(wanted,))).outputs
             assert (output.datatype, output.shape, output.data) == ("INT32", (1, 16), None)
             result = np.frombuffer(bytes(region.buf[64:128]), np.int32)
             np.testing.assert_array_equal(result, SIXTEEN[0] + 1)
         finally:
             backend.unregister(name)
-        assert name not in [one.name for one in backend.shm_status()]
+        assert name not in [row.name for row in backend.shm_status()]
 
     def test_region_errors_name_the_region(self, backend: Backend, region: SharedMemory) -> None:
         """Messages show the user's name of a region, not the stored one."""
@@ -57,9 +57,9 @@ class RegionContract:
             backend.unregister(AWKWARD_NAME)
         expected = f"shared memory region '{AWKWARD_NAME}' already in manager"
         assert caught.value.message == expected
-        given = TensorIn("INPUT0", "INT32", (1, 16), shm=ShmSlice(AWKWARD_NAME, 64))
+        tensor_in = TensorIn("INPUT0", "INT32", (1, 16), shm=ShmSlice(AWKWARD_NAME, 64))
         with pytest.raises(ServerFault) as caught:
-            backend.infer(simple(inputs=(given, tensor("INPUT1", ONE))))
+            backend.infer(simple(inputs=(tensor_in, tensor("INPUT1", ONE))))
         assert caught.value.code == "NOT_FOUND"
         assert caught.value.message == f"Unable to find shared memory region: '{AWKWARD_NAME}'"
 
@@ -75,7 +75,7 @@ class RegionContract:
         backend.register_system("kept", f"/{region.name}", 128)
         backend.unregister("no such region")
         backend.unregister("")
-        assert "kept" in [one.name for one in backend.shm_status()]
+        assert "kept" in [row.name for row in backend.shm_status()]
         backend.unregister("kept")
 
     def test_unregister_all(self, backend: Backend, region: SharedMemory) -> None:

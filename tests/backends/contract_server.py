@@ -103,22 +103,22 @@ class ServerContract:
         assert after.success.count == before.success.count + 1
         assert after.success.ns > before.success.ns
         assert after.last_inference_ms > 1_500_000_000_000
-        batch = {one.batch_size: one for one in after.batches}[3]
+        batch = {batch.batch_size: batch for batch in after.batches}[3]
         assert batch.compute_infer.count >= 1
         assert batch.compute_infer.ns > 0
 
     def _once_counted(self, backend: Backend, known: int) -> Any:
-        """The statistics as soon as they show a new success: Triton counts after it answers."""
+        """Return the statistics when they show a new success: Triton counts after it answers."""
         end = time.monotonic() + 10
         while True:
-            (found,) = backend.statistics("simple")
-            if found.success.count > known or time.monotonic() > end:
-                return found
+            (statistics,) = backend.statistics("simple")
+            if statistics.success.count > known or time.monotonic() > end:
+                return statistics
 
     def test_statistics_of_all_models(self, backend: Backend) -> None:
         """Without a name there is one entry per loaded model version."""
-        found = {(one.name, one.version) for one in backend.statistics()}
-        assert {("simple", "1"), ("multi_version", "1"), ("multi_version", "3")} <= found
+        versions = {(row.name, row.version) for row in backend.statistics()}
+        assert {("simple", "1"), ("multi_version", "1"), ("multi_version", "3")} <= versions
 
     def test_statistics_of_unknown_model(self, backend: Backend) -> None:
         """v2 calls an unknown model an invalid argument here (docs/v2-mapping.md §6)."""
@@ -130,12 +130,12 @@ class ServerContract:
     def test_repository_index(self, backend: Backend) -> None:
         """Loaded models have a row per version, models never loaded a bare one."""
         rows = backend.repository_index()
-        assert {(one.name, one.version, one.state) for one in rows if one.name == "simple"} == {
+        assert {(row.name, row.version, row.state) for row in rows if row.name == "simple"} == {
             ("simple", "1", "READY")
         }
-        versions = sorted(one.version for one in rows if one.name == "multi_version")
+        versions = sorted(row.version for row in rows if row.name == "multi_version")
         assert versions == ["1", "2", "3"]
-        assert [one.name for one in rows].count("broken") == 1
+        assert [row.name for row in rows].count("broken") == 1
 
     def test_load_and_unload(self, backend: Backend) -> None:
         """After load a model answers; after unload it is going or gone."""
@@ -145,7 +145,7 @@ class ServerContract:
             assert array_of(backend.infer(single("spare", value)).outputs[0]).item() == 4.5
         finally:
             backend.unload("spare")
-        states = {one.state for one in backend.repository_index() if one.name == "spare"}
+        states = {row.state for row in backend.repository_index() if row.name == "spare"}
         assert states <= {"UNLOADING", "UNAVAILABLE", ""}
 
     def test_load_of_unknown_model(self, backend: Backend) -> None:
@@ -159,7 +159,7 @@ class ServerContract:
     def test_unload_of_unknown_model(self, backend: Backend) -> None:
         """It succeeds, as in v1 (docs/v1-behaviour.md §6.4)."""
         assert backend.unload("no_such_model") is None
-        assert "no_such_model" not in [one.name for one in backend.repository_index()]
+        assert "no_such_model" not in [row.name for row in backend.repository_index()]
 
     def test_client(self, backend: Backend) -> None:
         """The tritonclient client behind it works, from another thread as well."""
@@ -213,4 +213,4 @@ class ServerContract:
             backend.infer_async(slow(0.2), outcomes.put)
         backend.close()
         received = [outcomes.get(timeout=PATIENCE) for _ in range(3)]
-        assert all(isinstance(one, (InferReply, Fault)) for one in received)
+        assert all(isinstance(outcome, (InferReply, Fault)) for outcome in received)

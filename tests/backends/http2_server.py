@@ -18,7 +18,7 @@ _END_OR_ACK, _END_HEADERS = 1, 4
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """A frame of HTTP/2."""
+    """Return a frame of HTTP/2."""
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + _four(stream) + payload
 
 
@@ -27,7 +27,7 @@ def _four(number: int) -> bytes:
 
 
 def headers(stream: int, pairs: Iterable[Header], end: bool = False) -> bytes:
-    """A HEADERS frame; with ``end`` the last of its stream."""
+    """Return a HEADERS frame; with ``end`` the last of its stream."""
     block = b"".join(b"\0" + _text(name) + _text(value) for name, value in pairs)
     return frame(_HEADERS, _END_HEADERS | (_END_OR_ACK if end else 0), stream, block)
 
@@ -38,13 +38,13 @@ def _text(text: str) -> bytes:
 
 
 def message(stream: int, content: bytes, compressed: bool = False, end: bool = False) -> bytes:
-    """A DATA frame with one gRPC message."""
+    """Return a DATA frame with one gRPC message."""
     framed = bytes([compressed]) + _four(len(content)) + content
     return frame(_DATA, _END_OR_ACK if end else 0, stream, framed)
 
 
 def reset(stream: int, code: int) -> bytes:
-    """A RST_STREAM frame."""
+    """Return a RST_STREAM frame."""
     return frame(_RESET, 0, stream, _four(code))
 
 
@@ -62,10 +62,10 @@ class Http2Server:
         return self
 
     def __exit__(self, *unused: object) -> None:
-        for one in (self._listener, *self._sockets):
+        for peer in (self._listener, *self._sockets):
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+                peer.shutdown(socket.SHUT_RDWR)
+            peer.close()
 
     def _accept(self) -> None:
         with suppress(OSError):

@@ -22,42 +22,42 @@ def add_sub(inputs: Arrays) -> Arrays:
 
 
 def identity(inputs: Arrays) -> Arrays:
-    """The input."""
+    """Return the input."""
     (value,) = inputs.values()
     return {"OUTPUT0": value}
 
 
 def classify(inputs: Arrays) -> Arrays:
-    """The input, as scores."""
+    """Return the input, as scores."""
     return {"OUTPUT": inputs["INPUT"]}
 
 
 def slow(inputs: Arrays) -> Arrays:
-    """The input, after as many seconds as it says."""
+    """Return the input, after as many seconds as it says."""
     time.sleep(float(inputs["INPUT0"].max()))
     return identity(inputs)
 
 
 def failing(inputs: Arrays) -> Arrays:
-    """A refusal of any value but 0."""
+    """Return a refusal of any value but 0."""
     raise testing.ServerError(f"the model refused value {inputs['INPUT0'].item():g}")
 
 
 def doubling(inputs: Arrays) -> Arrays:
-    """The input, and twice the input."""
+    """Return the input, and twice the input."""
     value = inputs["in/put:0"]
     return {"out/put:0": value, "out/put:1": value * 2}
 
 
 def running_sum(inputs: Arrays, sequence: testing.Sequence) -> Arrays:
-    """The sum of the sequence so far."""
+    """Return the sum of the sequence so far."""
     sequence.state["sum"] = sequence.state.get("sum", 0) + inputs["INPUT"]
     corrid = np.array([[sequence.id]], np.uint64)
     return {"OUTPUT": sequence.state["sum"], "CORRID": corrid}
 
 
 def version(number: int) -> Callable[[Arrays], Arrays]:
-    """The number of the version."""
+    """Return the number of the version."""
     return lambda inputs: {"OUTPUT0": np.full_like(inputs["INPUT0"], number)}
 
 
@@ -75,17 +75,17 @@ _FUNCTIONS: dict[str | None, Any] = {
 
 
 def _model(name: str) -> Model:
-    """The model of the testbed, declared by its own configuration."""
+    """Return the model of the testbed, declared by its own configuration."""
     source = MODELS[name]
     labels = source.labels
 
     def tensors(kind: str) -> list[testing.Tensor]:
         return [
             testing.Tensor(
-                one["name"], str(one["data_type"]), one["dims"],
-                labels if "label_filename" in one else (),
+                tensor["name"], str(tensor["data_type"]), tensor["dims"],
+                labels if "label_filename" in tensor else (),
             )
-            for one in source.config[kind]
+            for tensor in source.config[kind]
         ]  # fmt: skip
 
     function = classify if name == "classify" else _FUNCTIONS[source.behaviour]

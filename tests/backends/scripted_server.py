@@ -21,7 +21,7 @@ Self = TypeVar("Self", bound="ScriptedServer")
 
 
 def http(status: int, body: bytes = b"", *headers: str) -> bytes:
-    """A complete answer."""
+    """Return a complete answer."""
     lines = [f"HTTP/1.1 {status} Text", f"Content-Length: {len(body)}", *headers, "", ""]
     return "\r\n".join(lines).encode() + body
 
@@ -58,10 +58,10 @@ class ScriptedServer:
 
     def drop(self) -> None:
         """Close every connection, as a server does with idle ones."""
-        for one in self._sockets:
+        for peer in self._sockets:
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+                peer.shutdown(socket.SHUT_RDWR)
+            peer.close()
         self._sockets.clear()
 
     def __enter__(self: Self) -> Self:
@@ -119,8 +119,8 @@ def _receive(connection: socket.socket) -> bytes:
         if not received or data.startswith(TLS_HANDSHAKE):
             return b""
     head, _blank, body = data.partition(b"\r\n\r\n")
-    found = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
-    while found and len(body) < int(found[1]):
+    length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
+    while length and len(body) < int(length[1]):
         received = connection.recv(1 << 20)
         if not received:
             return b""

@@ -18,14 +18,14 @@ OpenBackend = Callable[[Endpoint], Backend]
 
 @pytest.fixture(params=["http", "grpc"])
 def wire(request: pytest.FixtureRequest) -> str:
-    """The protocol under test, as Endpoint names it."""
+    """Return the protocol under test, as Endpoint names it."""
     name: str = request.param
     return name
 
 
 @pytest.fixture
 def open_backend(wire: str) -> Iterator[OpenBackend]:
-    """The protocol's ``open_backend``; what it opened is closed at the end."""
+    """Yield the protocol's ``open_backend``; what it opened is closed at the end."""
     opened: list[Any] = []
     module = import_module(f"tritonclient_shim.backends.{wire}")
 
@@ -34,19 +34,19 @@ def open_backend(wire: str) -> Iterator[OpenBackend]:
         return opened[-1]
 
     yield opener
-    for one in opened:
-        one.close()
+    for backend in opened:
+        backend.close()
 
 
 @pytest.fixture
 def backend(open_backend: OpenBackend, wire: str, triton: TritonServer) -> Backend:
-    """A backend on the session's server."""
+    """Return a backend on the session's server."""
     return open_backend(Endpoint(wire, triton.url(wire)))
 
 
 @pytest.fixture
 def dead_backend(open_backend: OpenBackend, wire: str) -> Backend:
-    """A backend on a port where nobody listens."""
+    """Return a backend on a port where nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     return open_backend(Endpoint(wire, f"127.0.0.1:{port}"))

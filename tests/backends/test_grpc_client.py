@@ -36,7 +36,7 @@ from tritonclient_shim.settings import Settings
 
 @pytest.fixture
 def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
-    """A backend of the session's server."""
+    """Yield a backend of the session's server."""
     opened = open_backend(Endpoint(GRPC, triton.grpc))
     yield opened
     opened.close()
@@ -90,10 +90,10 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
 
 @pytest.fixture
 def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tritonclient that keeps its channel elsewhere."""
+    """Return a tritonclient that keeps its channel elsewhere."""
 
     class Sealed:
-        """A client of which only the public methods are known."""
+        """A client that has only public methods."""
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             self.public = tritonclient.grpc.InferenceServerClient(*args, **kwargs)
@@ -107,17 +107,17 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "tritonclient", Tritonclient)
 
 
-def live(made: connection.GrpcConnection) -> bool:
+def live(connected: connection.GrpcConnection) -> bool:
     """Ask on the connection's own channel."""
-    return bool(made.method("ServerLive")(service_pb2.ServerLiveRequest()).live)
+    return bool(connected.method("ServerLive")(service_pb2.ServerLiveRequest()).live)
 
 
 @pytest.mark.usefixtures("sealed")
 def test_without_the_channel_of_tritonclient(triton: TritonServer) -> None:
     """A tritonclient that keeps its channel elsewhere gets a second one beside it."""
-    made = connection.GrpcConnection(connection.connector_for(Endpoint(GRPC, triton.grpc)))
-    assert live(made)
-    assert made.user_client() is made.client
+    connected = connection.GrpcConnection(connection.connector_for(Endpoint(GRPC, triton.grpc)))
+    assert live(connected)
+    assert connected.user_client() is connected.client
 
 
 @pytest.mark.usefixtures("sealed")
@@ -180,7 +180,7 @@ def test_a_client_without_del_goes_quietly(monkeypatch: pytest.MonkeyPatch) -> N
     """A tritonclient whose client does not close itself when it is dropped leaves no message."""
 
     class Sealed:
-        """A client of which nothing is known."""
+        """A client that has nothing of its own."""
 
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)

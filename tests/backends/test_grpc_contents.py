@@ -13,7 +13,7 @@ from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
 
 
 def reply(datatype: str, shape: list[int], raw: tuple[bytes, ...] = (), **contents: Any) -> bytes:
-    """A serialised answer with one output."""
+    """Return a serialised answer with one output."""
     message = service_pb2.ModelInferResponse(model_name="m", raw_output_contents=raw)
     output = message.outputs.add(name="y", datatype=datatype, shape=shape)
     output.contents.SetInParent()

@@ -60,7 +60,7 @@ def no_shm(request_id: str) -> framing.ShmUse:
 
 
 def in_one_piece(call: InferCall) -> Any:
-    """The message of ``call``, built by protobuf alone."""
+    """Return the message of ``call``, built by protobuf alone."""
     message = service_pb2.ModelInferRequest(
         model_name=call.model_name, model_version=call.model_version, id=call.request_id
     )
@@ -148,7 +148,7 @@ def test_region_names_are_encoded_as_over_http() -> None:
     )
     sent = service_pb2.ModelInferRequest.FromString(framing.encode_request(call))
     tensors = (*sent.inputs, *sent.outputs)
-    names = [one.parameters["shared_memory_region"].string_param for one in tensors]
+    names = [tensor.parameters["shared_memory_region"].string_param for tensor in tensors]
     assert names == ["a%20b%2F%C3%BC"] * 2
     assert not sent.raw_input_contents
 
@@ -274,8 +274,10 @@ def test_large_stream_replies_in_pieces() -> None:
     whole = _response([("o", "UINT8", (CUT_FROM,), bytes(CUT_FROM))])
     data = service_pb2.ModelInferResponse(raw_output_contents=whole.raw_output_contents)
     del whole.raw_output_contents[:]
-    pieces = (service_pb2.ModelStreamInferResponse(infer_response=one) for one in (whole, data))
-    answer = b"".join(one.SerializeToString() for one in pieces)
+    pieces = (
+        service_pb2.ModelStreamInferResponse(infer_response=response) for response in (whole, data)
+    )
+    answer = b"".join(piece.SerializeToString() for piece in pieces)
     request_id, reply = framing.decode_stream_reply(answer, no_shm)
     assert isinstance(reply, InferReply)
     assert (request_id, bytes_of(reply.outputs[0])) == ("7", bytes(CUT_FROM))

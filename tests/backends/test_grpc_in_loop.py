@@ -10,7 +10,6 @@ import pytest
 
 from testbed import TritonServer
 from tests.backends.contract_calls import simple
-from tests.backends.test_grpc_backend import free_port
 from tests.backends.test_grpc_no_message import url as url_of_server_without_messages
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
@@ -23,14 +22,14 @@ url = url_of_server_without_messages
 
 @pytest.fixture
 def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
-    """A backend of the session's server."""
+    """Yield a backend of the session's server."""
     opened = open_backend(Endpoint(GRPC, triton.grpc))
     yield opened
     opened.close()
 
 
 def outcome_of(backend: StreamingBackend, call: InferCall) -> Outcome:
-    """What a call comes to in an event loop of its own."""
+    """Return what a call comes to in an event loop of its own."""
 
     async def ask() -> Outcome:
         return await backend.infer_in_loop(call)()
@@ -44,8 +43,8 @@ def test_reply(backend: StreamingBackend) -> None:
     replies: list[Any] = [outcome_of(backend, call) for _ in range(2)]
     replies.append(backend.infer(call))
     assert all(isinstance(reply, InferReply) for reply in replies)
-    told = [[(one.name, bytes(one.data)) for one in reply.outputs] for reply in replies]
-    assert told[0] == told[1] == told[2]
+    outputs = [[(output.name, bytes(output.data)) for output in reply.outputs] for reply in replies]
+    assert outputs[0] == outputs[1] == outputs[2]
     assert {reply.request_id for reply in replies} == {"5"}
 
 
@@ -58,7 +57,7 @@ def test_refusal(backend: StreamingBackend) -> None:
 
 def test_no_server() -> None:
     """No connection is the outcome that a call from a thread has, again and again."""
-    dead = open_backend(Endpoint(GRPC, f"127.0.0.1:{free_port()}"))
+    dead = open_backend(Endpoint(GRPC, "127.0.0.1:1"))
     with pytest.raises(TransportFault) as raised:
         dead.infer(simple())
     for _ in range(2):
@@ -86,7 +85,7 @@ class ChannelInState:
         self.state = grpc.ChannelConnectivity.IDLE
 
     def get_state(self) -> Any:
-        """The state."""
+        """Return the state."""
         return self.state
 
 

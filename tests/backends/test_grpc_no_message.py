@@ -26,7 +26,7 @@ UNREADABLE = r"\[ 0\] the server's answer could not be read: .*; expected .*; ch
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """The address of a server that answers every call so."""
+    """Yield the address of a server that answers every call so."""
 
     def answer(stream: int) -> bytes:
         return headers(stream, [*GRPC_HEADERS, ("grpc-status", "0")], end=True)

@@ -1,10 +1,9 @@
-"""Outages, forks and the end of the interpreter, each with its own processes."""
+"""Outages and the end of the interpreter, each with its own processes."""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,13 +11,14 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-import numpy as np
 import pytest
 
 from testbed import TritonServer
+from testbed.process import free_ports
+from tests.backends.contract_calls import simple, slow
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.errors import TransportFault
-from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply, OutputSpec, TensorIn
+from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,14 +52,14 @@ EXITS = {
 }
 
 
-def run_script(body: str, *arguments: str, **variables: str) -> tuple[int, str]:
+def run_script(body: str, *arguments: str) -> tuple[int, str]:
     """Run PRELUDE and ``body`` in an interpreter of its own → its exit status and stderr.
 
     It and its children must end within 15 s.
     """
     process = subprocess.Popen(
         [sys.executable, "-c", PRELUDE + body, *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -90,79 +90,29 @@ def test_the_interpreter_ends_though_the_server_died(start_triton: Any) -> None:
     assert run_script(body, server.grpc, str(server.pid)) == (0, "")
 
 
-FORK = """
-import os
-child = os.fork()
-assert backend.infer(call(0.0)).request_id == "1"
-backend.infer_async(call(0.0), lambda _: done.set())
-assert done.wait(10)
-if child:
-    assert os.waitpid(child, 0)[1] == 0
-"""
-SUPPORT = {"GRPC_ENABLE_FORK_SUPPORT": "1"}
-FORKS = {
-    "before the first call": ("", {}),
-    "after a call": ("backend.infer(call(0.0))", {}),
-    "after a call, with gRPC's fork support": ("backend.infer(call(0.0))", SUPPORT),
-    "with a call under way": ("backend.infer_async(call(0.5), print); backend.live()", SUPPORT),
-    "with a stream": (WAIT, SUPPORT),
-}
-
-
-@pytest.mark.parametrize(("body", "support"), FORKS.values(), ids=FORKS.keys())
-def test_a_forked_child_has_its_own_connection(
-    triton: TritonServer, body: str, support: dict[str, str]
-) -> None:
-    """A forked child makes calls of its own and ends like any script.
-
-    With calls under way, older grpcio needs its GRPC_ENABLE_FORK_SUPPORT=1 for that.
-    """
-    script = f"done = threading.Event()\n{body}\n{FORK}"
-    status, stderr = run_script(script, triton.grpc, **support)
-    assert status == 0, stderr
-    assert "Traceback" not in stderr
-
-
-def free_port() -> int:
-    """A loopback port nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
-def simple_call() -> InferCall:
-    """A call of ``simple``."""
-    row = np.arange(16, dtype=np.int32)
-    tensors = tuple(TensorIn(f"INPUT{i}", "INT32", (1, 16), (row,), 64) for i in (0, 1))
-    return InferCall("simple", "", tensors, (OutputSpec("OUTPUT0"),))
-
-
 def test_the_first_call_after_an_outage_works(start_triton: Any) -> None:
     """No back-off: once the server is back the next call reaches it, whatever failed before.
 
     v1's channel failed for some seconds (docs/v1-behaviour.md §9.2).
     """
-    port = free_port()
+    port = free_ports()[0]
     backend = open_backend(Endpoint(GRPC, f"127.0.0.1:{port}"))
     outcomes: Queue[Any] = Queue()
-    backend.infer_async(simple_call(), outcomes.put)
+    backend.infer_async(simple(), outcomes.put)
     assert isinstance(outcomes.get(timeout=10), TransportFault)
     for _ in range(5):
         with pytest.raises(TransportFault, match="Connect Failed"):
             backend.live()
     start_triton(models=["simple"], extra_args=[f"--grpc-port={port}"])
-    assert isinstance(backend.infer(simple_call()), InferReply)
+    assert isinstance(backend.infer(simple()), InferReply)
 
 
 def test_a_call_under_way_learns_of_the_servers_death(start_triton: Any) -> None:
     """v1's words for a connection lost during a call (docs/v1-behaviour.md §3.1)."""
     server = start_triton(models=["slow"])
     backend = open_backend(Endpoint(GRPC, server.grpc))
-    data = np.array([30.0], dtype=np.float32)
-    tensors = (TensorIn("INPUT0", "FP32", (1,), (data,), 4),)
     outcomes: Queue[Any] = Queue()
-    backend.infer_async(InferCall("slow", "", tensors, (OutputSpec("OUTPUT0"),)), outcomes.put)
+    backend.infer_async(slow(30.0), outcomes.put)
     assert backend.live()
     killer = threading.Timer(0.2, server.kill)
     killer.start()

@@ -19,31 +19,29 @@ from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
 
-pytest_plugins = ["tests.settings_fixtures"]
-
 Answer = Callable[[int], bytes]
 
 
 def page(status: int) -> Answer:
-    """What a proxy says in the server's place."""
+    """Return an answer that a proxy gives in the place of the server."""
     pairs = [(":status", str(status)), ("content-type", "text/html")]
     return lambda stream: headers(stream, pairs, end=True)
 
 
 def trailers(stream: int, *pairs: tuple[str, str]) -> bytes:
-    """An answer's begin and its end, with nothing between."""
+    """Return an answer's begin and its end, with nothing between."""
     return headers(stream, GRPC_HEADERS) + headers(stream, pairs, end=True)
 
 
 def unreadable(stream: int) -> bytes:
-    """A message that says to be compressed and is not."""
+    """Return a message that says to be compressed and is not."""
     begin = headers(stream, (*GRPC_HEADERS, ("grpc-encoding", "gzip")))
     end = headers(stream, [("grpc-status", "0")], end=True)
     return begin + message(stream, b"abc", compressed=True) + end
 
 
 def cut_short(stream: int) -> bytes:
-    """An answer that ends like one of HTTP, without a status."""
+    """Return an answer that ends like one of HTTP, without a status."""
     return headers(stream, GRPC_HEADERS) + message(stream, b"", end=True)
 
 
@@ -94,7 +92,7 @@ REFUSALS: dict[str, Answer] = {
 
 
 def call() -> InferCall:
-    """A call of a model that the server need not have."""
+    """Return a call of a model that the server need not have."""
     data = np.arange(2, dtype=np.int32)
     return InferCall("m", "", (TensorIn("I", "INT32", (2,), (data,), 8),), (OutputSpec("O"),), "1")
 

@@ -31,7 +31,7 @@ CLOSED = "^Stream has been closed.$"
 
 
 def call(request_id: str, model: str = "slow", value: float = 0.0) -> InferCall:
-    """A call of ``slow`` (answers after ``value`` seconds), ``failing`` or ``nobody``."""
+    """Return a call of ``slow`` (answers after ``value`` seconds), ``failing`` or ``nobody``."""
     data = np.array([value], dtype=np.float32)
     shape = (1,) if model == "slow" else (1, 1)
     tensors = (TensorIn("INPUT0", "FP32", shape, (data,), 4),)
@@ -51,11 +51,11 @@ class Log:
         return backend.open_stream(lambda *reply: self.replies.put(reply), self.ends.put)
 
     def ids(self, count: int) -> list[str]:
-        """The ids of the next replies."""
+        """Return the ids of the next replies."""
         return [self.replies.get(timeout=20)[0] for _ in range(count)]
 
     def end(self) -> Any:
-        """The one end."""
+        """Return the one end."""
         end = self.ends.get(timeout=20)
         assert self.ends.empty()
         return end

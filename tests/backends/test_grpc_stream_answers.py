@@ -38,7 +38,7 @@ def good(request: Any) -> list[bytes]:
 
 @contextmanager
 def context_on(answers: Any, **options: Any) -> Iterator[tuple[StreamServer, InferContext]]:
-    """A server that answers so, and a streaming context of it."""
+    """Yield a server that answers so, and a streaming context of it."""
     with StreamServer(answers, **options) as server, InferContext(
         server.address, 1, "slow", streaming=True
     ) as context:
@@ -47,18 +47,18 @@ def context_on(answers: Any, **options: Any) -> Iterator[tuple[StreamServer, Inf
 
 def outcome_of(context: InferContext) -> str:
     """run(), which must return: the value, or the message."""
-    told: list[str] = []
+    texts: list[str] = []
 
     def run() -> None:
         try:
-            told.append(str(context.run(INPUTS, OUTPUTS)["OUTPUT0"][0].item()))
+            texts.append(str(context.run(INPUTS, OUTPUTS)["OUTPUT0"][0].item()))
         except InferenceServerException as error:
-            told.append(str(error.message()))
+            texts.append(str(error.message()))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(20)
-    return told[0] if told else "waits for ever"
+    return texts[0] if texts else "waits for ever"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_never_the_answer_of_another() -> None:
 def test_answered_twice() -> None:
     """A second answer to one request is not taken for the answer to the next one."""
     with context_on(lambda request: good(request) * 2) as (server, context):
-        told = [outcome_of(context) for _ in range(6)]
-    assert told[0] == "7.0"
-    assert all(one == "7.0" or one.startswith(FOREIGN_ID[:-3]) for one in told), told
+        texts = [outcome_of(context) for _ in range(6)]
+    assert texts[0] == "7.0"
+    assert all(text == "7.0" or text.startswith(FOREIGN_ID[:-3]) for text in texts), texts
 
 
 def test_without_ids() -> None:
@@ -135,11 +135,11 @@ def test_goaway() -> None:
     """A server that ends its connections in an orderly way: at most what is on its way fails."""
     options = {"max_connection_age_ms": 300, "max_connection_age_grace_ms": 100}
     with context_on(good, **options) as (server, context):
-        told = []
+        texts = []
         for _ in range(40):
-            told.append(outcome_of(context))
+            texts.append(outcome_of(context))
             threading.Event().wait(0.05)
         assert server.streams > 2
-    failed = [one for one in told if one != "7.0"]
-    assert len(failed) < 10, told
-    assert all(one.startswith("GRPC client failed: ") for one in failed), failed
+    failed = [text for text in texts if text != "7.0"]
+    assert len(failed) < 10, texts
+    assert all(text.startswith("GRPC client failed: ") for text in failed), failed

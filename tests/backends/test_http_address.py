@@ -6,8 +6,8 @@ import pytest
 
 from tests.backends.scripted_server import ScriptedServer, http
 from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.backends.http.client import usable_headers
-from tritonclient_shim.backends.http.connections import parse
+from tritonclient_shim.backends.http.connections import usable_headers
+from tritonclient_shim.backends.http.connector import parse
 from tritonclient_shim.core.model import Endpoint, InferCall
 
 
@@ -42,8 +42,8 @@ def test_user_info() -> None:
 def test_headers_are_sorted_and_last_wins() -> None:
     """Headers are a map sorted by name; a later value replaces an earlier one."""
     # docs/v1-behaviour.md §6.6
-    given = [("b", "1"), ("X-A", "old"), ("A", "2"), ("X-A", "new:er"), ("B", "3")]
-    assert list(usable_headers(given).items()) == [("A", "2"), ("B", "3"), ("X-A", "new:er")]
+    headers = [("b", "1"), ("X-A", "old"), ("A", "2"), ("X-A", "new:er"), ("B", "3")]
+    assert list(usable_headers(headers).items()) == [("A", "2"), ("B", "3"), ("X-A", "new:er")]
 
 
 def test_headers_left_out() -> None:
@@ -84,5 +84,5 @@ def test_headers_go_with_every_request() -> None:
         lines = request.partition(b"\r\n\r\n")[0].split(b"\r\n")
         assert "X-Token: sécret: 1".encode() in lines
         assert b"Authorization: Basic dXNlcjpwdw==" in lines
-        assert [one for one in lines if one.lower().startswith(b"host:")] == [b"host: other"]
-        assert [one for one in lines if one.startswith(b"Accept:")] == [b"Accept: text/plain"]
+        assert [line for line in lines if line.lower().startswith(b"host:")] == [b"host: other"]
+        assert [line for line in lines if line.startswith(b"Accept:")] == [b"Accept: text/plain"]

@@ -31,7 +31,7 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def backend(server: ScriptedServer) -> Iterator[HttpBackend]:
-    """A backend on it."""
+    """Yield a backend on it."""
     one = open_backend(Endpoint("http", server.address))
     yield one
     one.close()
@@ -39,7 +39,7 @@ def backend(server: ScriptedServer) -> Iterator[HttpBackend]:
 
 @contextmanager
 def answering(answer: bytes) -> Iterator[HttpBackend]:
-    """A backend on a server with one answer to everything."""
+    """Yield a backend on a server with one answer to everything."""
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
         yield backend
@@ -61,8 +61,8 @@ def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> 
     for call in calls:
         with pytest.raises(ServerFault, match="^no$"):
             call()
-    found = [request.split(b" ")[1] for request in server.requests]
-    assert found == [
+    paths = [request.split(b" ")[1] for request in server.requests]
+    assert paths == [
         b"/v2/models/%s/versions/1/config" % QUOTED,
         b"/v2/models/%s/stats" % QUOTED,
         b"/v2/repository/models/%s/load" % QUOTED,

@@ -138,8 +138,7 @@ def test_truncated_tensor() -> None:
 @pytest.mark.parametrize("phase", [errors.CONNECT, errors.HANDSHAKE, errors.SEND, errors.ANSWER])
 def test_an_interrupt_is_no_fault(phase: errors.Phase) -> None:
     """Ctrl-C in the middle of an exchange reaches the user."""
-    with pytest.raises(KeyboardInterrupt), phase:
-        raise KeyboardInterrupt
+    assert not any(issubclass(KeyboardInterrupt, kind) for kind in phase.errors)
 
 
 @pytest.mark.parametrize(("status", "code"), sorted(CODES.items()) + [(418, "UNKNOWN")])

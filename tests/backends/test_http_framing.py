@@ -27,7 +27,7 @@ ARRAYS = [row for row in dtypes.TABLE if row.numpy is not None and row.itemsize]
 
 @st.composite
 def inputs(draw: st.DrawFn) -> TensorIn:
-    """A tensor with its bytes cut into pieces, or in shared memory."""
+    """Return a tensor with its bytes cut into pieces, or in shared memory."""
     row = draw(st.sampled_from(ARRAYS))
     shape = tuple(draw(st.lists(st.integers(0, 4), min_size=1, max_size=3)))
     size = int(np.prod(shape)) * row.itemsize
@@ -55,20 +55,21 @@ CALLS = st.builds(
 
 
 def tritonclient_body(call: InferCall) -> tuple[bytes, int | None]:
-    """The same call as tritonclient would send it."""
+    """Return the same call as tritonclient would send it."""
     tensors = []
-    for one in call.inputs:
-        tensor = InferInput(one.name, list(one.shape), one.datatype)
-        if one.shm is None:
-            data = np.frombuffer(b"".join(one.chunks), dtypes.BY_V2[one.datatype].numpy)
-            tensor.set_data_from_numpy(data.reshape(one.shape))
+    for source in call.inputs:
+        tensor = InferInput(source.name, list(source.shape), source.datatype)
+        if source.shm is None:
+            kind = dtypes.BY_V2[source.datatype].numpy
+            data = np.frombuffer(b"".join(source.chunks), kind)
+            tensor.set_data_from_numpy(data.reshape(source.shape))
         else:
-            region = percent_encoded(one.shm.region)
-            tensor.set_shared_memory(region, one.shm.byte_size, one.shm.offset)
+            shm = source.shm
+            tensor.set_shared_memory(percent_encoded(shm.region), shm.byte_size, shm.offset)
         tensors.append(tensor)
     body, length = InferenceServerClient.generate_request_body(
         tensors,
-        [tritonclient_output(one) for one in call.outputs],
+        [tritonclient_output(output) for output in call.outputs],
         call.request_id,
         call.sequence_id,
         call.sequence_start,
@@ -80,7 +81,7 @@ def tritonclient_body(call: InferCall) -> tuple[bytes, int | None]:
 
 
 def tritonclient_output(one: OutputSpec) -> InferRequestedOutput:
-    """An output as tritonclient asks for it."""
+    """Return an output as tritonclient asks for it."""
     if one.shm is None:
         return InferRequestedOutput(one.name, binary_data=True, class_count=one.class_count)
     # tritonclient keeps "classification" beside the region, and refuses to set it up that way
@@ -93,7 +94,7 @@ def tritonclient_output(one: OutputSpec) -> InferRequestedOutput:
 
 
 def header_and_data(body: bytes, length: int | None) -> tuple[Any, bytes]:
-    """A body taken apart."""
+    """Return a body taken apart."""
     size = len(body) if length is None else length
     return json.loads(body[:size]), body[size:]
 
@@ -123,7 +124,7 @@ def test_path(name: str, version: str) -> None:
 
 @st.composite
 def responses(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[str, np.ndarray]]]:
-    """A response body, the length of its header, the tensors in it by name."""
+    """Return a response body, the length of its header, the tensors in it by name."""
     names = draw(st.lists(NAMES, max_size=3, unique=True))
     outputs, chunks, tensors = [], [], []
     for name in names:
@@ -149,7 +150,7 @@ def test_response_is_tritonclients(response: tuple[bytes, int, list[tuple[str, A
     reply = framing.parse_response(memoryview(body), str(length))
     theirs = InferResult.from_response_body(body, header_length=length)
     assert (reply.model_name, reply.model_version, reply.request_id) == ("m", "1", "5")
-    assert [one.name for one in reply.outputs] == [name for name, _ in tensors]
+    assert [output.name for output in reply.outputs] == [name for name, _ in tensors]
     for one, (name, array) in zip(reply.outputs, tensors):
         assert bytes_of(one) == array.tobytes()
         assert one.shape == tuple(theirs.get_output(name)["shape"])
@@ -206,9 +207,9 @@ def test_region_names(name: str) -> None:
     assert percent_decoded(percent_encoded(name)) == name
 
 
-@pytest.mark.parametrize(("told", "known"), [("null", ""), ("3", "3"), ('"v2.0"', "v2.0")])
-def test_version_in_another_form(told: str, known: str) -> None:
+@pytest.mark.parametrize(("version", "known"), [("null", ""), ("3", "3"), ('"v2.0"', "v2.0")])
+def test_version_in_another_form(version: str, known: str) -> None:
     """KServe v2 servers other than Triton may leave the version out, as null, or name it."""
-    text = f'{{"model_name":"m","model_version":{told},"id":null,"outputs":[]}}'.encode()
+    text = f'{{"model_name":"m","model_version":{version},"id":null,"outputs":[]}}'.encode()
     reply = framing.parse_response(text, None)
     assert (reply.model_version, reply.request_id) == (known, "")

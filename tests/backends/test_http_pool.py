@@ -31,12 +31,12 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def backend_on(server: ScriptedServer) -> HttpBackend:
-    """A backend on a scripted server."""
+    """Return a backend on a scripted server."""
     return open_backend(Endpoint("http", server.address))
 
 
 def failing_on(number: int, failure: Answer) -> ScriptedServer:
-    """A server that replies, but not to the request with this number."""
+    """Return a server that replies, but not to the request with this number."""
     count = iter(range(1, 1000))
     return ScriptedServer(lambda request: failure if next(count) == number else REPLY)
 

@@ -20,7 +20,7 @@ BODY = b'{"name": "triton", "version": "2.51.0"}'
 
 
 def stream_of(answer: bytes) -> Any:
-    """What a socket that brings the answer is read through."""
+    """Return a stream like the one of a socket that brings the answer."""
     return io.BufferedReader(io.BytesIO(answer))
 
 

@@ -1,22 +1,18 @@
-"""Settings on the wire of HTTP: headers, plugins, compression, proxies, sockets."""
+"""Settings on the wire of HTTP: headers, plugins, proxies, sockets."""
 
 from __future__ import annotations
 
-import gzip
 import socket
-import zlib
 from typing import Any, Iterator
 
 import numpy as np
 import pytest
 
 from tests.backends.scripted_server import SILENCE, Answer, ScriptedServer, http
-from tritonclient_shim.backends.http import connections, open_backend
+from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.core.errors import TransportFault, TransportKind
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 from tritonclient_shim.settings import Settings, configure
-
-pytest_plugins = ["tests.settings_fixtures"]
 
 REPLY = http(200, b'{"model_name": "m", "outputs": []}')
 VALUE = np.arange(4, dtype=np.float32)
@@ -39,7 +35,7 @@ def ask(server: ScriptedServer, settings: Settings, *headers: tuple[str, str]) -
 
 
 def headers_of(request: bytes) -> dict[str, str]:
-    """The headers of a request, by lower-case names; each may come once."""
+    """Return the headers of a request, by lower-case names; each may come once."""
     lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
     pairs = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in lines)]
     assert len(dict(pairs)) == len(pairs)
@@ -49,8 +45,8 @@ def headers_of(request: bytes) -> dict[str, str]:
 def test_headers(server: ScriptedServer) -> None:
     """Headers of the settings go with every request; the context's own win over them."""
     settings = configure(http_headers={"X-One": "1", "X-Two": "2", "Accept": "a/b"})
-    found = ask(server, settings, ("x-two", "mine"))
-    assert (found["x-one"], found["x-two"], found["accept"]) == ("1", "mine", "a/b")
+    sent = ask(server, settings, ("x-two", "mine"))
+    assert (sent["x-one"], sent["x-two"], sent["accept"]) == ("1", "mine", "a/b")
 
 
 def test_plugin(server: ScriptedServer) -> None:
@@ -64,9 +60,9 @@ def test_plugin(server: ScriptedServer) -> None:
 
     settings = configure(plugin=plugin, http_headers={"X-Gone": "1", "Authorization": "old"})
     for turn in ("turn 1", "turn 2"):
-        found = ask(server, settings)
-        assert found["authorization"] == turn
-        assert "x-gone" not in found
+        sent = ask(server, settings)
+        assert sent["authorization"] == turn
+        assert "x-gone" not in sent
 
 
 def test_errors_of_a_plugin_are_the_callers(server: ScriptedServer) -> None:
@@ -91,34 +87,9 @@ def test_headers_of_the_users_client(server: ScriptedServer) -> None:
     backend.client().is_server_live()
     assert headers_of(server.requests[-1])["authorization"] == "ours"
     backend.client().is_server_live(headers={"authorization": "theirs"})
-    found = headers_of(server.requests[-1])
-    assert (found["authorization"], found["x-mine"]) == ("theirs", "1")
+    sent = headers_of(server.requests[-1])
+    assert (sent["authorization"], sent["x-mine"]) == ("theirs", "1")
     backend.close()
-
-
-@pytest.mark.parametrize(
-    ("name", "expand"), [("gzip", gzip.decompress), ("deflate", zlib.decompress)]
-)
-def test_compressed_request(server: ScriptedServer, name: str, expand: Any) -> None:
-    """The body is compressed as a whole; the length of its JSON header is the plain one's."""
-    found = ask(server, configure(http_request_compression=name))
-    body = server.requests[-1].partition(b"\r\n\r\n")[2]
-    plain = expand(body)
-    length = int(found["inference-header-content-length"])
-    assert (found["content-encoding"], int(found["content-length"])) == (name, len(body))
-    assert plain[length:] == VALUE.tobytes()
-    assert plain[:length].endswith(b"}")
-
-
-def test_compressed_response() -> None:
-    """Asked for by name, and understood."""
-    body = gzip.compress(b'{"model_name": "n", "outputs": []}')
-    with ScriptedServer(lambda _: http(200, body, "Content-Encoding: gzip")) as server:
-        settings = configure(http_response_compression="gzip")
-        backend = open_backend(Endpoint("http", server.address), (), settings)
-        assert backend.infer(CALL).model_name == "n"
-        assert headers_of(server.requests[-1])["accept-encoding"] == "gzip"
-        backend.close()
 
 
 def test_proxy_is_told_the_whole_url(server: ScriptedServer) -> None:
@@ -129,9 +100,9 @@ def test_proxy_is_told_the_whole_url(server: ScriptedServer) -> None:
     assert backend.live()
     request = server.requests[-1]
     assert request.startswith(b"GET http://triton.test:8000/pre/v2/health/live HTTP/1.1\r\n")
-    found = headers_of(request)
-    assert found["host"] == "triton.test:8000"
-    assert found["proxy-authorization"] == "Basic dTpw"
+    sent = headers_of(request)
+    assert sent["host"] == "triton.test:8000"
+    assert sent["proxy-authorization"] == "Basic dTpw"
     backend.infer(CALL)
     assert server.requests[-1].startswith(b"POST http://triton.test:8000/pre/v2/models/m/infer ")
     backend.close()
@@ -200,23 +171,8 @@ def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
         options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE)]
         names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
         options += [(socket.IPPROTO_TCP, name) for name in names]
-        found = tuple(connection._socket.getsockopt(*one) for one in options[: len(expected)])
-        assert found == expected
+        values = tuple(
+            connection._socket.getsockopt(*option) for option in options[: len(expected)]
+        )
+        assert values == expected
         backend.close()
-
-
-def test_pools_are_of_equal_settings(server: ScriptedServer) -> None:
-    """Connections are shared by backends with equal connectors, whatever their headers."""
-    endpoint = Endpoint("http", server.address)
-    same = [
-        open_backend(endpoint),
-        open_backend(endpoint, [("A", "1")], configure(http_headers={"B": "2"})),
-    ]
-    other = open_backend(endpoint, (), configure(network_timeout=9))
-    pools = [backend._http._pool for backend in (*same, other)]
-    assert pools[0] is pools[1]
-    assert pools[2] is not pools[0]
-    before = len(connections._pools)
-    for backend in (*same, other):
-        backend.close()
-    assert len(connections._pools) == before - 2

@@ -22,14 +22,14 @@ OpenBackend = Callable[[Endpoint], Backend]
 
 @pytest.fixture(params=["http", "grpc"])
 def wire(request: pytest.FixtureRequest) -> str:
-    """The protocol under test, as Endpoint names it."""
+    """Return the protocol under test, as Endpoint names it."""
     name: str = request.param
     return name
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[testing.Server]:
-    """A server with the standard models."""
+    """Yield a server with the standard models."""
     with testing.server(STANDARD) as running:
         yield running
 
@@ -42,13 +42,13 @@ def open_backend() -> OpenBackend:
 
 @pytest.fixture
 def backend(server: testing.Server, wire: str) -> Backend:
-    """A backend on the server."""
+    """Return a backend on the server."""
     return opened_backend(Endpoint(wire, server.url(wire)))
 
 
 @pytest.fixture
 def dead_backend(wire: str) -> Backend:
-    """A backend on a server that has ended."""
+    """Return a backend on a server that has ended."""
     with testing.server(STANDARD) as gone:
         return opened_backend(Endpoint(wire, gone.url(wire)))
 

@@ -20,7 +20,7 @@ NUMERIC = [row for row in dtypes.TABLE if row.numpy is not None and row is not d
 
 
 def sent(datatype: str, *chunks: bytes) -> Any:
-    """The elements of a tensor as a server reads them."""
+    """Return the elements of a tensor as a server reads them."""
     size = sum(map(len, chunks))
     tensor = TensorIn("x", datatype, (1,), chunks, size)
     return json.loads(json_request(InferCall("m", "", (tensor,), ())))["inputs"][0]["data"]
@@ -40,8 +40,8 @@ def test_numbers_are_exact(data: st.DataObject) -> None:
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
 def test_strings_are_exact(texts: list[str]) -> None:
     """Strings are JSON strings, with zero bytes and whatever Unicode has."""
-    encoded = [one.encode() for one in texts]
-    data = b"".join(len(one).to_bytes(4, "little") + one for one in encoded)
+    encoded = [text.encode() for text in texts]
+    data = b"".join(len(element).to_bytes(4, "little") + element for element in encoded)
     assert sent("BYTES", data) == texts
     assert tensor_data("x", "BYTES", texts) == data
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields as dataclass_fields
-from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any, Callable, Mapping
 
@@ -11,16 +9,14 @@ import pytest
 
 from tests.certificates import Authority
 from tritonclient_shim.backends.grpc import connection
-from tritonclient_shim.backends.http import connections
+from tritonclient_shim.backends.http import connector
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
-from tritonclient_shim.settings import DEFAULTS, Settings, fields, of_connections
+from tritonclient_shim.settings import DEFAULTS, Settings
 from tritonclient_shim.settings.fields import ADDRESS, FIELDS, REQUEST, SECURE
 from tritonclient_shim.settings.models import DeclaredModel
 
-pytest_plugins = ["tests.settings_fixtures"]
-
 CONNECTOR_FOR: Mapping[str, Callable[[Endpoint, Settings], Any]] = {
-    HTTP: connections.connector_for,
+    HTTP: connector.connector_for,
     GRPC: connection.connector_for,
 }
 ENDPOINTS = [
@@ -40,7 +36,7 @@ class Plugin:
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A value for each setting that is not its default."""
+    """Return a value for each setting that is not its default."""
     authority = Authority(tmp_path_factory.mktemp("pem"))
     own = authority.issue("client.test")
     return {
@@ -54,14 +50,9 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "network_timeout": 3.0,
         "keepalive_time": 3.0,
         "keepalive_timeout": 3.0,
-        "keepalive_without_calls": True,
         "http_headers": (("A", "1"),),
-        "http_request_compression": "gzip",
-        "http_response_compression": "gzip",
         "proxy": "http://p:1",
         "grpc_metadata": (("a", "1"),),
-        "grpc_compression": "gzip",
-        "grpc_load_balancing": "round_robin",
         "grpc_channel_arguments": (("grpc.a", 1),),
         "plugin": Plugin(),
         "models": (("m", DeclaredModel("m")),),
@@ -75,6 +66,10 @@ def test_connections_are_of_their_settings(
 ) -> None:
     """Another value of a setting makes other connections exactly where it is declared to."""
     connector_for = CONNECTOR_FOR[endpoint.protocol]
+    if name == "insecure" and endpoint == Endpoint(GRPC, "h:1", True):
+        with pytest.raises(ValueError, match="gRPC verifies every server"):
+            connector_for(endpoint, Settings(insecure=True))
+        return
     changed = connector_for(endpoint, Settings(**{name: others[name]}))
     declared = FIELDS[name].metadata["of"]
     matters = endpoint.protocol in declared or (endpoint.secure and SECURE in declared)
@@ -86,24 +81,7 @@ def test_every_setting_is_declared() -> None:
     """A setting is a property of connections, of the address or of requests; none is of nothing."""
     known = {HTTP, GRPC, SECURE, ADDRESS, REQUEST}
     assert {name for name, one in FIELDS.items() if not one.metadata["of"]} == set()
-    assert set().union(*(one.metadata["of"] for one in FIELDS.values())) == known
-
-
-@pytest.mark.parametrize("protocol", CONNECTOR_FOR)
-def test_a_new_setting_needs_no_more_than_its_row(
-    protocol: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A setting that is added to the table is in the key without a change of the backends."""
-    row = ("added", Any, fields._setting(None, str, protocol))
-    more = make_dataclass("more", [row], bases=(Settings,), frozen=True)
-    monkeypatch.setattr(fields, "Settings", more)
-    (added,) = (one for one in dataclass_fields(more) if one.name == "added")
-    monkeypatch.setitem(fields.FIELDS, "added", added)
-    endpoint = Endpoint(protocol, "h:1")
-    assert of_connections(more(added="x"), endpoint) == more(added="x")
-    connector_for = CONNECTOR_FOR[protocol]
-    assert connector_for(endpoint, more(added="x")) != connector_for(endpoint, more(added="y"))
-    assert connector_for(endpoint, more(added="x")) == connector_for(endpoint, more(added="x"))
+    assert set().union(*(setting.metadata["of"] for setting in FIELDS.values())) == known
 
 
 def test_files_count_by_their_content(tmp_path: Path) -> None:
@@ -111,13 +89,13 @@ def test_files_count_by_their_content(tmp_path: Path) -> None:
     roots = tmp_path / "roots.pem"
     folders = [tmp_path / name for name in ("one", "other")]
     for protocol, connector_for in CONNECTOR_FOR.items():
-        made = []
+        connectors = []
         for folder in folders:
             folder.mkdir(exist_ok=True)
             roots.write_bytes(Path(Authority(folder).roots).read_bytes())
             settings = Settings(root_certificates=str(roots))
-            made.append(connector_for(Endpoint(protocol, "h:1", True), settings))
-        assert made[0] != made[1]
+            connectors.append(connector_for(Endpoint(protocol, "h:1", True), settings))
+        assert connectors[0] != connectors[1]
 
 
 def test_equal_plugins_are_not_the_same(others: dict[str, Any]) -> None:

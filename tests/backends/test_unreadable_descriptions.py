@@ -24,7 +24,7 @@ from tests.backends.answering_servers import (
 )
 from tests.backends.unreadable_cases import CLASS, RAW, UNREADABLE, output, refused, run, with_id
 
-pytest_plugins = ["tests.settings_fixtures", "tests.backends.unreadable_cases"]
+pytest_plugins = ["tests.backends.unreadable_cases"]
 
 DEEP = b'{"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
@@ -96,13 +96,13 @@ def test_deep_json_everywhere(http_server: HttpAnswers) -> None:
 
 
 def newer_config(protocol: int, *, inputs: bool) -> Any:
-    """The model's configuration, a tensor of a type that v1 and this version do not know."""
-    made = model_config()
-    del made["output"][1]
+    """Return the model's configuration, a tensor of a type that v1 and this version do not know."""
+    config = model_config()
+    del config["output"][1]
     if protocol == 0:
-        made["input" if inputs else "output"][0]["data_type"] = "TYPE_FP8"
-        return json.dumps(made).encode(), None
-    message = json_format.ParseDict({"config": made}, v2.ModelConfigResponse())
+        config["input" if inputs else "output"][0]["data_type"] = "TYPE_FP8"
+        return json.dumps(config).encode(), None
+    message = json_format.ParseDict({"config": config}, v2.ModelConfigResponse())
     tensor = (message.config.input if inputs else message.config.output)[0]
     tensor.data_type = 99
     return message.SerializeToString()
@@ -139,9 +139,9 @@ def test_output_of_a_newer_type(side: Any, opened: Any) -> None:
     if protocol == 0:
         server.replaced["infer"] = with_data(output(datatype="FP8"), SCORES.tobytes())
     else:
-        made = v2.ModelInferResponse(model_name="m", raw_output_contents=[b"12345678"])
-        made.outputs.add(name="OUT", datatype="FP8", shape=[2])
-        server.replaced["infer"] = made.SerializeToString()
+        response = v2.ModelInferResponse(model_name="m", raw_output_contents=[b"12345678"])
+        response.outputs.add(name="OUT", datatype="FP8", shape=[2])
+        server.replaced["infer"] = response.SerializeToString()
     context = opened(server.address, protocol, "m")
     message = refused(lambda: run(context, {"OUT": RAW}))
     assert message.startswith("unknown result datatype 'FP8': expected one of v1's TYPE_BOOL")

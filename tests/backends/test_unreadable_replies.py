@@ -38,7 +38,7 @@ from tests.backends.unreadable_cases import (
 )
 from tritonclient_shim.settings import configure
 
-pytest_plugins = ["tests.settings_fixtures", "tests.backends.unreadable_cases"]
+pytest_plugins = ["tests.backends.unreadable_cases"]
 
 REPLIES = [
     output(name=["OUT"]),
@@ -98,10 +98,10 @@ def test_grpc_reply(size: int, infer: Any, grpc_server: GrpcAnswers, opened: Any
     # docs/v1-behaviour.md §4.1
     context = opened(grpc_server.address, 1, "m")
     context.run(INPUTS, {"OUT": RAW})
-    made = v2.ModelInferResponse()
-    made.CopyFrom(GRPC_ANSWERS["infer"])
-    made.raw_output_contents[0] = bytes(size)
-    grpc_server.replaced["infer"] = made.SerializeToString()
+    response = v2.ModelInferResponse()
+    response.CopyFrom(GRPC_ANSWERS["infer"])
+    response.raw_output_contents[0] = bytes(size)
+    grpc_server.replaced["infer"] = response.SerializeToString()
     message = refused(lambda: infer(context, {"OUT": RAW}))
     assert f"output 'OUT' has {size} bytes of data; expected 8 for FP32 of shape [2]" in message
     grpc_server.replaced.clear()
@@ -109,7 +109,7 @@ def test_grpc_reply(size: int, infer: Any, grpc_server: GrpcAnswers, opened: Any
 
 
 def texts(*classes: bytes) -> bytes:
-    return b"".join(struct.pack("<I", len(one)) + one for one in classes)
+    return b"".join(struct.pack("<I", len(text)) + text for text in classes)
 
 
 BAD_CLASSES = [
@@ -130,10 +130,10 @@ def test_classes(
 ) -> None:
     """Class strings that are none are refused, whatever they are asked for."""
     # docs/v2-mapping.md §1
-    made = v2.ModelInferResponse()
-    made.CopyFrom(GRPC_ANSWERS["classes"])
-    made.raw_output_contents[0] = data
-    grpc_server.replaced["classes"] = made.SerializeToString()
+    response = v2.ModelInferResponse()
+    response.CopyFrom(GRPC_ANSWERS["classes"])
+    response.raw_output_contents[0] = data
+    grpc_server.replaced["classes"] = response.SerializeToString()
     header = reply(classes=True)
     header["outputs"][0]["parameters"] = {"binary_data_size": len(data)}
     http_server.replaced["classes"] = with_data(header, data)
@@ -142,8 +142,8 @@ def test_classes(
         message = refused(partial(run, context, {"LABELLED": (CLASS, 2)}))
         assert re.match(UNREADABLE, message)
         server.replaced.clear()
-        found = context.run(INPUTS, {"LABELLED": (CLASS, 2)})["LABELLED"]
-        assert found == [[(1, 2.0, "b"), (0, 1.0, "a")]]
+        classes = context.run(INPUTS, {"LABELLED": (CLASS, 2)})["LABELLED"]
+        assert classes == [[(1, 2.0, "b"), (0, 1.0, "a")]]
 
 
 @pytest.mark.parametrize("index", [2, 999_999_999])
@@ -154,25 +154,25 @@ def test_a_class_beyond_all(index: int, http_server: HttpAnswers, opened: Any) -
     header["outputs"][0]["parameters"] = {"binary_data_size": len(data)}
     http_server.replaced["classes"] = with_data(header, data)
     context = opened(http_server.address, 0, "m")
-    found = context.run(INPUTS, {"LABELLED": (CLASS, 2)})["LABELLED"]
-    assert found == [[(1, 2.0, "b"), (0, 1.0, "")]]
+    classes = context.run(INPUTS, {"LABELLED": (CLASS, 2)})["LABELLED"]
+    assert classes == [[(1, 2.0, "b"), (0, 1.0, "")]]
 
 
 def test_no_labels_at_all(http_server: HttpAnswers, opened: Any) -> None:
     """An answer without the output whose labels were asked for has none (docs/v2-mapping.md §1)."""
     http_server.replaced["classes"] = with_data({**reply(), "outputs": []}, b"")
     context = opened(http_server.address, 0, "m")
-    found = context.run(INPUTS, {"LABELLED": (CLASS, 1)})["LABELLED"]
-    assert found == [[(1, 2.0, "")]]
+    classes = context.run(INPUTS, {"LABELLED": (CLASS, 1)})["LABELLED"]
+    assert classes == [[(1, 2.0, "")]]
 
 
 def test_stub(grpc_server: GrpcAnswers) -> None:
     """A raw stub's call ends as gRPC's own do when an answer cannot be read."""
     # docs/v1-behaviour.md §9.2
-    made = v2.ModelInferResponse()
-    made.CopyFrom(GRPC_ANSWERS["classes"])
-    made.raw_output_contents[0] = texts(b"1")
-    grpc_server.replaced["classes"] = made.SerializeToString()
+    response = v2.ModelInferResponse()
+    response.CopyFrom(GRPC_ANSWERS["classes"])
+    response.raw_output_contents[0] = texts(b"1")
+    grpc_server.replaced["classes"] = response.SerializeToString()
     request = grpc_service_pb2.InferRequest(model_name="s", model_version=-1)
     request.meta_data.batch_size = 1
     request.meta_data.input.add(name="IN")

@@ -1,4 +1,4 @@
-"""Two servers with answers that make no sense, and the styles in which one asks them."""
+"""Two servers with answers that make no sense, and the styles of requests to them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def quiet(capfd: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def refused(call: Callable[[], Any]) -> str:
-    """The message with which a call is refused."""
+    """Return the message of the error that a call raises."""
     with pytest.raises(InferenceServerException) as caught:
         call()
     message: str | None = caught.value.message()
@@ -58,10 +58,10 @@ def refused(call: Callable[[], Any]) -> str:
 
 
 def output(**members: Any) -> dict[str, Any]:
-    """A reply over HTTP whose first output is changed."""
-    made = reply()
-    made["outputs"] = [{**made["outputs"][0], **members}]
-    return made
+    """Return a reply over HTTP whose first output is changed."""
+    header = reply()
+    header["outputs"] = [{**header["outputs"][0], **members}]
+    return header
 
 
 def run(context: InferContext, outputs: Any) -> None:
@@ -69,13 +69,13 @@ def run(context: InferContext, outputs: Any) -> None:
 
 
 def with_callback(context: InferContext, outputs: Any) -> None:
-    """The callback fetches the result; it comes once."""
-    came: list[int] = []
+    """Fetch the result in the callback; it comes once."""
+    numbers: list[int] = []
     failures: list[BaseException] = []
     done = threading.Event()
 
     def callback(context: InferContext, number: int) -> None:
-        came.append(number)
+        numbers.append(number)
         try:
             context.get_async_run_results(number)
         except BaseException as error:
@@ -84,12 +84,12 @@ def with_callback(context: InferContext, outputs: Any) -> None:
 
     context.async_run(callback, INPUTS, outputs)
     assert done.wait(PATIENCE), "no callback"
-    assert len(came) == 1
+    assert len(numbers) == 1
     raise failures[0]
 
 
 def with_id(context: InferContext, outputs: Any) -> None:
-    """The result is fetched by id, on a thread that may hang."""
+    """Fetch the result by id, on a thread that may hang."""
     number = context.async_run(INPUTS, outputs)
     failures: list[BaseException] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,15 +14,20 @@ import tensorrtserver
 ROOT = Path(str(tensorrtserver.__file__)).parents[1]
 
 
-def python(folder: Path, *arguments: str, **variables: str) -> Any:
-    """``python arguments`` in ``folder``, with nothing of ours in its environment."""
+def _environment() -> dict[str, str]:
+    """Return the variables of this process without ours, and with our packages to import."""
     dropped = ("TRITON_SHIM_", "PYTHONWARNINGS")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**kept, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def python(folder: Path, *arguments: str, **variables: str) -> Any:
+    """Run ``python arguments`` in a folder, and return the finished process."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=str(folder),
-        env={**kept, "PYTHONPATH": os.pathsep.join(paths), **variables},
+        env={**_environment(), **variables},
         capture_output=True,
         text=True,
         timeout=120,
@@ -29,5 +35,19 @@ def python(folder: Path, *arguments: str, **variables: str) -> Any:
 
 
 def shim(folder: Path, *arguments: str, **variables: str) -> Any:
-    """``tritonclient-shim arguments``."""
+    """Run ``tritonclient-shim arguments``, and return the finished process."""
     return python(folder, "-m", "tritonclient_shim", *arguments, **variables)
+
+
+def started(folder: Path, *arguments: str) -> Any:
+    """Start ``tritonclient-shim arguments``, which Ctrl-C can reach."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tritonclient_shim", *arguments],
+        cwd=str(folder),
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a background job of a shell ignores the signal
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )

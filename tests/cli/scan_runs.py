@@ -50,11 +50,11 @@ class Scanner:
         return ScanRun(status, *self._capsys.readouterr())
 
     def found(self, *arguments: str) -> list[str]:
-        """``file:line:id`` of everything found."""
+        """Return ``file:line:id`` of each use."""
         return [
-            f"{one['file']}:{one['line']}:{one['id']}" for one in self.document(*arguments)["uses"]
+            f"{use['file']}:{use['line']}:{use['id']}" for use in self.document(*arguments)["uses"]
         ]
 
     def document(self, *arguments: str) -> Any:
-        """What is printed as JSON."""
+        """Return what is printed as JSON."""
         return json.loads(self(*arguments, "--format", "json").out)

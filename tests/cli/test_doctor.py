@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
 import platform
@@ -17,7 +18,7 @@ from testbed import TritonServer, repository
 from tests.backends.scripted_server import Answer, ScriptedServer, http
 from tests.cli.cli_scripts import shim
 from tritonclient_shim import __version__
-from tritonclient_shim.cli import _checks, main
+from tritonclient_shim.cli import doctor, main
 
 MODELS = (
     *("simple", "classify", "classify_nolabels", "ensemble_classify"),
@@ -84,9 +85,14 @@ def test_covered_models_are_counted(
 def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each extra is named, with the command that installs a missing one."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    notes = [finding.text for finding in _checks.extras()]
+    notes = [finding.text for finding in doctor.extras()]
     assert [text.partition(":")[0] for text in notes] == ["gateway", "migrate"]
-    assert notes[1].endswith("-m pip install 'tritonclient-shim[migrate]'")
+    assert notes[0].endswith("-m pip install 'aiohttp>=3.10.11' 'prometheus-client>=0.12'")
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(Path(__file__).resolve().parents[2] / "setup.cfg", "utf-8")
+    for name, modules in doctor.EXTRAS.items():
+        asked = setup["options.extras_require"][name].split()
+        assert asked == [*modules.values()], "the extra and what the doctor asks for differ"
 
 
 @pytest.mark.parametrize(
@@ -97,12 +103,12 @@ def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_no_server(url: str, kind: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody there: the text that a script would get, and what to check."""
+    """Nobody there: the text that a script would get, and what to check, before all else."""
     assert main(["doctor", "--url", url, "--protocol", kind]) == 1
     text = capsys.readouterr().out
     name = "gRPC" if kind == "grpc" else "HTTP"
     assert f"WRONG  {url} over {name}: " in text and says in text
-    assert "Check that the server runs, its address and its port" in text
+    assert "Check that the server runs, its address and its port" in text.partition("\nInst")[0]
 
 
 @pytest.mark.parametrize("asked", ["http", "grpc"])
@@ -115,11 +121,11 @@ def test_swapped_ports(
     lines = capsys.readouterr().out.splitlines()
     there, wanted = ("gRPC", "HTTP") if asked == "http" else ("HTTP", "gRPC")
     assert lines[0] == "What is wrong"
-    (found,) = (line for line in lines[: lines.index("Installation")] if url in line)
-    assert found.startswith(
+    (line,) = (line for line in lines[: lines.index("Installation")] if url in line)
+    assert line.startswith(
         f"  WRONG  {url} is a server's {there} port, and was to be asked over {wanted}: "
     )
-    assert f'or ProtocolType.from_str("{there.lower()}")' in found
+    assert f'or ProtocolType.from_str("{there.lower()}")' in line
     assert any("model 'classify': covered" in line for line in lines)
 
 
@@ -181,7 +187,7 @@ def test_no_v2_server(body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     with ScriptedServer(lambda request: http(200, body)) as foreign:
         assert main(["doctor", "--url", foreign.address, "--protocol", "http"]) == 1
     text = capsys.readouterr().out
-    assert "note   if it is a v1 server, it needs NVIDIA's own client" in text
+    assert ". If it is a v1 server, it needs NVIDIA's own client" in text
     assert "Check that the server runs, its address and its port" in text
 
 
@@ -218,8 +224,8 @@ def test_import_that_does_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(_checks, "_LONGEST", 3)
-    assert _checks.import_failures(["hanging"]) == {"hanging": "it did not end within 3 seconds"}
+    monkeypatch.setattr(doctor, "_LONGEST", 3)
+    assert doctor.import_failures(["hanging"]) == {"hanging": "it did not end within 3 seconds"}
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
@@ -239,7 +245,7 @@ def test_machine(
     """The doctor says what is known of the system and the processor; that is no failure."""
     monkeypatch.setattr(platform, "system", lambda: system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    finding = [*_checks.ownership()][-1]
+    finding = [*doctor.ownership()][-1]
     assert finding.level == level
     assert says in finding.text
 
@@ -248,13 +254,13 @@ def test_machine(
 def test_newest_pythons(monkeypatch: pytest.MonkeyPatch, version: str, level: str) -> None:
     """Python 3.14 is among what is supported, and a later one is newer than that."""
     monkeypatch.setattr(platform, "python_version", lambda: version)
-    assert next(iter(_checks.versions())).level == level
+    assert next(iter(doctor.versions())).level == level
 
 
 def test_python_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation that was forced into an old Python is told to move: pip cannot help."""
     monkeypatch.setattr(platform, "python_version", lambda: "3.7.9")
-    finding = next(iter(_checks.versions()))
+    finding = next(iter(doctor.versions()))
     assert finding == (
         "WRONG",
         "Python 3.7.9 is too old: >=3.8 is needed; install into an environment of a newer Python",
@@ -267,6 +273,7 @@ def test_healthy_installation(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert f"tensorrtserver is tritonclient-shim's {__version__}, in " in done.stdout
     assert "WRONG" not in done.stdout
+    assert "  note   not asked; --url HOST:PORT checks one\n" in done.stdout
     assert done.stdout.startswith("Nothing is wrong.\n")
     assert "  ok     each has its default; " in done.stdout
 
@@ -276,8 +283,8 @@ def test_settings_show_where_they_come_from(tmp_path: Path) -> None:
     variables = {"TRITON_SHIM_TLS": "on", "TRITON_SHIM_WARNING": "off"}
     done = shim(tmp_path, "doctor", **variables)
     assert done.returncode == 1
-    settings = done.stdout.partition("\nSettings\n")[2].splitlines()
-    assert settings == ["  note   tls = on  (environment; TRITON_SHIM_TLS)"]
+    settings = done.stdout.partition("\nSettings\n")[2].partition("\nServer\n")[0]
+    assert settings == "  note   tls = on  (environment; TRITON_SHIM_TLS)"
     assert "did you mean TRITON_SHIM_WARNINGS?" in done.stdout
 
 
@@ -300,18 +307,31 @@ def test_settings_that_cannot_be_used(tmp_path: Path) -> None:
 )
 def test_versions(monkeypatch: pytest.MonkeyPatch, version: str, level: str, says: str) -> None:
     """Older than supported is wrong, newer than tested is noted, missing is wrong."""
-    monkeypatch.setattr(_checks, "_version", lambda name: version)
-    (finding,) = [one for one in _checks.versions() if "tritonclient" in one.text]
+    monkeypatch.setattr(doctor, "_version", lambda name: version)
+    (finding,) = [row for row in doctor.versions() if "tritonclient" in row.text]
     assert finding.level == level
     assert says in finding.text
 
 
+def test_what_waits_for_an_old_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that fails because another one is too old is to be left until that is new."""
+    installed = doctor._version
+    versions = {"protobuf": "3.19.6"}
+    monkeypatch.setattr(doctor, "_version", lambda name: versions.get(name) or installed(name))
+    monkeypatch.setattr(
+        doctor, "import_failures", lambda modules: {"tritonclient.grpc": "ImportError: no"}
+    )
+    wrong = [row.text for row in doctor.versions() if row.level == doctor.WRONG]
+    assert wrong[0].endswith("(ImportError: no); first put right what is said of protobuf")
+    assert wrong[1].startswith("protobuf 3.19.6 is too old: >=3.20.2 is needed. Install it:\n")
+
+
 def test_ranges_are_those_of_the_readme() -> None:
     """The first and last rows of the README's table are within the ranges, as setup.cfg's are."""
-    least, newest = _checks.SUPPORTED["tritonclient"]
+    least, newest = doctor.REQUIRED["tritonclient"][:2]
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
     rows = [line.split("|") for line in readme.splitlines() if line.startswith(("| A |", "| G |"))]
     assert [row[3].strip() for row in rows] == ["2.40", "2.73"]
     assert (least, newest) == (">=2.40", "<2.74")
     assert [row[2].strip() for row in rows] == ["3.8", "3.14"]
-    assert _checks.SUPPORTED["Python"] == (">=3.8", "<3.15")
+    assert doctor.REQUIRED["Python"][:2] == (">=3.8", "<3.15")

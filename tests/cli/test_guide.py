@@ -12,9 +12,10 @@ from typing import Iterator
 import pytest
 
 from tests.cli.cli_scripts import ROOT, shim
-from tritonclient_shim.cli import _guide, main
+from tritonclient_shim.cli import guide, main
 from tritonclient_shim.notice.warn import headline_of, notice_of
 from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.settings import REPORT_ENDINGS
 from tritonclient_shim.usage import report
 from tritonclient_shim.usage.rows import UsageRow
 
@@ -23,14 +24,14 @@ GUIDE = (SOURCES / "migration_guide.md").read_text("utf-8")
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """The output of a command that must succeed."""
+    """Return the output of a command that must succeed."""
     assert main(words) == 0
     return capsys.readouterr().out
 
 
 def test_the_whole_guide(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a section: the guide of the repository, word for word."""
-    assert printed(capsys, "guide") == GUIDE
+    """Without a section the guide of the repository is printed, as a terminal shows it."""
+    assert printed(capsys, "guide") == guide.shown(GUIDE)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +42,20 @@ def test_a_section(capsys: pytest.CaptureFixture[str], name: str) -> None:
     """By anchor, heading, an old pointer or an id: from its heading to the next one."""
     text = printed(capsys, "guide", name)
     assert text.startswith("## Inference\n")
-    assert "```python" in text
-    assert text in GUIDE
-    assert GUIDE.partition(text)[2].startswith("## Batches\n")
+    (section,) = re.findall(r"^## Inference\n.*?(?=^## Batches\n)", GUIDE, re.MULTILINE | re.DOTALL)
+    assert text == guide.shown(section)
+
+
+def test_code_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """A block stands indented below its label, with the import of its client."""
+    text = printed(capsys, "guide", "health")
+    assert text.startswith("## Health\n\n  v1\n    context = ServerHealthContext(")
+    for kind in ("grpc", "http"):
+        heading = f"  tritonclient, {kind.upper().replace('GRPC', 'gRPC')}"
+        code = f'client = {kind}client.InferenceServerClient("localhost:'
+        assert f"{heading}  (import tritonclient.{kind} as {kind}client)\n    {code}" in text
+    assert "\n  PyTriton\n    with ModelClient(" in text
+    assert not re.search(r"^```|^\*\*.+\*\*$", printed(capsys, "guide"), re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -55,10 +67,13 @@ def test_a_section(capsys: pytest.CaptureFixture[str], name: str) -> None:
         ("[ 0] GRPC client failed: 2: Stream removed", "`GRPC client failed: 2: Stream removed`"),
         ("invalid size 40 bytes for input 'a', expects 8 bytes", "`invalid size`"),
         ("[triton 1] no status available for unknown model 'x'", "`no status available for"),
+        ("AttributeError: module 'numpy' has no attribute 'float'.", "`module 'numpy' has no"),
+        ("[request id: <id_unknown>] no such model", "`[request id: <id_unknown>] …`"),
+        ("the program at that address is no KServe v2", "`status request did not return"),
     ],
 )
 def test_an_error_text(capsys: pytest.CaptureFixture[str], said: str, heading: str) -> None:
-    """What an error says, or a part of it, finds its entry of the FAQ."""
+    """An error, a part of it, or a part of the answer finds the entry of the FAQ."""
     assert printed(capsys, "guide", said).startswith(f"### {heading}")
 
 
@@ -80,6 +95,8 @@ def test_an_unknown_section_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> N
     """No such section: status 1, what is near, or how to see them all."""
     assert main(["guide", "inferense"]) == 1
     assert "no section 'inferense'; expected" in capsys.readouterr().err
+    assert main(["guide", "asynchronous"]) == 1
+    assert "did you mean asynchronous-requests-with-a-callback or " in capsys.readouterr().err
     assert main(["guide", "qqqq"]) == 1
     assert "tritonclient-shim guide --list" in capsys.readouterr().err
     assert "inference " in printed(capsys, "guide", "--list")
@@ -100,10 +117,10 @@ def test_reports_point_to_what_is_shipped(tmp_path: Path, name: str) -> None:
 
 
 def texts(capsys: pytest.CaptureFixture[str], folder: Path) -> Iterator[str]:
-    """What notices, scan and explain print about every id, and each guide section's text."""
+    """Yield what notices, reports, scan and explain print about every id."""
     yield from (str(headline_of(id)) + str(notice_of(id)) for id in ENTRIES)
     everything = [UsageRow(entry, "s.py", 1) for entry in ENTRIES.values()]
-    yield from (report.render(everything, f"x{ending}") for ending in report.FORMATS)
+    yield from (report.render(everything, f"x{ending}") for ending in REPORT_ENDINGS)
     (folder / "s.py").write_text("from tensorrtserver.api import *\n")
     assert main(["scan", str(folder)]) == 1
     yield capsys.readouterr().out
@@ -114,7 +131,7 @@ def test_pointers_need_the_package_alone(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Each text points to sections and ids by commands that print them, and to no other file."""
-    anchors = set(_guide.sections())
+    anchors = set(guide.sections())
     for text in texts(capsys, tmp_path):
         pointed = re.findall(r"tritonclient-shim guide ([a-z0-9-]+)", text)
         assert pointed and set(pointed) <= anchors
@@ -125,7 +142,8 @@ def test_pointers_need_the_package_alone(
 def test_what_is_shipped_is_the_repositorys(capsys: pytest.CaptureFixture[str]) -> None:
     """One source: what lies in the package are the pages of the repository, word for word."""
     assert (Path(ROOT) / "tritonclient_shim" / "migration_guide.md").read_text("utf-8") == GUIDE
-    assert printed(capsys, "guide", "settings") == (SOURCES / "docs/settings.md").read_text("utf-8")
+    settings = (SOURCES / "docs" / "settings.md").read_text("utf-8")
+    assert printed(capsys, "guide", "settings") == guide.shown(settings)
 
 
 def messages() -> Iterator[str]:
@@ -133,30 +151,29 @@ def messages() -> Iterator[str]:
     for package in ("tensorrtserver", "tritonclient_shim"):
         for path in (ROOT / package).rglob("*.py"):
             nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
-            docs = {id(one.value) for one in nodes if isinstance(one, ast.Expr)}
-            for one in nodes:
-                value = getattr(one, "value", None)
-                if isinstance(value, str) and id(one) not in docs and " " in value:
+            docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+            for node in nodes:
+                value = getattr(node, "value", None)
+                if isinstance(value, str) and id(node) not in docs and " " in value:
                     yield value
 
 
 def test_no_message_names_a_page_that_pip_does_not_bring() -> None:
     """What is installed with pip has no docs/: messages point to commands that print pages."""
-    found = [*messages()]
-    assert sum("tritonclient-shim guide settings" in one for one in found) > 3
+    texts = [*messages()]
+    assert sum("tritonclient-shim guide settings" in text for text in texts) > 3
     cited = re.compile(r"docs/v\d-\w+\.md \S+")  # by the registry, for those who work on it
-    named = [one for one in found if re.search(r"docs/\w|migration_guide|README", one)]
-    assert [one for one in named if not cited.fullmatch(one)] == []
+    named = [text for text in texts if re.search(r"docs/\w|migration_guide|README", text)]
+    assert [text for text in named if not cited.fullmatch(text)] == []
 
 
-def test_short_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """The list has a short name for each section, which prints it."""
+def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """The list begins each line with a name or an error that prints the section."""
     lines = printed(capsys, "guide", "--list").splitlines()
-    assert len(lines) == len(_guide.sections())
-    for line, section in zip(lines, _guide.sections().values()):
-        name = line.split()[0]
-        assert printed(capsys, "guide", name) == section.text
-    assert max(len(line.split()[0]) for line in lines) <= 55
+    assert len(lines) == len(guide.sections())
+    for line, section in zip(lines, guide.sections().values()):
+        assert printed(capsys, "guide", shlex.split(line)[0]) == guide.shown(section.text)
+        assert len(line) < 120
 
 
 def test_a_pager_on_a_terminal(
@@ -170,4 +187,4 @@ def test_a_pager_on_a_terminal(
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     assert printed(capsys, "guide", "imports") != ""
     assert printed(capsys, "guide") == ""
-    assert paged == [GUIDE]
+    assert paged == [guide.shown(GUIDE)]

@@ -11,7 +11,7 @@ import pytest
 from tritonclient_shim import cli
 from tritonclient_shim.cli import main
 
-COMMANDS = [one.name for one in pkgutil.iter_modules(cli.__path__) if one.name[0] != "_"]
+COMMANDS = [file.name for file in pkgutil.iter_modules(cli.__path__) if file.name[0] != "_"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

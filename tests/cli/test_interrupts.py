@@ -5,33 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.cli_scripts import ROOT
+from tests.cli.cli_scripts import started
 from tests.cli.scan_runs import CONTEXT, Scanner
 
 INTERRUPTED = 130
-
-
-def started(folder: Path, *arguments: str) -> Any:
-    """Start ``tritonclient-shim arguments``, which Ctrl-C can reach."""
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.Popen(
-        [sys.executable, "-m", "tritonclient_shim", *arguments],
-        cwd=str(folder),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(
-            signal.SIGINT, signal.SIG_DFL
-        ),  # a background job has none
-    )
 
 
 def interrupted(process: Any) -> tuple[str, str]:

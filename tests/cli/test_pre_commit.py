@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def hook(command: str = "scan") -> dict[str, str]:
-    """A hook that is defined; the file is a list of mappings of plain texts."""
+    """Return the definition of a hook. The file is a list of mappings of plain texts."""
     text = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     assert {line[:2] for line in lines} == {"- ", "  "}
@@ -25,19 +25,19 @@ def hook(command: str = "scan") -> dict[str, str]:
         dict(line[2:].split(": ", 1) for line in lines[start:end])
         for start, end in zip(starts, ends)
     ]
-    return next(one for one in hooks if one["id"] == f"tritonclient-shim-{command}")
+    return next(keys for keys in hooks if keys["id"] == f"tritonclient-shim-{command}")
 
 
 @pytest.mark.parametrize("name", ["scan", "migrate"])
 def test_definition(name: str) -> None:
     """Each hook is installed as a Python package, and gets Python files and notebooks."""
-    found = hook(name)
-    assert found["language"] == "python"
-    assert found["types_or"] == "[python, jupyter]"
-    assert {"id", "name", "description", "entry"} <= set(found)
+    keys = hook(name)
+    assert keys["language"] == "python"
+    assert keys["types_or"] == "[python, jupyter]"
+    assert {"id", "name", "description", "entry"} <= set(keys)
     setup = configparser.ConfigParser(interpolation=None)
     setup.read(ROOT / "setup.cfg", "utf-8")
-    command = shlex.split(found["entry"])[0]
+    command = shlex.split(keys["entry"])[0]
     assert f"{command} = " in setup["options.entry_points"]["console_scripts"]
 
 

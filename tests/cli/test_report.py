@@ -30,7 +30,7 @@ def report(folder: Path, text: str, *options: str, name: str = "usage.json") -> 
 
 def uses(text: str) -> list[tuple[str, int, int]]:
     """(id, line, count) of a JSON report."""
-    return [(one["id"], one["line"], one["count"]) for one in json.loads(text)["uses"]]
+    return [(use["id"], use["line"], use["count"]) for use in json.loads(text)["uses"]]
 
 
 def test_json_tells_everything(tmp_path: Path) -> None:
@@ -49,18 +49,27 @@ def test_json_tells_everything(tmp_path: Path) -> None:
     assert first["guide"] == "tritonclient-shim guide health"
 
 
+#: A shell's background job ignores the signal, and so do its children unless they ask for it.
+INTERRUPT = (
+    "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "os.kill(os.getpid(), signal.SIGINT)\n"
+)
+
+
 @pytest.mark.parametrize(
-    ("end", "status"), [("raise RuntimeError('x')\n", 1), ("sys.exit(7)\n", 7), ("", 0)]
+    ("end", "status"),
+    [("raise RuntimeError('x')\n", 1), ("sys.exit(7)\n", 7), ("", 0), (INTERRUPT, -signal.SIGINT)],
+    ids=["exception", "exit", "end", "Ctrl-C"],
 )
 def test_written_however_the_program_ends(tmp_path: Path, end: str, status: int) -> None:
-    """An exception and sys.exit do not lose the report, and keep their exit status."""
+    """An exception, sys.exit and Ctrl-C do not lose the report, and keep their exit status."""
     done, text = report(tmp_path, SCRIPT + end)
     assert done.returncode == status
     assert uses(text) == EXPECTED
 
 
 def test_written_where_the_program_started(tmp_path: Path) -> None:
-    """A relative path is of the folder in which the program first used the API."""
+    """A relative path starts where the program was when it first used the API."""
     done, text = report(tmp_path, SCRIPT + "os.chdir('/')\n")
     assert (done.returncode, uses(text)[0][1:]) == (0, (3, 3))
 
@@ -131,18 +140,13 @@ def test_off_by_default(tmp_path: Path) -> None:
         SCRIPT + "print('tritonclient_shim.usage.report' in sys.modules)\n"
     )
     assert python(tmp_path, "script.py").stdout == "False\n"
-    assert [one.name for one in tmp_path.iterdir() if one.name != "__pycache__"] == ["script.py"]
-
-
-def test_notices_are_as_they_would_be(tmp_path: Path) -> None:
-    """A report changes nothing about the notices: one headline, or what the mode says."""
-    done, _ = report(tmp_path, SCRIPT)
-    assert done.stderr.count("TensorRTServerDeprecationWarning: ") == 1
+    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["script.py"]
 
 
 def test_text_groups_by_symbol(tmp_path: Path) -> None:
-    """Plain text: the symbol, what to write instead, and where it is."""
-    _, text = report(tmp_path, SCRIPT, name="usage.txt")
+    """Plain text: the symbol, what to write instead, and where it is; the notice stays one."""
+    done, text = report(tmp_path, SCRIPT, name="usage.txt")
+    assert done.stderr.count("TensorRTServerDeprecationWarning: ") == 1
     assert "TS011  tensorrtserver.api.ProtocolType.from_str  (1 call at 1 place)\n" in text
     assert "       instead: import tritonclient.grpc (gRPC) or " in text
     assert "       script.py:3  3 times\n" in text
@@ -168,18 +172,6 @@ def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     done = python(tmp_path, "script.py", TRITON_SHIM_REPORT="/nowhere/usage.txt")
     assert done.returncode == 0
     assert "the usage report is lost: " in done.stderr
-
-
-def test_killed_by_ctrl_c(tmp_path: Path) -> None:
-    """KeyboardInterrupt is an exception like any other."""
-    # a shell's background job ignores the signal, and so do its children unless they ask for it
-    interrupt = (
-        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "os.kill(os.getpid(), signal.SIGINT)\n"
-    )
-    done, text = report(tmp_path, SCRIPT + interrupt)
-    assert done.returncode in (-signal.SIGINT, 130)
-    assert uses(text) == EXPECTED
 
 
 @pytest.mark.parametrize("name", ["usage.html", "usage.pdf", "usage.md"])

@@ -11,7 +11,7 @@ from tests.cli.scan_runs import CONTEXT, RUN, STAR, Scanner
 
 @pytest.fixture
 def known(scan: Scanner) -> Scanner:
-    """A folder with two uses of TS051 in one file, and a baseline of them."""
+    """Return a folder with two uses of TS051 in one file, and a baseline of them."""
     scan.write("src/a.py", CONTEXT + RUN + RUN)
     done = scan("src", "--write-baseline", "known.json")
     assert (done.status, done.err) == (0, "")

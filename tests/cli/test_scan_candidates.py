@@ -80,7 +80,7 @@ def test_warnings_of_sources(scan: Scanner, command: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         main([command, "a.py"])
-    assert [str(one.message) for one in caught if one.category is SyntaxWarning] == []
+    assert [str(item.message) for item in caught if item.category is SyntaxWarning] == []
 
 
 class Terminal(io.StringIO):

@@ -25,7 +25,7 @@ exit-zero = true
 
 @pytest.fixture
 def sources(scan: Scanner) -> Scanner:
-    """A folder with sources, of which the configurations leave some out."""
+    """Return a folder with sources. The configurations leave some of them out."""
     for path in ("src/a.py", "src/vendor/a.py", "old/a.py"):
         scan.write(path, CONTEXT + RUN)
     return scan
@@ -37,7 +37,7 @@ def test_configured(sources: Scanner) -> None:
     done = sources(".")
     assert done.status == 0  # exit-zero
     uses = json.loads(done.out)["uses"]
-    assert [(one["file"], one["id"]) for one in uses] == [
+    assert [(use["file"], use["id"]) for use in uses] == [
         *(("src/a.py", "TS001"), ("src/a.py", "TS051"))
     ]
 

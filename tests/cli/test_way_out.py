@@ -73,7 +73,7 @@ class Place(NamedTuple):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """A Triton whose HTTP can be reached over TLS alone, on a port unknown to the script."""
+    """Yield the way to a Triton that speaks HTTP over TLS alone, on a port of its own."""
     folder = tmp_path_factory.mktemp("way_out")
     authority = Authority(folder)
     identity = authority.issue("127.0.0.1", "localhost")
@@ -91,7 +91,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def changed(text: str, *steps: tuple[tuple[str, str], ...]) -> str:
-    """The script after some steps."""
+    """Return the script after some steps."""
     for old, new in (pair for step in steps for pair in step):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
@@ -99,7 +99,7 @@ def changed(text: str, *steps: tuple[tuple[str, str], ...]) -> str:
 
 
 def ids_of(path: Path) -> set[str]:
-    """The ids in a JSON report."""
+    """Return the ids in a JSON report."""
     return {use["id"] for use in json.loads(path.read_text("utf-8"))["uses"]}
 
 

@@ -20,7 +20,7 @@ LONGEST = 120  # lines from the moment when the server is up
 
 @pytest.fixture(scope="module")
 def output() -> str:
-    """What the demo prints, on a server of its own."""
+    """Return what the demo prints, on a server of its own."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_SHIM_")}
     done = subprocess.run(
         [sys.executable, str(ROOT / "demo" / "run.py")],
@@ -62,7 +62,9 @@ def test_it_shows_the_untouched_script_first(output: str) -> None:
 def test_a_result_per_feature_and_a_line_per_run(output: str) -> None:
     """Each feature shows one result that explains itself, each run that it is well."""
     runs = [line.split() for line in output.splitlines() if line.startswith("ok ")]
-    expected = [(Path(one.script).stem, kind) for one in PROGRAMS for kind in one.protocols]
+    expected = [
+        (Path(program.script).stem, kind) for program in PROGRAMS for kind in program.protocols
+    ]
     assert [(script, kind) for _, script, kind, _, _ in runs] == expected
     assert output.count("\n--- ") == len(PROGRAMS)
     assert "\n15 + 1 = 16\n" in output

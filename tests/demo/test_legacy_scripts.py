@@ -24,13 +24,13 @@ RUNS = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[TritonServer]:
-    """The demo's own server: it is ready, which the shared one may not be after a failed load."""
+    """Yield a server of its own. The shared one may not be ready after a failed load."""
     with TritonServer.start(models=MODELS) as started:
         yield started
 
 
 def run(program: Program, url: str, protocol: str) -> tuple[int, str]:
-    """A script's exit status and everything it prints."""
+    """Return a script's exit status and everything it prints."""
     script = str(DEMO / "legacy" / program.script)
     done = subprocess.run(
         [sys.executable, script, "-u", url, "-i", protocol, *program.options],
@@ -55,7 +55,7 @@ def test_script_prints_what_it_should(
 @pytest.mark.parametrize("script", ["add_sub_client.py", "string_client.py"])
 def test_script_runs_against_bound_functions(pytriton: Any, script: str, protocol: str) -> None:
     """The same scripts, unchanged, on functions that PyTriton serves."""
-    program = next(one for one in PROGRAMS if one.script == script)
+    program = next(program for program in PROGRAMS if program.script == script)
     status, output = run(program, pytriton.url(protocol), protocol)
     assert not complaints(program, protocol, status, output), output
 
@@ -80,8 +80,8 @@ def test_failures_are_noticed() -> None:
     """A wrong exit status and a missing line are both reported, each by what was wanted."""
     program = Program("x.py", "", ("1 + 1 = 2",))
     assert complaints(program, "http", 0, "1 + 1 = 2\nPASS\n") == []
-    found = complaints(program, "http", 1, "1 + 1 = 3\n")
-    assert [text.split(" over http ")[1] for text in found] == [
+    texts = complaints(program, "http", 1, "1 + 1 = 3\n")
+    assert [text.split(" over http ")[1] for text in texts] == [
         "ended with exit status 1",
         "did not print '1 + 1 = 2'",
         "did not print 'PASS'",

@@ -39,34 +39,34 @@ class Differing(NamedTuple):
     ours: Any
 
     def __str__(self) -> str:
-        v1, ours = (json.dumps(one)[:700] for one in self[1:])
+        v1, ours = (json.dumps(item)[:700] for item in self[1:])
         return f"{self.label}\n  v1:   {v1}\n  ours: {ours}"
 
 
 def differing(genuine: Steps, ours: Steps) -> list[Differing]:
-    """The steps whose outcomes differ, or that only one of the two runs has."""
+    """Return the steps whose outcomes differ, or that only one of the two runs has."""
     left, right = by_label(genuine), by_label(ours)
     labels = [*left, *(label for label in right if label not in left)]
-    pairs = [(one, left.get(one, MISSING), right.get(one, MISSING)) for one in labels]
+    pairs = [(item, left.get(item, MISSING), right.get(item, MISSING)) for item in labels]
     return [Differing(*pair) for pair in pairs if pair[1] != pair[2]]
 
 
 def by_label(steps: Steps) -> dict[str, Any]:
     """Steps by label; a label that comes again is numbered."""
     count: Counter[str] = Counter()
-    found = {}
+    result = {}
     for label, outcome in steps:
         count[label] += 1
-        found[label if count[label] == 1 else f"{label} ({count[label]})"] = worded(outcome)
-    return found
+        result[label if count[label] == 1 else f"{label} ({count[label]})"] = worded(outcome)
+    return result
 
 
 def worded(outcome: Any) -> Any:
-    """An outcome, without the words that each version of Python has of its own."""
+    """Return an outcome, without the words that each version of Python has of its own."""
     if not isinstance(outcome, dict) or outcome.get("raised") not in ("TypeError", "ArgumentError"):
         return outcome
-    for pattern, told in _WORDS:
-        found = pattern.fullmatch(outcome["with"])
-        if found:
-            return {**outcome, "with": found.expand(told)}
+    for pattern, text in _WORDS:
+        result = pattern.fullmatch(outcome["with"])
+        if result:
+            return {**outcome, "with": result.expand(text)}
     return outcome

@@ -26,23 +26,23 @@ Observed = Dict[str, Steps]  # by scenario
 
 
 def scenarios(*files: str) -> list[str]:
-    """The names of the scenarios in the files: their functions of ``see`` alone."""
-    found = []
+    """Return the names of the scenarios in the files: their functions of ``see`` alone."""
+    result = []
     for file in files:
         tree = ast.parse((PROGRAM / "scenarios" / f"{file}.py").read_text("utf-8"))
-        for one in tree.body:
-            if isinstance(one, ast.FunctionDef) and [arg.arg for arg in one.args.args] == ["see"]:
-                found.append(f"{file}.{one.name}")
-    return found
+        for item in tree.body:
+            if isinstance(item, ast.FunctionDef) and [arg.arg for arg in item.args.args] == ["see"]:
+                result.append(f"{file}.{item.name}")
+    return result
 
 
 def files() -> list[str]:
-    """The files of scenarios."""
+    """Return the files of scenarios."""
     return sorted(path.stem for path in (PROGRAM / "scenarios").glob("[a-z]*.py"))
 
 
 def token() -> str:
-    """The beginning of the names of a run's shared-memory regions."""
+    """Return the beginning of the names of a run's shared-memory regions."""
     return f"eq{uuid.uuid4().hex[:8]}"
 
 
@@ -56,7 +56,7 @@ class Side(NamedTuple):
     def run(
         self, folder: Path, protocol: str, names: Iterable[str], token: str, limit: float = 600
     ) -> Observed:
-        """What each scenario has seen; where the process did not live to the end, also how."""
+        """Return what each scenario has seen, and how the process ended if it ended early."""
         names, output = list(names), folder / f"{uuid.uuid4().hex}.jsonl"
         arguments = [protocol, self.addresses[protocol], token, str(output), *names]
         command = [self.python, str(PROGRAM / "run.py"), *arguments]
@@ -66,11 +66,11 @@ class Side(NamedTuple):
             for left in Path("/dev/shm").glob(f"{token}_*"):  # by a client that crashed
                 left.unlink()
         lines = output.read_text("utf-8").splitlines() if output.exists() else []
-        found: Observed = dict(json.loads(line) for line in lines)
-        missing = [name for name in names if name not in found]
+        result: Observed = dict(json.loads(line) for line in lines)
+        missing = [name for name in names if name not in result]
         if missing:
-            found[missing[0]] = [["the process ended", ended], ["its last words", text]]
-        return found
+            result[missing[0]] = [["the process ended", ended], ["its last words", text]]
+        return result
 
 
 def _end_of(command: list[str], variables: Mapping[str, str], limit: float) -> tuple[str, str]:
@@ -104,13 +104,13 @@ def genuine(oracle: OracleEnvironment, gateway: Gateway) -> Side:
 
 
 def here() -> tuple[str, dict[str, str]]:
-    """The interpreter of the tests, and the variables with which it finds our package."""
+    """Return the interpreter of the tests, and the variables that show it our package."""
     where = str(Path(tensorrtserver.__file__ or "").parents[1])
     return sys.executable, {**os.environ, "PYTHONPATH": where, "TRITON_SHIM_WARNINGS": "off"}
 
 
 def facade(triton: TritonServer) -> Side:
-    """The package under test."""
+    """Return the package under test."""
     return Side(*here(), {"http": triton.http, "grpc": triton.grpc})
 
 
@@ -125,4 +125,4 @@ class Pair(NamedTuple):
         names, common = list(names), token()
         both = [side.run(folder, protocol, names, common) for side in self]
         nothing: Steps = [["the scenario was not run", "the process ended before"]]
-        return {name: tuple(one.get(name, nothing) for one in both) for name in names}
+        return {name: tuple(item.get(name, nothing) for item in both) for name in names}

@@ -10,8 +10,6 @@ import pytest
 
 from tests.equivalence import compare, known, sides
 
-pytest_plugins = ["tests.equivalence.equivalence_fixtures"]
-
 ROWS = known.load()
 DEFINED = sides.scenarios(*(file for file in sides.files() if file != "undefined"))
 #: Programs made from these seeds; the environment ``equivalence`` of tox runs many more.
@@ -36,15 +34,15 @@ def test_generated_program(observe: Any, scenario: str, via: str) -> None:
 
 def judge(both: tuple[Any, Any], scenario: str, via: str) -> None:
     """Fail where the two differ unexpectedly, and where they agree unexpectedly."""
-    found = compare.differing(*both)
+    result = compare.differing(*both)
     rows = known.of_scenario(ROWS, scenario, via)
     expected = {label: row.id for row in rows for label in row.labels(scenario, via)}
-    unexpected = [str(one) for one in found if one.label not in expected]
+    unexpected = [str(item) for item in result if item.label not in expected]
     assert not unexpected, "\n".join(["the facade differs from the genuine client:", *unexpected])
-    differing = {one.label for one in found}
+    differing = {item.label for item in result}
     agreeing = {label: id for label, id in expected.items() if label not in differing}
     assert not agreeing, f"no longer different, so remove from known_differences.toml: {agreeing}"
     for row in rows:
         labels = row.labels(scenario, via)
-        told = json.dumps([one.ours for one in found if one.label in labels])
-        assert row.shows in told.replace('\\"', '"'), f"{row.id}: {row.shows!r} is not in {told}"
+        text = json.dumps([item.ours for item in result if item.label in labels])
+        assert row.shows in text.replace('\\"', '"'), f"{row.id}: {row.shows!r} is not in {text}"

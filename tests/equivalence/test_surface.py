@@ -14,8 +14,6 @@ import pytest
 from tests.equivalence import sides
 from tests.gateway.oracle import OracleEnvironment
 
-pytest_plugins = ["tests.equivalence.equivalence_fixtures"]
-
 #: Names of other releases: 1.9 had the strings in the shared-memory modules, 1.12 the rest.
 OTHER_RELEASES = {
     "tensorrtserver.api": {"model__config__pb2", "text_format"},
@@ -56,7 +54,7 @@ FROM_TRITONCLIENT = {
 
 
 def told(script: str, python: str, variables: Any) -> Any:
-    """What a script of the folder ``program`` prints, on one side."""
+    """Return what a script of the folder ``program`` prints, on one side."""
     command = [python, str(sides.PROGRAM / script)]
     done = subprocess.run(command, env=dict(variables), stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
@@ -81,7 +79,7 @@ def test_messages(both: Any) -> None:
 
 def test_names(both: Any) -> None:
     """``from module import *`` binds what it bound, and nothing of ours."""
-    genuine, ours = (one["names"] for one in both("surface.py"))
+    genuine, ours = (item["names"] for item in both("surface.py"))
     assert set(genuine) == set(ours)
     shown_by_ctypes = {name for name in dir(ctypes) if not name.startswith("_")}
     for module, names in genuine.items():
@@ -92,22 +90,22 @@ def test_names(both: Any) -> None:
 
 def test_signatures(both: Any) -> None:
     """Parameters have their names, places and defaults; further ones come last, with defaults."""
-    genuine, ours = (one["calls"] for one in both("surface.py"))
+    genuine, ours = (item["calls"] for item in both("surface.py"))
     assert "run" in genuine["tensorrtserver.api"]["InferContext"]
     for module, calls in genuine.items():
         for name, methods in calls.items():
             for method, parameters in methods.items():
-                found = ours[module][name][method]
-                assert found[: len(parameters)] == parameters, (name, method)
-                assert all(default is not None for _, default in found[len(parameters) :])
+                result = ours[module][name][method]
+                assert result[: len(parameters)] == parameters, (name, method)
+                assert all(default is not None for _, default in result[len(parameters) :])
 
 
 def test_no_methods_of_our_own(both: Any) -> None:
     """Classes and modules have the calls of v1's releases and no others."""
-    genuine, ours = (one["calls"] for one in both("surface.py"))
+    genuine, ours = (item["calls"] for item in both("surface.py"))
     more = set()
     for module, calls in ours.items():
         assert set(calls) - set(genuine[module]) <= OTHER_RELEASES.get(module, set())
         for name in set(calls) & set(genuine[module]):
-            more |= {(name, one) for one in set(calls[name]) - set(genuine[module][name])}
+            more |= {(name, item) for item in set(calls[name]) - set(genuine[module][name])}
     assert more == OTHER_METHODS | FROM_TRITONCLIENT

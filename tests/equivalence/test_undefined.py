@@ -12,8 +12,6 @@ import pytest
 from testbed import TritonServer
 from tests.equivalence import known, sides
 
-pytest_plugins = ["tests.equivalence.equivalence_fixtures"]
-
 ROWS = known.load()
 UNDEFINED = sides.scenarios("undefined")
 FULL = bool(os.environ.get("EQUIVALENCE_PROGRAMS"))
@@ -21,7 +19,7 @@ FULL = bool(os.environ.get("EQUIVALENCE_PROGRAMS"))
 
 @pytest.fixture(scope="module")
 def ours(triton: TritonServer, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the facade has seen, by protocol."""
+    """Return what the facade has seen, by protocol."""
     side = sides.facade(triton)
     folder = tmp_path_factory.mktemp("undefined")
     return {via: side.run(folder, via, UNDEFINED, sides.token()) for via in sides.PROTOCOLS}
@@ -33,8 +31,8 @@ def test_facade(ours: Any, scenario: str, via: str) -> None:
     """Known differences say what it does where v1 crashed, hung or sent garbage."""
     rows = known.of_scenario(ROWS, scenario, via)
     assert len(rows) == 1, f"{scenario} needs one row in known_differences.toml"
-    told = json.dumps(ours[via][scenario]).replace('\\"', '"')
-    assert rows[0].shows and rows[0].shows in told, told
+    text = json.dumps(ours[via][scenario]).replace('\\"', '"')
+    assert rows[0].shows and rows[0].shows in text, text
 
 
 @pytest.mark.skipif(not FULL, reason="each needs a process of its own: see tox -e equivalence")

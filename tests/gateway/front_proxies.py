@@ -11,10 +11,9 @@ from typing import Any, Iterator, Mapping, NamedTuple
 import pytest
 
 from testbed.foreign_programs import envoy
-from testbed.missing import MissingPrerequisite
 from testbed.process import free_ports
-from tests.gateway.bad_clients import reachable, until
-from tests.gateway.gateway_process import ROOT
+from testbed.progress import MissingPrerequisite
+from tests.gateway.gateway_process import ROOT, ask, until
 from tests.server.nginx import nginx
 
 DEPLOY = ROOT / "deploy"
@@ -38,7 +37,7 @@ CLIENT_TIMES = re.compile(
 
 
 def configuration(name: str, pair: Any, limit: int | None, client_time: str) -> tuple[str, Front]:
-    """A file of ``deploy/`` with the ports of this run, and where the proxy will listen.
+    """Return a file of ``deploy/`` with the ports of this run, and where the proxy will listen.
 
     ``limit`` takes the place of :data:`LIMIT`, and ``client_time`` that of the clients' times.
     """
@@ -56,16 +55,24 @@ def configuration(name: str, pair: Any, limit: int | None, client_time: str) -> 
 
 def _with_ports(text: str, ports: Mapping[str, int]) -> str:
     pattern = re.compile(rf"(listen |_value: |127\.0\.0\.1:)({'|'.join(ports)})\b")
-    with_ports, count = pattern.subn(lambda found: f"{found[1]}{ports[found[2]]}", text)
+    with_ports, count = pattern.subn(lambda match: f"{match[1]}{ports[match[2]]}", text)
     assert count >= len(ports)
     return with_ports
+
+
+def is_reachable(address: str) -> bool:
+    """True if somebody answers HTTP at an address, and takes health for good."""
+    try:
+        return ask(address, "GET", "/api/health/live").code == 200
+    except OSError:
+        return False
 
 
 @contextmanager
 def behind_nginx(
     folder: Path, pair: Any, limit: int | None = None, client_time: str = ""
 ) -> Iterator[Front]:
-    """An nginx with ``deploy/nginx.conf``."""
+    """Start an nginx with ``deploy/nginx.conf``."""
     text, front = configuration("nginx.conf", pair, limit, client_time)
     with nginx(folder, "return 404;", http=text):
         yield front
@@ -75,7 +82,7 @@ def behind_nginx(
 def behind_envoy(
     folder: Path, pair: Any, limit: int | None = None, client_time: str = ""
 ) -> Iterator[Front]:
-    """An Envoy with ``deploy/envoy.yaml``, and two threads for its work."""
+    """Start an Envoy with ``deploy/envoy.yaml``, and two threads for its work."""
     try:
         program = envoy().program
     except MissingPrerequisite as reason:
@@ -87,7 +94,7 @@ def behind_envoy(
     with open(folder / "envoy.log", "w", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        until(lambda: reachable(front.http) or process.poll() is not None)
+        until(lambda: is_reachable(front.http) or process.poll() is not None)
         assert process.poll() is None, (folder / "envoy.log").read_text("utf-8")
         yield front
     finally:

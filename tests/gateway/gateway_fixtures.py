@@ -7,51 +7,34 @@ from typing import Any, Iterator
 import pytest
 
 from testbed import TritonServer
+from tests.gateway import gateway_process
 from tests.gateway import oracle as genuine
 from tests.gateway.gateway_process import Gateway, StartGateway
 
 MODELS = (
-    "simple",
-    "simple_string",
-    "identity_fp32",
-    "identity_string",
-    "classify",
-    "classify_1000",
-    "multi_version",
-    "sequence_sum",
-    "failing",
-    "slow",
-    "image_classifier",
-    "flowers",
+    *("simple", "simple_string", "identity_fp32", "identity_string", "classify", "classify_1000"),
+    *("multi_version", "sequence_sum", "failing", "slow", "image_classifier", "flowers"),
 )
 
 
 @pytest.fixture(scope="session")
 def behind() -> Iterator[TritonServer]:
-    """The server behind the gateways, with few models; tests may load and unload ``spare``."""
+    """Start the server behind the gateways; tests may load and unload ``spare``."""
     with TritonServer.start(models=MODELS) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def gateway(behind: TritonServer) -> Iterator[Gateway]:
-    """A gateway that reaches Triton over gRPC only, under v1's default server id."""
+    """Start a gateway under v1's default server id."""
     running = Gateway("--triton-grpc", behind.grpc, "--server-id", "inference:0")
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="session")
-def nameless_gateway(behind: TritonServer) -> Iterator[Gateway]:
-    """A gateway under Triton's own id."""
-    running = Gateway("--triton-grpc", behind.grpc)
     yield running
     running.stop()
 
 
 @pytest.fixture
 def start_gateway() -> Iterator[StartGateway]:
-    """Starts throw-away gateways with the arguments of the command."""
+    """Start throw-away gateways with the arguments of the command."""
     started: list[Gateway] = []
 
     def start(*arguments: str) -> Gateway:
@@ -59,14 +42,22 @@ def start_gateway() -> Iterator[StartGateway]:
         return started[-1]
 
     yield start
-    for one in started:
-        if one.process.poll() is None:
-            one.stop()
+    for gateway in started:
+        if gateway.process.poll() is None:
+            gateway.stop()
+
+
+@pytest.fixture
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return the environment of the gateways that a test starts."""
+    environment = dict(gateway_process.SURROUNDINGS["env"])
+    monkeypatch.setitem(gateway_process.SURROUNDINGS, "env", environment)
+    return environment
 
 
 @pytest.fixture(scope="session")
 def oracle() -> Any:
-    """The environment of NVIDIA's own client, made now if need be."""
+    """Return the environment of NVIDIA's own client, made now if need be."""
     try:
         return genuine.prepare()
     except genuine.NoOracle as reason:

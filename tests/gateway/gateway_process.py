@@ -1,10 +1,11 @@
-"""A gateway in a process of its own, and raw HTTP and gRPC calls to it."""
+"""A gateway in a process of its own, and HTTP and gRPC calls to it."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -27,7 +28,15 @@ SURROUNDINGS: dict[str, Any] = {
     "env": {**os.environ, "PYTHONPATH": str(Path(tritonclient_shim.__file__).parents[1])},
     "cwd": "/",
 }
-_ANY_PORT = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--start-line", "json")
+#: Seconds for what takes less, unless the machine is busy.
+PATIENCE = 30.0
+ANY_PORT = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
+
+
+def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m tritonclient_shim`` to its end."""
+    options: Any = {"capture_output": True, "text": True, "timeout": 60, "check": False}
+    return subprocess.run([*COMMAND, *arguments], **options, **SURROUNDINGS)
 
 
 class Answer(NamedTuple):
@@ -44,8 +53,9 @@ class Gateway:
 
     def __init__(self, *arguments: str) -> None:
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed in stop)
+        options = (*ANY_PORT, "--start-line", "json", "--drain", "0", *arguments)
         self.process = subprocess.Popen(
-            [*COMMAND, "gateway", *_ANY_PORT, "--drain", "0", *arguments],
+            [*COMMAND, "gateway", *options],
             stdout=subprocess.PIPE,
             stderr=self.log,
             text=True,
@@ -61,16 +71,21 @@ class Gateway:
         self._channel = grpc.insecure_channel(self.grpc)
 
     def said(self) -> str:
-        """What it has written on stderr."""
+        """Return the text on its stderr."""
         self.log.seek(0)
         return self.log.read()
+
+    def figure(self, name: str) -> int:
+        """Return a number of the system about its process, such as ``Threads``."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as lines:
+            return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
     def terminate(self) -> None:
         """Ask it to stop."""
         self.process.send_signal(signal.SIGTERM)
 
     def stop(self) -> int:
-        """Stop it → its exit status."""
+        """Stop it, and return its exit status."""
         self._channel.close()
         self.terminate()
         try:
@@ -82,53 +97,62 @@ class Gateway:
     def ask(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> Answer:
-        """One HTTP request on a connection of its own."""
-        connection = http.client.HTTPConnection(self.http, timeout=60)
-        try:
-            connection.request(method, path, body, headers or {})
-            return read_answer(connection)
-        finally:
-            connection.close()
+        """Send one HTTP request on a connection of its own."""
+        return ask(self.http, method, path, body, headers)
 
     def get(self, path: str, **headers: str) -> Answer:
-        """GET."""
+        """Send GET."""
         return self.ask("GET", path, headers=headers)
 
     def post(self, path: str, body: bytes = b"", **headers: str) -> Answer:
-        """POST."""
+        """Send POST."""
         return self.ask("POST", path, body, headers)
 
     def infer(self, path: str, header: str, body: bytes) -> Answer:
-        """POST /api/infer/<path> with NV-InferRequest."""
-        return self.ask("POST", f"/api/infer/{path}", body, {"NV-InferRequest": header})
+        """Send POST /api/infer/<path> with NV-InferRequest."""
+        return infer(self.http, path, header, body)
 
     def wait_until_unloaded(self, model: str) -> None:
-        """While a model is being unloaded, Triton is not ready."""
+        """Wait: while a model is being unloaded, Triton is not ready."""
         while b"MODEL_UNLOADING" in self.get(f"/api/status/{model}").body:
             time.sleep(0.05)
 
     def call(self, rpc: str, request: Any, metadata: Mapping[str, str] | None = None) -> Any:
-        """One unary rpc of v1's service; its gRPC status must be OK."""
-        row = {**v1.RPCS, **v1.RETIRED_RPCS}[rpc]
-        invoke = self._channel.unary_unary(
-            f"/{v1.SERVICE}/{rpc}", row.request.SerializeToString, row.response.FromString
-        )
-        return invoke(request, timeout=60, metadata=tuple((metadata or {}).items()))
+        """Call one unary rpc of v1's service; its gRPC status must be OK."""
+        pairs = tuple((metadata or {}).items())
+        return method(self._channel, rpc)(request, timeout=60, metadata=pairs)
 
     def stream(self, requests: Any) -> Any:
-        """StreamInfer."""
-        row = v1.RPCS["StreamInfer"]
-        invoke = self._channel.stream_stream(
-            f"/{v1.SERVICE}/StreamInfer", row.request.SerializeToString, row.response.FromString
-        )
-        return invoke(iter(requests), timeout=120)
+        """Call StreamInfer."""
+        return method(self._channel, "StreamInfer", True)(iter(requests), timeout=120)
+
+    def talk(self) -> Talk:
+        """Open a StreamInfer that stays open."""
+        return Talk(method(self._channel, "StreamInfer", True))
 
 
 StartGateway = Callable[..., Gateway]
 
 
+def ask(
+    address: str, verb: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+) -> Answer:
+    """Send one HTTP request on a connection of its own."""
+    connection = http.client.HTTPConnection(address, timeout=60)
+    try:
+        connection.request(verb, path, body, headers or {})
+        return read_answer(connection)
+    finally:
+        connection.close()
+
+
+def infer(address: str, path: str, header: str, body: bytes) -> Answer:
+    """Send one inference over HTTP."""
+    return ask(address, "POST", f"/api/infer/{path}", body, {"NV-InferRequest": header})
+
+
 def read_answer(connection: http.client.HTTPConnection) -> Answer:
-    """The answer that comes on a connection."""
+    """Read the answer that comes on a connection."""
     response = connection.getresponse()
     text = response.getheader("NV-Status")
     status = None
@@ -138,5 +162,83 @@ def read_answer(connection: http.client.HTTPConnection) -> Answer:
 
 
 def code_of(status: Any) -> str:
-    """The name of a status's code."""
+    """Return the name of a status's code."""
     return str(request_status_pb2.RequestStatusCode.Name(status.code))
+
+
+def method(channel: Any, rpc: str, streaming: bool = False) -> Any:
+    """Return the function of a channel that calls an rpc of v1's service.
+
+    With ``streaming`` it takes an iterator of requests. The bytes of both forms are equal.
+    """
+    row = {**v1.RPCS, **v1.RETIRED_RPCS}[rpc]
+    form = channel.stream_stream if streaming else channel.unary_unary
+    return form(f"/{v1.SERVICE}/{rpc}", row.request.SerializeToString, row.response.FromString)
+
+
+class Talk:
+    """One call that stays open: requests are sent when the test wants."""
+
+    def __init__(self, invoke: Any, metadata: Any = ()) -> None:
+        self._requests: queue.Queue[Any] = queue.Queue()
+        self.call: Any = invoke(iter(self._requests.get, None), metadata=metadata)
+
+    def send(self, *requests: Any) -> None:
+        """Send requests."""
+        for request in requests:
+            self._requests.put(request)
+
+    def ask(self, *requests: Any) -> list[Any]:
+        """Send requests, and return the response of each."""
+        self.send(*requests)
+        return [next(self.call) for _ in requests]
+
+    def end(self) -> list[Any]:
+        """Send no more, and return the responses that are left."""
+        self._requests.put(None)
+        return list(self.call)
+
+    def cancel(self) -> None:
+        """Cancel the call."""
+        self.call.cancel()
+        self._requests.put(None)
+
+
+class Client:
+    """A gRPC client with a connection of its own."""
+
+    def __init__(self, address: str, credentials: Any = None, **options: int) -> None:
+        rows = [(f"grpc.{name}", value) for name, value in options.items()]
+        rows.append(("grpc.use_local_subchannel_pool", 1))
+        self.channel = (
+            grpc.insecure_channel(address, rows)
+            if credentials is None
+            else grpc.secure_channel(address, credentials, rows)
+        )
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.channel.close()
+
+    def code(self, request: Any, metadata: Mapping[str, str] | None = None) -> str:
+        """Return v1's code of an inference, or the status of gRPC."""
+        pairs = tuple((metadata or {}).items())
+        try:
+            response = method(self.channel, "Infer")(request, timeout=60, metadata=pairs)
+        except grpc.RpcError as error:
+            return str(error.code().name)
+        return code_of(response.request_status)
+
+    def talk(self, rpc: str = "StreamInfer", metadata: Any = ()) -> Talk:
+        """Open a call that stays open."""
+        return Talk(method(self.channel, rpc, True), metadata)
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

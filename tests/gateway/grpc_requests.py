@@ -1,4 +1,4 @@
-"""Requests to v1's gRPC service, as the tests of the gateway send them."""
+"""Requests to v1's service, over gRPC and HTTP, as the tests of the gateway send them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import numpy as np
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 A, B = np.arange(16, dtype=np.int32), np.ones(16, dtype=np.int32)
+#: The header and the body of a request to ``simple`` over HTTP; the header of one to ``slow``.
+SIMPLE = 'batch_size: 1 input { name: "INPUT0" dims: 16 } input { name: "INPUT1" dims: 16 }'
+BODY = A.tobytes() + B.tobytes()
+SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'
 
 
-def simple(number: int = 0, **fields: Any) -> pb.InferRequest:
-    """A request to ``simple`` with an id."""
-    request = pb.InferRequest(model_name="simple", model_version=-1, **fields)
+def simple(number: int = 0, model: str = "simple", version: int = -1) -> pb.InferRequest:
+    """Return a request to ``simple`` with an id."""
+    request = pb.InferRequest(model_name=model, model_version=version)
     request.meta_data.batch_size, request.meta_data.id = 1, number
     for name in ("INPUT0", "INPUT1"):
         request.meta_data.input.add(name=name, dims=[16])
@@ -23,26 +27,31 @@ def simple(number: int = 0, **fields: Any) -> pb.InferRequest:
     return request
 
 
-def failing(number: int, value: float) -> pb.InferRequest:
-    """A request to ``failing``, which refuses any value but 0."""
-    request = pb.InferRequest(model_name="failing", model_version=-1)
+def of_floats(model: str, number: int, *values: float) -> pb.InferRequest:
+    """Return a request to a model with one input and one output."""
+    request = pb.InferRequest(model_name=model, model_version=-1)
     request.meta_data.batch_size, request.meta_data.id = 1, number
-    request.meta_data.input.add(name="INPUT0", dims=[1])
+    request.meta_data.input.add(name="INPUT0", dims=[len(values)])
     request.meta_data.output.add(name="OUTPUT0")
-    request.raw_input.append(np.array([value], np.float32).tobytes())
+    request.raw_input.append(np.array(values, np.float32).tobytes())
     return request
 
 
-def seconds(count: float) -> bytes:
-    """The input with which ``slow`` is busy for so long."""
-    return bytes(np.array([count], np.float32))
+def failing(number: int, value: float) -> pb.InferRequest:
+    """Return a request to ``failing``, which refuses any value but 0."""
+    return of_floats("failing", number, value)
 
 
 def slow(number: int, value: float) -> pb.InferRequest:
-    """A request that keeps ``slow`` busy."""
-    request = pb.InferRequest(model_name="slow", model_version=-1)
-    request.meta_data.batch_size, request.meta_data.id = 1, number
-    request.meta_data.input.add(name="INPUT0", dims=[1])
-    request.meta_data.output.add(name="OUTPUT0")
-    request.raw_input.append(seconds(value))
-    return request
+    """Return a request that keeps ``slow`` busy for so many seconds."""
+    return of_floats("slow", number, value)
+
+
+def seconds(count: float) -> bytes:
+    """Return the input that keeps ``slow`` busy for so long."""
+    return bytes(np.array([count], np.float32))
+
+
+def health(mode: str = "live") -> Any:
+    """Return a question for health."""
+    return pb.HealthRequest(mode=mode)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.interpreters import Interpreter
 from testbed.made_once import (
     VirtualEnvironment,
     folder_name,
@@ -24,8 +23,8 @@ from testbed.made_once import (
     pip_install,
     virtual_environment,
 )
-from testbed.prerequisites import Facts, choose_of, gather
 from testbed.progress import run, say
+from testbed.pythons import Facts, Interpreter, choose_of, gather
 
 REQUIREMENTS = (
     "tensorrtserver==1.11.0",
@@ -51,7 +50,7 @@ class OracleEnvironment(VirtualEnvironment):
     openssl: str
 
     def variables(self) -> dict[str, str]:
-        """The process environment for :attr:`python`."""
+        """Return the process environment for :attr:`python`."""
         return {**super().variables(), "LD_LIBRARY_PATH": self.openssl}
 
     def run(
@@ -73,21 +72,21 @@ class OracleEnvironment(VirtualEnvironment):
 
 
 def prepare() -> OracleEnvironment:
-    """The environment, made now if it is not there; NoOracle where it cannot be."""
+    """Return the environment, made now if it is missing. Raise NoOracle where it cannot be."""
     interpreter = choose(gather())
     name = folder_name("oracle", LAYOUT, OPENSSL, interpreter.version, *REQUIREMENTS)
     return made_once(name, OracleEnvironment, lambda folder: _make(folder, interpreter))
 
 
 def choose(facts: Facts) -> Interpreter:
-    """The interpreter for the genuine client; NoOracle without one."""
+    """Return the interpreter for the genuine client. Raise NoOracle without one."""
     if (facts.system, facts.machine) != ("Linux", "x86_64"):
         raise NoOracle("the genuine client is compiled for Linux on x86-64")
     chosen = choose_of(facts, PYTHONS)
     if chosen is None:
-        found = ", ".join(sorted({one.version for one in facts.interpreters})) or "none"
+        present = ", ".join(sorted({python.version for python in facts.interpreters})) or "none"
         raise NoOracle(
-            f"the genuine client needs Python {', '.join(PYTHONS)} with venv; found: {found}"
+            f"the genuine client needs Python {', '.join(PYTHONS)} with venv; found: {present}"
         )
     return chosen
 

@@ -30,7 +30,7 @@ class RecordingProxy(grpc.GenericRpcHandler):
         self._channel.close()
 
     def service(self, handler_call_details: Any) -> Any:
-        """Any call, passed on as a stream of messages, which is the same on the wire."""
+        """Pass any call on as a stream of messages: the bytes are equal."""
         method = handler_call_details.method
         name = method.rpartition("/")[2]
         self.seen[name] = dict(handler_call_details.invocation_metadata)

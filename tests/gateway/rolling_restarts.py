@@ -7,15 +7,11 @@ import threading
 import time
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
-from typing import Any, Callable, Sequence
-
-import grpc
+from typing import Callable, Sequence
 
 from testbed.process import free_ports
-from tests.gateway.bad_clients import BODY, SIMPLE
-from tests.gateway.gateway_process import Gateway
-from tests.gateway.grpc_requests import simple
-from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
+from tests.gateway.gateway_process import Client, Gateway
+from tests.gateway.grpc_requests import BODY, SIMPLE, simple
 
 #: Seconds after which a client does not send on a connection any more: less than the --drain of
 #: the gateways in the tests.
@@ -49,7 +45,7 @@ class Clients:
         while not self._may_end.is_set() or self.answered < self._least:
             try:
                 ask()
-            except (AssertionError, OSError, HTTPException, grpc.RpcError) as error:
+            except (AssertionError, OSError, HTTPException) as error:
                 with self._lock:
                     self.lost.append(repr(error))
                 ask = make()
@@ -58,7 +54,7 @@ class Clients:
 
 
 def over_http(*addresses: str) -> Ask:
-    """A client that keeps its connection as long as the other side does, and uses it steadily.
+    """Return a client that keeps its connection while the other side does, and uses it steadily.
 
     Each side of HTTP may close a connection that rests, so clients do not send on one that has
     rested for long: one whose thread has waited for the processor takes a new one.
@@ -85,7 +81,7 @@ def over_http(*addresses: str) -> Ask:
 
 
 def _connected(addresses: tuple[str, ...]) -> HTTPConnection:
-    """A connection to the first address where somebody listens; one of them soon does."""
+    """Connect to the first address where somebody listens; soon there is one."""
     end = time.monotonic() + 20
     for address in itertools.cycle(addresses):
         connection = HTTPConnection(address, timeout=60)
@@ -98,17 +94,12 @@ def _connected(addresses: tuple[str, ...]) -> HTTPConnection:
 
 
 def over_grpc(*addresses: str) -> Ask:
-    """A client with a channel of its own."""
-    options = [("grpc.use_local_subchannel_pool", 1)]
-    channel = grpc.insecure_channel(f"ipv4:{','.join(addresses)}", options=options)
-    rpc = v1.RPCS["Infer"]
-    infer = channel.unary_unary(
-        f"/{v1.SERVICE}/Infer", rpc.request.SerializeToString, rpc.response.FromString
-    )
+    """Return a client with a connection of its own."""
+    client = Client(f"ipv4:{','.join(addresses)}")
 
     def ask() -> None:
-        response: Any = infer(simple(1), timeout=60)
-        assert response.request_status.code == 1, response.request_status
+        code = client.code(simple(1))
+        assert code == "SUCCESS", code
 
     return ask
 
@@ -120,16 +111,16 @@ class Pair:
         self._arguments = arguments
         ports = [free_ports()[0] for _ in range(4)]
         self.http, self.grpc = ports[:2], ports[2:]
-        self._running = [self._start(one) for one in range(2)]
+        self._running = [self._start(number) for number in range(2)]
 
-    def _start(self, one: int) -> Gateway:
-        addresses = f"127.0.0.1:{self.http[one]}", f"127.0.0.1:{self.grpc[one]}"
+    def _start(self, number: int) -> Gateway:
+        addresses = f"127.0.0.1:{self.http[number]}", f"127.0.0.1:{self.grpc[number]}"
         return Gateway("--http", addresses[0], "--grpc", addresses[1], *self._arguments)
 
-    def restart(self, one: int) -> None:
+    def restart(self, number: int) -> None:
         """Stop a gateway and start it again."""
-        assert self._running[one].stop() == 0
-        self._running[one] = self._start(one)
+        assert self._running[number].stop() == 0
+        self._running[number] = self._start(number)
 
     def stop(self) -> None:
         """Stop both."""

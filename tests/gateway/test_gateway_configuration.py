@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from tests.gateway.test_gateway_process import run_command
+from tests.gateway.gateway_process import ROOT
 from tritonclient_shim.gateway.options import (
     OPTIONS,
     GatewayOptions,
@@ -37,14 +34,14 @@ WITH = {
 
 
 def text_of(name: str) -> str:
-    """A usable text; numbers differ from every default."""
-    one = OPTIONS[name].metadata["shown"]
-    return TEXTS.get(name, __file__ if one == "FILE" else "7" if one in ("N", "SECONDS") else "a")
+    """Return a usable text; numbers differ from every default."""
+    texts = {"FILE": __file__, "N": "7", "SECONDS": "7"}
+    return TEXTS.get(name) or texts.get(OPTIONS[name].metadata["shown"], "a")
 
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No option in the environment."""
+    """Take every option out of the environment."""
     for name in OPTIONS:
         monkeypatch.delenv(f"TRITON_SHIM_GATEWAY_{name.upper()}", raising=False)
 
@@ -53,10 +50,10 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_option_has_two_forms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text means the same on the command line and in the environment."""
     text, base = text_of(name), {"triton_grpc": TRITON, **WITH.get(name, {})}
-    given = options_from({**base, name: text})
-    assert getattr(given, name) != OPTIONS[name].default
+    options = options_from({**base, name: text})
+    assert getattr(options, name) != OPTIONS[name].default
     monkeypatch.setenv(f"TRITON_SHIM_GATEWAY_{name.upper()}", text)
-    assert options_from(base) == given
+    assert options_from(base) == options
 
 
 def test_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,25 +66,13 @@ def test_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     assert options.drain == GatewayOptions.drain
 
 
-def test_there_are_few_options() -> None:
-    """An operator reads one short table."""
-    assert len(OPTIONS) <= 20
-
-
-def test_the_missing_address_is_named() -> None:
-    """Without Triton's address, the command ends with status 2 and both ways to give it."""
-    done = run_command("gateway")
-    assert done.returncode == 2
-    assert "--triton-grpc" in done.stderr and "TRITON_SHIM_GATEWAY_TRITON_GRPC" in done.stderr
-
-
 def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unusable variable is named; a misspelt one leads to a warning."""
     monkeypatch.setenv("TRITON_SHIM_GATEWAY_MAX_IN_FLIGHT", "many")
     with pytest.raises(OptionError) as caught:
         options_from({"triton_grpc": TRITON})
-    told = "TRITON_SHIM_GATEWAY_MAX_IN_FLIGHT: expected a positive number, got 'many'"
-    assert str(caught.value) == told
+    expected = "TRITON_SHIM_GATEWAY_MAX_IN_FLIGHT: expected a positive number, got 'many'"
+    assert str(caught.value) == expected
     monkeypatch.setenv("TRITON_SHIM_GATEWAY_MAX_BODY_BYTE", "3")
     monkeypatch.setenv("TRITON_SHIM_GATEWAY_SERVICE_HOST", "10.0.0.1")  # Kubernetes'
     (line,) = unknown_variables()
@@ -95,7 +80,7 @@ def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
+    ("arguments", "text"),
     [
         ({"tls_key": __file__}, "--tls-key is of no use without --tls-certificate: give both"),
         ({"tls_client_roots": __file__}, "without --tls-certificate and --tls-key"),
@@ -104,16 +89,15 @@ def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"forward_header": "a b"}, "expected names of headers such as x-request-id"),
     ],
 )
-def test_what_cannot_be_used_together(given: dict[str, str], text: str) -> None:
+def test_what_cannot_be_used_together(arguments: dict[str, str], text: str) -> None:
     """Halves of a pair, and unusable files and names, are named; secrets are not repeated."""
     with pytest.raises(OptionError) as caught:
-        options_from({"triton_grpc": TRITON, **given})
+        options_from({"triton_grpc": TRITON, **arguments})
     assert text in str(caught.value)
 
 
 def test_the_page_has_every_option() -> None:
-    """docs/gateway.md describes each option."""
-    page = (Path(__file__).resolve().parents[2] / "docs/gateway.md").read_text()
-    missing: Any = [name for name in OPTIONS if f"`--{name.replace('_', '-')}" not in page]
-    missing += [name for name in ("http", "grpc") if f"`--{name}`" not in page]
-    assert [name for name in missing if name not in ("http", "grpc")] == []
+    """docs/gateway.md describes each option, and an operator reads one short table."""
+    page = (ROOT / "docs/gateway.md").read_text()
+    assert [name for name in OPTIONS if f"`--{name.replace('_', '-')}" not in page] == []
+    assert len(OPTIONS) <= 20

@@ -1,31 +1,23 @@
-"""Settings that cannot be used, and code of the user's that fails inside the gateway."""
+"""Settings that cannot be used, failing plugins, and bytes that are no message."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Iterator
 
+import grpc
 import pytest
 
 from testbed import TritonServer
-from tests.gateway import gateway_process
-from tests.gateway.bad_clients import BODY, SIMPLE
-from tests.gateway.gateway_process import StartGateway, code_of
-from tests.gateway.grpc_requests import simple
-from tests.gateway.test_gateway_process import run_command
-from tritonclient_shim.core.metadata import KnownServer
-from tritonclient_shim.core.model import Endpoint
-from tritonclient_shim.gateway.access_log import Meter
-from tritonclient_shim.gateway.grpc.messages import read_request
-from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
-from tritonclient_shim.gateway.stopping import Stopping
-from tritonclient_shim.gateway.upstream import stream as stream_behind
-from tritonclient_shim.gateway.upstream.inference import Inferences
-from tritonclient_shim.gateway.upstream.server import Upstream
+from tests.gateway.gateway_process import (
+    ANY_PORT,
+    Gateway,
+    StartGateway,
+    code_of,
+    run_command,
+)
+from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
@@ -35,15 +27,9 @@ class Broken:
     def __call__(self, request):
         raise ValueError("no token today")
 """
-
-
-@pytest.fixture
-def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of the gateways that a test starts; modules in ``tmp_path`` can be found."""
-    environment = dict(gateway_process.SURROUNDINGS["env"])
-    environment["PYTHONPATH"] += f":{tmp_path}"
-    monkeypatch.setitem(gateway_process.SURROUNDINGS, "env", environment)
-    yield environment
+GARBAGE = b"\xff\xff\xff\xff"
+#: Groups in groups, under a number that no message has.
+NESTED = b"\x9b\x06" * 20_000 + b"\x9c\x06" * 20_000
 
 
 @pytest.mark.parametrize(
@@ -59,8 +45,7 @@ def test_unusable_settings(
 ) -> None:
     """A gateway does not start with a setting that it cannot use: one line tells which."""
     surroundings[f"TRITON_SHIM_{variable}"] = value
-    listen = ("--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
-    done = run_command("gateway", "--triton-grpc", "grpcs://127.0.0.1:9", *listen)
+    done = run_command("gateway", "--triton-grpc", "grpcs://127.0.0.1:9", *ANY_PORT)
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("tritonclient-shim gateway: cannot start: ") and text in line
@@ -74,64 +59,45 @@ def test_what_fails_inside_is_internal(
 ) -> None:
     """A plugin that fails: calls are answered INTERNAL at once, streams go on, the log tells."""
     (tmp_path / "broken_plugin.py").write_text(PLUGIN)
+    surroundings["PYTHONPATH"] += f":{tmp_path}"
     surroundings["TRITON_SHIM_PLUGIN"] = "broken_plugin:Broken"
     gateway = start_gateway("--triton-grpc", behind.grpc)
     statuses = [
         gateway.infer("simple", SIMPLE, BODY).status,
+        gateway.get("/api/status/simple").status,
         gateway.call("Infer", simple(1)).request_status,
         gateway.call("Status", pb.StatusRequest()).request_status,
-        *(one.request_status for one in gateway.stream([simple(1), simple(2)])),
+        *(response.request_status for response in gateway.stream([simple(1), simple(2)])),
     ]
-    assert [code_of(one) for one in statuses] == ["INTERNAL"] * 5
-    told = {one.msg for one in statuses}
-    assert told == {"the gateway failed: ValueError: no token today"}
+    assert [code_of(status) for status in statuses] == ["INTERNAL"] * 6
+    messages = {status.msg for status in statuses}
+    assert messages == {"the gateway failed: ValueError: no token today"}
+    assert "a request failed inside the gateway" in gateway.said()
     assert "ValueError: no token today" in gateway.said()
 
 
-class SlowToOpen:
-    """In the place of a backend: a stream takes as long to open as the test wants."""
-
-    def __init__(self) -> None:
-        self.begun, self.may_open, self.cancelled = (threading.Event() for _ in range(3))
-
-    def known_server(self) -> KnownServer:
-        server = KnownServer()
-        server.fragile_streams = False
-        return server
-
-    def open_stream(self, on_reply: Any, on_end: Any, headers: Any = ()) -> Any:
-        self.begun.set()
-        assert self.may_open.wait(30)
-        return self
-
-    def cancel(self) -> None:
-        self.cancelled.set()
-
-    def close(self) -> None:
-        pass
+@pytest.mark.parametrize("sent", [GARBAGE, NESTED], ids=["garbage", "nested"])
+@pytest.mark.parametrize("rpc", ["Infer", "StreamInfer", "Health"])
+def test_bytes_that_are_no_message(gateway: Gateway, rpc: str, sent: bytes) -> None:
+    """The call ends with gRPC's own error for it, and the gateway answers the next one."""
+    with grpc.insecure_channel(gateway.grpc) as channel:
+        call = channel.stream_stream(f"/{v1.SERVICE}/{rpc}")
+        with pytest.raises(grpc.RpcError) as caught:
+            list(call(iter([sent]), timeout=30))
+    assert caught.value.code() is grpc.StatusCode.INTERNAL
+    assert "deserializing" in str(caught.value.details())
+    assert code_of(gateway.call("Health", health()).request_status) == "SUCCESS"
 
 
-def test_a_stream_that_opens_too_late_is_dropped() -> None:
-    """The v1 stream ends while the v2 stream is being opened: that one is not left open."""
-
-    async def run() -> bool:
-        nowhere = ListenAddress("127.0.0.1", 0)
-        options = GatewayOptions(nowhere, nowhere, Endpoint("grpc", "127.0.0.1:9", False))
-        upstream, backend = Upstream(options.triton_grpc, options, Stopping()), SlowToOpen()
-        upstream._session._opened["backend"] = backend  # type: ignore[assignment]
-        inference = Inferences(upstream, options, "grpc", Meter())
-        behind = stream_behind.StreamBehind(upstream, inference, ())
-        request = read_request(simple(1).SerializeToString())
-        assert request is not None
-        entry = stream_behind.Asked(upstream.infer.inference(request), request.size)
-        sendable: Any = SimpleNamespace(call=None)
-        sending = asyncio.ensure_future(behind._send(entry, sendable))
-        while not backend.begun.is_set():
-            assert not sending.done(), sending.result()
-            await asyncio.sleep(0.01)
-        sending.cancel()
-        behind.cancel()
-        backend.may_open.set()
-        return await inference.on_thread(backend.cancelled.wait, 10)
-
-    assert asyncio.run(run())
+def test_stop_after_bytes_that_are_no_message(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """Streams that have ended so do not keep the gateway from stopping."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    with grpc.insecure_channel(gateway.grpc) as channel:
+        call = channel.stream_stream(f"/{v1.SERVICE}/StreamInfer")
+        for _ in range(20):
+            with pytest.raises(grpc.RpcError, match="deserializing"):
+                list(call(iter([GARBAGE]), timeout=30))
+    gateway.get("/api/status/simple")
+    assert gateway.stop() == 0

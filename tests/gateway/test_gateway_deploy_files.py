@@ -30,32 +30,32 @@ class Deployment(NamedTuple):
 
 
 def yaml(name: str) -> list[Any]:
-    """The documents of a file."""
+    """Return the documents of a file."""
     reader = pytest.importorskip("yaml", reason="PyYAML is not installed")
     return [*reader.safe_load_all((DEPLOY / name).read_text("utf-8"))]
 
 
 def compose() -> Deployment:
-    """compose.yaml."""
+    """Read compose.yaml."""
     (document,) = yaml("compose.yaml")
     service = document["services"]["gateway"]
     return Deployment(service["command"], float(service["stop_grace_period"].rstrip("s")))
 
 
 def kubernetes() -> Deployment:
-    """kubernetes.yaml. The gateway has as much time as Triton outlives it by."""
+    """Read kubernetes.yaml. The gateway has as much time as Triton outlives it by."""
     gateway, triton = pod()["containers"]
     (_, wait) = triton["lifecycle"]["preStop"]["exec"]["command"]
     return Deployment(gateway["args"], float(wait))
 
 
 def pod() -> Any:
-    """The specification of a pod."""
+    """Return the specification of a pod."""
     return yaml("kubernetes.yaml")[0]["spec"]["template"]["spec"]
 
 
 def unit() -> Deployment:
-    """The unit of systemd, with the variables that it sets."""
+    """Read the unit of systemd, with the variables that it sets."""
     text = (DEPLOY / UNIT).read_text("utf-8").replace("\\\n", " ").replace("%i", "800")
     for name, value in re.findall(r"^Environment=([A-Z]+_[A-Z]+)=(\S+)$", text, re.M):
         text = text.replace(f"${{{name}}}", value)
@@ -65,7 +65,7 @@ def unit() -> Deployment:
 
 
 def container() -> Deployment:
-    """The command in Containerfile's head."""
+    """Read the command in Containerfile's head."""
     text = (DEPLOY / "Containerfile").read_text("utf-8").replace("\\\n#", " ")
     pattern = r"docker run --stop-timeout (\d+) .* tritonclient-shim-gateway (.*)$"
     ((stop, command),) = re.findall(pattern, text, re.M)
@@ -73,18 +73,18 @@ def container() -> Deployment:
 
 
 def parsed(arguments: list[str]) -> Any:
-    """The options as the command reads them, which ends for unknown ones."""
-    given = vars(_parsers()[0].parse_args(["gateway", *arguments]))
-    return options_from({name: text for name, text in given.items() if name in OPTIONS})
+    """Return the options as the command reads them, which ends for unknown ones."""
+    values = vars(_parsers()[0].parse_args(["gateway", *arguments]))
+    return options_from({name: text for name, text in values.items() if name in OPTIONS})
 
 
 @pytest.mark.parametrize("read", [compose, kubernetes, unit, container])
 def test_options(read: Any) -> None:
     """Each file starts the gateway on v1's ports, and gives it the time that a stop takes."""
-    found = read()
-    options = parsed(found.arguments)
+    deployment = read()
+    options = parsed(deployment.arguments)
     assert (options.http.port, options.grpc.port) == (8000, 8001)
-    assert found.stop >= options.drain + options.grace
+    assert deployment.stop >= options.drain + options.grace
 
 
 def test_image() -> None:
@@ -97,14 +97,15 @@ def test_image() -> None:
     assert {"README.md", "LICENSE", "pyproject.toml", "setup.cfg"} <= set(taken)
     links = [path.resolve() for path in ROOT.glob("tritonclient_shim/*") if path.is_symlink()]
     assert {path.relative_to(ROOT).as_posix() for path in links} <= set(taken)
-    (build,) = [one["services"]["gateway"]["build"] for one in yaml("compose.yaml")]
+    (build,) = [document["services"]["gateway"]["build"] for document in yaml("compose.yaml")]
     assert (DEPLOY / build["context"] / build["dockerfile"]).exists()
 
 
 def test_kubernetes_ports_and_times() -> None:
     """Probes, the service and Triton's own ports are those of the containers."""
     gateway, triton = pod()["containers"]
-    named = {one["name"]: one["containerPort"] for one in (*gateway["ports"], *triton["ports"])}
+    ports = (*gateway["ports"], *triton["ports"])
+    named = {port["name"]: port["containerPort"] for port in ports}
     ready = gateway["readinessProbe"]["httpGet"]
     assert (ready["path"], named[ready["port"]]) == ("/api/health/ready", 8000)
     assert {f"--grpc-port={named['v2-grpc']}", f"--http-port={named['v2-http']}"} <= {
@@ -112,7 +113,7 @@ def test_kubernetes_ports_and_times() -> None:
     }
     assert parsed(gateway["args"]).triton_grpc.address == f"127.0.0.1:{named['v2-grpc']}"
     service = yaml("kubernetes.yaml")[1]["spec"]
-    assert {one["targetPort"]: one["port"] for one in service["ports"]} == named
+    assert {port["targetPort"]: port["port"] for port in service["ports"]} == named
     assert pod()["terminationGracePeriodSeconds"] > kubernetes().stop
 
 
@@ -137,7 +138,7 @@ def test_healthcheck(gateway: Gateway, start_gateway: StartGateway) -> None:
     kind, _, option, code = document["services"]["gateway"]["healthcheck"]["test"]
     assert (kind, option) == ("CMD", "-c")
     lost = start_gateway("--triton-grpc", "127.0.0.1:9", "--health-timeout", "0.5")
-    for one, healthy in ((gateway, True), (lost, False)):
-        asked = [sys.executable, "-c", code.replace("127.0.0.1:8000", one.http)]
+    for running, healthy in ((gateway, True), (lost, False)):
+        asked = [sys.executable, "-c", code.replace("127.0.0.1:8000", running.http)]
         done = subprocess.run(asked, capture_output=True, check=False)
         assert (done.returncode == 0) is healthy

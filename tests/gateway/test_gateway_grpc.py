@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import queue
 from typing import Any
 
 import grpc
 import pytest
 
 from tests.gateway.gateway_process import Gateway, code_of
-from tests.gateway.grpc_requests import A, B, failing, simple
+from tests.gateway.grpc_requests import A, B, failing, health, simple
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import retired_pb2
 
@@ -31,9 +30,7 @@ def test_infer(gateway: Gateway) -> None:
 def test_refusal(gateway: Gateway) -> None:
     """gRPC status OK, the error in request_status, of the header only the id."""
     # docs/v1-behaviour.md §9.2
-    request = simple(9)
-    request.model_name = "nope"
-    response = gateway.call("Infer", request)
+    response = gateway.call("Infer", simple(9, "nope"))
     assert code_of(response.request_status) == "UNAVAILABLE"
     assert response.request_status.msg.startswith("Request for unknown model: 'nope'")
     assert response.request_status.request_id > 0
@@ -56,14 +53,11 @@ def test_stream_keeps_order(gateway: Gateway) -> None:
 
 def test_stream_is_interactive(gateway: Gateway) -> None:
     """Each response comes before the next request is sent (docs/v1-behaviour.md §5)."""
-    asked: queue.Queue[Any] = queue.Queue()
-    responses = gateway.stream(iter(asked.get, None))
+    talk = gateway.talk()
     for number in (1, 2, 3):
-        asked.put(simple(number))
-        assert next(responses).meta_data.id == number
-    asked.put(None)
-    assert list(responses) == []
-    assert responses.code() is grpc.StatusCode.OK
+        assert talk.ask(simple(number))[0].meta_data.id == number
+    assert talk.end() == []
+    assert talk.call.code() is grpc.StatusCode.OK
 
 
 def test_status_and_server_id(gateway: Gateway) -> None:
@@ -78,13 +72,6 @@ def test_status_and_server_id(gateway: Gateway) -> None:
     )
 
 
-@pytest.mark.parametrize("mode", ["live", "ready"])
-def test_health(gateway: Gateway, mode: str) -> None:
-    """Health{mode} (docs/v1-behaviour.md §6.1)."""
-    response = gateway.call("Health", pb.HealthRequest(mode=mode))
-    assert response.health and code_of(response.request_status) == "SUCCESS"
-
-
 @pytest.mark.parametrize(
     ("rpc", "request_", "message"),
     [
@@ -94,8 +81,8 @@ def test_health(gateway: Gateway, mode: str) -> None:
 )
 def test_odd_requests(gateway: Gateway, rpc: str, request_: Any, message: str) -> None:
     """What asks for nothing known is UNKNOWN (docs/v1-behaviour.md §9.2)."""
-    found = gateway.call(rpc, request_).request_status
-    assert (code_of(found), found.msg) == ("UNKNOWN", message)
+    status = gateway.call(rpc, request_).request_status
+    assert (code_of(status), status.msg) == ("UNKNOWN", message)
 
 
 @pytest.mark.smoke
@@ -112,8 +99,11 @@ def test_control_and_repository(gateway: Gateway) -> None:
     assert code_of(profile.request_status) == "SUCCESS"
 
 
-def test_ids_are_shared_by_both_protocols(gateway: Gateway) -> None:
-    """One counter for HTTP and gRPC (docs/v1-behaviour.md §4.5)."""
-    first = gateway.get("/api/health/live").status.request_id
-    second = gateway.call("Health", pb.HealthRequest(mode="live")).request_status.request_id
-    assert second > first
+@pytest.mark.parametrize("mode", ["live", "ready"])
+def test_health_and_ids(gateway: Gateway, mode: str) -> None:
+    """Health{mode} answers; HTTP and gRPC share one counter of request ids."""
+    # docs/v1-behaviour.md §4.5, §6.1
+    first = gateway.get(f"/api/health/{mode}").status.request_id
+    response = gateway.call("Health", health(mode))
+    assert response.health and code_of(response.request_status) == "SUCCESS"
+    assert response.request_status.request_id > first

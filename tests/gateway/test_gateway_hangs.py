@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import queue
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import BODY, SIMPLE, health, until
-from tests.gateway.gateway_process import Gateway, StartGateway, code_of
-from tests.gateway.grpc_requests import simple, slow
+from tests.gateway.gateway_process import Gateway, StartGateway, code_of, until
+from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple, slow
+from tests.relays import Relay
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -26,14 +25,14 @@ LIMITS = ("--upstream-timeout", "1", "--health-timeout", "0.5")
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[TritonServer]:
-    """A server that tests may stop for a while."""
+    """Start a server that tests may stop for a while."""
     with TritonServer.start(models=["simple"]) as server:
         yield server
 
 
 @contextmanager
 def hanging(server: TritonServer) -> Iterator[None]:
-    """The server does nothing inside the ``with`` block."""
+    """Stop the server inside the ``with`` block."""
     os.kill(server.pid, signal.SIGSTOP)
     try:
         until(lambda: all(map(_stopped, Path(f"/proc/{server.pid}/task").iterdir())))
@@ -42,88 +41,87 @@ def hanging(server: TritonServer) -> Iterator[None]:
         os.kill(server.pid, signal.SIGCONT)
 
 
-def works(gateway: Gateway) -> bool:
-    """Does Triton answer over both protocols? After a stop it has much to do."""
-    over_grpc = code_of(gateway.call("Infer", simple()).request_status)
-    return gateway.infer("simple", SIMPLE, BODY).code == 200 and over_grpc == "SUCCESS"
-
-
 def _stopped(task: Path) -> bool:
-    """Has a thread come to its stop?"""
+    """True if a thread has come to its stop."""
     return (task / "stat").read_text().rpartition(") ")[2].startswith("T")
 
 
+def statuses_of(gateway: Gateway) -> Any:
+    """Return v1's status of an inference over HTTP, and of one over gRPC."""
+    over_grpc = gateway.call("Infer", simple()).request_status
+    return gateway.infer("simple", SIMPLE, BODY).status, over_grpc
+
+
+def works(gateway: Gateway) -> bool:
+    """True if Triton answers over both protocols. After a stop it has much to do."""
+    return codes(statuses_of(gateway)) == {"SUCCESS"}
+
+
+def codes(statuses: Iterable[Any]) -> set[str]:
+    """Return the names of v1's codes."""
+    return {code_of(status) for status in statuses}
+
+
 def test_every_answer_comes_in_time(own: TritonServer, start_gateway: StartGateway) -> None:
-    """Each call is told UNAVAILABLE with the option that sets its limit; all work afterwards."""
+    """Each call is answered UNAVAILABLE with the option of its limit; all work afterwards."""
     gateway = start_gateway("--triton-grpc", own.grpc, *LIMITS)
     until(lambda: works(gateway))
     with hanging(own):
         statuses = [
-            gateway.infer("simple", SIMPLE, BODY).status,
+            *statuses_of(gateway),
             gateway.infer("never_seen", SIMPLE, BODY).status,
-            gateway.call("Infer", simple()).request_status,
             gateway.get("/api/status").status,
             gateway.get("/api/sharedmemorycontrol/status").status,
             gateway.call("Status", pb.StatusRequest()).request_status,
         ]
-        loads = [
-            gateway.post("/api/modelcontrol/load/simple").status,
+        load = gateway.post("/api/modelcontrol/load/simple").status
+        healths = [
             gateway.get("/api/health/live").status,
             gateway.call("Health", health()).request_status,
         ]
-    assert {code_of(one) for one in statuses + loads} == {"UNAVAILABLE"}
-    assert all("--upstream-timeout" in one.msg for one in statuses), statuses
-    assert "within 10 seconds" in loads[0].msg and "--upstream-timeout" in loads[0].msg
-    assert all("--health-timeout" in one.msg for one in loads[1:])
+    assert codes([*statuses, load, *healths]) == {"UNAVAILABLE"}
+    assert all("--upstream-timeout" in status.msg for status in statuses), statuses
+    assert "within 10 seconds" in load.msg and "--upstream-timeout" in load.msg
+    assert all("--health-timeout" in status.msg for status in healths)
     until(lambda: gateway.get("/api/health/live").code == 200)
     until(lambda: works(gateway))
 
 
 def test_a_stream_has_the_limit_too(own: TritonServer, start_gateway: StartGateway) -> None:
-    """Requests on a stream are told UNAVAILABLE; the stream goes on when Triton does."""
+    """Requests on a stream are answered UNAVAILABLE; the stream goes on when Triton does."""
     gateway = start_gateway("--triton-grpc", own.grpc, *LIMITS)
     until(lambda: works(gateway))
-    asked: queue.Queue[Any] = queue.Queue()
-    responses = gateway.stream(iter(asked.get, None))
-    asked.put(simple(1))
-    assert code_of(next(responses).request_status) == "SUCCESS"
+    talk = gateway.talk()
+    assert code_of(talk.ask(simple(1))[0].request_status) == "SUCCESS"
     with hanging(own):
-        asked.put(simple(2))
-        asked.put(simple(3))
-        failed = [next(responses) for _ in range(2)]
-    assert [(one.meta_data.id, code_of(one.request_status)) for one in failed] == [
-        (2, "UNAVAILABLE"),
-        (3, "UNAVAILABLE"),
-    ]
+        failed = talk.ask(simple(2), simple(3))
+    assert [response.meta_data.id for response in failed] == [2, 3]
+    assert codes(response.request_status for response in failed) == {"UNAVAILABLE"}
     assert "--upstream-timeout" in failed[0].request_status.msg
     until(lambda: works(gateway))
-    asked.put(simple(4))
-    assert code_of(next(responses).request_status) == "SUCCESS"
-    asked.put(None)
-    assert list(responses) == []
+    assert code_of(talk.ask(simple(4))[0].request_status) == "SUCCESS"
+    assert talk.end() == []
 
 
-def test_a_hang_is_told_before_the_time_limit(
+def test_a_hang_is_noticed_before_the_time_limit(
     own: TritonServer, start_gateway: StartGateway
 ) -> None:
     """With the default time limits, no request waits 60 seconds for a Triton that hangs."""
     gateway = start_gateway("--triton-grpc", own.grpc)
     until(lambda: works(gateway))
-    asked: queue.Queue[Any] = queue.Queue()
-    responses = gateway.stream(iter(asked.get, None))
+    talk = gateway.talk()
     with ThreadPoolExecutor(6) as pool, hanging(own):
         start = time.monotonic()
-        asked.put(simple(1))
-        infers = [pool.submit(gateway.infer, "simple", SIMPLE, BODY) for _ in range(2)]
-        over_grpc = [pool.submit(gateway.call, "Infer", simple()) for _ in range(2)]
-        health = pool.submit(gateway.get, "/api/health/live")
-        statuses = [one.result().status for one in [*infers, health]]
-        statuses += [one.result().request_status for one in over_grpc]
-        statuses.append(next(responses).request_status)
+        talk.send(simple(1))
+        waiting = [pool.submit(statuses_of, gateway) for _ in range(2)]
+        live = pool.submit(gateway.get, "/api/health/live")
+        statuses = [next(talk.call).request_status, live.result().status]
+        for answer in waiting:
+            statuses += answer.result()
         assert time.monotonic() - start < 20
-    assert {code_of(one) for one in statuses} == {"UNAVAILABLE"}
-    assert all("--health-timeout" in one.msg for one in statuses), statuses
-    asked.put(None)
+    assert codes(statuses) == {"UNAVAILABLE"}
+    assert all("--health-timeout" in status.msg for status in statuses), statuses
+    talk.end()
 
 
 def test_a_slow_model_does_not_hang(behind: TritonServer, start_gateway: StartGateway) -> None:
@@ -132,7 +130,7 @@ def test_a_slow_model_does_not_hang(behind: TritonServer, start_gateway: StartGa
     assert code_of(gateway.call("Infer", slow(1, 4.0)).request_status) == "SUCCESS"
 
 
-def test_health_is_told_at_once(own: TritonServer, start_gateway: StartGateway) -> None:
+def test_health_comes_at_once(own: TritonServer, start_gateway: StartGateway) -> None:
     """Only the first question after Triton has stopped waits for the time limit of health."""
     gateway = start_gateway("--triton-grpc", own.grpc, "--health-timeout", "3")
     until(lambda: works(gateway))
@@ -148,18 +146,37 @@ def test_health_is_told_at_once(own: TritonServer, start_gateway: StartGateway) 
 def test_health_does_not_wait_behind_requests_that_hang(
     own: TritonServer, start_gateway: StartGateway
 ) -> None:
-    """While all slots hang and more requests wait for one, health is told; no request is lost."""
+    """While all slots hang and more requests wait, health is answered; no request is lost."""
     limits = ("--upstream-timeout", "2", "--health-timeout", "0.5", "--max-in-flight", "2")
     gateway = start_gateway("--triton-grpc", own.grpc, *limits)
     until(lambda: works(gateway))
     with ThreadPoolExecutor(16) as pool, hanging(own):
-        asked = [pool.submit(gateway.infer, "simple", SIMPLE, BODY) for _ in range(8)]
-        asked_grpc = [pool.submit(gateway.call, "Infer", simple()) for _ in range(8)]
+        waiting = [pool.submit(gateway.infer, "simple", SIMPLE, BODY) for _ in range(8)]
+        over_grpc = [pool.submit(gateway.call, "Infer", simple()) for _ in range(8)]
         assert code_of(gateway.get("/api/health/live").status) == "UNAVAILABLE"
         assert code_of(gateway.call("Health", health()).request_status) == "UNAVAILABLE"
-        assert not any(one.done() for one in asked + asked_grpc)
-        statuses = [one.result().status for one in asked]
-        statuses += [one.result().request_status for one in asked_grpc]
-    assert {code_of(one) for one in statuses} == {"UNAVAILABLE"}
-    assert any("--max-in-flight" in one.msg for one in statuses)
+        assert not any(future.done() for future in waiting + over_grpc)
+        statuses = [future.result().status for future in waiting]
+        statuses += [future.result().request_status for future in over_grpc]
+    assert codes(statuses) == {"UNAVAILABLE"}
+    assert any("--max-in-flight" in status.msg for status in statuses)
     until(lambda: gateway.infer("simple", SIMPLE, BODY).code == 200)
+
+
+def test_a_silent_server_keeps_only_its_own_clients_waiting(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """While no call of any kind gets an answer, clients that need none are answered."""
+    with Relay(behind.grpc) as relay:
+        relay.flows.clear()
+        gateway = start_gateway("--triton-grpc", relay.address)
+        paths = ("status", "health/live", "repository/index", "sharedmemorycontrol/status")
+        with ThreadPoolExecutor(7) as pool:
+            waiting = [pool.submit(gateway.get, f"/api/{path}") for path in paths]
+            waiting.append(pool.submit(gateway.infer, "simple", SIMPLE, BODY))
+            time.sleep(0.5)
+            refused = [pool.submit(gateway.get, path) for path in ("/nope", "/api/infer/simple")]
+            assert [future.result(10).code for future in refused] == [400, 405]
+            assert not any(future.done() for future in waiting)
+            relay.flows.set()
+            assert [future.result().code for future in waiting] == [200] * 5

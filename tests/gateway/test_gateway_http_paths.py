@@ -4,60 +4,63 @@ from __future__ import annotations
 
 import pytest
 
+from tests.gateway.bad_clients import Raw, head
 from tests.gateway.gateway_process import Gateway, code_of
+from tests.gateway.grpc_requests import BODY, SLOW
 from tritonclient_shim.protos import server_status_pb2
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
+CONTROL = "/api/sharedmemorycontrol"
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/"),
-        ("GET", "/v2/health/live"),
-        ("GET", "/api"),
-        ("GET", "/api/unknown"),
-        ("GET", "/api/statusx"),
-        ("GET", "/api/health"),
-        ("GET", "/api/health/alive"),
-        ("GET", "/api/modelrepository/index"),
-        ("GET", "/api/repository"),
-        ("POST", "/api/infer"),
-        ("POST", "/api/infer/simple/latest"),
-        ("POST", "/api/infer/simple/1/extra"),
-        ("POST", "/api/modelcontrol/reload/simple"),
-        ("POST", "/api/modelcontrol/load/"),
-        ("POST", "/api/sharedmemorycontrol/register/r/key/0/64"),
-        ("POST", "/api/sharedmemorycontrol/register/r//a/b/0/64"),
-        ("POST", "/api/sharedmemorycontrol/cudaregister/r/64"),
-        ("POST", "/api/sharedmemorycontrol/unregister/"),
-        ("OPTIONS", "*"),
-    ],
-)
-def test_bad_path(gateway: Gateway, method: str, path: str) -> None:
-    """A path that is no endpoint: 400 without NV-Status (docs/v1-behaviour.md §9.1)."""
+
+#: The statuses of what is no endpoint, without NV-Status: 400 for a path, 405 for a method.
+REFUSED = {
+    400: """
+        GET /
+        GET /v2/health/live
+        GET /api
+        GET /api/unknown
+        GET /api/statusx
+        GET /api/health
+        GET /api/health/alive
+        GET /api/modelrepository/index
+        GET /api/repository
+        POST /api/infer
+        POST /api/infer/simple/latest
+        POST /api/infer/simple/1/extra
+        POST /api/infer/sim%0Aple/latest
+        POST /api/modelcontrol/reload/simple
+        POST /api/modelcontrol/load/
+        POST /api/sharedmemorycontrol/register/r/key/0/64
+        POST /api/sharedmemorycontrol/register/r//a/b/0/64
+        POST /api/sharedmemorycontrol/cudaregister/r/64
+        POST /api/sharedmemorycontrol/unregister/
+        OPTIONS *
+    """,
+    405: """
+        POST /api/status
+        POST /api/health/live
+        HEAD /api/health/live
+        OPTIONS /api/infer/simple
+        GET /api/infer/simple
+        PUT /api/infer/simple
+        GET /api/modelcontrol/load/simple
+        POST /api/repository/index
+        POST /api/sharedmemorycontrol/status
+        GET /api/sharedmemorycontrol/unregisterall
+        GET /api/sharedmemorycontrol/register/r//k/0/64
+    """,
+}
+ROWS = [(code, line.strip()) for code, text in REFUSED.items() for line in text.strip().split("\n")]
+
+
+@pytest.mark.parametrize(("code", "line"), ROWS)
+def test_what_is_no_endpoint(gateway: Gateway, code: int, line: str) -> None:
+    """Another path is 400, another method 405, without NV-Status (docs/v1-behaviour.md §9.1)."""
+    method, path = line.split(" ")
     answer = gateway.ask(method, path)
-    assert (answer.code, answer.status, answer.body) == (400, None, b"")
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "/api/status"),
-        ("POST", "/api/health/live"),
-        ("GET", "/api/infer/simple"),
-        ("PUT", "/api/infer/simple"),
-        ("GET", "/api/modelcontrol/load/simple"),
-        ("POST", "/api/repository/index"),
-        ("POST", "/api/sharedmemorycontrol/status"),
-        ("GET", "/api/sharedmemorycontrol/unregisterall"),
-        ("GET", "/api/sharedmemorycontrol/register/r//k/0/64"),
-    ],
-)
-def test_wrong_method(gateway: Gateway, method: str, path: str) -> None:
-    """An endpoint asked with another method: 405 without NV-Status (docs/v1-behaviour.md §9.1)."""
-    answer = gateway.ask(method, path)
-    assert (answer.code, answer.status, answer.body) == (405, None, b"")
+    assert (answer.code, answer.status, answer.body) == (code, None, b"")
 
 
 @pytest.mark.parametrize("mode", ["live", "ready"])
@@ -71,52 +74,50 @@ def test_health(gateway: Gateway, mode: str) -> None:
 
 
 @pytest.mark.smoke
-def test_status_formats(gateway: Gateway) -> None:
-    """Status of one model as protobuf, text and JSON with the fields' own names."""
+def test_status(gateway: Gateway) -> None:
+    """The status of one model as protobuf, and as text with a line for each field."""
     # docs/v1-behaviour.md §9.1
     binary = gateway.get("/api/status/simple?format=binary")
     status = server_status_pb2.ServerStatus.FromString(binary.body)
     assert binary.headers["Content-Type"] == "application/octet-stream"
     assert (status.id, list(status.model_status)) == ("inference:0", ["simple"])
-    text = gateway.get("/api/status/simple")
-    assert b'id: "inference:0"\n' in text.body and b"model_status {\n" in text.body
-    assert gateway.get("/api/status/simple?format=text").body.startswith(b"id:")
-    for json in (
-        gateway.get("/api/status/simple?format=json"),
-        gateway.get("/api/status/simple", Accept="application/json"),
-    ):
-        assert b'"ready_state": "SERVER_READY"' in json.body
-        assert json.headers["Content-Type"].startswith("application/json")
+    text = gateway.get("/api/status/simple").body
+    assert b'id: "inference:0"\n' in text and b"model_status {\n" in text
 
 
-def test_accept_header_is_exact(gateway: Gateway) -> None:
-    """Accept asks for JSON only where it says just that, and no format is given."""
+@pytest.mark.parametrize(
+    ("query", "accept", "is_json"),
+    [
+        ("?format=json", "", True),
+        ("", "application/json", True),
+        ("", "application/json, */*", False),
+        ("?format=text", "application/json", False),
+    ],
+)
+def test_status_as_json(gateway: Gateway, query: str, accept: str, is_json: bool) -> None:
+    """JSON has the fields' own names. Accept asks for it only if it says just that, alone."""
     # docs/v1-behaviour.md §9.1
-    wide = gateway.get("/api/status/simple", Accept="application/json, */*")
-    given = gateway.get("/api/status/simple?format=text", Accept="application/json")
-    assert wide.body.startswith(b"id:") and given.body.startswith(b"id:")
+    answer = gateway.get(f"/api/status/simple{query}", Accept=accept)
+    kind = "application/json" if is_json else "text/plain"
+    assert answer.headers["Content-Type"].startswith(kind)
+    assert (b'"ready_state": "SERVER_READY"' in answer.body) is is_json
+    assert answer.body.startswith(b"id:") is not is_json
 
 
 @pytest.mark.parametrize("path", ["/api/status", "/api/status/"])
 def test_status_of_all_models(gateway: Gateway, path: str) -> None:
-    """Without a name, every tracked model is told (docs/v1-behaviour.md §6.2)."""
+    """Without a name, every tracked model is in it (docs/v1-behaviour.md §6.2)."""
     status = server_status_pb2.ServerStatus.FromString(gateway.get(f"{path}?format=binary").body)
     assert {"simple", "classify"} <= set(status.model_status)
 
 
-def test_unknown_model(gateway: Gateway) -> None:
-    """Status: 400, INVALID_ARG, v1's text, and no body (docs/v1-behaviour.md §D)."""
-    answer = gateway.get("/api/status/nope?format=binary")
+@pytest.mark.parametrize("name", ["nope", "sim%70le"])  # names are not decoded, as in v1
+def test_unknown_model(gateway: Gateway, name: str) -> None:
+    """Status: 400, INVALID_ARG, v1's text, and no body (docs/v1-behaviour.md §9.1, §D)."""
+    answer = gateway.get(f"/api/status/{name}?format=binary")
     assert (answer.code, answer.body) == (400, b"")
     assert code_of(answer.status) == "INVALID_ARG"
-    assert answer.status.msg == "no status available for unknown model 'nope'"
-
-
-def test_names_are_not_decoded(gateway: Gateway) -> None:
-    """v1's clients paste names raw, and the server takes them as they come."""
-    # docs/v1-behaviour.md §9.1
-    answer = gateway.get("/api/status/sim%70le")
-    assert answer.status.msg == "no status available for unknown model 'sim%70le'"
+    assert answer.status.msg == f"no status available for unknown model '{name}'"
 
 
 def test_request_ids_grow(gateway: Gateway) -> None:
@@ -148,6 +149,56 @@ def test_model_control(gateway: Gateway) -> None:
     assert gateway.post("/api/modelcontrol/unload/never_heard_of").code == 200
 
 
-def test_server_id_defaults_to_tritons(nameless_gateway: Gateway) -> None:
-    """Without --server-id, clients see the id that Triton has."""
-    assert nameless_gateway.get("/api/health/live").status.server_id == "triton"
+# ------------------------------ requests that are correct HTTP, and that few clients send
+
+HUGE = "9" * 25
+LIVE = "GET {0}/api/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+WHOLE = head(f"Content-Length: {len(BODY)}") + BODY
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{CONTROL}/register/r//k/{HUGE}/64",
+        f"{CONTROL}/register/r//k/0/{HUGE}",
+        f"{CONTROL}/cudaregister/r/{HUGE}/0",
+        f"{CONTROL}/cudaregister/r/64/{HUGE}",
+        f"/api/infer/simple/{HUGE}",
+        f"/api/infer/simple/{'9' * 5000}",
+    ],
+    ids=["offset", "size", "cuda size", "device", "version", "long version"],
+)
+def test_numbers_out_of_range(gateway: Gateway, path: str) -> None:
+    """A number that no field of v1's can hold is the client's error, and not logged."""
+    said = gateway.said()
+    answer = gateway.ask("POST", path, BODY[:64], {"NV-InferRequest": SLOW})
+    assert (answer.code, code_of(answer.status)) == (400, "INVALID_ARG")
+    assert "is too large: expected a number of at most " in answer.status.msg
+    assert len(answer.status.msg) < 200
+    assert gateway.said() == said
+
+
+@pytest.mark.parametrize("target", ["http://triton.example", "HTTP://x:8000", "https://x"])
+def test_absolute_targets(gateway: Gateway, target: str) -> None:
+    """A target with scheme and host, which clients send that take the gateway for a proxy."""
+    assert Raw(gateway, LIVE.format(target).encode()).answer().code == 200
+    whole = WHOLE.replace(b"POST /", f"POST {target}/".encode(), 1)
+    assert code_of(Raw(gateway, whole).answer().status) == "SUCCESS"
+
+
+def test_no_answer_names_its_programs(gateway: Gateway) -> None:
+    """Like v1's, no answer has the header Server: successes and refusals."""
+    unknown = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+    sent = (LIVE.format("").encode(), unknown, WHOLE)
+    answers = [Raw(gateway, data).answer() for data in sent]
+    assert [answer.code for answer in answers] == [200, 400, 200]
+    assert [answer.headers["Server"] for answer in answers] == [None] * 3
+
+
+def test_an_upgrade_is_not_taken(gateway: Gateway) -> None:
+    """Who offers HTTP/2 by Upgrade is answered in HTTP/1.1, and may go on in that."""
+    offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+    client = Raw(gateway, LIVE.format("").replace("Host:", f"{offer}Host:").encode())
+    assert client.answer().code == 200
+    client.send(WHOLE)
+    assert code_of(client.answer().status) == "SUCCESS"

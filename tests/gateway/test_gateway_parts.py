@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
+import threading
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from google.protobuf import text_format
 
+from tests.gateway.gateway_process import PATIENCE
+from tests.gateway.grpc_requests import simple
 from tritonclient_shim.core.errors import InferenceServerException, TransportFault, TransportKind
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.gateway.access_log import AccessLog, Meter
+from tritonclient_shim.gateway.grpc.messages import read_request
+from tritonclient_shim.gateway.http.responses import header_texts, status_header, success_text
 from tritonclient_shim.gateway.http.service import HttpFront
 from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import inference
+from tritonclient_shim.gateway.upstream import stream as stream_behind
+from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.server import Upstream
+from tritonclient_shim.protos import api_pb2, model_config_pb2, request_status_pb2
 from tritonclient_shim.session.inference import Answer
 
-PATIENCE = 30.0
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 ANYWHERE = ListenAddress("127.0.0.1", 0)
 OPTIONS = GatewayOptions(ANYWHERE, ANYWHERE, Endpoint("grpc", "127.0.0.1:9", False))
+
+
+def front() -> HttpFront:
+    """Return an HTTP server behind which nobody is."""
+    stopping, log = Stopping(), AccessLog("off", Meter())
+    upstream = Upstream(OPTIONS, stopping)
+    inferences = inference.Inferences(upstream, OPTIONS, "http", Meter())
+    return HttpFront(OPTIONS, upstream, inferences, ControlCalls(upstream), log, stopping)
 
 
 @pytest.mark.parametrize("turns", range(6))
@@ -29,18 +49,39 @@ def test_a_stop_answers_whom_it_has_accepted(turns: int) -> None:
     """A client that connects just before the listener closes is answered."""
 
     async def ask() -> bytes:
-        stopping, log = Stopping(), AccessLog("off", Meter())
-        upstream = Upstream(OPTIONS.triton_grpc, OPTIONS, stopping)
-        inferences = inference.Inferences(upstream, OPTIONS, "http", Meter())
-        front = HttpFront(OPTIONS, upstream, inferences, log, stopping)
-        with socket.create_connection(("127.0.0.1", await front.open()), PATIENCE) as client:
+        server = front()
+        with socket.create_connection(("127.0.0.1", await server.open()), PATIENCE) as client:
             client.sendall(GET)
             for _ in range(turns):
                 await asyncio.sleep(0)
-            await front.stop(time.monotonic() + PATIENCE)
-            inferences.close()
-            front.close()
+            await server.stop(time.monotonic() + PATIENCE)
             return client.recv(100)
+
+    assert asyncio.run(ask()).startswith(b"HTTP/1.1 400 ")
+
+
+def test_too_many_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a connection that cannot be accepted, others are."""
+
+    async def ask() -> bytes:
+        server = front()
+        begin = server._begin
+
+        def fail(connection: socket.socket) -> None:
+            connection.close()
+            server._begin = begin  # type: ignore[method-assign]
+            raise OSError(errno.EMFILE, "too many open files")
+
+        monkeypatch.setattr(server, "_begin", fail)
+        port = await server.open()
+        lost, _ = await asyncio.open_connection("127.0.0.1", port)
+        assert await lost.read() == b""
+        answers, requests = await asyncio.open_connection("127.0.0.1", port)
+        requests.write(GET)
+        answer = await answers.readline()
+        requests.close()
+        await server.stop(time.monotonic() + PATIENCE)
+        return answer
 
     assert asyncio.run(ask()).startswith(b"HTTP/1.1 400 ")
 
@@ -60,7 +101,94 @@ def test_an_outcome_that_comes_too_late() -> None:
 @pytest.mark.parametrize("kind", TransportKind)
 def test_only_the_time_limit_names_its_option(kind: TransportKind) -> None:
     """A text like that of the time limit, such as a proxy's, does not blame --upstream-timeout."""
-    session = Upstream(OPTIONS.triton_grpc, OPTIONS, Stopping())._session
+    session = Upstream(OPTIONS, Stopping()).session
     fault = TransportFault("GRPC client failed: 14: the proxy: Deadline Exceeded", kind=kind)
     named = "--upstream-timeout" in str(session.fault_to_error(fault))
     assert named is (kind is TransportKind.TIMEOUT)
+
+
+class SlowToOpen:
+    """A backend whose stream takes as long to open as the test wants."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_open, self.cancelled = (threading.Event() for _ in range(3))
+
+    def known_server(self) -> KnownServer:
+        server = KnownServer()
+        server.fragile_streams = False
+        return server
+
+    def open_stream(self, on_reply: Any, on_end: Any, headers: Any = ()) -> Any:
+        self.begun.set()
+        assert self.may_open.wait(30)
+        return self
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_stream_that_opens_too_late_is_dropped() -> None:
+    """The v1 stream ends while the v2 stream is being opened: that one is not left open."""
+
+    async def run() -> bool:
+        upstream, backend = Upstream(OPTIONS, Stopping()), SlowToOpen()
+        vars(upstream.session)["backend"] = backend
+        inferences = inference.Inferences(upstream, OPTIONS, "grpc", Meter())
+        behind = stream_behind.StreamBehind(upstream, inferences, ())
+        message = read_request(simple(1).SerializeToString())
+        assert message is not None
+        identified = upstream.infer.inference(message)
+        request = stream_behind.StreamedRequest(identified, message.size)
+        sendable: Any = SimpleNamespace(call=None)
+        sending = asyncio.ensure_future(behind._send(request, sendable))
+        while not backend.begun.is_set():
+            assert not sending.done(), sending.result()
+            await asyncio.sleep(0.01)
+        sending.cancel()
+        behind.cancel()
+        backend.may_open.set()
+        return await inferences.on_thread(backend.cancelled.wait, 10)
+
+    assert asyncio.run(run())
+
+
+# ------------------------------- headers whose text is remembered are what protobuf writes
+
+
+@pytest.mark.parametrize("id", [0, 1, 2**64 - 1])
+@pytest.mark.parametrize("outputs", [0, 1, 200])  # 200 are more than is remembered
+def test_response_headers(id: int, outputs: int) -> None:
+    """The value of NV-InferResponse and the body, the first time and again."""
+    header = api_pb2.InferResponseHeader(id=id, model_name='a "b"\n', model_version=3, batch_size=2)
+    for number in range(outputs):
+        header.output.add(name=f"OUTPUT{number}", raw={"dims": [16, number], "batch_byte_size": 64})
+    line = text_format.MessageToString(header, as_one_line=True, as_utf8=False)
+    body = text_format.MessageToString(header, as_utf8=False).encode()
+    for _ in range(2):
+        assert header_texts(header, False) == (line, body)
+    assert header_texts(api_pb2.InferResponseHeader(), True) == ("", b"")
+
+
+def test_data_types() -> None:
+    """The field ``data_type`` is in the text where the release emulated had it there."""
+    header = api_pb2.InferResponseHeader()
+    header.output.add(name="OUTPUT0", data_type=model_config_pb2.TYPE_INT32)
+    with_it, without = (header_texts(header, wanted)[0] for wanted in (True, False))
+    assert with_it == 'output { name: "OUTPUT0" data_type: TYPE_INT32 }'
+    assert without == 'output { name: "OUTPUT0" }'
+    assert header.output[0].data_type == model_config_pb2.TYPE_INT32  # binary keeps it
+
+
+@pytest.mark.parametrize("server_id", ["", "inference:0", 'a "b"'])
+def test_statuses(server_id: str) -> None:
+    """The value of NV-Status; a message too long for a header of HTTP is cut."""
+    for number in (1, 2, 2**63):
+        status = request_status_pb2.RequestStatus(
+            code=request_status_pb2.SUCCESS, server_id=server_id, request_id=number
+        )
+        assert success_text(status) == text_format.MessageToString(status, as_one_line=True)
+    long = request_status_pb2.RequestStatus(msg="x" * 30_000)
+    assert 16_000 < len(status_header(long)) < 20_000

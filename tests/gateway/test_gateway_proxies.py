@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import socket
 import time
-from http.client import HTTPConnection
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
-import grpc
 import numpy as np
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import BODY, SIMPLE
+from tests.gateway.bad_clients import head
 from tests.gateway.front_proxies import Front, behind_envoy, behind_nginx
-from tests.gateway.gateway_process import Answer, code_of, read_answer
-from tests.gateway.grpc_requests import A, B, failing, simple
+from tests.gateway.gateway_process import Answer, Client, code_of, infer
+from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, A, B, failing, seconds, simple, slow
 from tests.gateway.rolling_restarts import Pair
 from tests.server.nginx import nginx
 from tritonclient_shim.protos import api_pb2
-from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
 
 pytestmark = pytest.mark.release  # nginx and Envoy
 
@@ -28,11 +29,12 @@ pytest_plugins = ["tests.gateway.gateway_fixtures"]
 SCORES = np.arange(1000, dtype=np.float32).tobytes()
 #: nginx in front of two gateways with nothing but what its manual begins with.
 BARE = "upstream gateways {{ server 127.0.0.1:{0}; server 127.0.0.1:{1}; }}"
+CLIENTS, LIMIT = 40, 6
 
 
 @pytest.fixture(scope="module")
 def pair(behind: TritonServer) -> Iterator[Pair]:
-    """Two gateways in front of one Triton."""
+    """Start two gateways in front of one Triton."""
     both = Pair("--triton-grpc", behind.grpc)
     yield both
     both.stop()
@@ -40,23 +42,13 @@ def pair(behind: TritonServer) -> Iterator[Pair]:
 
 @pytest.fixture(scope="module", params=[behind_nginx, behind_envoy])
 def front(pair: Pair, request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
-    """A proxy with its configuration of ``deploy/``."""
+    """Start a proxy with its configuration of ``deploy/``."""
     with request.param(tmp_path_factory.mktemp("proxy"), pair) as addresses:
         yield addresses
 
 
-def infer(address: str, path: str, header: str, body: bytes) -> Answer:
-    """One inference over HTTP."""
-    connection = HTTPConnection(address, timeout=60)
-    try:
-        connection.request("POST", f"/api/infer/{path}", body, {"NV-InferRequest": header})
-        return read_answer(connection)
-    finally:
-        connection.close()
-
-
 def classify(address: str, count: int) -> Answer:
-    """A classification with so many classes."""
+    """Send a classification with so many classes."""
     header = 'batch_size: 1 input { name: "INPUT" dims: 1000 } '
     header += f'output {{ name: "OUTPUT" cls {{ count: {count} }} }}'
     return infer(address, "classify_1000?format=binary", header, SCORES)
@@ -95,27 +87,59 @@ def test_large_heads_and_bodies(front: Front) -> None:
 
 def test_grpc(front: Front) -> None:
     """Unary calls, and a stream that is idle in between."""
-    rpcs = v1.RPCS
-    with grpc.insecure_channel(front.grpc) as channel:
-        stub = channel.unary_unary(
-            f"/{v1.SERVICE}/Infer",
-            rpcs["Infer"].request.SerializeToString,
-            rpcs["Infer"].response.FromString,
-        )
-        response: Any = stub(simple(3), timeout=60)
-        assert list(response.raw_output) == [(A + B).tobytes(), (A - B).tobytes()]
-        stream = channel.stream_stream(
-            f"/{v1.SERVICE}/StreamInfer",
-            rpcs["StreamInfer"].request.SerializeToString,
-            rpcs["StreamInfer"].response.FromString,
-        )
-        found: list[Any] = list(stream(_slowly(), timeout=60))
-    assert [one.meta_data.id for one in found] == [1, 2, 3]
-    assert found[1].request_status.msg == "the model refused value 7"
+    with Client(front.grpc) as client:
+        assert client.code(simple(3)) == "SUCCESS"
+        talk = client.talk()
+        (first,) = talk.ask(simple(1))
+        time.sleep(2)
+        refused, last = talk.ask(failing(2, 7), simple(3))
+        assert talk.end() == []
+    assert list(first.raw_output) == [(A + B).tobytes(), (A - B).tobytes()]
+    assert [response.meta_data.id for response in (first, refused, last)] == [1, 2, 3]
+    assert refused.request_status.msg == "the model refused value 7"
 
 
-def _slowly() -> Iterator[Any]:
-    yield simple(1)
-    time.sleep(2)
-    yield failing(2, 7)
-    yield simple(3)
+@pytest.mark.parametrize("sent", [b"POST", head("Content-Length: 128") + BODY[:64]])
+@pytest.mark.parametrize("behind_proxy", [behind_nginx, behind_envoy])
+def test_idle_uploads_end_at_the_proxy(
+    pair: Pair, tmp_path: Path, behind_proxy: Callable[..., Any], sent: bytes
+) -> None:
+    """A head or a body that stops is ended by the proxy after its time, other clients go on."""
+    with behind_proxy(tmp_path, pair, client_time="1s") as (http, _):
+        host, _, port = http.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=30) as client:
+            client.sendall(sent)
+            assert infer(http, "simple", SIMPLE, BODY).code == 200
+            answer = client.recv(65536)
+            assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
+
+
+def over_http(address: str, _: int) -> str:
+    """Return the status of a request that takes a while."""
+    return str(infer(address, "slow", SLOW, seconds(0.1)).code)
+
+
+def over_grpc(address: str, _: int) -> str:
+    """Return the code of a request that takes a while."""
+    with Client(address) as client:
+        return client.code(slow(1, 0.1))
+
+
+@pytest.mark.parametrize("behind_proxy", [behind_nginx, behind_envoy])
+def test_more_requests_than_the_proxy_hands_on(
+    pair: Pair, tmp_path: Path, behind_proxy: Callable[..., Any]
+) -> None:
+    """nginx answers 503, Envoy lets requests wait; and no gateway is avoided afterwards."""
+    with behind_proxy(tmp_path, pair, LIMIT) as (http, grpc), ThreadPoolExecutor(CLIENTS) as pool:
+        codes = Counter(pool.map(partial(over_http, http), range(CLIENTS)))
+        codes_grpc = Counter(pool.map(partial(over_grpc, grpc), range(CLIENTS)))
+        after = {infer(http, "simple", SIMPLE, BODY).code for _ in range(8)}
+        with Client(grpc) as client:
+            after_grpc = {client.code(simple()) for _ in range(8)}
+    if behind_proxy is behind_envoy:
+        assert (codes, codes_grpc) == ({"200": CLIENTS}, {"SUCCESS": CLIENTS})
+    else:
+        assert set(codes) == {"200", "503"}
+        assert {"SUCCESS", "UNAVAILABLE"} <= set(codes_grpc)
+        assert "closed connection" not in (tmp_path / "error.log").read_text("utf-8")
+    assert (after, after_grpc) == ({200}, {"SUCCESS"})

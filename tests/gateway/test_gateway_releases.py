@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any, Iterator, NamedTuple
 
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import BODY, SIMPLE
-from tests.gateway.gateway_process import COMMAND, SURROUNDINGS, Answer, Gateway, code_of
-from tests.gateway.grpc_requests import simple
-from tests.gateway.oracle import OracleEnvironment
+from tests.gateway.gateway_process import Answer, Gateway, code_of
+from tests.gateway.grpc_requests import BODY, SIMPLE, simple
 from tritonclient_shim.protos import api_pb2, server_status_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
@@ -53,7 +50,7 @@ RELEASES = [
 
 @pytest.fixture(scope="module", params=RELEASES, ids=lambda one: one.release or "default")
 def pair(request: Any, behind: TritonServer) -> Iterator[tuple[Gateway, Expected]]:
-    """A gateway, and what is expected of it."""
+    """Start a gateway. Yield it, and what is expected of it."""
     expected: Expected = request.param
     option = ("--emulate", expected.release) if expected.release else ()
     running = Gateway("--triton-grpc", behind.grpc, "--server-id", "inference:0", *option)
@@ -62,7 +59,7 @@ def pair(request: Any, behind: TritonServer) -> Iterator[tuple[Gateway, Expected
 
 
 def infer(gateway: Gateway, model: str, query: str = "") -> Answer:
-    """An inference over HTTP."""
+    """Send an inference over HTTP."""
     header = SIMPLE + ' output { name: "OUTPUT0" }'
     return gateway.infer(f"{model}{query}", header, BODY)
 
@@ -70,18 +67,15 @@ def infer(gateway: Gateway, model: str, query: str = "") -> Answer:
 def test_unknown_models(pair: tuple[Gateway, Expected]) -> None:
     """The sentence for an unknown model, over HTTP, gRPC and on a stream; its code is the same."""
     gateway, expected = pair
-    request = simple(1)
-    request.model_name = "nope"
+    request = simple(1, "nope")
     statuses = [
         infer(gateway, "nope").status,
         gateway.call("Infer", request).request_status,
         next(iter(gateway.stream([request]))).request_status,
     ]
-    assert [one.msg for one in statuses] == [expected.unknown] * 3
-    assert {code_of(one) for one in statuses} == {"UNAVAILABLE"}
-    request = simple(1)
-    request.model_version = 9
-    missing = gateway.call("Infer", request).request_status.msg
+    assert [status.msg for status in statuses] == [expected.unknown] * 3
+    assert {code_of(status) for status in statuses} == {"UNAVAILABLE"}
+    missing = gateway.call("Infer", simple(1, version=9)).request_status.msg
     of_version = "Request for unknown model: 'simple' version 9 is not found"
     assert missing == (
         of_version if expected.unknown == NEW else "Inference request for unknown model 'simple'"
@@ -110,8 +104,8 @@ def test_server_status(pair: tuple[Gateway, Expected], behind: TritonServer) -> 
     """The version, and the fields and names that a status has over HTTP and gRPC."""
     gateway, expected = pair
     infer(gateway, "simple")
-    found = json.loads(gateway.get("/api/status/simple?format=json").body)
-    assert ("modelStatus" in found, "model_status" in found) == (expected.camel, not expected.camel)
+    names = json.loads(gateway.get("/api/status/simple?format=json").body)
+    assert ("modelStatus" in names, "model_status" in names) == (expected.camel, not expected.camel)
     binary = gateway.get("/api/status/simple?format=binary").body
     over_grpc = gateway.call("Status", pb.StatusRequest(model_name="simple")).server_status
     for status in (server_status_pb2.ServerStatus.FromString(binary), over_grpc):
@@ -145,40 +139,3 @@ def test_queue_policies(pair: tuple[Gateway, Expected]) -> None:
     batching = status.model_status["queue_policy"].config.dynamic_batching
     assert batching.HasField("default_queue_policy") is expected.policies
     gateway.post("/api/modelcontrol/unload/queue_policy")
-
-
-def test_the_genuine_client(
-    pair: tuple[Gateway, Expected], oracle: OracleEnvironment, tmp_path: Path
-) -> None:
-    """NVIDIA's client of release 1.11 meets the sentence of the release, over gRPC."""
-    gateway, expected = pair
-    script = tmp_path / "ask.py"
-    script.write_text(_ASK)
-    done = oracle.run(script, gateway.grpc)
-    assert done.stdout.splitlines()[-1:] == [expected.twice], done.stderr
-
-
-_ASK = """
-import sys
-import tensorrtserver.api as v1
-import tensorrtserver.shared_memory as shm
-handle = shm.create_shared_memory_region("twice", "/gateway-genuine-release", 64)
-context = v1.SharedMemoryControlContext(sys.argv[1], v1.ProtocolType.GRPC)
-context.register(handle)
-try:
-    context.register(handle)
-except v1.InferenceServerException as error:
-    print(error.message())
-finally:
-    context.unregister(handle)
-    shm.destroy_shared_memory_region(handle)
-"""
-
-
-def test_unknown_releases() -> None:
-    """Another release is refused at the start, with those that there are."""
-    arguments = [*COMMAND, "gateway", "--triton-grpc", "127.0.0.1:9", "--emulate", "1.10"]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, **SURROUNDINGS)
-    assert done.returncode == 2
-    for release in ("1.11", "1.12", "1.13", "1.14", "1.15"):
-        assert release in done.stderr

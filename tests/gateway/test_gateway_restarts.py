@@ -12,18 +12,15 @@ from typing import Any
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import BODY, SIMPLE, until
 from tests.gateway.front_proxies import behind_envoy, behind_nginx
-from tests.gateway.gateway_process import StartGateway, code_of
-from tests.gateway.grpc_requests import seconds, simple, slow
+from tests.gateway.gateway_process import StartGateway, code_of, until
+from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, health, seconds, simple, slow
 from tests.gateway.rolling_restarts import Clients, Pair, over_grpc, over_http
-from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytestmark = pytest.mark.release  # nginx and Envoy
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
-SLOW = 'batch_size: 1 input { name: "INPUT0" dims: 1 } output { name: "OUTPUT0" }'
 #: Rolling restarts, and the least number of requests. In full with GATEWAY_RESTARTS=10.
 RESTARTS = int(os.environ.get("GATEWAY_RESTARTS", "1"))
 REQUESTS = 10_000 * RESTARTS if RESTARTS > 1 else 2_000
@@ -31,7 +28,7 @@ REQUESTS = 10_000 * RESTARTS if RESTARTS > 1 else 2_000
 
 @pytest.fixture
 def pair(behind: TritonServer) -> Any:
-    """Two gateways in front of one Triton."""
+    """Start two gateways in front of one Triton."""
     # longer than any client rests between two requests on a machine that is busy otherwise
     both = Pair("--triton-grpc", behind.grpc, "--drain", "2")
     yield both
@@ -55,7 +52,7 @@ def test_a_rolling_restart_loses_nothing(
 
 
 def test_readiness_ends_first(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """While a request is in progress, a stop tells "not ready", and answers and closes the rest."""
+    """While a request is in progress, a stop says "not ready", and answers and closes the rest."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--grace", "30")
     with ThreadPoolExecutor(2) as pool:
         asked = pool.submit(gateway.infer, "slow", SLOW, seconds(3.0))
@@ -64,7 +61,7 @@ def test_readiness_ends_first(behind: TritonServer, start_gateway: StartGateway)
         assert gateway.get("/api/health/ready").code == 200
         gateway.terminate()
         until(lambda: gateway.get("/api/health/ready").code == 400)
-        assert not gateway.call("Health", pb.HealthRequest(mode="ready")).health
+        assert not gateway.call("Health", health("ready")).health
         live = gateway.get("/api/health/live")
         assert (live.code, live.headers["Connection"]) == (200, "close")
         answer = gateway.infer("simple", SIMPLE, BODY)
@@ -77,7 +74,7 @@ def test_readiness_ends_first(behind: TritonServer, start_gateway: StartGateway)
 
 
 def test_drain_keeps_the_listeners_open(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """For --drain seconds an idle gateway tells that it is not ready, and accepts connections."""
+    """For --drain seconds an idle gateway says that it is not ready, and accepts connections."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--drain", "3")
     gateway.terminate()
     until(lambda: gateway.get("/api/health/ready").code == 400)

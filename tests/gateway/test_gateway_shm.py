@@ -6,13 +6,12 @@ import json
 import os
 from pathlib import Path
 from typing import Any, Iterator
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.gateway_process import Gateway, code_of
+from tests.gateway.gateway_process import Gateway, ask, code_of
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
 
@@ -23,7 +22,7 @@ CONTROL = "/api/sharedmemorycontrol"
 
 @pytest.fixture
 def key(gateway: Gateway) -> Iterator[str]:
-    """The key of an object with INPUT0 and INPUT1 of ``simple`` and room for an output."""
+    """Yield the key of an object with INPUT0 and INPUT1 of ``simple`` and room for an output."""
     name = f"gateway-test-{os.getpid()}"
     place = Path("/dev/shm") / name
     place.write_bytes(np.arange(16, dtype=np.int32).tobytes() * 2 + bytes(64))
@@ -33,10 +32,10 @@ def key(gateway: Gateway) -> Iterator[str]:
 
 
 def regions_for_clients(response: pb.SharedMemoryControlResponse) -> list[str]:
-    """The names that a genuine client reads: it parses Status as a SharedMemoryStatus."""
+    """Return the names that a genuine client reads: it parses Status as a SharedMemoryStatus."""
     content = response.shared_memory_status.SerializeToString()
-    found = server_status_pb2.SharedMemoryStatus.FromString(content)
-    return [region.name for region in found.shared_memory_region]
+    status = server_status_pb2.SharedMemoryStatus.FromString(content)
+    return [region.name for region in status.shared_memory_region]
 
 
 def test_over_http(gateway: Gateway, key: str) -> None:
@@ -52,8 +51,8 @@ def test_over_http(gateway: Gateway, key: str) -> None:
     header += ' output { name: "OUTPUT0" shared_memory { name: "all" offset: 128 byte_size: 64 } }'
     answer = gateway.infer("simple", f"batch_size: 1 {header}", b"")
     assert answer.code == 200 and answer.body.startswith(b"model_name")
-    found = np.frombuffer(Path(f"/dev/shm{key}").read_bytes()[128:], np.int32)
-    assert found.tolist() == list(range(0, 32, 2))
+    output = np.frombuffer(Path(f"/dev/shm{key}").read_bytes()[128:], np.int32)
+    assert output.tolist() == list(range(0, 32, 2))
     listed = gateway.get(f"{CONTROL}/status?format=binary")
     (region,) = server_status_pb2.SharedMemoryStatus.FromString(listed.body).shared_memory_region
     assert (region.name, region.byte_size) == ("all", 192)
@@ -122,7 +121,7 @@ def test_odd_requests(gateway: Gateway) -> None:
 
 
 def register_at(gateway: Gateway, protocol: str, key: str, offset: int, size: int) -> Any:
-    """Register ``paged``, a part of an object → v1's status."""
+    """Register ``paged``, a part of an object. Return v1's status."""
     if protocol == "http":
         return gateway.post(f"{CONTROL}/register/paged/{key}/{offset}/{size}").status
     request = pb.SharedMemoryControlRequest()
@@ -140,8 +139,7 @@ def test_offset_of_a_region(
     # docs/v2-mapping.md §8
     pages = [np.full(1024, float(page), np.float32) for page in range(3)]
     Path(f"/dev/shm{key}").write_bytes(b"".join(page.tobytes() for page in pages))
-    with urlopen(f"http://{behind.http}/v2", timeout=30) as answer:
-        version = json.load(answer)["version"]
+    version = json.loads(ask(behind.http, "GET", "/v2").body)["version"]
     refused = register_at(gateway, protocol, key, 4096, 4096)
     assert code_of(refused) == "UNSUPPORTED"
     assert refused.msg == (

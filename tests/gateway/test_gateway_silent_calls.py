@@ -1,4 +1,4 @@
-"""gRPC calls that send nothing, or wait for their turn, stop no others."""
+"""gRPC calls that send nothing, wait for their turn, or live long, stop no others."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import grpc
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import SilentCalls, health, until
-from tests.gateway.gateway_process import Gateway, StartGateway, code_of
-from tests.gateway.grpc_requests import simple, slow
+from tests.gateway.gateway_process import Client, Gateway, StartGateway, Talk, code_of, until
+from tests.gateway.grpc_requests import health, simple, slow
+from tests.relays import Relay
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -19,21 +19,43 @@ pytest_plugins = ["tests.gateway.gateway_fixtures"]
 MANY = 40
 
 
+def silent_calls(stack: ExitStack, gateway: Gateway, rpc: str, count: int) -> list[Talk]:
+    """Open calls that send nothing, on a connection of their own."""
+    client = stack.enter_context(Client(gateway.grpc))
+    calls = [client.talk(rpc) for _ in range(count)]
+    for call in calls:
+        stack.callback(call.cancel)
+    return calls
+
+
+def answered(talk: Talk) -> bool:
+    """True if a call answers a request."""
+    return bool(talk.ask(simple(7))[0].meta_data.id == 7)
+
+
+def is_serving(gateway: Gateway) -> bool:
+    """True if the gateway answers calls of three kinds."""
+    statuses = [
+        gateway.call("Infer", simple()).request_status,
+        gateway.call("Status", pb.StatusRequest(model_name="simple")).request_status,
+    ]
+    healthy = gateway.call("Health", health()).health
+    return bool(healthy) and {code_of(status) for status in statuses} == {"SUCCESS"}
+
+
 @pytest.mark.parametrize("rpc", ["StreamInfer", "Infer", "Health"])
 def test_silent_calls_stop_nothing(
     behind: TritonServer, start_gateway: StartGateway, rpc: str
 ) -> None:
-    """Calls without a request hold no slot: inference, health and status are answered."""
+    """Calls without a request hold neither slots nor threads: other calls are answered."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "4")
-    with SilentCalls(gateway, rpc, MANY) as silent:
-        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
-        assert gateway.call("Health", health()).health
-        status = gateway.call("Status", pb.StatusRequest(model_name="simple"))
-        assert code_of(status.request_status) == "SUCCESS"
-        assert [one.meta_data.id for one in gateway.stream([simple(1), simple(2)])] == [1, 2]
+    with ExitStack() as stack:
+        calls = silent_calls(stack, gateway, rpc, MANY)
+        assert is_serving(gateway)
+        assert [reply.meta_data.id for reply in gateway.stream([simple(1), simple(2)])] == [1, 2]
+        assert gateway.figure("Threads") < MANY
         if rpc == "StreamInfer":
-            silent.requests[-1].put(simple(7))
-            assert next(silent.calls[-1]).meta_data.id == 7
+            assert answered(calls[-1])
     assert gateway.said() == ""
 
 
@@ -43,40 +65,28 @@ def test_health_does_not_wait_for_inference(
     """While all slots are taken and more requests wait for one, Health and Status answer."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "2")
     with ThreadPoolExecutor(12) as pool:
-        answers = [pool.submit(gateway.call, "Infer", slow(one, 0.5)) for one in range(12)]
+        answers = [pool.submit(gateway.call, "Infer", slow(number, 0.5)) for number in range(12)]
         assert gateway.call("Health", health()).health
         status = gateway.call("Status", pb.StatusRequest(model_name="simple"))
         assert code_of(status.request_status) == "SUCCESS"
         assert not answers[-1].done()
-        assert {code_of(one.result().request_status) for one in answers} == {"SUCCESS"}
-
-
-def test_idle_streams_open_nothing_behind(
-    behind: TritonServer, start_gateway: StartGateway
-) -> None:
-    """A stream takes no thread before its first request comes, here or behind the gateway."""
-    gateway = start_gateway("--triton-grpc", behind.grpc)
-    assert gateway.call("Health", health()).health
-    with SilentCalls(gateway, "StreamInfer", MANY):
-        assert next(gateway.stream([simple(1)])).meta_data.id == 1
-        assert threads(gateway) < MANY
+        assert {code_of(answer.result().request_status) for answer in answers} == {"SUCCESS"}
 
 
 def test_calls_are_bounded(behind: TritonServer, start_gateway: StartGateway) -> None:
     """Beyond 16 calls for each of --max-in-flight gRPC refuses; a call that ends makes room."""
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "1")
-    with SilentCalls(gateway, "StreamInfer", 16) as silent:
-        for call, requests in zip(silent.calls, silent.requests):
-            requests.put(simple(1))
-            assert next(call).meta_data.id == 1
+    with ExitStack() as stack:
+        calls = silent_calls(stack, gateway, "StreamInfer", 16)
+        assert all(map(answered, calls))
         with pytest.raises(grpc.RpcError) as caught:
             gateway.call("Health", health())
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert gateway.get("/api/health/live").code == 200
-    until(lambda: is_answered(gateway))
+    until(lambda: has_room(gateway))
 
 
-def is_answered(gateway: Gateway) -> bool:
+def has_room(gateway: Gateway) -> bool:
     """True if a stream is answered; False if there is no room for it yet."""
     try:
         return bool(next(gateway.stream([simple(1)])).meta_data.id == 1)
@@ -85,25 +95,23 @@ def is_answered(gateway: Gateway) -> bool:
         return False
 
 
-def threads(gateway: Gateway) -> int:
-    """The threads of a gateway."""
-    with open(f"/proc/{gateway.process.pid}/status") as lines:
-        return next(int(line.split()[1]) for line in lines if line.startswith("Threads"))
-
-
 def test_idle_streams_stop_nothing(behind: TritonServer, start_gateway: StartGateway) -> None:
     """512 streams that have been used and are idle: no thread each, and everything is answered."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
-    with SilentCalls(gateway, "StreamInfer", 512 // 8) as one, ExitStack() as more:
-        others = [SilentCalls(gateway, "StreamInfer", 512 // 8) for _ in range(7)]
-        groups = [one, *map(more.enter_context, others)]
-        for group in groups:
-            for number, (requests, call) in enumerate(zip(group.requests, group.calls)):
-                requests.put(simple(number))
-                assert next(call).meta_data.id == number
-        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
-        assert gateway.call("Health", health()).health
-        assert gateway.get("/api/health/live").code == 200
-        until(lambda: threads(gateway) < 128)
-        groups[3].requests[5].put(simple(77))
-        assert next(groups[3].calls[5]).meta_data.id == 77
+    with ExitStack() as stack:
+        groups = [silent_calls(stack, gateway, "StreamInfer", 64) for _ in range(8)]
+        assert all(answered(talk) for group in groups for talk in group)
+        assert is_serving(gateway)
+        until(lambda: gateway.figure("Threads") < 128)
+        assert answered(groups[3][5])
+
+
+def test_grpc_connections_have_an_age(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """After --max-connection-age a client makes another connection, and loses no call."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--max-connection-age", "0.5")
+    with Relay(gateway.grpc) as relay, Client(relay.address) as client:
+        talk = client.talk()
+        assert answered(talk)
+        until(lambda: client.code(simple()) != "SUCCESS" or relay.connections >= 3)
+        assert client.code(simple()) == "SUCCESS"
+        assert talk.end() == []  # it has outlived its connection's age

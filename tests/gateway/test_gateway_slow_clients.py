@@ -1,51 +1,53 @@
-"""Clients that send slowly, or not at all, keep neither the gateway nor other clients waiting."""
+"""Clients that send or read slowly, or leave, keep neither the gateway nor others waiting."""
 
 from __future__ import annotations
 
+import socket
 import time
+from contextlib import suppress
 
+import grpc
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.bad_clients import BODY, SIMPLE, Raw, head
-from tests.gateway.gateway_process import Answer, Gateway, StartGateway, code_of
+from tests.gateway.bad_clients import Raw, head
+from tests.gateway.gateway_process import Client, Gateway, StartGateway, code_of, until
+from tests.gateway.grpc_requests import BODY, SIMPLE, of_floats, simple, slow
+from tests.relays import Relay
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 MANY = 40
 FLOATS = 'batch_size: 1 input { name: "INPUT0" dims: %d } output { name: "OUTPUT0" }'
 IDENTITY = "/api/infer/identity_fp32"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+#: The head of a frame that announces 100 bytes of headers.
+HEADERS = bytes([0, 0, 100, 1, 4, 0, 0, 0, 1])
 
 
-def infer(gateway: Gateway) -> Answer:
-    """One inference of a client that does everything right."""
-    return gateway.infer("simple", SIMPLE, BODY)
-
-
-def slow(gateway: Gateway) -> Raw:
-    """A client that announces a body and sends half of it."""
-    return Raw(gateway, head(f"Content-Length: {len(BODY)}") + BODY[:64])
-
-
-def test_an_announced_size_takes_nothing(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """A client that announces the largest body and sends nothing keeps nobody waiting."""
-    gateway = start_gateway("--triton-grpc", behind.grpc)
-    silent = Raw(gateway, head("Content-Length: 2147483647"))
-    assert infer(gateway).code == 200
-    silent.close()
+def answers(gateway: Gateway) -> bool:
+    """True if the gateway answers clients that do everything right."""
+    over_grpc = gateway.call("Infer", simple()).request_status
+    return gateway.infer("simple", SIMPLE, BODY).code == 200 and code_of(over_grpc) == "SUCCESS"
 
 
 def test_half_sent_bodies_take_no_slot(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Any number of half-sent bodies leave --max-in-flight to the requests that have arrived."""
+    """Any number of half-sent bodies leave --max-in-flight to the requests that have arrived.
+
+    So does a client that announces the largest body and sends nothing.
+    """
     gateway = start_gateway("--triton-grpc", behind.grpc, "--max-in-flight", "4")
-    clients = [slow(gateway) for _ in range(MANY)]
-    assert infer(gateway).code == 200
+    silent = Raw(gateway, head("Content-Length: 2147483647"))
+    half = head(f"Content-Length: {len(BODY)}") + BODY[:64]
+    clients = [Raw(gateway, half) for _ in range(MANY)]
+    assert answers(gateway)
     assert gateway.get("/api/health/live").code == 200
     assert gateway.get("/api/status/simple").code == 200
     for client in clients:  # which were only slow
         client.send(BODY[64:])
         assert client.answer().code == 200
         client.close()
+    silent.close()
 
 
 @pytest.mark.parametrize(
@@ -70,11 +72,67 @@ def test_an_answer_that_nobody_takes(behind: TritonServer, start_gateway: StartG
     options = ("--max-in-flight", "1", "--client-timeout", "1")
     gateway = start_gateway("--triton-grpc", behind.grpc, *options)
     size = 20_000_000
-    client = Raw(
-        gateway, head(f"Content-Length: {size}", path=IDENTITY, header=FLOATS % (size // 4))
-    )
+    header = FLOATS % (size // 4)
+    client = Raw(gateway, head(f"Content-Length: {size}", path=IDENTITY, header=header))
     client.send(bytes(size))
-    assert infer(gateway).code == 200
+    assert answers(gateway)
     time.sleep(4)
     assert len(client.rest()) < size
+    assert gateway.said() == ""
+
+
+@pytest.mark.parametrize(
+    "sent", [PREFACE[:10], PREFACE, PREFACE + HEADERS], ids=["preface", "settings", "headers"]
+)
+def test_raw_grpc_connections(
+    behind: TritonServer, start_gateway: StartGateway, sent: bytes
+) -> None:
+    """A connection that ends before its first request is no line of the log."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    host, _, port = gateway.grpc.rpartition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(sent)
+        time.sleep(0.2)
+    assert answers(gateway)
+    assert gateway.said() == ""
+
+
+@pytest.mark.parametrize("cut", [True, False], ids=["connection", "call"])
+@pytest.mark.parametrize("rpc", ["Infer", "StreamInfer"])
+def test_half_of_a_grpc_message(
+    behind: TritonServer, start_gateway: StartGateway, rpc: str, cut: bool
+) -> None:
+    """The call is cancelled, or the connection breaks, when a part of a message has come."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    options = {"max_send_message_length": -1, "enable_retries": 0}
+    with Relay(gateway.grpc) as relay, Client(relay.address, **options) as client:
+        talk = client.talk(rpc)
+        talk.send(of_floats("identity_fp32", 1, *[0.0] * 20_000_000))
+        until(lambda: relay.sent > 100_000)
+        if cut:
+            relay.cut()
+        else:
+            talk.cancel()
+        with suppress(grpc.RpcError):
+            talk.end()
+    assert relay.sent < 80_000_000
+    assert answers(gateway)
+    assert gateway.said() == ""
+
+
+@pytest.mark.parametrize("rpc", ["Infer", "StreamInfer"])
+def test_a_client_that_leaves_before_the_answer(
+    behind: TritonServer, start_gateway: StartGateway, rpc: str
+) -> None:
+    """The connection breaks while the request is computed: no line, and the next one is served."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    with Relay(gateway.grpc) as relay, Client(relay.address, enable_retries=0) as client:
+        talk = client.talk(rpc)
+        talk.send(slow(1, 1.0))
+        time.sleep(0.3)
+        relay.cut()
+        with suppress(grpc.RpcError):
+            talk.end()
+    gateway.call("Infer", slow(2, 1.5))  # longer than the rest of the first one
+    assert answers(gateway)
     assert gateway.said() == ""

@@ -1,17 +1,20 @@
-"""Streams of the gateway whose v2 stream breaks, or answers what nobody asked."""
+"""Streams whose v2 stream breaks, is answered wrongly, or must not name an unknown model."""
 
 from __future__ import annotations
 
-import queue
 import time
 from typing import Any
 
 import numpy as np
+import pytest
 
 from testbed import TritonServer
-from tests.gateway.gateway_process import StartGateway, code_of
+from tests.gateway.gateway_process import StartGateway, Talk, code_of
+from tests.gateway.grpc_requests import simple, slow
 from tests.relays import Relay
 from tests.stream_server import StreamServer, reply
+from tritonclient_shim.core.metadata import KnownServer, ServerMetadata
+from tritonclient_shim.gateway.upstream.stream import is_fragile
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -20,7 +23,7 @@ START, END = 1, 2
 
 
 def step(number: int, value: int, flags: int = 0, sequence: int = 70) -> pb.InferRequest:
-    """A request to ``sequence_sum``."""
+    """Return a request to ``sequence_sum``."""
     request = pb.InferRequest(model_name="sequence_sum", model_version=-1)
     header = request.meta_data
     header.batch_size, header.id, header.flags, header.correlation_id = 1, number, flags, sequence
@@ -30,39 +33,16 @@ def step(number: int, value: int, flags: int = 0, sequence: int = 70) -> pb.Infe
     return request
 
 
-def slow(number: int) -> pb.InferRequest:
-    """A request to ``slow``."""
-    request = pb.InferRequest(model_name="slow", model_version=-1)
-    request.meta_data.batch_size, request.meta_data.id = 1, number
-    request.meta_data.input.add(name="INPUT0", dims=[1])
-    request.meta_data.output.add(name="OUTPUT0")
-    request.raw_input.append(np.array([0], np.float32).tobytes())
-    return request
-
-
-class Conversation:
-    """One v1 stream: a request, and its answer."""
-
-    def __init__(self, stream: Any) -> None:
-        self._asked: queue.Queue[Any] = queue.Queue()
-        self._answers = stream(iter(self._asked.get, None))
-
-    def ask(self, *requests: pb.InferRequest) -> list[Any]:
-        """Each request's outcome: the sum, or code and message."""
-        for request in requests:
-            self._asked.put(request)
-        return [self._outcome(next(self._answers), request) for request in requests]
-
-    def end(self) -> list[Any]:
-        """What comes after the last request."""
-        self._asked.put(None)
-        return list(self._answers)
-
-    def _outcome(self, answer: Any, request: Any) -> Any:
-        assert answer.meta_data.id == request.meta_data.id
-        if code_of(answer.request_status) != "SUCCESS":
-            return code_of(answer.request_status), answer.request_status.msg
-        return int(np.frombuffer(answer.raw_output[0], np.int32)[0])
+def ask(talk: Talk, *requests: pb.InferRequest) -> list[Any]:
+    """Return the result of each request: the sum, or code and message."""
+    responses = talk.ask(*requests)
+    assert [one.meta_data.id for one in responses] == [one.meta_data.id for one in requests]
+    return [
+        int(np.frombuffer(response.raw_output[0], np.int32)[0])
+        if code_of(response.request_status) == "SUCCESS"
+        else (code_of(response.request_status), response.request_status.msg)
+        for response in responses
+    ]
 
 
 def test_open_sequence_must_be_started_again(
@@ -70,12 +50,13 @@ def test_open_sequence_must_be_started_again(
 ) -> None:
     """A sequence is not continued over a break of the stream behind the gateway."""
     with Relay(behind.grpc) as relay:
-        talk = Conversation(start_gateway("--triton-grpc", relay.address).stream)
-        assert talk.ask(step(1, 5, START), step(2, 6)) == [5, 11]
+        talk = start_gateway("--triton-grpc", relay.address).talk()
+        assert ask(talk, step(1, 5, START), step(2, 6)) == [5, 11]
         relay.cut()
-        while talk.ask(step(3, 1, START | END, 71)) != [1]:  # the first may meet the break
+        while ask(talk, step(3, 1, START | END, 71)) != [1]:  # the first may meet the break
             pass
-        ((code, message), total, more) = talk.ask(step(4, 7), step(5, 1, START), step(6, 1, END))
+        requests = step(4, 7), step(5, 1, START), step(6, 1, END)
+        ((code, message), total, more) = ask(talk, *requests)
         assert code == "INVALID_ARG"
         assert "broke in the midst of sequence 70" in message
         assert "FLAG_SEQUENCE_START" in message
@@ -87,20 +68,64 @@ def test_a_sequence_goes_on_after_a_pause(
     behind: TritonServer, start_gateway: StartGateway
 ) -> None:
     """A v1 stream that is idle gives its v2 stream up, and its sequences stay open."""
-    talk = Conversation(start_gateway("--triton-grpc", behind.grpc).stream)
-    assert talk.ask(step(1, 5, START)) == [5]
+    talk = start_gateway("--triton-grpc", behind.grpc).talk()
+    assert ask(talk, step(1, 5, START)) == [5]
     time.sleep(2.5)  # the v2 stream is closed meanwhile
-    assert talk.ask(step(2, 6), step(3, 1, END)) == [11, 12]
+    assert ask(talk, step(2, 6), step(3, 1, END)) == [11, 12]
     assert talk.end() == []
 
 
 def test_answers_to_nobody(start_gateway: StartGateway) -> None:
-    """An answer that no request asked for is given to none: they fail, and the next one works."""
+    """An answer that no request asked for fails the requests, and the next one works."""
     with StreamServer(lambda _request: [reply("99")]) as server:
-        talk = Conversation(start_gateway("--triton-grpc", server.address).stream)
-        ((code, message),) = talk.ask(slow(1))
+        talk = start_gateway("--triton-grpc", server.address).talk()
+        ((code, message),) = ask(talk, slow(1, 0))
         assert code == "UNAVAILABLE"
         assert "an answer for request id '99', which is not outstanding" in message
         server.answers = lambda request: [reply(request.id)]
-        assert talk.ask(slow(2)) == [0]
+        assert ask(talk, slow(2, 0)) == [0]
         assert talk.end() == []
+
+
+class Described:
+    """A backend that has a server's metadata, and counts the questions for them."""
+
+    def __init__(self, version: str, *extensions: str) -> None:
+        self._metadata = ServerMetadata("server", version, extensions)
+        self._known = KnownServer()
+        self.questions = 0
+
+    def known_server(self) -> KnownServer:
+        """Return one object: the connection holds."""
+        return self._known
+
+    def server_metadata(self) -> ServerMetadata:
+        """Return the metadata."""
+        self.questions += 1
+        return self._metadata
+
+
+@pytest.mark.parametrize(
+    ("version", "fragile"),
+    [("2.33.0", True), ("2.38.1", True), ("2.39.0", False), ("2.51.0", False), ("3.0", False)]
+    + [("1.15.0", False), ("", False), ("2.x", False)],
+)
+def test_fragile_servers(version: str, fragile: bool) -> None:
+    """Tritons before 2.39 end at an unknown model on a stream; each is asked for its version once.
+
+    A server without model configurations cannot be asked for models.
+    """
+    server: Any = Described(version, "model_configuration")
+    assert [is_fragile(server) for _ in range(2)] == [fragile] * 2
+    assert server.questions == 1
+    assert not is_fragile(Described(version))  # type: ignore[arg-type]
+
+
+def test_unknown_version_on_a_stream(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """It is refused in its place, the stream goes on, and so does the server."""
+    talk = start_gateway("--triton-grpc", behind.grpc).talk()
+    responses = talk.ask(simple(1), simple(2, version=9), simple(3))
+    assert [response.meta_data.id for response in responses] == [1, 2, 3]
+    statuses = [response.request_status for response in responses]
+    assert (statuses[0].code, statuses[2].code) == (1, 1) and "version 9" in statuses[1].msg
+    assert talk.end() == [] and behind.running

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from typing import Any, Iterator
 
-import numpy as np
 import pytest
 from google.protobuf import text_format
 
 from tests.gateway.gateway_process import Gateway, code_of
+from tests.gateway.grpc_requests import BODY, SIMPLE, simple
 from tests.named_versions import NamedVersions
 from tritonclient_shim.protos import api_pb2, server_status_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
-ROW = np.arange(16, dtype=np.int32).tobytes()
-INPUTS = 'input { name: "INPUT0" dims: 16 } input { name: "INPUT1" dims: 16 } '
-HEADER = f'batch_size: 1 {INPUTS}output {{ name: "OUTPUT0" }}'
+HEADER = f'{SIMPLE} output {{ name: "OUTPUT0" }}'
 
 
 def statuses(gateway: Gateway) -> dict[str, Any]:
-    """The status of ``simple`` in every form that the gateway has."""
+    """Return the status of ``simple`` in every form that the gateway has."""
     text = gateway.get("/api/status/simple").body.decode()
     binary = gateway.get("/api/status/simple?format=binary").body
     request = pb.StatusRequest(model_name="simple")
-    found = {
+    forms = {
         "text": text_format.Parse(text, server_status_pb2.ServerStatus()),
         "binary": server_status_pb2.ServerStatus.FromString(binary),
         "grpc": gateway.call("Status", request).server_status,
     }
-    return {form: status.model_status["simple"].version_status for form, status in found.items()}
+    return {form: status.model_status["simple"].version_status for form, status in forms.items()}
 
 
 def test_reason_is_set(gateway: Gateway) -> None:
@@ -45,7 +43,7 @@ def test_reason_is_set(gateway: Gateway) -> None:
 
 @pytest.fixture(scope="module")
 def named(behind: Any) -> Iterator[Gateway]:
-    """A gateway to a server whose version is ``v2.0``."""
+    """Start a gateway to a server whose version is ``v2.0``."""
     with NamedVersions(behind) as relay:
         gateway = Gateway("--triton-grpc", relay.grpc)
         yield gateway
@@ -55,7 +53,7 @@ def named(behind: Any) -> Iterator[Gateway]:
 def test_inference(named: Gateway) -> None:
     """A result comes over either of v1's protocols, in either form; its version is -1."""
     for form, read in (("", False), ("?format=binary", True)):
-        answer = named.infer(f"simple{form}", HEADER, ROW + ROW)
+        answer = named.infer(f"simple{form}", HEADER, BODY)
         assert (answer.code, code_of(answer.status)) == (200, "SUCCESS")
         header = api_pb2.InferResponseHeader()
         if read:
@@ -63,9 +61,7 @@ def test_inference(named: Gateway) -> None:
         else:
             text_format.Parse(answer.body[64:].decode(), header)
         assert header.model_version == -1
-    request = pb.InferRequest(model_name="simple", model_version=-1, raw_input=[ROW, ROW])
-    text_format.Parse(HEADER, request.meta_data)
-    for response in (named.call("Infer", request), next(named.stream([request]))):
+    for response in (named.call("Infer", simple()), next(named.stream([simple()]))):
         assert code_of(response.request_status) == "SUCCESS"
         assert response.meta_data.model_version == -1
 

@@ -10,7 +10,7 @@ import zipfile
 from importlib import metadata
 from pathlib import Path
 
-from testbed.cache import cache_folder
+from testbed.made_once import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("tensorrtserver", "tritonclient_shim")
@@ -22,7 +22,7 @@ _NOT_PACKED = ("INSTALLER", "REQUESTED", "direct_url.json")
 
 
 def checkout(folder: Path) -> Path:
-    """A copy of what the distribution is built from; links stay links."""
+    """Return a copy of what the distribution is built from; links stay links."""
     folder.mkdir(parents=True)
     for name in PARTS:
         ignored = shutil.ignore_patterns("__pycache__")
@@ -36,24 +36,24 @@ def checkout(folder: Path) -> Path:
 def nvidias() -> Path:
     """NVIDIA's own last wheel, fetched once per machine; only pip's own files are executed."""
     folder = cache_folder() / "nvidia-wheel"
-    found = list(folder.glob("tensorrtserver-*.whl"))
-    if not found:
+    result = list(folder.glob("tensorrtserver-*.whl"))
+    if not result:
         _pip("download", "--quiet", "--no-deps", "--dest", str(folder), "tensorrtserver==1.11.0")
-        found = list(folder.glob("tensorrtserver-*.whl"))
-    return found[0]
+        result = list(folder.glob("tensorrtserver-*.whl"))
+    return result[0]
 
 
 def repacked(name: str, folder: Path) -> Path:
-    """A wheel of a distribution that is installed here, made from its installed files."""
+    """Return a wheel of a distribution that is installed here, made from its installed files."""
     folder.mkdir(exist_ok=True)
-    found = metadata.distribution(name)
-    lines = str(found.read_text("WHEEL")).splitlines()
+    result = metadata.distribution(name)
+    lines = str(result.read_text("WHEEL")).splitlines()
     tags = [line.partition(":")[2].strip().split("-") for line in lines if line.startswith("Tag:")]
     tag = "-".join(".".join(dict.fromkeys(parts)) for parts in zip(*tags))
-    label = str(found.metadata["Name"]).replace("-", "_")
-    path = folder / f"{label}-{found.version}-{tag}.whl"
+    label = str(result.metadata["Name"]).replace("-", "_")
+    path = folder / f"{label}-{result.version}-{tag}.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        for file in found.files or ():
+        for file in result.files or ():
             place = Path(str(file.locate()))
             if ".." not in file.parts and file.suffix != ".pyc" and file.name not in _NOT_PACKED:
                 archive.write(place, file.as_posix())
@@ -67,12 +67,12 @@ def _pip(*arguments: str) -> None:
 
 
 def wheel_under_test(folder: Path) -> Path:
-    """The wheel that tox built, or one made from a copy of the checkout."""
-    made = os.environ.get("SHIM_WHEEL_DIR")
-    if made:
-        (found,) = Path(made).glob("tritonclient_shim-*.whl")
-        return found
+    """Return the wheel that tox built, or one wheel from a copy of the checkout."""
+    folder_of_tox = os.environ.get("SHIM_WHEEL_DIR")
+    if folder_of_tox:
+        (wheel,) = Path(folder_of_tox).glob("tritonclient_shim-*.whl")
+        return wheel
     source = checkout(folder / "source")
     _pip("wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(source))
-    (found,) = folder.glob("tritonclient_shim-*.whl")
-    return found
+    (wheel,) = folder.glob("tritonclient_shim-*.whl")
+    return wheel

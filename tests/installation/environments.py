@@ -27,7 +27,7 @@ class Environment:
         self.folder = folder
         self.python = str(folder / "bin" / "python")
         (self.site,) = folder.glob("lib/python3*/site-packages")
-        _link(folder / "linked", {name for one in without for name in top_level(one)})
+        _link(folder / "linked", {name for item in without for name in top_level(item)})
         (self.site / "linked.pth").write_text(f"{folder / 'linked'}\n", "utf-8")
         if os.environ.get("COVERAGE_PROCESS_START"):  # scripts/coverage measures here as well
             (self.site / "measured.pth").write_text("import coverage; coverage.process_startup()\n")
@@ -35,7 +35,7 @@ class Environment:
         (folder / "work").mkdir()
 
     def run(self, *command: str) -> Any:
-        """A command with none of our own variables, in a folder where nothing lies."""
+        """Return a command with none of our own variables, in a folder where nothing lies."""
         kept = {
             key: value
             for key, value in os.environ.items()
@@ -51,7 +51,7 @@ class Environment:
         )
 
     def succeed(self, *command: str) -> str:
-        """The output of a command that must succeed."""
+        """Return the output of a command that must succeed."""
         done = self.run(*command)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         return str(done.stdout)
@@ -75,17 +75,17 @@ class Environment:
 
 
 def commands(text: str) -> list[str]:
-    """The commands that a message prints: the lines that are indented by four or more."""
+    """Return the commands that a message prints: the lines that are indented by four or more."""
     return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
 def top_level(name: str) -> set[str]:
-    """The names in site-packages that belong to a distribution."""
+    """Return the names in site-packages that belong to a distribution."""
     return {file.parts[0] for file in metadata.files(name) or () if file.parts[0] != ".."}
 
 
 def _link(folder: Path, without: set[str]) -> None:
-    """A folder with links to all that is installed here, except ours and ``without``."""
+    """Make a folder with links to all that is installed here, except ours and ``without``."""
     folder.mkdir()
     for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
         for entry in Path(place).iterdir():
@@ -95,7 +95,7 @@ def _link(folder: Path, without: set[str]) -> None:
 
 
 def star_names_here() -> str:
-    """What the star import binds in the environment of the tests."""
+    """Return what the star import binds in the environment of the tests."""
     code = "from tensorrtserver.api import *; print(sorted(n for n in dir() if n[0] != '_'))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=str(ROOT), capture_output=True, text=True

@@ -31,7 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packages that are installed here, as wheels."""
+    """Return the packages that are installed here, as wheels."""
     folder = tmp_path_factory.mktemp("index")
     for name in NEEDED:
         distributions.repacked(name, folder)
@@ -39,7 +39,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(folder: Path, wheel: Path, index: Path, *without: str) -> Environment:
-    """An environment with ours, without some packages; pip finds those in the index."""
+    """Return an environment with ours, without some packages; pip finds those in the index."""
     environment = Environment(folder / "environment", without)
     environment.variables = {"PIP_FIND_LINKS": str(index), "PIP_NO_INDEX": "1"}
     environment.install(str(wheel))
@@ -47,7 +47,7 @@ def made(folder: Path, wheel: Path, index: Path, *without: str) -> Environment:
 
 
 def fake(environment: Environment, name: str, version: str, code: str) -> None:
-    """A distribution of that version whose module runs the code."""
+    """Install a distribution of that version whose module runs the code."""
     module = environment.site / NEEDED[name] / "__init__.py"
     module.parent.mkdir()
     module.write_text(code, "utf-8")
@@ -60,7 +60,7 @@ def fake(environment: Environment, name: str, version: str, code: str) -> None:
 
 
 def heal(environment: Environment, text: str) -> None:
-    """What is printed, typed: the doctor is content."""
+    """Run the commands that are printed, and check that the doctor is content."""
     for command in commands(text):
         environment.succeed("sh", "-c", command)
     healed = environment.doctor()
@@ -71,18 +71,18 @@ def heal(environment: Environment, text: str) -> None:
 def test_missing(tmp_path: Path, wheel: Path, index: Path, name: str) -> None:
     """Without one of them: no traceback, status 1, its name, and the command that installs it."""
     environment = made(tmp_path, wheel, index, name)
-    found = environment.run(str(environment.folder / "bin" / "tritonclient-shim"), "doctor")
-    assert (found.returncode, found.stderr) == (1, "")
-    assert f"WRONG  {name} is not installed. Install it:\n" in found.stdout
-    heal(environment, found.stdout)
+    result = environment.run(str(environment.folder / "bin" / "tritonclient-shim"), "doctor")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert f"WRONG  {name} is not installed. Install it:\n" in result.stdout
+    heal(environment, result.stdout)
 
 
 def test_all_missing(tmp_path: Path, wheel: Path, index: Path) -> None:
     """Installed with --no-deps into an empty environment: all of them are named at once."""
     environment = made(tmp_path, wheel, index, *NEEDED)
-    found = environment.doctor()
-    assert (found.returncode, found.stderr) == (1, "")
-    text = found.stdout
+    result = environment.doctor()
+    assert (result.returncode, result.stderr) == (1, "")
+    text = result.stdout
     assert [name for name in NEEDED if f"{name} is not installed" in text] == list(NEEDED)
     heal(environment, text)
 
@@ -99,11 +99,13 @@ def test_broken(tmp_path: Path, wheel: Path, index: Path, name: str, code: str, 
     """Importing one of them fails in whatever way: that, and what puts it in its place anew."""
     environment = made(tmp_path, wheel, index, name)
     fake(environment, name, metadata.version(name), code)
-    found = environment.doctor()
-    assert (found.returncode, found.stderr) == (1, "")
-    assert f"{name} {metadata.version(name)} is installed, but importing it fails (" in found.stdout
-    assert says in found.stdout
-    heal(environment, found.stdout)
+    result = environment.doctor()
+    assert (result.returncode, result.stderr) == (1, "")
+    assert (
+        f"{name} {metadata.version(name)} is installed, but importing it fails (" in result.stdout
+    )
+    assert says in result.stdout
+    heal(environment, result.stdout)
 
 
 @pytest.mark.parametrize("name", ["numpy", "tritonclient"])
@@ -131,6 +133,6 @@ def test_a_server_is_not_asked_without_them(tmp_path: Path, wheel: Path, index: 
     """--url: said to be left out, instead of failing on an import."""
     environment = made(tmp_path, wheel, index, "numpy")
     words = ("-m", "tritonclient_shim", "doctor", "--url", "127.0.0.1:1")
-    found = environment.run(environment.python, *words)
-    assert (found.returncode, found.stderr) == (1, "")
-    assert "not asked, because of what is wrong with the versions" in found.stdout
+    result = environment.run(environment.python, *words)
+    assert (result.returncode, result.stderr) == (1, "")
+    assert "not asked, because of what is wrong with the versions" in result.stdout

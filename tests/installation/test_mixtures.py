@@ -38,8 +38,8 @@ class Mixture:
 
     def lose(self, *names: str) -> None:
         for name in names:
-            (found,) = self.environment.site.glob(name)
-            shutil.rmtree(str(found)) if found.is_dir() else found.unlink()
+            (result,) = self.environment.site.glob(name)
+            shutil.rmtree(str(result)) if result.is_dir() else result.unlink()
 
 
 def ours_over_nvidias(mixture: Mixture) -> None:
@@ -137,12 +137,12 @@ def test_what_is_printed_puts_it_right(tmp_path: Path, wheel: Path, state: State
     mixture = Mixture(tmp_path, wheel, distributions.nvidias())
     state(mixture)
     environment = mixture.environment
-    before, found = environment.star_names(), environment.doctor()
+    before, result = environment.star_names(), environment.doctor()
     assert before.returncode == 1 or "InferContext" in before.stdout
-    assert (found.returncode, found.stderr) == (1, ""), found.stdout
+    assert (result.returncode, result.stderr) == (1, ""), result.stdout
     printed = commands(before.stderr.partition("ImportError: ")[2])
-    assert printed in ([], commands(found.stdout))
-    for command in commands(found.stdout):
+    assert printed in ([], commands(result.stdout))
+    for command in commands(result.stdout):
         environment.succeed("sh", "-c", command)
     after, healed = environment.star_names(), environment.doctor()
     assert (after.stdout, after.returncode) == (star_names_here(), 0), after.stderr

@@ -12,7 +12,7 @@ from tritonclient_shim.cli._installation import Origin, origin, refusal
 
 
 def noted(site: Path, text: str) -> Path:
-    """A folder with our metadata in which pip has left this note."""
+    """Write our metadata and a note of pip's to a folder, and return the folder."""
     metadata = site / "tritonclient_shim-9.9.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Name: tritonclient-shim\nVersion: 9.9\n", "utf-8")
@@ -23,8 +23,8 @@ def noted(site: Path, text: str) -> Path:
 @pytest.mark.parametrize("text", ["{", "[]", '{"url": 5}', ""])
 def test_note_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     """A note that is damaged is as good as none: the version is asked of an index."""
-    found = origin(str(noted(tmp_path, text)))
-    assert found == Origin(("tritonclient-shim==9.9",), indexed=True)
+    result = origin(str(noted(tmp_path, text)))
+    assert result == Origin(("tritonclient-shim==9.9",), indexed=True)
 
 
 @pytest.mark.parametrize(

@@ -24,22 +24,22 @@ def wheel_of_an_index(environment: Environment, wheel: Path, folder: Path) -> No
 
 
 def address_of_a_wheel(environment: Environment, wheel: Path, folder: Path) -> None:
-    """An address instead of a path; this one needs no server."""
+    """Install from an address instead of a path; this one needs no server."""
     environment.install(wheel.as_uri())
 
 
 def checkout(environment: Environment, wheel: Path, folder: Path) -> None:
-    """A folder with the sources."""
+    """Install from a folder with the sources."""
     environment.install(str(distributions.checkout(folder / "a checkout")))
 
 
 def editable(environment: Environment, wheel: Path, folder: Path) -> None:
-    """A folder with the sources, used where it lies."""
+    """Install a folder with the sources, used where it lies."""
     environment.install("--editable", str(distributions.checkout(folder / "a checkout")))
 
 
 def repository(environment: Environment, wheel: Path, folder: Path) -> None:
-    """A repository, of which pip makes a clone of its own."""
+    """Install from a repository; pip clones it."""
     source = distributions.checkout(folder / "repository")
     for words in ("init --quiet", "add .", "-c user.name=x -c user.email=x commit --quiet -m x"):
         subprocess.run(["git", *words.split()], cwd=str(source), check=True)
@@ -47,7 +47,7 @@ def repository(environment: Environment, wheel: Path, folder: Path) -> None:
 
 
 def target_folder(environment: Environment, wheel: Path, folder: Path) -> None:
-    """A folder that pip was given with --target, and that is on PYTHONPATH."""
+    """Install with --target into a folder that is on PYTHONPATH."""
     target = folder / "target folder"
     environment.install("--target", str(target), str(distributions.nvidias()))
     environment.install("--target", str(target), str(wheel))
@@ -83,9 +83,9 @@ def test_the_place_is_known(tmp_path: Path, wheel: Path, install: Install) -> No
     install(environment, wheel, tmp_path)
     if install is not target_folder:
         environment.install("--no-index", str(distributions.nvidias()))
-    found = environment.doctor()
-    assert (found.returncode, found.stderr) == (1, ""), found.stdout
-    for command in commands(found.stdout):
+    result = environment.doctor()
+    assert (result.returncode, result.stderr) == (1, ""), result.stdout
+    for command in commands(result.stdout):
         environment.succeed("sh", "-c", command)
     names, healed = environment.star_names(), environment.doctor()
     assert (names.stdout, names.returncode) == (star_names_here(), 0), names.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -33,7 +34,7 @@ def run(folder: Path, *arguments: str, path: str = "", console: bool = False) ->
 
 
 def own_module(folder: Path, kind: str) -> Path:
-    """The user's own module or package of our name."""
+    """Return the user's own module or package of our name."""
     if kind == "module":
         path = folder / "tensorrtserver.py"
         path.write_text("VALUE = 1\n", "utf-8")
@@ -45,7 +46,7 @@ def own_module(folder: Path, kind: str) -> Path:
 
 
 def commands(text: str) -> list[str]:
-    """The commands printed in a message."""
+    """Return the commands printed in a message."""
     return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
@@ -56,11 +57,11 @@ def test_the_doctor_names_it(tmp_path: Path, kind: str, console: bool, where: st
     """In the working folder, where scripts lie, or on PYTHONPATH: its path, how to rename it."""
     place = tmp_path / "a folder"
     place.mkdir()
-    found = own_module(place, kind)
+    result = own_module(place, kind)
     here, path = (place, "") if where == "here" else (tmp_path, str(place))
     done = run(here, "doctor", path=path, console=console)
     assert (done.returncode, done.stderr) == (1, "")
-    assert f"WRONG  {found} is imported as 'tensorrtserver', in place of" in done.stdout
+    assert f"WRONG  {result} is imported as 'tensorrtserver', in place of" in done.stdout
     (command,) = commands(done.stdout)
     subprocess.run(shlex.split(command), check=True)
     healed = run(here, "doctor", path=path, console=console)
@@ -72,10 +73,10 @@ def test_run_names_it(tmp_path: Path, kind: str) -> None:
     """`run` says on stderr what hides ours beside the script, and runs it as Python would."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / "old.py").write_text(SCRIPT, "utf-8")
-    found = own_module(tmp_path / "scripts", kind)
+    result = own_module(tmp_path / "scripts", kind)
     done = run(tmp_path, "run", "scripts/old.py")
     assert done.stdout in ("", "False\n")
-    assert f"tritonclient-shim run: {found} is imported as 'tensorrtserver'" in done.stderr
+    assert f"tritonclient-shim run: {result} is imported as 'tensorrtserver'" in done.stderr
     warning = done.stderr.partition("Traceback")[0]
     (command,) = commands(warning)
     subprocess.run(shlex.split(command), check=True)
@@ -92,8 +93,8 @@ def test_the_faq_has_the_error_that_plain_python_gives(tmp_path: Path, kind: str
     )
     said = done.stderr.splitlines()[-1]
     guide = (Path(__file__).resolve().parents[2] / "migration_guide.md").read_text("utf-8")
-    (title,) = [one for one in guide.splitlines() if one.startswith("### `ModuleNotFoundError: No")
-                and "tensorrtserver.api" in one]  # fmt: skip
+    titles = re.findall(r"^### `ModuleNotFoundError: No.*", guide, re.MULTILINE)
+    (title,) = [title for title in titles if "tensorrtserver.api" in title]
     texts = title.split("`")[1::2]
     assert any(text in said for text in texts), said
 

@@ -33,11 +33,11 @@ class Migration(NamedTuple):
     sites: tuple[Site, ...]
 
     def of(self, program: Program) -> list[Site]:
-        """The legacy uses that a program had."""
+        """Return the legacy uses that a program had."""
         return [site for site in self.sites if site.source == program.source]
 
     def is_complete(self, program: Program) -> bool:
-        """Whether nothing of v1 is left in a program."""
+        """True if nothing of v1 is left in a program."""
         return all(site.outcome != TODO for site in self.of(program))
 
 
@@ -50,7 +50,8 @@ def migrated(
     done = migrate(folder, protocol, server, unsafe)
     uses = json.loads(done.stdout)["uses"] if done.stdout.startswith("{") else []
     sites = (
-        Site(Path(one["file"]).parts[0], one["id"], one["outcome"], one["what"]) for one in uses
+        Site(Path(item["file"]).parts[0], item["id"], item["outcome"], item["what"])
+        for item in uses
     )
     return Migration(folder, done.returncode, done.stderr, tuple(sites))
 

@@ -14,27 +14,27 @@ Counts = Dict[str, "Counter[str]"]  # id → outcome → how often
 
 
 def counted(sites: Iterable[Site]) -> Counts:
-    """What became of the uses, by id."""
-    found: Counts = defaultdict(Counter)
+    """Return what became of the uses, by id."""
+    counts: Counts = defaultdict(Counter)
     for site in sites:
-        found[site.id][site.outcome] += 1
-    return dict(sorted(found.items()))
+        counts[site.id][site.outcome] += 1
+    return dict(sorted(counts.items()))
 
 
 def share(counts: Mapping[str, Counter[str]]) -> float:
-    """The part of the uses that is rewritten, safely or not."""
+    """Return the part of the uses that is rewritten, safely or not."""
     total = sum(sum(states.values()) for states in counts.values())
     left = sum(states[TODO] for states in counts.values())
     return 1 - left / total
 
 
 def table(counts: Mapping[str, Counter[str]]) -> str:
-    """The counts as text, with the shares below."""
-    states = sorted({state for one in counts.values() for state in one})
-    rows = [("id", *states), *((id, *(str(one[s]) for s in states)) for id, one in counts.items())]
+    """Return the counts as text, with the shares below."""
+    states = sorted({state for value in counts.values() for state in value})
+    rows = [("id", *states), *((id, *(str(row[s]) for s in states)) for id, row in counts.items())]
     total: Counter[str] = sum(counts.values(), Counter())
     rows.append(("all", *(str(total[state]) for state in states)))
     lines = ["  ".join(f"{cell:>12}" for cell in row) for row in rows]
-    requests = {id: one for id, one in counts.items() if id in REQUESTS}
+    requests = {id: row for id, row in counts.items() if id in REQUESTS}
     lines.append(f"all uses: {share(counts):.1%}, requests: {share(requests):.1%}")
     return "\n".join(lines)

@@ -30,14 +30,14 @@ CASES = [Case(program, protocol) for program in PROGRAMS for protocol in program
 #: Cases that do not end as before yet, each with the reason.
 OPEN = open_cases.OPEN
 OPEN_SAFE = open_cases.OPEN_SAFE  # with the safe rewrites alone
-#: The ways in which the programs are migrated; what is safe on one protocol is so on the other.
+#: How the programs are migrated; what is safe on one protocol is so on the other.
 WAYS = [("grpc", True), ("http", True), ("grpc", False)]
 NAMES = ["-".join((protocol, "unsafe" if unsafe else "safe")) for protocol, unsafe in WAYS]
 SAFE_CASES = [case for case in CASES if (case.protocol, False) in WAYS]
 
 
 def marked(cases: Iterable[Case], reasons: Mapping[str, str]) -> list[Any]:
-    """Cases as parameters; those for which there is a reason are expected to fail."""
+    """Return cases as parameters; those for which there is a reason are expected to fail."""
     return [
         pytest.param(
             case,
@@ -71,7 +71,7 @@ class RoundTrips:
         migrate(self.migration(protocol, unsafe).folder, protocol, self.server.http, unsafe)
 
     def originals(self) -> Path:
-        """A folder with a copy of each program as it is."""
+        """Return a folder with a copy of each program as it is."""
         folder = self._folder / "originals"
         for program in PROGRAMS:
             copy(program, folder)
@@ -101,7 +101,7 @@ class RoundTrips:
         jobs: list[Callable[[], Ended]] = [partial(self._runner.run, program, protocol, place)]
         jobs += [self._job(case, self.migration(protocol, unsafe)) for unsafe in ways]
         with ThreadPoolExecutor(1 if program.alone else len(jobs)) as pool:
-            legacy, *others = [one.result() for one in [pool.submit(job) for job in jobs]]
+            legacy, *others = [item.result() for item in [pool.submit(job) for job in jobs]]
         return Trip(legacy, dict(zip(ways, others)))
 
     def _job(self, case: Case, migration: Migration) -> Callable[[], Ended]:

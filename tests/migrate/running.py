@@ -59,7 +59,7 @@ class Runner(NamedTuple):
         return {**os.environ, **ours, **own}
 
     def _told(self, text: str, protocol: str) -> str:
-        """What takes the places in an argument or variable."""
+        """Return what takes the places in an argument or variable."""
         return text.format(
             url=self.addresses[protocol],
             protocol=protocol,
@@ -69,7 +69,7 @@ class Runner(NamedTuple):
 
 
 def runner(addresses: Mapping[str, str], folder: Path) -> Runner:
-    """A runner, with a folder whose modules stand in the way of ours."""
+    """Return a runner, with a folder whose modules stand in the way of ours."""
     for name in ("tensorrtserver", "tritonclient_shim"):
         (folder / f"{name}.py").write_text(_GONE.format(name), "utf-8")
     return Runner(addresses, folder)
@@ -87,15 +87,15 @@ def copy(program: Program, folder: Path) -> Path:
 
 
 def _script(path: Path) -> str:
-    """The name of the script to run, which is made of a notebook as Jupyter's ``convert`` does."""
+    """Return the name of the script to run: a notebook becomes one, as by Jupyter's ``convert``."""
     if path.suffix != ".ipynb":
         return path.name
     cells = json.loads(path.read_text("utf-8"))["cells"]
     code = ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     lines = (_without_magic(line) for text in code for line in text.splitlines())
-    made = path.with_name("_notebook.py")
-    made.write_text("\n".join(lines) + "\n", "utf-8")
-    return made.name
+    script = path.with_name("_notebook.py")
+    script.write_text("\n".join(lines) + "\n", "utf-8")
+    return script.name
 
 
 def _without_magic(line: str) -> str:

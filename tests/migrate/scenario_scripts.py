@@ -51,33 +51,35 @@ _GETTERS = ("get_last_request_model_name", "get_last_request_model_version", "co
 
 
 def script_of(file: str) -> str:
-    """The script of a file of scenarios."""
+    """Return the script of a file of scenarios."""
     tree = ast.parse((PROGRAM / "scenarios" / f"{file}.py").read_text("utf-8"))
     recorder = ast.parse((PROGRAM / "recorder.py").read_text("utf-8"))
     own = {name: _Written().visit(one) for name, one in _definitions(tree).items()}
-    played = {one.partition(".")[2]: own.pop(one.partition(".")[2]) for one in scenarios(file)}
+    played = {
+        element.partition(".")[2]: own.pop(element.partition(".")[2]) for element in scenarios(file)
+    }
     wanted = [played[name] for name in SCENARIOS[file]]
     needed = _needed(wanted, {**_definitions(recorder), **own})
     calls = ast.parse("\n".join(f"{name}()" for name in SCENARIOS[file])).body
-    made = ast.Module([*needed, *wanted, *calls], [])
-    text = ast.unparse(ast.fix_missing_locations(made))
-    return "\n".join([*(one for one in _IMPORTS if _is_used(one, text)), "", text, ""])
+    module = ast.Module([*needed, *wanted, *calls], [])
+    text = ast.unparse(ast.fix_missing_locations(module))
+    return "\n".join([*(item for item in _IMPORTS if _is_used(item, text)), "", text, ""])
 
 
 def _definitions(tree: ast.Module) -> dict[str, ast.stmt]:
-    """The functions, classes and variables of a module, by name."""
-    found: dict[str, ast.stmt] = {}
-    for one in tree.body:
-        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
-            found[one.name] = one
-        elif isinstance(one, ast.Assign):
-            names = (node for node in ast.walk(one.targets[0]) if isinstance(node, ast.Name))
-            found.update((name.id, one) for name in names)
-    return found
+    """Return the functions, classes and variables of a module, by name."""
+    definitions: dict[str, ast.stmt] = {}
+    for statement in tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            definitions[statement.name] = statement
+        elif isinstance(statement, ast.Assign):
+            names = (node for node in ast.walk(statement.targets[0]) if isinstance(node, ast.Name))
+            definitions.update((name.id, statement) for name in names)
+    return definitions
 
 
 def _needed(body: Iterable[ast.stmt], known: Mapping[str, ast.stmt]) -> list[ast.stmt]:
-    """The definitions that statements lead to, in the order in which they are known."""
+    """Return the definitions that statements lead to, in the order of ``known``."""
     wanted: list[ast.stmt] = []
     left = list(body)
     while left:
@@ -85,11 +87,11 @@ def _needed(body: Iterable[ast.stmt], known: Mapping[str, ast.stmt]) -> list[ast
         new = [known[name] for name in names if name in known and known[name] not in wanted]
         wanted += new
         left += new
-    return [one for one in dict.fromkeys(known.values()) if one in wanted]
+    return [value for value in dict.fromkeys(known.values()) if value in wanted]
 
 
 def _is_used(line: str, text: str) -> bool:
-    """Whether a script needs a line: one that binds a name which the script has."""
+    """True if a script needs a line: one that binds a name which the script has."""
     name = line.split()[-1]
     return "*" in line or "sys" in line or bool(re.search(rf"\b{name}\b", text))
 
@@ -102,13 +104,13 @@ class _Written(ast.NodeTransformer):
     """Writes the recorder's calls out."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A function of the scenario's file, without the parameter ``see``."""
+        """Return a function of the scenario's file, without the parameter ``see``."""
         self.generic_visit(node)
-        node.args.args = [one for one in node.args.args if one.arg != "see"]
+        node.args.args = [item for item in node.args.args if item.arg != "see"]
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """What is told the recorder has no place in a script."""
+        """Return what is told the recorder has no place in a script."""
         target = node.targets[0]
         is_told = isinstance(target, ast.Attribute) and _is_see(target.value)
         return None if is_told else self.generic_visit(node)
@@ -117,7 +119,7 @@ class _Written(ast.NodeTransformer):
         """``see…(…)`` → the call that it makes, printed."""
         self.generic_visit(node)
         function = node.func
-        node.args = [one for one in node.args if not _is_see(one)]
+        node.args = [item for item in node.args if not _is_see(item)]
         if isinstance(function, ast.Name) and function.id == "see":
             return _printed(node.args[0], ast.Call(node.args[1], node.args[2:], node.keywords))
         if not isinstance(function, ast.Attribute) or not _is_see(function.value):
@@ -136,7 +138,7 @@ class _Written(ast.NodeTransformer):
         )
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """The variables of ``see``."""
+        """Return the variables of ``see``."""
         self.generic_visit(node)
         if _is_see(node.value):
             if node.attr == "grpc":

@@ -17,26 +17,26 @@ CONTEXT = 'ctx = InferContext("localhost:8001", ProtocolType.GRPC, "simple")\n'
 
 
 def migrated(source: str, to: str = "", unsafe: bool = True) -> Migrated:
-    """A source, migrated."""
+    """Return a source, migrated."""
     return migrate("script.py", source.encode(), MigrateOptions(to, unsafe))
 
 
 def body(source: str, to: str = "", unsafe: bool = True) -> str:
-    """The statements of a source after its star import, migrated, without imports and functions."""
+    """Return the statements of a migrated source after its star import, without helpers."""
     text = migrated(STAR + "#---\n" + source, to, unsafe).after.decode()
     return text.partition("#---\n")[2]
 
 
-def todo(found: Migrated) -> list[str]:
-    """``line:id`` of what is left."""
-    return [f"{row.line}:{row.entry.id}" for row, outcome in found.uses if outcome.todo]
+def todo(migration: Migrated) -> list[str]:
+    """Return ``line:id`` of what is left."""
+    return [f"{row.line}:{row.entry.id}" for row, outcome in migration.uses if outcome.todo]
 
 
-def write(found: Migrated, script: Path) -> None:
+def write(migration: Migrated, script: Path) -> None:
     """Write a migrated script, and the module that it imports its functions from."""
-    script.write_bytes(found.after)
-    if found.helpers:
-        path, _, text = helper_file(str(script.parent), found.helpers)
+    script.write_bytes(migration.after)
+    if migration.helpers:
+        path, _, text = helper_file(str(script.parent), migration.helpers)
         Path(path).write_bytes(text)
 
 

@@ -21,6 +21,7 @@ DEMO_FOLDER = Path(__file__).parents[2] / "demo" / "legacy"
 FLAGS = ("-u", "{url}", "-i", "{protocol}")
 PLACES = ("{url}", "{protocol}")
 VARIABLES = {"TRTIS_URL": "{url}", "TRTIS_PROTOCOL": "{protocol}"}
+_PICTURES = ("-m", "image_classifier", "-b", "2", "-c", "3")
 HTTP, GRPC = ("http",), ("grpc",)
 
 
@@ -35,27 +36,27 @@ class Program(NamedTuple):
     needs_run: bool = False  # by ``tritonclient-shim run``: NumPy has removed what it uses
     alone: bool = False  # what it does to the server would meet what its copies do
     status: int = 0  # at the end
-    varies: str = ""  # what it prints of which nothing can be expected, as a regular expression
+    varies: str = ""  # a pattern for output that is another one in each run
     text: str = ""  # of a program that has no file
 
     @property
     def source(self) -> str:
-        """The name that all cases of the same files have."""
+        """Return the name that all cases of the same files have."""
         return self.name.partition("-")[0]
 
     @property
     def script(self) -> str:
-        """The name of the file that is run."""
+        """Return the name of the file that is run."""
         return self.files[0].name if self.files else "main.py"
 
 
 def _own(name: str, *arguments: str, **more: object) -> Program:
-    """A program of ours: a script, a notebook or a folder with a ``main.py``."""
+    """Return a program of ours: a script, a notebook or a folder with a ``main.py``."""
     file = name.partition("-")[0]
     folders = (PROGRAMS_FOLDER, STYLES_FOLDER)
-    found = [path for folder in folders for path in sorted(folder.glob(f"{file}.*"))]
-    found = found or [path for one in folders for path in sorted((one / file).glob("*.py"))]
-    return Program(name, tuple(found), arguments, **more)  # type: ignore[arg-type]
+    files = [path for folder in folders for path in sorted(folder.glob(f"{file}.*"))]
+    files = files or [path for item in folders for path in sorted((item / file).glob("*.py"))]
+    return Program(name, tuple(files), arguments, **more)  # type: ignore[arg-type]
 
 
 _SETTINGS = (
@@ -83,6 +84,18 @@ OWN = (
         _own(f"real_{name}", *PLACES)
         for name in ("async_global", "errors", "model_only_there", "strings", "subclass")
     ),
+    *(
+        _own(f"real_{name}", *FLAGS)
+        for name in ("old_async", "recommender", "tracker", "user_data")
+    ),
+    _own("real_health_status", *PLACES, alone=True),  # it loads a model
+    _own("real_speech_class", *PLACES),
+    _own("real_kf_transformer", variables=VARIABLES),
+    _own("real_unittest_util", variables=VARIABLES, alone=True),
+    _own("real_context_subclass", *FLAGS),
+    _own("real_grpc_image", "-u", "{url}", *_PICTURES, protocols=GRPC),
+    _own("real_grpc_image-async", "-u", "{url}", *_PICTURES, "-a", protocols=GRPC),
+    _own("real_grpc_image-streaming", "-u", "{url}", *_PICTURES, "--streaming", protocols=GRPC),
     _own("real_image_class", *FLAGS, "-m", "image_classifier", "-b", "2", "-c", "3"),
     _own("real_literal", "{url}", protocols=GRPC),
     _own("real_per_call", variables=VARIABLES),
@@ -92,16 +105,7 @@ OWN = (
     _own("real_stream", "-u", "{url}", protocols=GRPC, alone=True),
     _own("real_stub", "-u", "{url}", protocols=GRPC),
     _own("real_stub_raw", "{url}", protocols=GRPC),
-    _own("both_protocols", variables={"HTTP_URL": "{http}", "GRPC_URL": "{grpc}"}, protocols=GRPC),
     _own("context_manager", *FLAGS),
-    _own("context_pool", *PLACES),
-    _own("keyword_factory", *PLACES),
-    _own("model_managers", *PLACES),
-    _own("flags_table", *PLACES, alone=True),
-    _own("lambda_calls", *PLACES),
-    _own("mixin", variables=VARIABLES),
-    _own("pipeline", *FLAGS),
-    _own("registry", *FLAGS),
     _own("shm_reuse", *FLAGS, alone=True),
     _own("status_all", *PLACES),
     _own("stub_stream", "-u", "{url}", protocols=GRPC),
@@ -111,18 +115,12 @@ OWN = (
     _own("classify_labels", *PLACES),
     _own("ensemble", *PLACES),
     _own("errors", *FLAGS),
-    _own("executor", *PLACES),
-    _own("factory", *PLACES),
     _own("headers", "{url}", protocols=HTTP),
     _own("client_class", *FLAGS),
-    _own("infer_util", *FLAGS),
     _own("lifecycle", *FLAGS, alone=True),
     _own("ready_ids", *FLAGS),
-    _own("sequence_util", *FLAGS, alone=True),
     _own("stream_queue", *FLAGS, protocols=GRPC, alone=True),
-    _own("web_service", *FLAGS),
     _own("headers_everywhere", *FLAGS, "-H", "X-Team: vision", "-H", "Empty:"),
-    _own("status_loop", *PLACES, alone=True),
     _own("health_probe", variables={"SERVER": "{url}", "PROTOCOL": "{protocol}"}),
     _own(
         "health_probe-nobody",
@@ -143,10 +141,6 @@ OWN = (
     _own("notebook", variables=VARIABLES),
     _own("odd_format", *PLACES),
     _own("options", "-u", "{url}", "-i", "{protocol}"),
-    _own("outstanding_requests", *FLAGS),
-    _own("perf_loop", *FLAGS),
-    _own("poll_ids", *FLAGS),
-    _own("predictor", variables=VARIABLES),
     _own("python2", *FLAGS, needs_run=True),
     _own("python2-async", *FLAGS, "--async", needs_run=True),
     _own("random_data", *FLAGS),
@@ -154,10 +148,8 @@ OWN = (
     _own("repository", *PLACES),
     _own("sequence_stream", "-u", "{url}", protocols=GRPC, alone=True),
     _own("sequence_sync", *FLAGS, alone=True),
-    _own("server_session", *FLAGS),
     _own("service", *FLAGS),
     _own("settings_from_env", variables={"SETTINGS": _SETTINGS}),
-    _own("several_models", *FLAGS),
     _own("shm_client", *FLAGS, alone=True),
     _own("shm_status_fields", *PLACES, alone=True),
     _own("shm_strings", *PLACES, alone=True),
@@ -175,22 +167,20 @@ OWN = (
     _own("threads", *FLAGS),
     _own("two_files", *FLAGS),
     _own("wait_until_ready", variables=VARIABLES),
-    _own("windows", *PLACES),
-    _own("wrapper_class", *FLAGS),
 )
 
 #: The demo's scripts, called as the demo calls them.
 DEMO = tuple(
     Program(
-        "-".join([f"demo_{one.script[:-3]}", *(option.strip("-") for option in one.options[:1])]),
-        (DEMO_FOLDER / one.script,),
-        (*FLAGS, *one.options),
-        protocols=one.protocols,
-        alone=one.script.startswith(("sequence", "shared_memory")),
-        varies=r"^Request \d+" if one.script == "image_client.py" else "",  # v1's server counted
+        "-".join([f"demo_{item.script[:-3]}", *(option.strip("-") for option in item.options[:1])]),
+        (DEMO_FOLDER / item.script,),
+        (*FLAGS, *item.options),
+        protocols=item.protocols,
+        alone=item.script.startswith(("sequence", "shared_memory")),
+        varies=r"^Request \d+" if item.script == "image_client.py" else "",  # v1's server counted
     )
-    for one in demo.PROGRAMS
-    if one.script != "flower_client.py"  # its model is another server's
+    for item in demo.PROGRAMS
+    if item.script != "flower_client.py"  # its model is another server's
 )
 
 #: The scenarios that can be written as scripts; ``ast.unparse``, which writes, is Python 3.9's.

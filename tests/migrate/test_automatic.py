@@ -28,9 +28,9 @@ flags.async
 def test_each_id_is_told_by_a_tool() -> None:
     """Each id is in the expectations of a corpus that scan is held to, found here, or noticed."""
     corpora = "".join(path.read_text("utf-8") for path in CORPORA)
-    found = {row.entry.id for row in scan(sources.parsed("rare.py", RARE.encode()))}
+    rare = {row.entry.id for row in scan(sources.parsed("rare.py", RARE.encode()))}
     noticed = {id for id, entry in ENTRIES.items() if entry.counted}
-    assert not {id for id in ENTRIES if id not in corpora} - found - noticed
+    assert not {id for id in ENTRIES if id not in corpora} - rare - noticed
 
 
 def test_uses_told_as_automatic_are_gone_afterwards() -> None:
@@ -39,8 +39,8 @@ def test_uses_told_as_automatic_are_gone_afterwards() -> None:
         if path.suffix not in (".py", ".ipynb"):
             continue
         data = path.read_bytes()
-        told = rewritable(sources.parsed(str(path), data))
-        by_hand = Counter(id for (_, id), is_automatic in told.items() if not is_automatic)
+        uses = rewritable(sources.parsed(str(path), data))
+        by_hand = Counter(id for (_, id), is_automatic in uses.items() if not is_automatic)
         after = sources.parsed(str(path), migrate(str(path), data, MigrateOptions("", True)).after)
         left = Counter(row.entry.id for row in scan(after))
         for id in IMPORTS:  # an import stays with one of its names, and is told once for its file

@@ -26,7 +26,7 @@ LEFT = f"{SOURCE}print(ctx.get_last_request_id())\n"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with one file."""
+    """Return a working directory with one file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.py").write_text(SOURCE, "utf-8")
     return tmp_path
@@ -38,7 +38,9 @@ def test_diff_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert '-r = ctx.run(i,  o)\n+r = run_model(ctx, "simple", i,  o)\n' in out
     assert "a.py:2:7: TS050 rewritten: grpc client\n" in out
-    assert out.endswith("1 file read; 2 with changes.\n")
+    assert out.endswith(
+        "1 file read; 2 with changes.\nNothing is written; --write writes the changes.\n"
+    )
     assert (folder / "a.py").read_text("utf-8") == SOURCE
 
 
@@ -101,25 +103,17 @@ def test_bug_of_a_rule_does_not_stop_the_others(
 
 
 @pytest.mark.parametrize("format", ["json", "sarif"])
-def test_report_for_programs(folder: Path, format: str) -> None:
-    """--report writes a document with each use and what became of it."""
-    main(["migrate", "a.py", "--report", "report", "--format", format])
-    document: Any = json.loads((folder / "report").read_text("utf-8"))
+def test_report_for_programs(folder: Path, capsys: pytest.CaptureFixture[str], format: str) -> None:
+    """JSON and SARIF are documents with each use and what became of it, and nothing else."""
+    main(["migrate", "a.py", "--format", format])
+    document: Any = json.loads(capsys.readouterr().out)
     if format == "json":
-        found = {one["id"]: one["outcome"] for one in document["uses"]}
-        assert found == dict.fromkeys(("TS001", "TS010", "TS050", "TS051"), "safe")
+        outcomes = {element["id"]: element["outcome"] for element in document["uses"]}
+        assert outcomes == dict.fromkeys(("TS001", "TS010", "TS050", "TS051"), "safe")
         assert document["files"]["changed"] == ["a.py", "triton_helpers.py"]
     else:
-        levels = {one["ruleId"]: one["level"] for one in document["runs"][0]["results"]}
+        levels = {item["ruleId"]: item["level"] for item in document["runs"][0]["results"]}
         assert levels["TS051"] == "note"
-
-
-def test_report_to_an_impossible_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A report that cannot be written is refused, with what was expected."""
-    for how in ("--diff", "--write"):
-        assert main(["migrate", how, "a.py", "--report", "no/such/folder"]) == 2
-        assert "expected a file that can be written" in capsys.readouterr().err
-        assert (folder / "a.py").read_text("utf-8") == SOURCE  # nothing is written without it
 
 
 def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +135,6 @@ def test_model_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "inputs[1].set_data_from_numpy(b.reshape(1, 16))\n"
         'answer = ctx.infer("simple", inputs, '
         "outputs=[grpcclient.InferRequestedOutput(name) for name in ('O',)])\n"
-        "ctx.close()\n"
         "r = {name: list(answer.as_numpy(name)) for name in ('O',)}\n"
     )
     assert "def " not in text
@@ -185,7 +178,7 @@ def test_notebook_keeps_what_is_no_code(folder: Path) -> None:
 def test_comment_above_a_cell_is_written_once(folder: Path) -> None:
     """What is to be done at the first statement of a cell is told there once, not at each run."""
     sources = ["from tensorrtserver.api import *\n", "ctx = InferContext(url, given, 'm')\n"]
-    cells = [{"cell_type": "code", "metadata": {}, "source": [one]} for one in sources]
+    cells = [{"cell_type": "code", "metadata": {}, "source": [item]} for item in sources]
     (folder / "n.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")
     assert main(["migrate", "--write", "n.ipynb"]) == 1
     first = (folder / "n.ipynb").read_text("utf-8")
@@ -198,7 +191,7 @@ def test_comment_above_a_cell_is_written_once(folder: Path) -> None:
 def test_cells_without_statements_stay(folder: Path, source: str) -> None:
     """Empty cells, those with comments alone and broken ones stay as they are."""
     sources = ["from tensorrtserver.api import *\n", source]
-    cells = [{"cell_type": "code", "metadata": {}, "source": one} for one in sources]
+    cells = [{"cell_type": "code", "metadata": {}, "source": item} for item in sources]
     (folder / "n.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}), "utf-8")
     main(["migrate", "--write", "n.ipynb"])
     after = json.loads((folder / "n.ipynb").read_text("utf-8"))["cells"]
@@ -218,3 +211,17 @@ def test_without_libcst(folder: Path) -> None:
     assert 'install it with: pip install "tritonclient-shim[migrate]"' in done.stderr
     done = subprocess.run([*command, "scan", "a.py"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_chosen_ids(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--select rewrites uses of its ids, and contexts whose uses all have such ids."""
+    health = 'h = ServerHealthContext("u", 1)\nh.is_live()\n'
+    (folder / "a.py").write_text(SOURCE + health, "utf-8")
+    assert main(["migrate", "--write", "--select", "ts020,TS021", "a.py"]) == 1
+    text = (folder / "a.py").read_text("utf-8")
+    assert "h.is_server_live()" in text
+    assert "r = ctx.run(i,  o)" in text
+    assert "TS050 to do: --select has other ids" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        main(["migrate", "--select", "TS999", "a.py"])
+    assert "got TS999; expected ids such as" in capsys.readouterr().err

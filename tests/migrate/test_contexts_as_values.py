@@ -1,120 +1,55 @@
-"""Contexts that functions, properties and containers hand on, and their classes in annotations."""
+"""Contexts that functions, containers and other files hand on, and classes derived from them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from testbed import TritonServer
-from tests.migrate.sources_migrated import STAR, migrated, run, todo, write
+from tests.migrate.sources_migrated import CONTEXT, STAR, body, migrated, todo
 
-CLIENT = 'grpcclient.InferenceServerClient("u")'
-
-
-def test_annotation_of_a_context_that_stays() -> None:
-    """Where a context stays its class stays in annotations, too."""
-    source = (
-        f'{STAR}def f(c: InferContext):\n    c.run(i, o)\nctx = InferContext("u", 1, "m")\n'
-        "f(ctx)\nhand_over(ctx)\n"
-    )
-    found = migrated(source)
-    assert "2:TS050" in todo(found)
-    assert "def f(c: InferContext):" in found.after.decode()
-
-
-def test_property_that_nothing_reads() -> None:
-    """What only other files can read of an object stays a context."""
-    source = (
-        'class A:\n    @property\n    def ctx(self):\n        return InferContext("u", 1, "m")\n'
-    )
-    assert "5:TS050" in todo(migrated(STAR + source))
-
-
-def test_class_as_a_value() -> None:
-    """A class that is handed on, and is no annotation, keeps its contexts as they are."""
-    source = (
-        f'{STAR}c = InferContext("u", 1, "m")\nc.run(i, o)\nprint(isinstance(x, InferContext))\n'
-    )
-    assert {"2:TS050", "3:TS051", "4:TS050"} <= set(todo(migrated(source)))
-
-
-PROGRAM = """import sys
-from functools import lru_cache
-from typing import Dict
-from tensorrtserver.api import *
-
-
-@lru_cache(maxsize=None)
-def context_for(url: str, protocol: ProtocolType, model: str) -> InferContext:
-    return InferContext(url, protocol, model)
-
-
-class Models:
-    def __init__(self, url: str, protocol: ProtocolType) -> None:
-        self.every: Dict[str, InferContext] = {}
-        self.url, self.protocol = url, protocol
-
-    def __getitem__(self, name: str) -> InferContext:
-        if name not in self.every:
-            self.every[name] = context_for(self.url, self.protocol, name)
-            setattr(self, "of_" + name, self.every[name])
-        return self.every[name]
-
-    @property
-    def first(self) -> InferContext:
-        return self["simple"]
-
-
-models = Models(sys.argv[1], ProtocolType.from_str(sys.argv[2]))
-row = np.arange(16, dtype=np.int32)
-RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
-print(models.first.run({"INPUT0": [row], "INPUT1": [row]}, RAW))
-print(models["multi_version"].run({"INPUT0": [np.zeros(1, np.float32)]}, RAW))
-print(len(models.every), models.first is models["simple"], hasattr(models, "of_simple"))
-"""
-
-
-@pytest.mark.parametrize("to", ["grpc", "http"])
-def test_same_on_a_server(to: str, triton: TritonServer, tmp_path: Path) -> None:
-    """A program with factories, properties and containers prints the same when it is migrated."""
-    script = tmp_path / "script.py"
-    url = triton.url(to == "grpc")
-    script.write_text(PROGRAM)
-    before = run(script, url, to)
-    found = migrated(PROGRAM, to)
-    assert todo(found) == []
-    write(found, script)
-    assert run(script, url, to) == before
-    assert before.status == 0, before.output
+_OBJECT = 'ctx = InferModel("localhost:8001", "grpc", "simple")\n'
+_RUN = "ctx.run(i, o)\n"
 
 
 @pytest.mark.parametrize(
-    "calls",
-    ["", "make(**settings).run(i, o)\n", "make('m', u).run(i, o)\nmake('n').run(i, o)\n"],
-    ids=["no call", "a dict of another place", "more arguments and fewer"],
+    "use",
+    [
+        "handler(ctx)\n",
+        "x = ctx.run\n",
+        "def f():\n    return ctx\n",
+        "print(isinstance(x, InferContext))\n",
+        "def g(c: InferContext):\n    c.run(i, o)\n",
+    ],
 )
-def test_arguments_of_unknown_calls(calls: str) -> None:
-    """Where the file does not tell what a function hands on the context stays."""
-    source = f"def make(*a, **k):\n    return InferContext('u', 1, *a, **k)\n{calls}"
-    assert "3:TS050" in todo(migrated(STAR + source))
+def test_context_that_escapes_becomes_an_object(use: str) -> None:
+    """A context that other code gets becomes an object with its methods; safely it stays."""
+    migration = migrated(STAR + CONTEXT + _RUN + use)
+    assert todo(migration) == []
+    assert _OBJECT + _RUN in migration.after.decode()
+    assert "2:TS050" in todo(migrated(STAR + CONTEXT + _RUN + use, unsafe=False))
 
 
-def test_keywords_that_no_call_gives() -> None:
-    """A function that the file does not call may get any keywords from other files."""
-    source = "def f(**k):\n    c = InferContext('u', 1, 'm', **k)\n    return c.run(i, o)\n"
-    assert "3:TS050" in todo(migrated(STAR + source))
+@pytest.mark.parametrize(
+    "arguments", ["*row", "**settings", "u, 1, **more", "u, protocol=p(), model_name=f(x)"]
+)
+def test_arguments_that_are_not_seen(arguments: str) -> None:
+    """A constructor whose arguments are not seen keeps them."""
+    source = f"c = InferContext({arguments})\nc.run(i, o)\n"
+    assert f"InferModel({arguments})" in body(source)
 
 
-def test_keywords_of_other_files() -> None:
-    """Other files may call a function with other keywords, so that it takes --unsafe."""
+def test_class_derived_from_a_context() -> None:
+    """A class derived from a context is derived from the object's class; safely it stays."""
     source = (
-        "def f(**k):\n    c = InferContext('u', 1, 'm', **k)\n    return c.run(i, o)\n"
-        "f(verbose=True)\n"
+        "class A(InferContext):\n    def __init__(self, u):\n"
+        "        InferContext.__init__(self, u, 1, 'm')\n"
+        "    def ask(self):\n        return self.run(i, {'O': InferContext.ResultFormat.RAW})\n"
+        "    def close(self):\n        InferContext.close(self)\n"
+        "p = ProtocolType.from_str(t)\nA(p).ask()\n"
     )
     assert todo(migrated(STAR + source)) == []
-    found = migrated(STAR + source, unsafe=False)
-    reasons = {row.entry.id: outcome.what for row, outcome in found.uses}
-    assert reasons["TS050"] == (
-        "unsafe: calls in other files may hand on other arguments; --unsafe rewrites it"
-    )
+    text = body(source)
+    assert "InferContext" not in text
+    assert "class A(InferModel):" in text
+    safe = migrated(STAR + source, unsafe=False)
+    assert {"2:TS050", "4:TS050"} <= set(todo(safe))
+    assert "ProtocolType.from_str" in safe.after.decode()  # v1's class takes its numbers

@@ -19,7 +19,7 @@ SCRIPTS = ("add_sub", "string", "shared_memory", "request_id", "image")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[TritonServer]:
-    """A server with the demo's models."""
+    """Return a server with the demo's models."""
     with TritonServer.start(models=MODELS) as started:
         yield started
 
@@ -34,9 +34,9 @@ def test_prints_the_same(
     """A migrated script prints the same, with the protocol fixed or chosen at run time."""
     script = DEMO / f"{name}_client.py"
     options = MigrateOptions("" if chosen else protocol, unsafe=True)
-    found = migrate(str(script), script.read_bytes(), options)
-    assert not todo(found)
-    write(found, tmp_path / "script.py")
+    migration = migrate(str(script), script.read_bytes(), options)
+    assert not todo(migration)
+    write(migration, tmp_path / "script.py")
     arguments = ("-u", server.url(protocol), "-i", protocol)
     before, after = run(script, *arguments), run(tmp_path / "script.py", *arguments)
     assert before.status == 0

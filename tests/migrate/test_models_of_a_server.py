@@ -17,8 +17,10 @@ def test_either_protocol(round_trips: RoundTrips) -> None:
 
 
 def _used(config: object) -> object:
-    """What ``migrate`` reads of a configuration; JSON of a message leaves zeros out."""
+    """Return what ``migrate`` reads of a configuration; JSON of a message leaves zeros out."""
     assert isinstance(config, dict)
     tensors = [*config["input"], *config["output"]]
-    parts = [(one["name"], one["data_type"], [int(dim) for dim in one["dims"]]) for one in tensors]
+    parts = [
+        (item["name"], item["data_type"], [int(dim) for dim in item["dims"]]) for item in tensors
+    ]
     return int(config.get("max_batch_size", 0)), parts

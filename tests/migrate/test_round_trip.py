@@ -48,12 +48,12 @@ def test_every_use_is_told(round_trips: RoundTrips, protocol: str, unsafe: bool)
     migration = round_trips.migration(protocol, unsafe)
     assert migration.status in (0, 1), migration.err
     place = round_trips.originals()
-    found = {
+    uses = {
         (path.parts[len(place.parts)], row.entry.id)
         for path in _sources(place)
         for row in scan(sources.read(str(path)))
     }
-    assert {(site.source, site.id) for site in migration.sites} == found
+    assert {(site.source, site.id) for site in migration.sites} == uses
 
 
 @pytest.mark.parametrize(("protocol", "unsafe"), WAYS, ids=NAMES)
@@ -62,10 +62,10 @@ def test_nothing_is_left_in_complete_programs(
 ) -> None:
     """In a program of whose uses none is left to do, scan finds none."""
     migration = round_trips.migration(protocol, unsafe)
-    complete = {one.source for one in PROGRAMS if migration.is_complete(one)}
+    complete = {item.source for item in PROGRAMS if migration.is_complete(item)}
     paths = [path for name in complete for path in _sources(migration.folder / name)]
-    found = [f"{path}:{row.line}" for path in paths for row in scan(sources.read(str(path)))]
-    assert found == []
+    uses = [f"{path}:{row.line}" for path in paths for row in scan(sources.read(str(path)))]
+    assert uses == []
 
 
 @pytest.mark.parametrize(("protocol", "unsafe"), WAYS, ids=NAMES)
@@ -90,9 +90,9 @@ def test_most_uses_are_rewritten(round_trips: RoundTrips, protocol: str) -> None
 
 
 def _sources(folder: Path) -> list[Path]:
-    found = (path for path in folder.rglob("*") if path.suffix in (".py", ".ipynb"))
-    return sorted(path for path in found if not path.name.startswith("_"))
+    paths = (path for path in folder.rglob("*") if path.suffix in (".py", ".ipynb"))
+    return sorted(path for path in paths if not path.name.startswith("_"))
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    return {str(one): hashlib.sha1(one.read_bytes()).hexdigest() for one in _sources(folder)}
+    return {str(item): hashlib.sha1(item.read_bytes()).hexdigest() for item in _sources(folder)}

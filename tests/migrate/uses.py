@@ -20,31 +20,31 @@ Uses = Dict[str, str]  # place → the ids, and the line
 
 
 def sources_of_programs() -> list[Path]:
-    """Every file of Python and every notebook among the programs."""
-    found = (path for path in PROGRAMS_FOLDER.rglob("*") if path.suffix in (".py", ".ipynb"))
-    return sorted(path for path in found if "__pycache__" not in path.parts)
+    """Return every file of Python and every notebook among the programs."""
+    paths = (path for path in PROGRAMS_FOLDER.rglob("*") if path.suffix in (".py", ".ipynb"))
+    return sorted(path for path in paths if "__pycache__" not in path.parts)
 
 
 def name_of(path: Path) -> str:
-    """A program's file as the expectations name it."""
+    """Return a program's file as the expectations name it."""
     return path.relative_to(PROGRAMS_FOLDER).as_posix()
 
 
 def expected() -> dict[str, Uses]:
-    """By file, what must be found at which line."""
-    found: dict[str, Uses] = defaultdict(dict)
+    """Return what scan must find at which line, by file."""
+    uses: dict[str, Uses] = defaultdict(dict)
     name = ""
     for line in EXPECTED.read_text("utf-8").splitlines():
         if line.startswith(" "):
             place, _, rest = line.strip().partition(" ")
-            found[name][place] = rest.strip()
+            uses[name][place] = rest.strip()
         else:
             name = line
-    return dict(found)
+    return dict(uses)
 
 
 def found(path: Path) -> Uses:
-    """What scan finds at which line of a file."""
+    """Return what scan finds at which line of a file."""
     ids: dict[str, set[str]] = defaultdict(set)
     lines = {}
     for row in scan(sources.read(str(path))):

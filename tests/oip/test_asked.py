@@ -1,4 +1,4 @@
-"""What is asked of a server, and in which order, until its kind is known.
+"""The requests that a server gets until its kind is known, and their order.
 
 The servers are scripted: real ones do not refuse a call in all these ways.
 """
@@ -20,18 +20,18 @@ RAW = InferContext.ResultFormat.RAW
 
 
 def path_of(request: bytes) -> str:
-    """The path of a request."""
+    """Return the path of a request."""
     return request.split(b" ", 2)[1].decode()
 
 
 def answering(answers: dict[str, bytes]) -> ScriptedServer:
-    """A server that answers by path, and with an HTML page where it has no answer."""
+    """Return a server that answers by path, and with an HTML page where it has no answer."""
     page = http(404, b"<html>not found</html>")
     return ScriptedServer(lambda request: answers.get(path_of(request), page))
 
 
 def told(**members: Any) -> bytes:
-    """An answer with a JSON object."""
+    """Return an answer with a JSON object."""
     return http(200, json.dumps(members).encode())
 
 
@@ -56,7 +56,7 @@ def test_no_metadata_are_asked_for(answers: dict[str, bytes], message: str) -> N
         with pytest.raises(InferenceServerException) as caught:
             InferContext(server.address, ProtocolType.HTTP, "m")
         assert caught.value.message() == message
-        assert [path_of(one) for one in server.requests] == [CONFIG, SERVER]
+        assert [path_of(item) for item in server.requests] == [CONFIG, SERVER]
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_metadata_in_place_of_a_configuration(refusal: bytes) -> None:
     }
     with answering(answers) as server:
         context = InferContext(server.address, ProtocolType.HTTP, "m")
-        assert [path_of(one) for one in server.requests] == [CONFIG, SERVER, MODEL]
-        found = context.run({"x": [np.array([1, 2], np.int8)]}, {"y": RAW})
-        assert found["y"][0].tolist() == [3, 4]
+        assert [path_of(item) for item in server.requests] == [CONFIG, SERVER, MODEL]
+        result = context.run({"x": [np.array([1, 2], np.int8)]}, {"y": RAW})
+        assert result["y"][0].tolist() == [3, 4]
         assert b"content-type: application/json" in server.requests[3].lower()
         assert len(server.requests) == 4
         context.close()

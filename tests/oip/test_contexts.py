@@ -19,9 +19,6 @@ from tensorrtserver.api import (
 from testbed import KServeServer, MLServer
 from testbed.open_models.table import DATATYPES
 from testbed.process import RunningServer
-from tests.oip.test_open_servers import values
-
-pytest_plugins = ["tests.oip.open_fixtures"]
 
 RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS
 FLOWERS = [
@@ -29,6 +26,22 @@ FLOWERS = [
     np.array([6.0, 2.7, 4.1, 1.0]),
     np.array([6.5, 3.0, 5.8, 2.2]),
 ]
+
+VALUES = {
+    "BOOL": np.array([[True, False, True]]),
+    "FP16": np.array([[0.5, -2.0, 65504.0]], np.float16),
+    "FP32": np.array([[0.1, -1e38, 1e-38]], np.float32),
+    "FP64": np.array([[0.1, -1e308, 5e-324]]),
+    "BYTES": np.array([["", "v1", "\u00e9"]], object),
+}
+
+
+def values(datatype: str) -> Any:
+    """Three values, the extreme ones among them."""
+    if datatype in VALUES:
+        return VALUES[datatype]
+    limits = np.iinfo(datatype.lower())
+    return np.array([[limits.min, 7, limits.max]], datatype.lower())
 
 
 def run(url: str, protocol: int, model: str, *arguments: Any, **scalars: Any) -> Any:
@@ -47,7 +60,7 @@ def test_identity_of_each_datatype(open_url: str, protocol: int, datatype: str) 
     model = f"identity_{datatype.lower()}"
     (received,) = run(open_url, protocol, model, {"INPUT0": [sent]}, {"OUTPUT0": RAW})["OUTPUT0"]
     if datatype == "BYTES":
-        sent = np.array([one.encode() for one in sent], object)
+        sent = np.array([item.encode() for item in sent], object)
     assert received.dtype == sent.dtype
     np.testing.assert_array_equal(received, sent)
 
@@ -56,9 +69,9 @@ def test_batches_of_several_inputs_and_outputs(open_url: str, protocol: int) -> 
     """One array per batch entry in, one per entry out; classes are computed here."""
     rows = [np.arange(16, dtype=np.int32), np.arange(16, dtype=np.int32)[::-1].copy()]
     inputs = {"INPUT0": rows, "INPUT1": [rows[0], rows[0]]}
-    found = run(open_url, protocol, "simple", inputs, {"OUTPUT0": RAW, "OUTPUT1": (CLASS, 1)}, 2)
-    np.testing.assert_array_equal(found["OUTPUT0"], [2 * rows[0], rows[0] + rows[1]])
-    assert found["OUTPUT1"] == [[(0, 0.0, "")], [(0, 15.0, "")]]
+    result = run(open_url, protocol, "simple", inputs, {"OUTPUT0": RAW, "OUTPUT1": (CLASS, 1)}, 2)
+    np.testing.assert_array_equal(result["OUTPUT0"], [2 * rows[0], rows[0] + rows[1]])
+    assert result["OUTPUT1"] == [[(0, 0.0, "")], [(0, 15.0, "")]]
 
 
 def test_four_datatypes_at_once(open_url: str, protocol: int) -> None:
@@ -70,11 +83,11 @@ def test_four_datatypes_at_once(open_url: str, protocol: int) -> None:
         "FLAG": [np.array([True])],
     }
     wanted = ["flags", "texts", "wholes"]
-    found = run(open_url, protocol, "mixed", inputs, dict.fromkeys(wanted, RAW))
-    assert list(found) == wanted
-    assert found["flags"][0].tolist() == [False]
-    assert found["texts"][0].tolist() == [b"\xc3\xa9\x00", b""]
-    assert found["wholes"][0].tolist() == [2**53 + 1]
+    result = run(open_url, protocol, "mixed", inputs, dict.fromkeys(wanted, RAW))
+    assert list(result) == wanted
+    assert result["flags"][0].tolist() == [False]
+    assert result["texts"][0].tolist() == [b"\xc3\xa9\x00", b""]
+    assert result["wholes"][0].tolist() == [2**53 + 1]
 
 
 def test_model_without_a_batch_dimension(open_url: str, protocol: int) -> None:
@@ -90,10 +103,10 @@ def test_model_without_a_batch_dimension(open_url: str, protocol: int) -> None:
 def test_undeclared_model(open_url: str, protocol: int) -> None:
     """A model that declares nothing takes the types of the arrays, one of them per batch entry."""
     inputs = {"x": [np.array([[1.5], [2.5]])] * 3, "s": [np.array([["a"]], object)] * 3}
-    found = run(open_url, protocol, "undeclared", inputs, {"x": RAW, "s": RAW}, 3)
-    np.testing.assert_array_equal(found["x"], [[[1.5], [2.5]]] * 3)
-    assert found["x"][0].dtype == np.float64
-    assert [one.tolist() for one in found["s"]] == [[[b"a"]]] * 3
+    result = run(open_url, protocol, "undeclared", inputs, {"x": RAW, "s": RAW}, 3)
+    np.testing.assert_array_equal(result["x"], [[[1.5], [2.5]]] * 3)
+    assert result["x"][0].dtype == np.float64
+    assert [item.tolist() for item in result["s"]] == [[[b"a"]]] * 3
 
 
 def test_undeclared_input_of_mixed_types(open_url: str, protocol: int) -> None:
@@ -107,17 +120,17 @@ def test_undeclared_input_of_mixed_types(open_url: str, protocol: int) -> None:
 def test_trained_models(mlserver: MLServer, protocol: int, model: str) -> None:
     """scikit-learn and XGBoost tell three flowers apart."""
     url = mlserver.url(protocol)
-    found = run(url, protocol, model, {"values": FLOWERS}, {"predict": RAW}, 3)
-    assert [one.tolist() for one in found["predict"]] == [[0], [1], [2]]
+    result = run(url, protocol, model, {"values": FLOWERS}, {"predict": RAW}, 3)
+    assert [item.tolist() for item in result["predict"]] == [[0], [1], [2]]
 
 
 def test_probabilities_as_classes(mlserver: MLServer, protocol: int) -> None:
     """What has to be asked for comes, ordered by score; labels are empty without a file."""
     url = mlserver.url(protocol)
     outputs = {"predict": RAW, "predict_proba": (CLASS, 2)}
-    found = run(url, protocol, "iris", {"values": FLOWERS}, outputs, 3)
-    assert [[one[0] for one in row][0] for row in found["predict_proba"]] == [0, 1, 2]
-    assert {one[2] for row in found["predict_proba"] for one in row} == {""}
+    result = run(url, protocol, "iris", {"values": FLOWERS}, outputs, 3)
+    assert [[item[0] for item in row][0] for row in result["predict_proba"]] == [0, 1, 2]
+    assert {item[2] for row in result["predict_proba"] for item in row} == {""}
 
 
 def test_nan(open_server: RunningServer, protocol: int) -> None:
@@ -135,23 +148,23 @@ def test_missing_values(mlserver: MLServer, protocol: int) -> None:
     """XGBoost's missing values arrive over JSON as over gRPC."""
     flowers = [np.array([np.nan, 3.5, 1.4, 0.2]), np.array([6.5, np.nan, 5.8, np.nan])]
     url = mlserver.url(protocol)
-    found = run(url, protocol, "iris_boosted", {"values": flowers}, {"predict": RAW}, 2)
-    assert [one.tolist() for one in found["predict"]] == [[0], [2]]
+    result = run(url, protocol, "iris_boosted", {"values": flowers}, {"predict": RAW}, 2)
+    assert [item.tolist() for item in result["predict"]] == [[0], [2]]
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "told"),
+    ("model", "value", "message"),
     [
         ("identity_fp32", np.array([-np.inf], np.float32), "an infinity, .*; expected finite"),
         ("identity_bytes", np.array([b"\xff"], object), "the bytes .*; expected UTF-8 text"),
     ],
 )
-def test_what_json_cannot_carry(mlserver: MLServer, model: str, given: Any, told: str) -> None:
-    """It is refused before it is sent, and arrives where it is sent over gRPC as told."""
-    with pytest.raises(InferenceServerException, match=f"{told}.*: send it over gRPC"):
-        run(mlserver.http, 0, model, {"INPUT0": [given]}, {"OUTPUT0": RAW})
-    found = run(mlserver.grpc, 1, model, {"INPUT0": [given]}, {"OUTPUT0": RAW})
-    np.testing.assert_array_equal(found["OUTPUT0"], [given])
+def test_what_json_cannot_carry(mlserver: MLServer, model: str, value: Any, message: str) -> None:
+    """It is refused before it is sent, and arrives over gRPC, which the message advises."""
+    with pytest.raises(InferenceServerException, match=f"{message}.*: send it over gRPC"):
+        run(mlserver.http, 0, model, {"INPUT0": [value]}, {"OUTPUT0": RAW})
+    result = run(mlserver.grpc, 1, model, {"INPUT0": [value]}, {"OUTPUT0": RAW})
+    np.testing.assert_array_equal(result["OUTPUT0"], [value])
 
 
 @pytest.mark.parametrize("name", ["nope", "no such model", "a/b", "%41", "ü"])
@@ -168,8 +181,8 @@ def test_refusal_of_the_model(open_server: RunningServer, protocol: int) -> None
     with pytest.raises(InferenceServerException) as caught:
         run(url, protocol, "failing", {"INPUT0": [np.ones(1, np.float32)]}, {"OUTPUT0": RAW})
     silent = isinstance(open_server, KServeServer) and protocol == 1
-    told = "Internal server error" if silent else "the model refused value 1"
-    assert told in str(caught.value.message())
+    text = "Internal server error" if silent else "the model refused value 1"
+    assert text in str(caught.value.message())
     of_kserve = isinstance(open_server, KServeServer)
     assert caught.value.server_id() == ("kserve" if of_kserve else "mlserver")
 
@@ -178,10 +191,10 @@ def test_asynchronous_requests(open_url: str, protocol: int) -> None:
     """Futures and callbacks, as on Triton."""
     context = InferContext(open_url, ProtocolType(protocol), "undeclared")
     sent = [np.full(2, number, np.int16) for number in range(8)]
-    ids = [context.async_run({"x": [one]}, {"x": RAW}) for one in sent]
-    found = [context.get_async_run_results(one, True)["x"][0] for one in ids]
+    ids = [context.async_run({"x": [item]}, {"x": RAW}) for item in sent]
+    result = [context.get_async_run_results(item, True)["x"][0] for item in ids]
     context.close()
-    np.testing.assert_array_equal(found, sent)
+    np.testing.assert_array_equal(result, sent)
 
 
 def test_versions(open_server: RunningServer, protocol: int) -> None:
@@ -192,8 +205,8 @@ def test_versions(open_server: RunningServer, protocol: int) -> None:
             InferContext(url, kind, "multi_version", 2)
         return
     context = InferContext(url, kind, "multi_version", 2)
-    found = context.run({"INPUT0": [np.zeros(1, np.float32)]}, {"OUTPUT0": RAW})
-    assert found["OUTPUT0"][0].tolist() == [2.0]
+    result = context.run({"INPUT0": [np.zeros(1, np.float32)]}, {"OUTPUT0": RAW})
+    assert result["OUTPUT0"][0].tolist() == [2.0]
     assert context.get_last_request_model_version() == 2
     context.close()
 
@@ -237,12 +250,14 @@ def test_status_of_a_model(open_url: str, protocol: int) -> None:
     context = ServerStatusContext(open_url, ProtocolType(protocol), "simple")
     status = context.get_server_status()
     config = status.model_status["simple"].config
-    assert [(one.name, one.data_type, list(one.dims)) for one in config.input] == [
+    assert [(item.name, item.data_type, list(item.dims)) for item in config.input] == [
         ("INPUT0", 8, [16]),
         ("INPUT1", 8, [16]),
     ]
     assert config.max_batch_size == 2**31 - 1
-    assert {one.ready_state for one in status.model_status["simple"].version_status.values()} == {1}
+    assert {
+        statu.ready_state for statu in status.model_status["simple"].version_status.values()
+    } == {1}
     with pytest.raises(InferenceServerException, match="no status available for unknown model"):
         ServerStatusContext(open_url, ProtocolType(protocol), "nope").get_server_status()
 
@@ -258,7 +273,7 @@ def test_status_and_index_of_all_models(open_server: RunningServer, protocol: in
             index.get_model_repository_index()
         return
     assert "simple" in status.model_status
-    assert {"simple", "mixed"} <= {one.name for one in index.get_model_repository_index().models}
+    assert {"simple", "mixed"} <= {item.name for item in index.get_model_repository_index().models}
 
 
 def test_health(open_url: str, protocol: int) -> None:

@@ -15,8 +15,6 @@ from testbed.process import RunningServer
 from tests.oip.test_contexts import RAW
 from tests.relays import Relay
 
-pytest_plugins = ["tests.oip.open_fixtures"]
-
 ROW = np.arange(16, dtype=np.int32)
 BOTH = {"INPUT0": [ROW], "INPUT1": [ROW]}
 #: Refused configuration, metadata of the server, metadata of the model.
@@ -43,7 +41,7 @@ class _Counted:
         self._http2 = False
 
     def recv(self, size: int) -> bytes:
-        """The next bytes, after the requests that begin in them have been counted."""
+        """Return the next bytes, after the requests that begin in them have been counted."""
         data: bytes = self._source.recv(size)
         if data.startswith((b"GET ", b"POST ")):
             self._relay.requests += 1
@@ -65,21 +63,21 @@ class _Counted:
 
 @pytest.fixture
 def relay() -> Iterator[CountingRelay]:
-    """An address behind which the server changes."""
+    """Yield an address behind which the server changes."""
     one = CountingRelay("127.0.0.1:1")
     with one:
         yield one
 
 
 def made(relay: CountingRelay, protocol: int, name: str = "simple", **more: Any) -> Any:
-    """A context, and how many requests it took to make it."""
+    """Return a context, and how many requests it took to make it."""
     before = relay.requests
     context = InferContext(relay.address, ProtocolType(protocol), name, **more)
     return context, relay.requests - before
 
 
 def made_at_last(relay: CountingRelay, protocol: int, **more: Any) -> Any:
-    """The same after the connection has been cut, which over gRPC one call may notice."""
+    """Return the same after the connection has been cut, which over gRPC one call may notice."""
     try:
         return made(relay, protocol, **more)
     except InferenceServerException as broken:
@@ -108,13 +106,13 @@ def test_models_that_are_not_there(
 ) -> None:
     """An unknown model is refused as it is when nothing is known of the server."""
     relay.lead_to(open_server.url(protocol))
-    told = []
+    text = []
     for _ in range(2):
         with pytest.raises(InferenceServerException) as caught:
             made(relay, protocol, "nope")
-        told.append(caught.value.message())
+        text.append(caught.value.message())
         first, _ = made(relay, protocol)
-    assert told == ["no status available for unknown model 'nope'"] * 2
+    assert text == ["no status available for unknown model 'nope'"] * 2
     first.close()
 
 
@@ -129,8 +127,8 @@ def test_triton_in_the_place_of_another(
     after, asked = made_at_last(relay, protocol, correlation_id=7)
     assert asked == 1, "the configuration"
     for context in (after, before):
-        found = context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)["OUTPUT0"]
-        assert found[0].tolist() == [*range(0, 32, 2)]
+        result = context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)["OUTPUT0"]
+        assert result[0].tolist() == [*range(0, 32, 2)]
         with pytest.raises(InferenceServerException, match="batch-size 9"):
             context.run({"INPUT0": [ROW] * 9, "INPUT1": [ROW] * 9}, {"OUTPUT0": RAW}, batch_size=9)
         context.close()
@@ -152,21 +150,21 @@ def test_another_in_the_place_of_triton(
 def test_threads(relay: CountingRelay, mlserver: MLServer, protocol: int) -> None:
     """Contexts that threads make at once all work, and what is known is kept."""
     relay.lead_to(mlserver.url(protocol))
-    found: list[Any] = []
+    result: list[Any] = []
 
     def work() -> None:
         context, _ = made(relay, protocol)
-        found.append((context.run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"][0].tolist(), context))
+        result.append((context.run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"][0].tolist(), context))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join(60)
-    assert [row for row, _ in found] == [[*range(0, 32, 2)]] * 8
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [row for row, _ in result] == [[*range(0, 32, 2)]] * 8
     _, asked = made(relay, protocol)
     assert asked == KNOWN
-    for _, context in found:
+    for _, context in result:
         context.close()
 
 

@@ -7,8 +7,6 @@ import pytest
 from demo.programs import KSERVE_PROGRAMS, MLSERVER_PROGRAMS, Program, complaints
 from tests.demo.test_legacy_scripts import run
 
-pytest_plugins = ["tests.oip.open_fixtures"]
-
 RUNS = [
     pytest.param(
         server,

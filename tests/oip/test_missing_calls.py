@@ -17,14 +17,12 @@ from tensorrtserver.api import (
 from testbed.process import RunningServer
 from tests.oip.test_contexts import RAW, run
 
-pytest_plugins = ["tests.oip.open_fixtures"]
-
 ROW = np.arange(16, dtype=np.int32)
 
 
 @pytest.fixture
 def region() -> Iterator[Any]:
-    """The handle of a region that holds one row."""
+    """Yield the handle of a region that holds one row."""
     handle = shm.create_shared_memory_region("open_region", "/open_region", ROW.nbytes)
     shm.set_shared_memory_region(handle, [ROW])
     yield handle
@@ -61,6 +59,6 @@ def test_tensors_in_regions_are_refused(
     with pytest.raises(InferenceServerException, match="shared memory needs .*: pass arrays"):
         run(url, protocol, "simple", inputs, outputs)
     context = InferContext(url, ProtocolType(protocol), "simple")
-    found = context.run({"INPUT0": [ROW], "INPUT1": [ROW]}, {"OUTPUT0": RAW})
+    result = context.run({"INPUT0": [ROW], "INPUT1": [ROW]}, {"OUTPUT0": RAW})
     context.close()
-    np.testing.assert_array_equal(found["OUTPUT0"], [2 * ROW])
+    np.testing.assert_array_equal(result["OUTPUT0"], [2 * ROW])

@@ -23,8 +23,6 @@ from testbed import MLServer, TritonServer
 from tests.oip.test_contexts import CLASS, FLOWERS, RAW, run
 from tritonclient_shim import configure
 
-pytest_plugins = ["tests.oip.open_fixtures", "tests.settings_fixtures"]
-
 IRIS = {
     "inputs": {"values": {"datatype": "FP64", "dims": [4]}},
     "outputs": {
@@ -36,7 +34,7 @@ IRIS = {
 
 @pytest.fixture
 def settings_file(tmp_path: Path) -> str:
-    """A JSON file about the model ``iris``, beside its label file."""
+    """Return a JSON file about the model ``iris``, beside its label file."""
     (tmp_path / "kinds.txt").write_text("setosa\nversicolor\nvirginica\n", "utf-8")
     (tmp_path / "models.json").write_text(json.dumps({"iris": IRIS}), "utf-8")
     return str(tmp_path / "models.json")
@@ -46,8 +44,8 @@ def test_labels(mlserver: MLServer, protocol: int, settings_file: str) -> None:
     """Classes have the labels of the file, on a server that has none."""
     configure(models=settings_file)
     url = mlserver.url(protocol)
-    found = run(url, protocol, "iris", {"values": FLOWERS}, {"predict_proba": (CLASS, 1)}, 3)
-    labels = [row[0][2] for row in found["predict_proba"]]
+    result = run(url, protocol, "iris", {"values": FLOWERS}, {"predict_proba": (CLASS, 1)}, 3)
+    labels = [row[0][2] for row in result["predict_proba"]]
     assert labels == ["setosa", "versicolor", "virginica"]
 
 
@@ -58,7 +56,7 @@ def test_declared_tensors_are_all(mlserver: MLServer, protocol: int, settings_fi
     with pytest.raises(InferenceServerException, match="unknown input 'value' for 'iris'"):
         run(url, protocol, "iris", {"value": FLOWERS}, {"predict": RAW}, 3)
     with pytest.raises(InferenceServerException, match="expects 32 bytes"):
-        floats = [one.astype(np.float32) for one in FLOWERS]
+        floats = [flower.astype(np.float32) for flower in FLOWERS]
         run(url, protocol, "iris", {"values": floats}, {"predict": RAW}, 3)
 
 
@@ -69,8 +67,8 @@ def test_batch_size(mlserver: MLServer, protocol: int) -> None:
     with pytest.raises(InferenceServerException, match="exceeds maximum batch size 2 allowed"):
         run(url, protocol, "iris", {"values": FLOWERS}, {"predict": RAW}, 3)
     configure(models={"iris": {"max_batch_size": 0}})
-    found = run(url, protocol, "iris", {"values": [np.stack(FLOWERS)]}, {"predict": RAW})
-    assert found["predict"][0].tolist() == [[0], [1], [2]]
+    result = run(url, protocol, "iris", {"values": [np.stack(FLOWERS)]}, {"predict": RAW})
+    assert result["predict"][0].tolist() == [[0], [1], [2]]
 
 
 def test_status(mlserver: MLServer, protocol: int, settings_file: str) -> None:
@@ -78,7 +76,7 @@ def test_status(mlserver: MLServer, protocol: int, settings_file: str) -> None:
     configure(models=settings_file)
     context = ServerStatusContext(mlserver.url(protocol), ProtocolType(protocol), "iris")
     config = context.get_server_status().model_status["iris"].config
-    assert [(one.name, one.data_type, list(one.dims)) for one in config.input] == [
+    assert [(item.name, item.data_type, list(item.dims)) for item in config.input] == [
         ("values", 12, [4])
     ]
     assert config.output[1].label_filename.endswith("kinds.txt")
@@ -111,6 +109,6 @@ def test_labels_on_triton(triton: TritonServer, protocol: int) -> None:
     configure(models={"simple": {"outputs": {"OUTPUT0": {"labels": labels}}}})
     inputs = {"INPUT0": [row], "INPUT1": [row]}
     context = InferContext(triton.url(protocol), ProtocolType(protocol), "simple")
-    found = context.run(inputs, {"OUTPUT0": (CLASS, 1)})
+    result = context.run(inputs, {"OUTPUT0": (CLASS, 1)})
     context.close()
-    assert found["OUTPUT0"] == [[(15, 30.0, "label 15")]]
+    assert result["OUTPUT0"] == [[(15, 30.0, "label 15")]]

@@ -14,7 +14,7 @@ from tests.gateway.grpc_requests import simple
 from tests.gateway.oracle import OracleEnvironment
 from tritonclient_shim.protos import request_status_pb2
 
-pytest_plugins = ["tests.oip.open_fixtures", "tests.gateway.gateway_fixtures"]
+pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
 PROGRAM = Path(__file__).with_name("genuine_open.py")
 IRIS = {
@@ -29,7 +29,7 @@ IRIS = {
 
 
 def seen(oracle: OracleEnvironment, gateway: Gateway, protocol: int, model: str) -> Any:
-    """What the program prints of one model, run by the genuine client."""
+    """Return what the program prints of one model, run by the genuine client."""
     name = ("http", "grpc")[protocol]
     done = oracle.run(PROGRAM, name, getattr(gateway, name), model)
     assert done.returncode == 0, done.stderr
@@ -45,13 +45,13 @@ def test_genuine_client_classifies_flowers(
     protocol: int,
     model: str,
 ) -> None:
-    """A model that declares its tensors, and one of which the setting ``models`` names them."""
+    """Models work that declare their tensors, or whose tensors the setting ``models`` names."""
     monkeypatch.setitem(SURROUNDINGS["env"], "TRITON_SHIM_MODELS", json.dumps(IRIS))
-    found = seen(oracle, start_gateway("--triton-grpc", mlserver.grpc), protocol, model)
-    assert found["predict"] == [[0], [1], [2]]
+    result = seen(oracle, start_gateway("--triton-grpc", mlserver.grpc), protocol, model)
+    assert result["predict"] == [[0], [1], [2]]
     labels = ["one", "two", "three"] if model == "iris" else [""] * 3
-    assert found["best"] == [[index, label] for index, label in enumerate(labels)]
-    assert found["refused"] == {"stream": True, "sequence": True}[found["kind"]]
+    assert result["best"] == [[index, label] for index, label in enumerate(labels)]
+    assert result["refused"] == {"stream": True, "sequence": True}[result["kind"]]
 
 
 def test_genuine_client_adds(
@@ -65,8 +65,8 @@ def test_genuine_client_adds(
 def test_streams_are_refused(mlserver: MLServer, start_gateway: StartGateway) -> None:
     """A request on a stream is refused before it is sent, also to a model that is known."""
     gateway = start_gateway("--triton-grpc", mlserver.grpc)
-    found = list(gateway.stream([simple(1), simple(2)]))
-    assert [one.meta_data.id for one in found] == [1, 2]
-    for one in found:
-        assert "leave streaming out" in one.request_status.msg
-        assert one.request_status.code == request_status_pb2.UNSUPPORTED
+    result = list(gateway.stream([simple(1), simple(2)]))
+    assert [item.meta_data.id for item in result] == [1, 2]
+    for item in result:
+        assert "leave streaming out" in item.request_status.msg
+        assert item.request_status.code == request_status_pb2.UNSUPPORTED

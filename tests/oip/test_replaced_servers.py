@@ -12,8 +12,6 @@ from testbed import KServeServer, MLServer, TritonServer
 from tests.oip.test_contexts import RAW
 from tests.relays import Relay
 
-pytest_plugins = ["tests.oip.open_fixtures"]
-
 ROW = np.arange(16, dtype=np.int32)
 BOTH = {"INPUT0": [ROW], "INPUT1": [ROW]}
 KINDS = ["triton", "mlserver", "kserve"]
@@ -21,13 +19,13 @@ KINDS = ["triton", "mlserver", "kserve"]
 
 @pytest.fixture
 def servers(triton: TritonServer, mlserver: MLServer, kserve: KServeServer) -> dict[str, Any]:
-    """The servers by the names of their kinds."""
+    """Return the servers by the names of their kinds."""
     return {"triton": triton, "mlserver": mlserver, "kserve": kserve}
 
 
 @pytest.fixture
 def relay(servers: dict[str, Any]) -> Iterator[Relay]:
-    """An address behind which the server changes."""
+    """Yield an address behind which the server changes."""
     with Relay("127.0.0.1:1") as one:
         yield one
 
@@ -44,10 +42,10 @@ def test_requests_go_on(
     relay.lead_to(servers[after].url(protocol))
     for _ in range(3):
         try:
-            found = context.run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"]
+            result = context.run(BOTH, {"OUTPUT0": RAW})["OUTPUT0"]
         except InferenceServerException as broken:  # the connection, of the first request at most
             assert "GRPC client failed" in str(broken)
-    assert found[0].tolist() == [*range(0, 32, 2)]
+    assert result[0].tolist() == [*range(0, 32, 2)]
     context.close()
 
 
@@ -76,15 +74,15 @@ def test_sequences_begin_with_triton(relay: Relay, servers: dict[str, Any], prot
     relay.lead_to(servers["triton"].url(protocol))
     for _ in range(2):
         try:
-            found = context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)["OUTPUT0"]
+            result = context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)["OUTPUT0"]
         except InferenceServerException as broken:
             assert "GRPC client failed" in str(broken)
-    assert found[0].tolist() == [*range(0, 32, 2)]
+    assert result[0].tolist() == [*range(0, 32, 2)]
     context.close()
 
 
 def told(error: InferenceServerException) -> set[str]:
-    """The message up to its first number or full stop."""
+    """Return the message up to its first number or full stop."""
     return {(error.message() or "").partition(":")[0].rstrip(".")}
 
 

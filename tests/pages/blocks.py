@@ -1,7 +1,7 @@
 """The commands and files of a documentation page, and how a test executes them.
 
-A block ``sh`` holds commands, one per line, each of which must succeed unless ``# exits with N``
-stands behind it. A block ``python`` whose first line is ``# name.py`` is that file.
+A block ``sh`` holds commands, one per line. Each must succeed unless ``# exits with N`` stands
+behind it. A block ``python`` whose first line is ``# name.py`` is that file.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ _STATUS = re.compile(r"# exits with (\d+)")
 
 
 def text(page: str) -> str:
-    """A page of the repository."""
+    """Return a page of the repository."""
     return (ROOT / page).read_text("utf-8")
 
 
 def sections(page: str) -> dict[str, str]:
-    """The texts of a page by the titles before them; empty ones are left out."""
+    """Return the texts of a page by the titles before them, without texts that have no block."""
     parts = re.split(r"^#+ (.+)$", text(page), flags=re.MULTILINE)
     return {title: body for title, body in zip(parts[1::2], parts[2::2]) if _BLOCK.search(body)}
 
 
 def environment(folder: Path, **variables: str) -> Environment:
-    """An environment whose programs come first, ``pip`` among them, which installs nothing else."""
-    made = Environment(folder)
+    """Return an environment whose programs come first. Its ``pip`` installs no dependencies."""
+    place = Environment(folder)
     programs = folder / "bin"
-    (programs / "pip").write_text(f'#!/bin/sh\nexec "{made.python}" -m pip "$@"\n', "utf-8")
+    (programs / "pip").write_text(f'#!/bin/sh\nexec "{place.python}" -m pip "$@"\n', "utf-8")
     (programs / "pip").chmod(0o755)
-    made.variables = {
+    place.variables = {
         "PATH": f"{programs}:/usr/bin:/bin",
         "PIP_NO_DEPS": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         **variables,
     }
-    return made
+    return place
 
 
 def execute(body: str, where: Environment, instead: Mapping[str, str]) -> list[str]:

@@ -63,7 +63,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def places(folder: Path) -> dict[str, str]:
-    """What the page's places are here."""
+    """Return what the page's places are here."""
     checkout = distributions.checkout(folder / "source")
     return {"path/to/this/checkout": str(checkout)}
 
@@ -77,8 +77,8 @@ def test_afterwards_all_is_well(tmp_path: Path, wheel: Path, title: str) -> None
     BEFORE[title](where, wheel)
     execute(PAGE[title], where, places(tmp_path))
     assert where.star_names().stdout == star_names_here()
-    found = where.doctor()
-    assert found.returncode == 0, found.stdout
+    done = where.doctor()
+    assert done.returncode == 0, done.stdout
 
 
 def test_an_environment(tmp_path: Path) -> None:

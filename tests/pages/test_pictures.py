@@ -14,9 +14,9 @@ PICTURES = ROOT / "docs" / "pictures"
 
 
 def words(name: str) -> list[str]:
-    """What is written in a picture."""
+    """Return the texts in a picture."""
     tree = ElementTree.parse(PICTURES / name)
-    return [one.text or "" for one in tree.iter("{http://www.w3.org/2000/svg}text")]
+    return [node.text or "" for node in tree.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def test_pictures_are_current() -> None:
@@ -42,6 +42,6 @@ def test_the_recorded_demo_is_of_these_scripts() -> None:
     """Each feature of the demo is in the recording, in order; the picture has its beginning."""
     recording = (PICTURES / "demo.txt").read_text("utf-8")
     headings = re.findall(r"^--- (.*)$", recording, re.MULTILINE)
-    assert headings == [one.says for one in PROGRAMS]
+    assert headings == [program.says for program in PROGRAMS]
     shown = [line for line in words("demo.svg") if line.startswith("--- ")]
     assert shown == [f"--- {heading}" for heading in headings[: len(shown)]] != []

@@ -41,10 +41,10 @@ def test_configure(tmp_path: Path) -> None:
 class _Recorder(BaseHTTPRequestHandler):
     """Answers everything with 200, and keeps the credentials that it was given."""
 
-    given: list[str] = []
+    credentials: list[str] = []
 
     def do_GET(self) -> None:  # noqa: N802
-        self.given.append(self.headers.get("Authorization", ""))
+        self.credentials.append(self.headers.get("Authorization", ""))
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -67,7 +67,7 @@ def test_plugin(tmp_path: Path) -> None:
         done = python(tmp_path, "-c", script, address, **{variable: value})
         server.shutdown()
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
-    assert "Basic dXNlcjpwYXNzd29yZA==" in _Recorder.given  # user:password
+    assert "Basic dXNlcjpwYXNzd29yZA==" in _Recorder.credentials  # user:password
 
 
 def test_models(tmp_path: Path) -> None:

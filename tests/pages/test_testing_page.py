@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.pages.blocks import text
+from tests.pages.blocks import ROOT, text
 
 _CALLS = """
 
@@ -39,6 +40,7 @@ def test_the_blocks_run(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py"],
         cwd=str(tmp_path),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 def profile() -> str:
-    """What the variable says."""
+    """Return what the variable says."""
     return os.environ.get(VARIABLE) or "short"
 
 

@@ -26,7 +26,7 @@ PATIENCE = 60  # seconds after which a child hangs
 
 @testing.model(inputs=[("INPUT0", "INT32", [4])], outputs=[("OUTPUT0", "INT32", [4])], instances=2)
 def identity(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The model: what it is asked."""
+    """Return the model: what it is asked."""
     return {"OUTPUT0": inputs["INPUT0"]}
 
 
@@ -34,14 +34,14 @@ def round_of(context: InferContext, control: SharedMemoryControlContext, name: s
     """Use each part of the package once, and check what it comes to."""
     number = len(name)
     inputs = {"INPUT0": [np.full(4, number, np.int32)]}
-    found = [context.run(inputs, RAW)]
-    found.append(context.get_async_run_results(context.async_run(inputs, RAW), True))
-    came = threading.Event()
-    context.async_run(lambda _, one: (ids.append(one), came.set()), inputs, RAW)
+    result = [context.run(inputs, RAW)]
+    result.append(context.get_async_run_results(context.async_run(inputs, RAW), True))
+    done = threading.Event()
+    context.async_run(lambda _, request_id: (ids.append(request_id), done.set()), inputs, RAW)
     ids: list[int] = []
-    assert came.wait(PATIENCE)
-    found.append(context.get_async_run_results(ids[0]))
-    assert all(one["OUTPUT0"][0].tolist() == [number] * 4 for one in found)
+    assert done.wait(PATIENCE)
+    result.append(context.get_async_run_results(ids[0]))
+    assert all(item["OUTPUT0"][0].tolist() == [number] * 4 for item in result)
     context.get_stat()
     tritonclient_shim.configure(network_timeout=30)
     handle = shm.create_shared_memory_region(name, f"/{name}", 16)
@@ -60,7 +60,7 @@ def loop(url: str, shared: InferContext, name: str, ended: threading.Event) -> N
 
 
 def in_child(work: Callable[[], None]) -> bool:
-    """Whether a forked child does the work in time."""
+    """True if a forked child does the work in time."""
     child = os.fork()
     if child == 0:
         signal.alarm(PATIENCE)

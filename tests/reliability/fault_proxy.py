@@ -46,8 +46,8 @@ class Link:
         known = len(self._tail)
         together = self._tail + data
         self._tail = together[-len(marker) :]
-        found = together.find(marker)
-        return None if found < 0 else found + len(marker) - known
+        result = together.find(marker)
+        return None if result < 0 else result + len(marker) - known
 
     def close(self) -> None:
         """End both connections in an orderly way."""
@@ -163,8 +163,8 @@ class FaultProxy:
             if self._armed is not None and self._armed.moment == "connect":
                 await self._strike(link, UP, b"")
             if not writer.is_closing():
-                found, link.writers[UP] = await asyncio.open_connection(self._host, self._port)
-                await asyncio.gather(self._pump(link, reader, UP), self._pump(link, found, DOWN))
+                result, link.writers[UP] = await asyncio.open_connection(self._host, self._port)
+                await asyncio.gather(self._pump(link, reader, UP), self._pump(link, result, DOWN))
         link.close()
         self._links.remove(link)
 

@@ -74,7 +74,7 @@ class Cell(NamedTuple):
 
 
 def cells() -> Iterator[Cell]:
-    """The places of the table that are tried."""
+    """Yield the places of the table that are tried."""
     protocol = ""
     for line in filter(None, TABLE.splitlines()):
         name, *expected = line.strip().rsplit(maxsplit=_COLUMNS)

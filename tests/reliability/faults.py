@@ -59,7 +59,7 @@ async def close(link: Link, direction: str, rest: bytes) -> bytes:
 
 
 async def half_close(link: Link, direction: str, rest: bytes) -> bytes:
-    """The client is told that the server sends no more; the server is told nothing."""
+    """Return the client is told that the server sends no more; the server is told nothing."""
     client = link.writers[DOWN]
     if client.can_write_eof() and not client.is_closing():
         client.write_eof()
@@ -68,7 +68,7 @@ async def half_close(link: Link, direction: str, rest: bytes) -> bytes:
 
 
 async def duplicate(link: Link, direction: str, rest: bytes) -> bytes:
-    """The answer comes a second time behind the first, up to the end of its data."""
+    """Return the answer comes a second time behind the first, up to the end of its data."""
     collected = []
 
     def rewrite(towards: str, data: bytes) -> bytes:
@@ -93,7 +93,7 @@ async def garbage(link: Link, direction: str, rest: bytes) -> bytes:
 
 
 def wrong_length(more: int) -> Act:
-    """The answer says that it is longer, or shorter, than it is."""
+    """Return the answer says that it is longer, or shorter, than it is."""
 
     async def act(link: Link, direction: str, rest: bytes) -> bytes:
         def rewrite(towards: str, data: bytes) -> bytes:
@@ -111,11 +111,11 @@ def wrong_length(more: int) -> Act:
 
 
 def _other_length(link: Link, data: bytes, more: int) -> bytes:
-    """The same bytes with another Content-Length, or another length of a gRPC message."""
-    found = re.search(rb"(?i)\r\ncontent-length: (\d+)", data)
-    if found:
-        told = b"%d" % (int(found[1]) + more)
-        return data[: found.start(1)] + told + data[found.end(1) :]
+    """Return the same bytes with another Content-Length, or another length of a gRPC message."""
+    result = re.search(rb"(?i)\r\ncontent-length: (\d+)", data)
+    if result:
+        text = b"%d" % (int(result[1]) + more)
+        return data[: result.start(1)] + text + data[result.end(1) :]
     place = link.cutters[DOWN].missing
     while place + 14 <= len(data):
         size = int.from_bytes(data[place : place + 3], "big")
@@ -130,9 +130,9 @@ def inserted(make: Callable[[int], bytes]) -> Act:
     """Frames of HTTP/2 come between two of the server's; made for the client's last stream."""
 
     async def act(link: Link, direction: str, rest: bytes) -> bytes:
-        made = make(link.cutters[UP].last_stream)
+        result = make(link.cutters[UP].last_stream)
         if direction == UP and not link.cutters[DOWN].pending:
-            await write(link.writers[DOWN], made)
+            await write(link.writers[DOWN], result)
             return rest
 
         def rewrite(towards: str, data: bytes) -> bytes:
@@ -140,7 +140,7 @@ def inserted(make: Callable[[int], bytes]) -> Act:
             if towards == UP or place > len(data):
                 return data
             link.rewrite = lambda towards, data: data
-            return data[:place] + made + data[place:]
+            return data[:place] + result + data[place:]
 
         link.rewrite = rewrite
         return rest
@@ -171,7 +171,7 @@ def _no_window(stream: int) -> bytes:
 
 
 async def starve(link: Link, direction: str, rest: bytes) -> bytes:
-    """The server's flow control lets the client send no more."""
+    """Return the server's flow control lets the client send no more."""
     await inserted(_no_window)(link, direction, rest)
     link.rewrite = lambda towards, data: _without(data, WINDOW) if towards == DOWN else data
     return rest

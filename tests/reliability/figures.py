@@ -34,12 +34,13 @@ class Figures:
     def rows(self, measured: str) -> dict[str, str]:
         """Promise → its row of the table; ``measured`` says when, and with what."""
         rows = {}
-        for promise in dict.fromkeys(one.promise for one in self.kept):
-            mine = [one for one in self.kept if one.promise == promise]
-            tests = list(dict.fromkeys(one.test for one in mine))
-            units = dict.fromkeys(one.unit for one in mine)
+        for promise in dict.fromkeys(item.promise for item in self.kept):
+            mine = [item for item in self.kept if item.promise == promise]
+            tests = list(dict.fromkeys(item.test for item in mine))
+            units = dict.fromkeys(item.unit for item in mine)
             amounts = ", ".join(
-                f"{sum(one.amount for one in mine if one.unit == unit):,} {unit}" for unit in units
+                f"{sum(item.amount for item in mine if item.unit == unit):,} {unit}"
+                for unit in units
             )
             failed = sum(self.failed.get(test, 0) for test in tests)
             names = ", ".join(f"`{test}`" for test in tests)
@@ -49,11 +50,11 @@ class Figures:
 
 
 def with_figures(page: str, rows: dict[str, str]) -> str:
-    """The page with these rows in its table, those of other promises as they were."""
-    found = re.search(f"{BEGIN}\n(.*?){END}", page, re.DOTALL)
-    assert found, "the page has a place for the figures"
-    before = [line for line in found.group(1).splitlines()[2:] if line.startswith("| ")]
+    """Return the page with these rows in its table, those of other promises as they were."""
+    result = re.search(f"{BEGIN}\n(.*?){END}", page, re.DOTALL)
+    assert result, "the page has a place for the figures"
+    before = [line for line in result.group(1).splitlines()[2:] if line.startswith("| ")]
     all_rows = {line[2:].partition(" |")[0]: line for line in before}
     all_rows.update(rows)
     table = "\n".join([*_HEAD, *all_rows.values()])
-    return f"{page[: found.start(1)]}{table}\n{page[found.end(1) :]}"
+    return f"{page[: result.start(1)]}{table}\n{page[result.end(1) :]}"

@@ -25,23 +25,23 @@ inherited: list[Any] = []
 def right(context: InferContext, number: int) -> bool:
     """Does the context answer in each style, and each request with its own data?"""
     inputs = {"INPUT0": [np.full(16, number, np.int32)]}
-    found = [context.run(inputs, RAW)]
-    found.append(context.get_async_run_results(context.async_run(inputs, RAW), True))
-    came = threading.Event()
+    result = [context.run(inputs, RAW)]
+    result.append(context.get_async_run_results(context.async_run(inputs, RAW), True))
+    done = threading.Event()
     ids: list[int] = []
-    context.async_run(lambda _, one: (ids.append(one), came.set()), inputs, RAW)
-    assert came.wait(30)
-    found.append(context.get_async_run_results(ids[0]))
-    return all(one["OUTPUT0"][0].tolist() == [number] * 16 for one in found)
+    context.async_run(lambda _, request_id: (ids.append(request_id), done.set()), inputs, RAW)
+    assert done.wait(30)
+    result.append(context.get_async_run_results(ids[0]))
+    return all(item["OUTPUT0"][0].tolist() == [number] * 16 for item in result)
 
 
 def opened(url: str, protocol: int, streaming: bool) -> InferContext:
-    """A context of a model that answers what it is asked."""
+    """Return a context of a model that answers what it is asked."""
     return InferContext(url, protocol, "identity_int32", streaming=streaming)
 
 
 def work(kind: Any, number: int) -> bool:
-    """What a child does: a context of its own, and those that it has inherited."""
+    """Return what a child does: a context of its own, and those that it has inherited."""
     signal.alarm(60)
     with opened(*kind) as own:
         fine = right(own, number)
@@ -49,7 +49,7 @@ def work(kind: Any, number: int) -> bool:
 
 
 def worker(kind: Any, number: int) -> None:
-    """The body of a process."""
+    """Do the work of a process, and exit."""
     sys.exit(0 if work(kind, number) else 1)
 
 

@@ -21,7 +21,7 @@ MODELS = {
 }
 
 _int32 = np.arange(16, dtype=np.int32)
-_strings = np.array([b"%d" % one for one in range(16)], object)
+_strings = np.array([b"%d" % item for item in range(16)], object)
 _scores = np.linspace(0, 1, 10, dtype=np.float32)
 ARRAYS = {
     "simple": [_int32, _int32.astype("f4"), _int32.astype(">i4"), _int32.reshape(4, 4)],
@@ -41,7 +41,7 @@ def names(*good: str) -> Any:
 
 
 def inputs(model: str, handles: list[Any]) -> Any:
-    """What an input is given: batch entries, or a region's handle, with a shape or without."""
+    """Return values of inputs: batch entries, or a region's handle, with a shape or without."""
     entry = odd.mostly(st.sampled_from(ARRAYS[model]))
     region = st.sampled_from(handles)
     value = st.one_of(
@@ -57,7 +57,7 @@ def inputs(model: str, handles: list[Any]) -> Any:
 
 
 def outputs(model: str, handles: list[Any]) -> Any:
-    """What is asked of an output."""
+    """Return what is asked of an output."""
     count = odd.mostly(st.sampled_from([1, 2, 10, 11]))
     value = st.one_of(
         st.just(RAW),

@@ -29,11 +29,11 @@ def _declared(name: str, datatype: str, size: int, computed: Callable[[Any], Any
     inputs, output = MODELS[name]
     labels = _LABELS if name == "classify" else []
 
-    def model(given: Any) -> Any:
-        return {output: computed(given)}
+    def model(values: Any) -> Any:
+        return {output: computed(values)}
 
     return testing.model(
-        inputs=[(one, datatype, [size]) for one in inputs],
+        inputs=[(item, datatype, [size]) for item in inputs],
         outputs=[(output, datatype, [size], labels)],
         max_batch_size=8,
     )(model)

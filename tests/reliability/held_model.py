@@ -19,12 +19,12 @@ class TritonPythonModel:
 
     def execute(self, requests: Any) -> Any:
         """Answer each request with its input, as soon as nothing holds it."""
-        inputs = [pb_utils.get_input_tensor_by_name(one, "INPUT0") for one in requests]
+        inputs = [pb_utils.get_input_tensor_by_name(request, "INPUT0") for request in requests]
         hold = os.path.join(self.folder, "hold")
         if os.path.exists(hold):
             with open(os.path.join(self.folder, "arrived"), "w"):
                 pass
         while os.path.exists(hold):
             time.sleep(0.005)
-        outputs = [pb_utils.Tensor("OUTPUT0", one.as_numpy()) for one in inputs]
-        return [pb_utils.InferenceResponse([one]) for one in outputs]
+        outputs = [pb_utils.Tensor("OUTPUT0", item.as_numpy()) for item in inputs]
+        return [pb_utils.InferenceResponse([output]) for output in outputs]

@@ -28,7 +28,7 @@ class FrameCutter:
 
     @property
     def last_stream(self) -> int:
-        """The stream that the last frame with headers or data belongs to."""
+        """Return the stream that the last frame with headers or data belongs to."""
         if len(self.pending) >= _HEAD and self.pending[3] in (DATA, HEADERS):
             return int.from_bytes(self.pending[5:9], "big")
         return self._last
@@ -43,7 +43,7 @@ class FrameCutter:
         return _HEAD + int.from_bytes(self.pending[:3], "big") - len(self.pending)
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete."""
+        """Return the frames that these bytes complete."""
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self.pending += data[skipped:]

@@ -25,14 +25,14 @@ STYLES = ("sync", "callback", "id")
 
 
 def payload(number: int, size: int = SIZE) -> Any:
-    """An array that is no other call's; its last two elements stand for its end."""
-    made = np.full(size, number, np.int32)
-    made[-2:] = MARK, number
-    return made
+    """Return an array that is no other call's; its last two elements stand for its end."""
+    result = np.full(size, number, np.int32)
+    result[-2:] = MARK, number
+    return result
 
 
 def marker(number: int) -> bytes:
-    """The last bytes of a request with this payload."""
+    """Return the last bytes of a request with this payload."""
     return bytes(payload(number, 2).tobytes())
 
 
@@ -40,13 +40,13 @@ T = TypeVar("T")
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """What the work returns or raises, on a thread of its own; fails when it does not end."""
+    """Do the work on a thread of its own. Return or raise what it does; fail if it hangs."""
     ends: list[Callable[[], T]] = []
 
     def body() -> None:
         try:
-            made = work()
-            ends.append(lambda: made)
+            result = work()
+            ends.append(lambda: result)
         except BaseException as error:  # the test's thread raises it
             ends.append(partial(_raise, error))
 
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def message(self) -> str:
-        """The error's text; empty for a result."""
+        """Return the error's text; empty for a result."""
         return "" if self.error is None else str(self.error.message())
 
 
@@ -102,15 +102,15 @@ def _sync(context: InferContext, inputs: Any, outcome: Outcome) -> Any:
 
 
 def _callback(context: InferContext, inputs: Any, outcome: Outcome) -> Any:
-    came = threading.Event()
+    done = threading.Event()
 
-    def done(_context: InferContext, request_id: int) -> None:
+    def callback(_context: InferContext, request_id: int) -> None:
         outcome.callbacks.append(request_id)
-        came.set()
+        done.set()
 
-    context.async_run(done, inputs, OUTPUTS)
+    context.async_run(callback, inputs, OUTPUTS)
     outcome.expected_callbacks = 1  # from here on: what async_run refuses has none
-    assert came.wait(PATIENCE), "no callback"
+    assert done.wait(PATIENCE), "no callback"
     return context.get_async_run_results(outcome.callbacks[0])
 
 

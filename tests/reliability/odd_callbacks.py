@@ -40,23 +40,23 @@ def _circular() -> BaseException:
 
 
 def _deep() -> BaseException:
-    made: BaseException = ValueError("innermost")
+    result: BaseException = ValueError("innermost")
     for number in range(3000):
         outer = ValueError(number)
-        outer.__cause__, made = made, outer
-    return made
+        outer.__cause__, result = result, outer
+    return result
 
 
 def _with_notes() -> BaseException:
-    made = ValueError("noted")
-    made.__notes__ = [object(), "\ud800"]  # type: ignore[attr-defined]
-    return made
+    error = ValueError("noted")
+    error.__notes__ = [object(), "\ud800"]  # type: ignore[attr-defined]
+    return error
 
 
 def _odd_syntax_error() -> BaseException:
-    made = SyntaxError("odd", ("f", 1, 2, "text"))
-    made.lineno, made.offset, made.text = object(), "x", 5  # type: ignore[assignment]
-    return made
+    error = SyntaxError("odd", ("f", 1, 2, "text"))
+    error.lineno, error.offset, error.text = object(), "x", 5  # type: ignore[assignment]
+    return error
 
 
 #: Name → makes the exception that a callback raises.
@@ -96,9 +96,9 @@ class _Stderr:
 
 
 def _closed() -> Any:
-    made = io.StringIO()
-    made.close()
-    return made
+    o = io.StringIO()
+    o.close()
+    return o
 
 
 #: Name → makes what stands in for ``sys.stderr``.
@@ -127,9 +127,9 @@ def _counted(action: Callable[[Any, int], Any]) -> Callable[[Callable[[], None]]
     """Makes callbacks that say that they were called, and then do something."""
 
     @wraps(action)
-    def make(came: Callable[[], None]) -> Any:
+    def make(report_call: Callable[[], None]) -> Any:
         def callback(context: Any, number: int) -> Any:
-            came()
+            report_call()
             return action(context, number)
 
         return callback
@@ -137,13 +137,13 @@ def _counted(action: Callable[[Any, int], Any]) -> Callable[[Callable[[], None]]
     return make
 
 
-def raising(error: Callable[[], BaseException], came: Callable[[], None]) -> Any:
-    """A function that raises."""
+def raising(error: Callable[[], BaseException], report_call: Callable[[], None]) -> Any:
+    """Return a function that raises."""
 
     def action(context: Any, number: int) -> None:
         raise error()
 
-    return _counted(action)(came)
+    return _counted(action)(report_call)
 
 
 @_counted
@@ -177,18 +177,18 @@ def of_two_results(context: Any, number: int) -> None:
 
 @_counted
 def generator(context: Any, number: int) -> Any:
-    """A generator function: its body never runs, and nothing is raised."""
+    """Yield a generator function: its body never runs, and nothing is raised."""
     yield 1
 
 
 class Method:
     """A callable object that takes too few arguments, or too many."""
 
-    def __init__(self, came: Callable[[], None]) -> None:
-        self.came = came
+    def __init__(self, report_call: Callable[[], None]) -> None:
+        self.report_call = report_call
 
     def __call__(self, *arguments: Any) -> None:
-        self.came()
+        self.report_call()
         raise TypeError("takes 0 positional arguments")
 
 

@@ -57,7 +57,7 @@ _ODD_SOURCES = [
 
 
 def _nodes(source: str, kind: Any) -> list[Any]:
-    return [one for one in ast.walk(ast.parse(source)) if isinstance(one, kind)]
+    return [item for item in ast.walk(ast.parse(source)) if isinstance(item, kind)]
 
 
 def _span(source: str, node: Any) -> tuple[int, int]:
@@ -110,18 +110,18 @@ def _statement_changed(draw: Any, source: str) -> str:
 
 @st.composite
 def sources(draw: Any) -> bytes:
-    """A program of the old client, changed in its expressions and statements, or in its bytes."""
+    """Draw a program of the old client, changed in its expressions, statements or bytes."""
     if draw(st.integers(0, 19)) == 0:
         return bytes(draw(st.sampled_from(_ODD_SOURCES)))
     source = draw(st.sampled_from(PROGRAMS))
     for _ in range(draw(st.integers(1, 3))):
         how = draw(st.sampled_from([_expression_changed, _expression_changed, _statement_changed]))
-        made = how(draw, source)
+        result = how(draw, source)
         try:
-            ast.parse(made)
+            ast.parse(result)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             break
-        source = made
+        source = result
     data = source.encode()
     how = draw(st.sampled_from(["", "", "", "", "", "cut", "\r\n", "tabs"]))
     if how == "cut":
@@ -133,14 +133,14 @@ def sources(draw: Any) -> bytes:
 
 @st.composite
 def notebooks(draw: Any) -> bytes:
-    """A notebook, changed as JSON or in its bytes."""
+    """Return a notebook, changed as JSON or in its bytes."""
     text = json_text(changed(draw, NOTEBOOK))
     return text if draw(st.integers(0, 4)) else bytes(cut(draw, text))
 
 
 @st.composite
 def json_files(draw: Any, document: Any) -> bytes:
-    """A JSON document, changed."""
+    """Return a JSON document, changed."""
     text = json_text(changed(draw, document))
     return text if draw(st.integers(0, 4)) else bytes(cut(draw, text))
 

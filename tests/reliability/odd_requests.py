@@ -15,44 +15,44 @@ from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 
 def _classes() -> Any:
-    made = pb.InferRequest(model_name="classify", model_version=-1)
-    made.meta_data.batch_size = 1
-    made.meta_data.input.add(name="INPUT")
-    made.meta_data.output.add(name="OUTPUT").cls.count = 2
-    made.raw_input.append(np.arange(10, dtype=np.float32).tobytes())
-    return made
+    request = pb.InferRequest(model_name="classify", model_version=-1)
+    request.meta_data.batch_size = 1
+    request.meta_data.input.add(name="INPUT")
+    request.meta_data.output.add(name="OUTPUT").cls.count = 2
+    request.raw_input.append(np.arange(10, dtype=np.float32).tobytes())
+    return request
 
 
 def _strings() -> Any:
-    made = pb.InferRequest(model_name="identity_string", model_version=1)
-    made.meta_data.batch_size = 1
-    made.meta_data.input.add(name="INPUT0", dims=[2])
-    made.meta_data.output.add(name="OUTPUT0")
-    made.raw_input.append(b"\1\0\0\0a\2\0\0\0bc")
-    return made
+    request = pb.InferRequest(model_name="identity_string", model_version=1)
+    request.meta_data.batch_size = 1
+    request.meta_data.input.add(name="INPUT0", dims=[2])
+    request.meta_data.output.add(name="OUTPUT0")
+    request.raw_input.append(b"\1\0\0\0a\2\0\0\0bc")
+    return request
 
 
 def _region() -> Any:
-    made = simple()
-    made.meta_data.input[0].shared_memory.name = "fuzzed"
-    made.meta_data.input[0].shared_memory.byte_size = 64
-    del made.raw_input[0]
-    return made
+    result = simple()
+    result.meta_data.input[0].shared_memory.name = "fuzzed"
+    result.meta_data.input[0].shared_memory.byte_size = 64
+    del result.raw_input[0]
+    return result
 
 
 def _control(kind: str, **fields: Any) -> Any:
-    made = pb.SharedMemoryControlRequest()
-    part = getattr(made, kind)
+    request = pb.SharedMemoryControlRequest()
+    part = getattr(request, kind)
     part.SetInParent()
     for name, value in fields.items():
         setattr(part, name, value)
-    return made
+    return request
 
 
 def _register() -> Any:
-    made = _control("register", name="fuzzed", byte_size=64)
-    made.register.system_shared_memory.shared_memory_key = "/fuzzed_nowhere"
-    return made
+    result = _control("register", name="fuzzed", byte_size=64)
+    result.register.system_shared_memory.shared_memory_key = "/fuzzed_nowhere"
+    return result
 
 
 #: Messages of inference, which HTTP carries in a header and a body.
@@ -131,7 +131,7 @@ class Request(NamedTuple):
 
 
 def _right(draw: Any) -> Request:
-    """A right request, or one whose message is changed."""
+    """Return a right request, or one whose message is changed."""
     if draw(st.booleans()):
         return Request([f"{draw(st.sampled_from(_PATHS))} HTTP/1.1".encode(), b"Host: x"], b"")
     message = draw(st.sampled_from(INFER))
@@ -157,7 +157,7 @@ def _changed_path(draw: Any, line: bytes) -> bytes:
 
 @st.composite
 def http_requests(draw: Any) -> bytes:
-    """What is sent on a connection: a request, changed in its lines, its path or its body."""
+    """Draw the bytes of a connection: a request, changed in its lines, its path or its body."""
     request = _right(draw)
     lines, body = list(request.lines), request.body
     for _ in range(draw(st.integers(0, 3))):
@@ -186,5 +186,5 @@ def http_requests(draw: Any) -> bytes:
 
 
 def rpc_requests(draw: Any, rpc: str) -> bytes:
-    """A request of an rpc on the wire, changed."""
+    """Return a request of an rpc on the wire, changed."""
     return message_bytes(draw, draw(st.sampled_from(REQUESTS[rpc])))

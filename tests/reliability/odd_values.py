@@ -81,7 +81,7 @@ _OTHER = [
     *(fractions.Fraction(1, 3), datetime.timedelta(1), _Number(1), _Choice.ONE, _Index()),
     *(_Sized(), range(3), slice(1), bytearray(b"x"), memoryview(b"abc"), frozenset({1})),
     *(np.int32(1), np.uint64(2**64 - 1), np.float32(1), np.str_("x")),
-    # not np.ma.masked, of which int() raises an exception of NumPy's own
+    # not np.ma.masked: its int() raises an exception of NumPy's own
     *(np.datetime64("nat", "s"), ctypes.c_int(1), ctypes.c_void_p()),
     *(ctypes.c_void_p(12_345), ctypes.c_void_p(2**64 - 8), ctypes.py_object(1), ValueError("x")),
 ]  # fmt: skip
@@ -102,12 +102,12 @@ _SHAPES = [(), (0,), (1,), (2,), (15,), (16,), (17,), (2, 8), (16, 1), (1, 16), 
 def arrays(draw: Any) -> Any:
     """NumPy arrays of any data type and layout."""
     dtype, shape = draw(st.sampled_from(_DTYPES)), draw(st.sampled_from(_SHAPES))
-    made: Any = np.zeros(shape, dtype)
-    if dtype == "O" and made.size:
-        made = made.reshape(-1)
-        made[draw(st.integers(0, made.size - 1))] = draw(leaves)
-        made = made.reshape(shape)
-    return draw(st.sampled_from(_LAYOUTS))(made)
+    result: Any = np.zeros(shape, dtype)
+    if dtype == "O" and result.size:
+        result = result.reshape(-1)
+        result[draw(st.integers(0, result.size - 1))] = draw(leaves)
+        result = result.reshape(shape)
+    return draw(st.sampled_from(_LAYOUTS))(result)
 
 
 def _read_only(array: Any) -> Any:
@@ -148,7 +148,7 @@ anything = st.one_of(
 
 
 def mostly(good: Any, other: Any = anything) -> Any:
-    """A good value, or now and then any other: so that errors of single arguments are reached."""
+    """Draw a good value, and now and then another: so that single arguments are wrong."""
     return st.one_of(good, good, good, other)
 
 

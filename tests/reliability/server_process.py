@@ -53,7 +53,7 @@ class ServerProcess:
         return self.server.url(protocol)
 
     def opened(self, kind: str) -> InferContext:
-        """A context of this kind for the model.
+        """Return a context of this kind for the model.
 
         The connections of a process outlive its contexts: older versions of grpcio tell that one
         has ended, with the server of the test before, when the next call is made.
@@ -69,7 +69,7 @@ class ServerProcess:
         raise AssertionError("no context can be made for a server that runs")
 
     def write_model(self) -> None:
-        """The model as it is at first."""
+        """Write the model as it is at first."""
         shutil.rmtree(self.model, ignore_errors=True)
         repository.write(self._folder, [self._name])
         if self._name == MODEL:
@@ -113,30 +113,30 @@ class ServerProcess:
         wait_for(self._stands)  # threads that run go on for a moment
 
     def _stands(self) -> bool:
-        """Whether every thread of the server is stopped."""
-        told = Path(f"/proc/{self.server.pid}/task").glob("*/stat")
-        return all(one.read_text("utf-8").rpartition(") ")[2][0] == "T" for one in told)
+        """True if every thread of the server is stopped."""
+        text = Path(f"/proc/{self.server.pid}/task").glob("*/stat")
+        return all(item.read_text("utf-8").rpartition(") ")[2][0] == "T" for item in text)
 
     def resume(self) -> None:
         """Let a stopped server continue."""
         os.kill(self.server.pid, signal.SIGCONT)
 
     def kill_stub(self) -> None:
-        """Kill the processes in which the server runs the model."""
+        """Kill the processes where the server runs the model."""
         for pid in self.stubs():
             os.kill(pid, signal.SIGKILL)
 
     def stubs(self) -> list[int]:
-        """The processes in which the server runs models."""
-        found = []
-        for told in Path("/proc").glob("[0-9]*/stat"):
+        """Return the processes where the server runs models."""
+        result = []
+        for text in Path("/proc").glob("[0-9]*/stat"):
             try:
-                name, _, rest = told.read_text("utf-8").rpartition(")")
+                name, _, rest = text.read_text("utf-8").rpartition(")")
             except OSError:
                 continue  # it has ended
             if int(rest.split()[1]) == self.server.pid and "triton_python" in name:
-                found.append(int(name.split(" ")[0]))
-        return found
+                result.append(int(name.split(" ")[0]))
+        return result
 
     def load(self) -> None:
         """Load the model, again if it is loaded."""

@@ -34,7 +34,7 @@ class Stop(Exception):
 
 
 def slow(seconds: float) -> dict[str, list[np.ndarray]]:
-    """The input of a request that takes so long."""
+    """Return the input of a request that takes so long."""
     return {"INPUT0": [np.array([seconds], np.float32)]}
 
 
@@ -57,7 +57,7 @@ def send(delay: float) -> None:
 
 
 def opened(url: str = URL, model: str = "slow") -> InferContext:
-    """A context of the kind that is asked for."""
+    """Return a context of the kind that is asked for."""
     return InferContext(url, protocol, model, streaming=streaming)
 
 
@@ -72,7 +72,7 @@ def full() -> None:
 
 
 def silenced() -> str:
-    """The second url, where nothing is answered any more."""
+    """Return the second url, where nothing is answered any more."""
     print("silence", flush=True)
     input()
     return SILENT
@@ -120,7 +120,7 @@ if CALL == "close":
     time.sleep(2.5)
     assert len(called) == before, "a callback after the close"
     mine = ("tensorrtserver-callback", "grpc-stream")
-    assert not [one.name for one in threading.enumerate() if one.name in mine]
+    assert not [item.name for item in threading.enumerate() if item.name in mine]
     context = opened()
 elif CALL == "ready" or (CALL == "fetch" and not WAY.endswith("returns")):
     assert context.get_async_run_results(first, True)["OUTPUT0"][0][0] == 2  # nothing was lost

@@ -60,7 +60,7 @@ class Hosts:
         self.path.write_text(f"{address} {HOST}\n" if address else "", "utf-8")
 
     def run(self, program: list[str]) -> subprocess.Popen[str]:
-        """A program to which the table is ``/etc/hosts``."""
+        """Start a program that reads the table as ``/etc/hosts``."""
         variables = {
             "PYTHONPATH": ROOT,
             "TRITON_SHIM_WARNINGS": "off",
@@ -80,13 +80,13 @@ class Hosts:
 
 @pytest.fixture
 def hosts(tmp_path: Path) -> Iterator[Hosts]:
-    """A table of names, where a user may have one."""
-    made = Hosts(tmp_path)
-    with made.run(["true"]) as trial:
+    """Yield a table of names, where a user may have one."""
+    hosts = Hosts(tmp_path)
+    with hosts.run(["true"]) as trial:
         complaint = trial.communicate()[1]
     if trial.returncode:
         pytest.skip(f"no /etc/hosts of a test's own can be had here: {complaint}")
-    yield made
+    yield hosts
 
 
 def until(wanted: Callable[[str], bool], ask: Callable[[], str]) -> list[str]:

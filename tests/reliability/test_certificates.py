@@ -62,7 +62,7 @@ def authorities(tmp_path: Path) -> Iterator[tuple[Authority, Authority]]:
 
 
 def after_cut(front: Front, context: InferContext) -> Outcome:
-    """The next call on a new connection; a call may have to notice first that the old one ended."""
+    """Make a call on a new connection; a call may have to notice first that the old one ended."""
     front.cut()
     for _ in range(50):
         outcome = ask(context, "sync", next(numbers))
@@ -73,7 +73,7 @@ def after_cut(front: Front, context: InferContext) -> Outcome:
 
 
 def works_again(context: InferContext) -> bool:
-    """Whether it does; gRPC connects again only a while after a refusal."""
+    """True if it does; gRPC connects again only a while after a refusal."""
     for _ in range(300):
         if not ask(context, "sync", next(numbers)).message:
             return True

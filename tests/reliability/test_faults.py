@@ -43,7 +43,7 @@ LIMITS = {
 
 @pytest.fixture(scope="module")
 def replaced() -> Iterator[ReplacedServer]:
-    """A server of this module's own, which some of the faults end."""
+    """Yield a server of this module's own, which some of the faults end."""
     with ReplacedServer(["identity_int32"]) as server:
         yield server
 
@@ -64,7 +64,7 @@ def limits() -> Iterator[Any]:
 
 
 def has_limits(cell: Cell) -> bool:
-    """Whether the call may wait for something that never comes, and needs a limit.
+    """True if the call may wait for something that never comes, and needs a limit.
 
     A GOAWAY among the first frames of a connection that then stays open can escape grpcio, and the
     call waits for this connection: grpcio 1.85 does so without this package, too.
@@ -82,7 +82,7 @@ def messages(cell: Cell) -> tuple[str, ...]:
 
 
 def check(cell: Cell, outcome: Outcome) -> None:
-    """The outcome is the one that the table says."""
+    """Check that the outcome is the one that the table says."""
     assert outcome.seconds < BOUND
     if outcome.error is None:
         assert cell.expected in ("works", "either")
@@ -93,10 +93,10 @@ def check(cell: Cell, outcome: Outcome) -> None:
 
 
 def afterwards(context: InferContext, style: str, cell: Cell, struck: Outcome) -> None:
-    """The next call works; over gRPC, the one after it if the old connection is just ending.
+    """Check that the next call works; over gRPC, a later call if the old connection is just ending.
 
-    Where the struck call's answer was quicker than the fault, the next call can be sent before the
-    client has seen the fault, which ends it then: a request is never sent twice.
+    The struck call's answer may be quicker than the fault. Then the next call can be sent before
+    the client has seen the fault, and the fault ends that call: a request is never sent twice.
     On a busy machine a call can reach the short limits of these tests though all is well.
     """
     if cell.expected == "either" and struck.error is None:
@@ -113,7 +113,7 @@ def afterwards(context: InferContext, style: str, cell: Cell, struck: Outcome) -
 
 
 def strike(proxy: FaultProxy, context: InferContext, style: str, cell: Cell) -> list[Outcome]:
-    """A call before the fault, the one that it strikes, and another one."""
+    """Return a call before the fault, the one that it strikes, and another one."""
     before, number = ask(context, style, next(numbers)), next(numbers)
     assert before.message == ""
     between = cell.fault == "garbage" and cell.protocol != "http"  # frames: not within data
@@ -137,8 +137,8 @@ def one_fault(style: str, cell: Cell, server: TritonServer) -> None:
     with FaultProxy(server.url(protocol)) as proxy:
         context = InferContext(proxy.url, protocol, "identity_int32", streaming=streaming)
         outcomes = within(2 * BOUND, partial(strike, proxy, context, style, cell))
-        came = [len(outcome.callbacks) for outcome in outcomes]
-        assert came == [outcome.expected_callbacks for outcome in outcomes]
+        callbacks = [len(outcome.callbacks) for outcome in outcomes]
+        assert callbacks == [outcome.expected_callbacks for outcome in outcomes]
         within(BOUND, context.close)
 
 

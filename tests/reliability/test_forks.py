@@ -41,7 +41,7 @@ TRIED = (*FORKS, "spawn") if profile() == "short" else WAYS
 
 
 def variables(way: str) -> dict[str, str]:
-    """The variables that docs/settings.md asks for."""
+    """Return the variables that docs/settings.md asks for."""
     support = {"GRPC_ENABLE_FORK_SUPPORT": "1"} if way in FORKS else {}
     if way not in FORKS and sys.version_info < (3, 10):
         support = {"GRPC_ENABLE_FORK_SUPPORT": "0"}

@@ -63,23 +63,23 @@ class Client:
                 self._later(context, outputs)
 
     def _later(self, context: InferContext, outputs: Any) -> None:
-        came: list[int] = []
+        numbers: list[int] = []
         done = threading.Event()
 
         def callback(context: InferContext, number: int) -> None:
-            came.append(number)
+            numbers.append(number)
             attempt(lambda: context.get_async_run_results(number))
             done.set()
 
         with suppress(InferenceServerException):
             context.async_run(callback, INPUTS, outputs)
             assert done.wait(PATIENCE), "no callback"
-            self.callbacks.append(came)
+            self.callbacks.append(numbers)
         with suppress(InferenceServerException):
             context.get_async_run_results(context.async_run(INPUTS, outputs), True)
 
     def control(self) -> None:
-        """What is no inference; each context is new, as v1's scripts made them."""
+        """Make the calls that are no inference; each context is new, as v1's scripts made them."""
         address = (self.url, self.protocol)
         for model in (None, "m"):
             attempt(ServerStatusContext(*address, model).get_server_status)
@@ -92,17 +92,17 @@ class Client:
             assert attempt(ask) in (True, False, None)
 
     def construct(self) -> None:
-        """A new context, and a request if it could be made."""
+        """Make new contexts, and send requests over each that could be made."""
         for model in ("m", "s"):
-            made = attempt(partial(self.open, model))
-            if made is None:
+            result = attempt(partial(self.open, model))
+            if result is None:
                 continue
             for outputs in REQUESTS:
-                attempt(partial(made.run, INPUTS, outputs))
-            made.close()
+                attempt(partial(result.run, INPUTS, outputs))
+            result.close()
 
     def well(self) -> None:
-        """A good answer is read as ever, by the contexts that have seen the odd ones."""
+        """Check that contexts read a good answer as ever, after the odd ones."""
         if self.protocol == 1 and self.contexts[2] is not None:
             with suppress(InferenceServerException):
                 self.contexts[2].run(INPUTS, REQUESTS[0])
@@ -113,13 +113,13 @@ class Client:
                 if attempt(partial(context.run, INPUTS, REQUESTS[0])) is not None:
                     break
             np.testing.assert_array_equal(context.run(INPUTS, REQUESTS[1])["OUT"][0], SCORES)
-            found = context.run(INPUTS, REQUESTS[3])["LABELLED"]
-            assert [one[:2] for one in found[0]] == [(1, 2.0), (0, 1.0)]
+            result = context.run(INPUTS, REQUESTS[3])["LABELLED"]
+            assert [item[:2] for item in result[0]] == [(1, 2.0), (0, 1.0)]
 
     def called_once(self) -> None:
         """Each callback of this answer came, and came once."""
         callbacks, self.callbacks = self.callbacks, []
-        assert [len(came) for came in callbacks] == [1] * len(callbacks)
+        assert [len(numbers) for numbers in callbacks] == [1] * len(callbacks)
 
     def close(self) -> None:
         for context in self.contexts:
@@ -127,7 +127,7 @@ class Client:
 
 
 def attempt(call: Callable[[], Any]) -> Any:
-    """What a call returns; None for an InferenceServerException, which has to say something."""
+    """Return the call's result; None for an InferenceServerException with a message."""
     try:
         return call()
     except InferenceServerException as error:

@@ -30,13 +30,13 @@ class Calls:
     def __init__(self, number: int) -> None:
         self._left = threading.Semaphore(0)
         self._number = number
-        self.came: list[int] = []
+        self.places: list[int] = []
 
     def of(self, place: int) -> Any:
         """Tells that the callback of this request has come."""
 
         def come() -> None:
-            self.came.append(place)
+            self.places.append(place)
             self._left.release()
 
         return come
@@ -44,31 +44,33 @@ class Calls:
     def wait(self) -> None:
         """Wait for all of them."""
         for _ in range(self._number):
-            assert self._left.acquire(timeout=PATIENCE), f"only {self.came} of {self._number} came"
+            assert self._left.acquire(timeout=PATIENCE), (
+                f"only {self.places} of {self._number} came"
+            )
 
 
 odd_callbacks = st.one_of(
     st.sampled_from(list(EXCEPTIONS)).map(
-        lambda name: lambda came: raising(EXCEPTIONS[name], came)
+        lambda name: lambda report_call: raising(EXCEPTIONS[name], report_call)
     ),
     st.sampled_from(CALLABLES),
 )
 
 
 def well(context: InferContext) -> None:
-    """A call without callback, and one with a good one."""
+    """Check a call without callback, and a call with a good callback."""
     fetched: list[Any] = []
     done = threading.Event()
 
-    def good(given: InferContext, number: int) -> None:
-        fetched.append(given.get_async_run_results(number)["OUTPUT0"][0])
+    def good(callback_context: InferContext, number: int) -> None:
+        fetched.append(callback_context.get_async_run_results(number)["OUTPUT0"][0])
         done.set()
 
     context.async_run(good, INPUTS, OUTPUTS)
     assert done.wait(PATIENCE), "no callback"
     fetched.append(context.run(INPUTS, OUTPUTS)["OUTPUT0"][0])
-    for found in fetched:
-        np.testing.assert_array_equal(found, ARRAY + ARRAY)
+    for result in fetched:
+        np.testing.assert_array_equal(result, ARRAY + ARRAY)
 
 
 @fuzzed("callbacks that raise", 3)
@@ -79,11 +81,11 @@ def _callbacks(context: InferContext, monkeypatch: pytest.MonkeyPatch, data: Any
     calls = Calls(len(chosen))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", STREAMS[stream]())
-        for place, made in enumerate(chosen):
-            context.async_run(made(calls.of(place)), INPUTS, OUTPUTS)
+        for place, result in enumerate(chosen):
+            context.async_run(result(calls.of(place)), INPUTS, OUTPUTS)
         calls.wait()
         well(context)
-    assert sorted(calls.came) == list(range(len(chosen)))
+    assert sorted(calls.places) == list(range(len(chosen)))
 
 
 @pytest.mark.parametrize("kind", ["http", "grpc", "stream"])

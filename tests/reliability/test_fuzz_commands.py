@@ -19,6 +19,7 @@ from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli, pytest_plugin
 from tritonclient_shim.gateway.options import OPTIONS
 from tritonclient_shim.registry import ENTRIES
+from tritonclient_shim.settings import REPORT_ENDINGS
 from tritonclient_shim.usage import Recorder, report, rows
 
 COMMANDS = "Commands with any arguments end with a status of theirs, and a text where they refuse"
@@ -36,7 +37,7 @@ ARGUMENTS = {
     ],
     "migrate": [
         *("good.py", ".", "--diff", "--check", "--to", "http", "grpc", "--unsafe", "--server"),
-        *("127.0.0.1:1", "--model-config", "bad.json", "--report", "--format", "json", "--exclude"),
+        *("127.0.0.1:1", "--model-config", "bad.json", "--format", "json", "--exclude"),
     ],
     "run": ["--restore", "none", "numpy,async", "--report", "nowhere/r.md", "missing.py", "empty"],
     "gateway": ["--" + name.replace("_", "-") for name in OPTIONS]
@@ -60,7 +61,7 @@ texts = odd.texts.filter(_is_argument)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with a program, a folder and a file that is no configuration."""
+    """Return a working directory with a program, a folder and a file that is no configuration."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.py").write_text(PROGRAM)
     (tmp_path / "bad.json").write_text("{")
@@ -69,7 +70,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def status_of(arguments: list[str]) -> Any:
-    """The status with which the command ends."""
+    """Return the exit status of the command."""
     try:
         return cli.main(arguments)
     except SystemExit as end:
@@ -80,17 +81,17 @@ def status_of(arguments: list[str]) -> Any:
 @given(data=st.data())
 def _commands(command: str, capsys: pytest.CaptureFixture[str], data: Any) -> None:
     known = odd.mostly(st.sampled_from(ARGUMENTS[command]), texts)
-    given = data.draw(st.lists(known, max_size=5))
+    words = data.draw(st.lists(known, max_size=5))
     if command == "run":
-        given = [one for one in given if not HARMLESS.fullmatch(one)]
+        words = [item for item in words if not HARMLESS.fullmatch(item)]
     if command == "gateway":  # refused before it starts: there is no such option
-        given.append("--no-such-option")
-    status = status_of([command, *given])
+        words.append("--no-such-option")
+    status = status_of([command, *words])
     written = capsys.readouterr()
     assert status in ((0, 1, 2, 3) if command in ("scan", "migrate") else (0, 1, 2))
     assert "Traceback" not in written.err and "a bug of" not in written.err, written.err
-    assert status in (0, 1) or written.err.strip(), given
-    assert status == 0 or written.out.strip() or written.err.strip(), given
+    assert status in (0, 1) or written.err.strip(), words
+    assert status == 0 or written.out.strip() or written.err.strip(), words
     assert status_of(["explain", "TS051"]) == 0
     assert "TS051" in capsys.readouterr().out
 
@@ -106,8 +107,8 @@ def test_commands(
 
 def test_every_command_is_tried() -> None:
     """A new command is fuzzed, too."""
-    found = {path.stem for path in Path(str(cli.__file__)).parent.glob("[a-z]*.py")}
-    assert found == {*ARGUMENTS}
+    result = {path.stem for path in Path(str(cli.__file__)).parent.glob("[a-z]*.py")}
+    assert result == {*ARGUMENTS}
 
 
 _files = texts | st.sampled_from(["a.py", "<stdin>", "/x/é 😀.py", "a|b.py", "`x`.py", "C:\\x.py"])
@@ -117,19 +118,19 @@ _uses = st.lists(
 
 
 @fuzzed("commands with any arguments")
-@given(uses=_uses, ending=st.sampled_from([*report.FORMATS, ".JSON", "", ".x"]))
+@given(uses=_uses, ending=st.sampled_from([*REPORT_ENDINGS, ".JSON", "", ".x"]))
 def _reports(folder: Path, uses: Any, ending: str) -> None:
     recorder = Recorder()
-    for one in uses:
-        recorder.count(*one)
-    found, path = rows.rows(recorder.counts()), f"{folder}/report{ending}"
-    report.write(found, path)
+    for use in uses:
+        recorder.count(*use)
+    result, path = rows.rows_of(recorder.counts()), f"{folder}/report{ending}"
+    report.write(result, path)
     text = Path(path).read_text("utf-8")
-    assert all(one[0] in text for one in uses)
+    assert all(use[0] in text for use in uses)
     if ending.lower() == ".json":
-        told = [(one["id"], one["file"], one["line"]) for one in json.loads(text)["uses"]]
-        assert sorted(told) == sorted(
-            {(one, rows.relative(name), line) for one, name, line in uses}
+        answer = [(load["id"], load["file"], load["line"]) for load in json.loads(text)["uses"]]
+        assert sorted(answer) == sorted(
+            {(symbol, rows.relative(name), line) for symbol, name, line in uses}
         )
     elif ending == ".sarif":
         assert len(json.loads(text)["runs"][0]["results"]) == len(set(uses))

@@ -64,9 +64,9 @@ def commands(
 ) -> Commands:
     """Runs commands in a folder with one good program."""
     monkeypatch.chdir(tmp_path)
-    made = Commands(tmp_path, capsys)
-    made.write("good.py", PROGRAM.encode())
-    return made
+    commands = Commands(tmp_path, capsys)
+    commands.write("good.py", PROGRAM.encode())
+    return commands
 
 
 def is_python(content: bytes) -> bool:
@@ -136,9 +136,9 @@ def test_model_configurations(commands: Commands, tried: Tried) -> None:
     tried(FILES, amount("files of commands") // 3, "files")
 
 
-def _left(found: Migrated) -> int:
-    """How many uses of the old client are to do."""
-    return sum(outcome.todo for _, outcome in found.uses)
+def _left(migrated: Migrated) -> int:
+    """Return how many uses of the old client are to do."""
+    return sum(outcome.todo for _, outcome in migrated.uses)
 
 
 @fuzzed("programs that are migrated", 2)
@@ -155,15 +155,15 @@ def _migrate(commands: Commands, data: Any) -> None:
     status = commands("migrate", "--write", commands.write(name, content), *chosen)
     written = (commands.folder / name).read_bytes()
     try:
-        found = migrate(name, content, options)
+        result = migrate(name, content, options)
     except Unreadable as error:
         assert str(error).startswith(name)
         analysed = Candidates().includes(str(commands.folder / name), content)
         assert (status, written) == (3 if analysed else 0, content)
         return
-    assert (status, written) == (int(found.todo), found.after)
+    assert (status, written) == (int(result.todo), result.after)
     again = migrate(name, written, options)
-    assert not again.changed or _left(again) < _left(found), "it changes what it has made"
+    assert not again.changed or _left(again) < _left(result), "it changes what it has made"
     if name == "fuzzed.py":
         assert is_python(written) or not is_python(content)
     else:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.gateway.bad_clients import BODY, SIMPLE, Raw, head, until
-from tests.gateway.gateway_process import Gateway
-from tests.gateway.grpc_requests import A, B, simple
+from tests.gateway.bad_clients import Raw, head
+from tests.gateway.gateway_process import Gateway, until
+from tests.gateway.grpc_requests import BODY, SIMPLE, A, B, simple
 from tests.reliability.amounts import amount
 from tests.reliability.figures import Tried
 from tests.reliability.fuzzing import fuzzed
@@ -35,14 +35,14 @@ def threads(gateway: Gateway) -> int:
 
 
 def logged(gateway: Gateway) -> list[str]:
-    """What it has logged. Older versions of protobuf write warnings there, too."""
+    """Return what it has logged. Older versions of protobuf write warnings there, too."""
     own = ("Traceback", " tritonclient_shim.")
     return [line for line in gateway.said().splitlines() if any(text in line for text in own)]
 
 
 @pytest.fixture
 def unharmed(gateway: Gateway) -> Iterator[Gateway]:
-    """The gateway; afterwards it has logged nothing, and has no more threads than its pools."""
+    """Yield the gateway. Afterwards it has logged nothing, and has only its pools' threads."""
     before = logged(gateway)
     yield gateway
     assert gateway.process.poll() is None
@@ -51,7 +51,7 @@ def unharmed(gateway: Gateway) -> Iterator[Gateway]:
 
 
 def http_well(gateway: Gateway) -> None:
-    """A good request on HTTP gets its right answer."""
+    """Check that a good request over HTTP gets its right answer."""
     answer = gateway.infer("simple", SIMPLE + ' output { name: "OUTPUT0" }', BODY)
     assert answer.code == 200
     first, second = np.frombuffer(BODY, np.int32).reshape(2, 16)
@@ -77,10 +77,10 @@ def raw_answer(gateway: Gateway, request: bytes) -> bytes:
 def _http(gateway: Gateway, request: bytes) -> None:
     answer = raw_answer(gateway, request)
     if answer:
-        found = _ANSWER.match(answer)
-        assert found, answer[:200]
-        assert int(found.group(1)) in {100, 200, 400, 404, 405, 417, 426}, answer[:500]
-        if found.group(1) == b"400" and b"NV-Status" in answer:  # unknown paths have none
+        result = _ANSWER.match(answer)
+        assert result, answer[:200]
+        assert int(result.group(1)) in {100, 200, 400, 404, 405, 417, 426}, answer[:500]
+        if result.group(1) == b"400" and b"NV-Status" in answer:  # unknown paths have none
             assert re.search(rb'NV-Status: .*msg: "[^"]', answer), answer[:500]
     http_well(gateway)
 
@@ -93,20 +93,20 @@ def test_http(unharmed: Gateway, tried: Tried) -> None:
 
 @pytest.fixture
 def channel(gateway: Gateway) -> Iterator[grpc.Channel]:
-    """A channel to the gateway."""
-    with grpc.insecure_channel(gateway.grpc) as made:
-        yield made
+    """Yield a channel to the gateway."""
+    with grpc.insecure_channel(gateway.grpc) as channel:
+        yield channel
 
 
 def grpc_well(gateway: Gateway) -> None:
-    """A good request over gRPC gets its right answer."""
+    """Check that a good request over gRPC gets its right answer."""
     answer = gateway.call("Infer", simple(7))
     assert answer.request_status.code == 1
     np.testing.assert_array_equal(np.frombuffer(answer.raw_output[0], np.int32), A + B)
 
 
 def rpc_answers(channel: grpc.Channel, rpc: str, request: bytes) -> list[bytes]:
-    """The answers to one request, as bytes."""
+    """Return the answers to one request, as bytes."""
     path = f"/{v1.SERVICE}/{rpc}"
     if rpc == "StreamInfer":
         stream = channel.stream_stream(path)
@@ -128,8 +128,8 @@ def _grpc(gateway: Gateway, channel: grpc.Channel, data: Any) -> None:
             v1.RPCS[rpc].request.FromString(request)
     else:
         assert len(answers) == (2 if rpc == "StreamInfer" else 1)
-        for one in answers:
-            status = v1.RPCS[rpc].response.FromString(one).request_status
+        for item in answers:
+            status = v1.RPCS[rpc].response.FromString(item).request_status
             assert status.code == 1 or (status.code and status.msg)
             assert status.code != 2 or "INTERNAL" not in status.msg
     grpc_well(gateway)

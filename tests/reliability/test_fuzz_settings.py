@@ -80,10 +80,10 @@ def addresses() -> Iterator[list[str]]:
 
 
 def use(addresses: list[str], protocol: int) -> None:
-    """A context of these settings runs, or it is refused."""
+    """Run a request with these settings, or raise the error that refuses them."""
     with InferContext(addresses[protocol], protocol, "m") as context:
-        found = context.run({"IN": [SCORES]}, {"OUT": RAW})["OUT"]
-        np.testing.assert_array_equal(found[0], SCORES)
+        result = context.run({"IN": [SCORES]}, {"OUT": RAW})["OUT"]
+        np.testing.assert_array_equal(result[0], SCORES)
 
 
 def changed(changes: dict[str, Any], before: Any) -> bool:
@@ -92,7 +92,7 @@ def changed(changes: dict[str, Any], before: Any) -> bool:
         tritonclient_shim.configure(**changes)
     except (settings.SettingsError, TypeError) as error:
         assert isinstance(error, settings.SettingsError) or not changes.keys() <= FIELDS.keys()
-        assert any(one in str(error) for one in ("; expected ", " or remove ", "knows no"))
+        assert any(item in str(error) for item in ("; expected ", " or remove ", "knows no"))
         assert settings.current() == before
         return False
     return True
@@ -183,11 +183,11 @@ def _declarations(data: Any) -> None:
         return answer
 
     try:
-        made = testing.model(inputs=[("IN", "FP32", [2])], **options)(function)
+        result = testing.model(inputs=[("IN", "FP32", [2])], **options)(function)
     except (TypeError, ValueError) as error:
         assert refused(error, ("TypeError", "ValueError"))
         return
-    with testing.server(m=made) as server:
+    with testing.server(m=result) as server:
         for protocol in (0, 1):
             try:
                 with InferContext(server.url(protocol), protocol, "m") as context:

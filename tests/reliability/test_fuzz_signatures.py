@@ -51,21 +51,21 @@ class Side:
         return api.InferContext(self.url, self.protocol, model, streaming=self.streaming)
 
     def well(self, model: str) -> None:
-        """A good call of the same context gets its right answer."""
+        """Check that a good call of the same context gets its right result."""
         array = ARRAYS[model][0]
         names, output = MODELS[model]
         inputs = {name: [array] for name in names}
-        found = self.contexts[model].run(inputs, {output: RAW})[output][0]
+        result = self.contexts[model].run(inputs, {output: RAW})[output][0]
         if model == "simple":
             array = array + array
         elif model == "simple_string":
-            array = np.array([b"%d" % (2 * int(one)) for one in array], object)
-        np.testing.assert_array_equal(found, array)
+            array = np.array([b"%d" % (2 * int(item)) for item in array], object)
+        np.testing.assert_array_equal(result, array)
 
     def close(self) -> None:
         self.control.unregister(self.region)
-        for one in (*self.contexts.values(), self.control):
-            one.close()
+        for item in (*self.contexts.values(), self.control):
+            item.close()
         shm.destroy_shared_memory_region(self.region)
 
 
@@ -79,21 +79,21 @@ KINDS = {
 
 @pytest.fixture(params=KINDS)
 def side(request: pytest.FixtureRequest) -> Iterator[Side]:
-    """A server in this process, or Triton in each of the ways to call it."""
+    """Yield a server in this process, or Triton in each of the ways to call it."""
     protocol, streaming = KINDS[request.param]
     if protocol is None:
         with testing.server(**served_models()) as running:
-            made = Side(running.http, 0, False)
-            yield made
-            made.close()
+            side = Side(running.http, 0, False)
+            yield side
+            side.close()
         return
     triton = request.getfixturevalue("triton")
-    made = Side(triton.url(protocol), protocol, streaming)
-    yield made
-    made.close()
+    side = Side(triton.url(protocol), protocol, streaming)
+    yield side
+    side.close()
 
 
-_CALLS = ["run", "run", "run", "async_run", "async_run", "async_run_with_cb", "_async_with_id"]
+_CALLS = ["run", "run", "run", "async_run", "async_run", "async_run_with_cb", "async_run by id"]
 _FETCHES = ["get_async_run_results", "get_ready_async_request", "get_stat", "correlation_id"]
 _SERVER = {
     "InferContext": [],
@@ -124,7 +124,7 @@ def arguments(draw: Any, function: Any, good: dict[str, Any]) -> tuple[list[Any]
 
 
 def attempt(call: Callable[[], Any], allowed: tuple[str, ...]) -> Any:
-    """What the call returns; None for an exception that is documented and says something."""
+    """Return what the call returns; None for an exception that is documented and says something."""
     try:
         return within(PATIENCE, call)
     except Exception as error:
@@ -154,11 +154,11 @@ def _infer(side: Side, data: Any) -> None:
     context = side.contexts[model]
     good = good_values(model, side.url, side.protocol, side.handles)
     name = data.draw(st.sampled_from(_CALLS + _FETCHES))
-    method = getattr(context, name)
-    shape = api.InferContext.run if name == "_async_with_id" else method
+    method = getattr(context, name.partition(" ")[0])
+    shape = api.InferContext.run if name == "async_run by id" else method
     if name == "async_run_with_cb":
         shape = context.async_run
-    allowed = documented(getattr(api.InferContext, name))
+    allowed = documented(method)
     positional, named = arguments(data.draw, shape, good)
     if name in _CALLS:
         allowed = OF_RUN
@@ -184,13 +184,14 @@ def _contexts(side: Side, data: Any) -> None:
         good["model_name"] = st.sampled_from(["spare", "unknown", "", b"spare"]) | odd.texts
     made_of = getattr(api, kind)
     positional, named = arguments(data.draw, made_of, good)
-    context = attempt(lambda: made_of(*positional, **named), documented(made_of))
+    allowed = documented(made_of) or documented(made_of.__init__)
+    context = attempt(lambda: made_of(*positional, **named), allowed)
     if context is None:
         return
     for name in data.draw(st.lists(st.sampled_from([*_SERVER[kind], "close"]), max_size=4)):
         method = getattr(context, name)
-        given, by_name = arguments(data.draw, method, good)
-        attempt(partial(method, *given, **by_name), documented(method))
+        positional, named = arguments(data.draw, method, good)
+        attempt(partial(method, *positional, **named), documented(method))
         assert context.get_last_request_id() is None or context.get_last_request_id() >= 0
     context.close()
 
@@ -225,13 +226,13 @@ def _functions(data: Any, handles: list[Any]) -> None:
         good[name] = odd.anything
     function = data.draw(st.sampled_from(FUNCTIONS))
     positional, named = arguments(data.draw, function, good)
-    made = attempt(lambda: function(*positional, **named), documented(function))
-    if isinstance(made, Exception):
-        assert isinstance(str(made) + repr(made), str)
-    if function is shm.create_shared_memory_region and made is not None:
+    result = attempt(lambda: function(*positional, **named), documented(function))
+    if isinstance(result, Exception):
+        assert isinstance(str(result) + repr(result), str)
+    if function is shm.create_shared_memory_region and result is not None:
         array = np.arange(4, dtype=np.uint8)[: positional[2] if len(positional) > 2 else 0]
-        shm.set_shared_memory_region(made, [array])
-        attempt(lambda: shm.destroy_shared_memory_region(made), ("SharedMemoryException",))
+        shm.set_shared_memory_region(result, [array])
+        attempt(lambda: shm.destroy_shared_memory_region(result), ("SharedMemoryException",))
 
 
 @pytest.fixture

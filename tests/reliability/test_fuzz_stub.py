@@ -53,10 +53,10 @@ OPTIONS = {
 
 @pytest.fixture
 def channel(triton: TritonServer) -> Iterator[grpc.Channel]:
-    """A channel of the test's own; afterwards no thread more is there."""
+    """Yield a channel of the test's own; afterwards no thread more is there."""
     before = threading.active_count()
-    with grpc.insecure_channel(triton.grpc) as made:
-        yield made
+    with grpc.insecure_channel(triton.grpc) as channel:
+        yield channel
     assert no_thread_more(before, 4)
 
 
@@ -72,13 +72,13 @@ def requests(rpc: str) -> Any:
     if rpc == "ModelControl":  # any other message that names a model would unload it
         others = right
     else:
-        others = st.sampled_from([one for found in UNARY.values() for one in found])
+        others = st.sampled_from([item for result in UNARY.values() for item in result])
     changed = st.composite(lambda draw: changed_message(draw, draw(right)))()
     return st.one_of(right, changed, changed, others, odd.anything)
 
 
 def attempt(call: Any, plain: Any = None) -> Any:
-    """What a call returns; None for a documented exception, or the one of gRPC's own call."""
+    """Return the call's result; None for a documented exception, or the one of gRPC's own call."""
     try:
         return within(PATIENCE, call)
     except Exception as error:
@@ -88,15 +88,15 @@ def attempt(call: Any, plain: Any = None) -> Any:
         return None
 
 
-def told(response: Any) -> None:
-    """A response has a status, and a text where it is no success."""
+def check_status(response: Any) -> None:
+    """Check that a response has a status, and a text where it is no success."""
     if response is not None:
         status = response.request_status
         assert status.code == 1 or (status.code and status.msg), status
 
 
 def well(stub: GRPCServiceStub) -> None:
-    """A good request gets its right answer, alone and on a stream."""
+    """Check that a good request gets its right answer, alone and on a stream."""
     answers = [stub.Infer(simple(7)), *stub.StreamInfer(iter([simple(8)]))]
     for answer in answers:
         np.testing.assert_array_equal(np.frombuffer(answer.raw_output[0], np.int32), A + B)
@@ -117,22 +117,22 @@ class Done:
             raise EXCEPTIONS[self._error]()
 
 
-def _future(made: Any, error: str, cancels: bool) -> Any:
+def _future(future: Any, error: str, cancels: bool) -> Any:
     done = Done(error), Done("")
-    for one in done:
-        made.add_done_callback(one)
+    for item in done:
+        future.add_done_callback(item)
     if cancels:
-        made.cancel()
-    for one in done:
-        assert one.came.acquire(timeout=PATIENCE), "no callback"
+        future.cancel()
+    for item in done:
+        assert item.came.acquire(timeout=PATIENCE), "no callback"
     try:
-        return made.result(PATIENCE)
+        return future.result(PATIENCE)
     except grpc.FutureCancelledError:
         assert cancels
-        assert made.code() is grpc.StatusCode.CANCELLED
+        assert future.code() is grpc.StatusCode.CANCELLED
         return None
     finally:
-        assert [one.count for one in done] == [1, 1]
+        assert [item.count for item in done] == [1, 1]
 
 
 _errors = st.sampled_from(["", *EXCEPTIONS])
@@ -143,21 +143,21 @@ _errors = st.sampled_from(["", *EXCEPTIONS])
 def _unary(channel: Any, stub: Any, data: Any) -> None:
     draw = data.draw
     rpc = draw(st.sampled_from(list(UNARY)))
-    request, given, call = draw(requests(rpc)), options(draw), getattr(stub, rpc)
+    request, call_options, call = draw(requests(rpc)), options(draw), getattr(stub, rpc)
     style = draw(st.sampled_from(["call", "with_call", "future"]))
-    plain = partial(channel.unary_unary(LIVE), b"", **given)
+    plain = partial(channel.unary_unary(LIVE), b"", **call_options)
     if style == "call":
-        told(attempt(partial(call, request, **given), plain))
+        check_status(attempt(partial(call, request, **call_options), plain))
     elif style == "with_call":
-        found = attempt(partial(call.with_call, request, **given), plain)
-        if found is not None:
-            told(found[0])
-            assert found[1].code() is grpc.StatusCode.OK
+        result = attempt(partial(call.with_call, request, **call_options), plain)
+        if result is not None:
+            check_status(result[0])
+            assert result[1].code() is grpc.StatusCode.OK
     else:
-        made = attempt(partial(call.future, request, **given), plain)
-        if made is not None:
+        argument = attempt(partial(call.future, request, **call_options), plain)
+        if argument is not None:
             error, cancels = draw(_errors), draw(st.booleans())
-            told(attempt(lambda: _future(made, error, cancels), plain))
+            check_status(attempt(lambda: _future(argument, error, cancels), plain))
     well(stub)
 
 
@@ -180,25 +180,25 @@ def _iterator(items: list[Any], end: str) -> Iterator[Any]:
 def _stream(channel: Any, stub: Any, data: Any) -> None:
     draw = data.draw
     items = draw(st.lists(odd.mostly(requests("Infer"), st.just(simple(3))), max_size=4))
-    given, end = options(draw), draw(_errors)
+    call_options, end = options(draw), draw(_errors)
     iterator = draw(st.one_of(st.just(_iterator(items, end)), st.just(items), odd.anything))
     taken = draw(st.integers(0, 5))
-    plain = partial(channel.stream_stream(LIVE), iter([]), **given)
-    made = attempt(partial(stub.StreamInfer, iterator, **given), plain)
-    if made is not None:
+    plain = partial(channel.stream_stream(LIVE), iter([]), **call_options)
+    result = attempt(partial(stub.StreamInfer, iterator, **call_options), plain)
+    if result is not None:
         if draw(st.booleans()):
-            attempt(lambda: made.add_callback(Done("")))
+            attempt(lambda: result.add_callback(Done("")))
         for _ in range(taken):
-            answer = attempt(lambda: next(made, None))
+            answer = attempt(lambda: next(result, None))
             if answer is None:
                 break
-            told(answer)
+            check_status(answer)
         if draw(st.booleans()):
-            made.cancel()
-            assert isinstance(within(PATIENCE, made.code), grpc.StatusCode)
-            within(PATIENCE, made.details)
-        assert made.done() is not made.is_active()
-        del made
+            result.cancel()
+            assert isinstance(within(PATIENCE, result.code), grpc.StatusCode)
+            within(PATIENCE, result.details)
+        assert result.done() is not result.is_active()
+        del result
     well(stub)
 
 

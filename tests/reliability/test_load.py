@@ -46,13 +46,13 @@ def kind(request: pytest.FixtureRequest, triton: Any) -> tuple[str, int, bool]:
 
 @pytest.fixture
 def context(kind: tuple[str, int, bool]) -> Iterator[InferContext]:
-    """An open context, closed at the end."""
-    with opened(kind) as made:
-        yield made
+    """Yield an open context, closed at the end."""
+    with opened(kind) as context:
+        yield context
 
 
 def opened(kind: tuple[str, int, bool]) -> InferContext:
-    """A context of a model that answers what it is asked."""
+    """Return a context of a model that answers what it is asked."""
     return InferContext(kind[0], kind[1], "identity_int32", streaming=kind[2])
 
 
@@ -63,12 +63,12 @@ def descriptors() -> int:
 
 def megabytes() -> float:
     """Memory of this process."""
-    with open("/proc/self/statm", encoding="ascii") as told:
-        return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    with open("/proc/self/statm", encoding="ascii") as text:
+        return int(text.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def settled(measure: Callable[[], float], limit: float) -> float:
-    """The measure as soon as it is within the limit, or after some seconds: ends take a moment."""
+    """Return the measure once it is within the limit, or after some seconds: ends take a moment."""
     for _ in range(100):
         gc.collect()
         if measure() <= limit:
@@ -94,11 +94,11 @@ def test_threads_on_one_context(context: InferContext, tried: Tried) -> None:
     def body(thread: int) -> None:
         right.append(within(HOUR, lambda: work(thread)))
 
-    threads = [threading.Thread(target=body, args=(one,)) for one in range(THREADS)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    threads = [threading.Thread(target=body, args=(item,)) for item in range(THREADS)]
+    for item in threads:
+        item.start()
+    for item in threads:
+        item.join()
     assert right == [each] * THREADS
     tried(SAME_CONTEXT, each * THREADS, "calls")
 
@@ -145,14 +145,14 @@ def test_soak(context: InferContext, tried: Tried) -> None:
 
 def test_unfetched_results(kind: tuple[str, int, bool], tried: Tried) -> None:
     """Results wait for whoever fetches them; closing the context forgets them."""
-    number, came = amount("results that nobody fetches"), threading.Semaphore(0)
+    number, callbacks = amount("results that nobody fetches"), threading.Semaphore(0)
     context = opened(kind)
     before = megabytes()
     for step in range(number):
         inputs = {"INPUT0": [np.full(16, step, np.int32)]}
-        context.async_run(lambda *_: came.release(), inputs, OUTPUTS)
+        context.async_run(lambda *_: callbacks.release(), inputs, OUTPUTS)
     for _ in range(number):
-        assert came.acquire(timeout=60)
+        assert callbacks.acquire(timeout=60)
     cost = megabytes() - before
     last = context.get_async_run_results(number)
     assert last["OUTPUT0"][0].tolist() == [number - 1] * 16

@@ -113,18 +113,18 @@ def test_destructors_at_the_end(kind: str, call: str, triton: Any, tried: Tried)
     before = "request = context.async_run(slow(0.3), RAW)\n" if "context.get" in call else ""
     program = f"{before}{DESTRUCTOR.format(call=call)}sys.exit({CODE})"
     for _ in range(amount("ends of processes")):
-        status, told, complaint = end(program, triton, kind)
+        status, text, complaint = end(program, triton, kind)
         assert (status, complaint) == (CODE, "")
-        assert told in CALLS[call]
+        assert text in CALLS[call]
         tried(PROMISE, 1, "processes")
 
 
 def seconds_to_end(left: str, triton: Any, kind: str) -> float:
     """How long the process of a program goes on after the program's last line."""
     program = f"{LEFT[left]}\ntell(str(time.monotonic()))\nsys.exit({CODE})"
-    status, told, complaint = end(program, triton, kind)
+    status, text, complaint = end(program, triton, kind)
     assert (status, complaint) == (CODE, "")
-    return time.monotonic() - float(told)
+    return time.monotonic() - float(text)
 
 
 @pytest.mark.parametrize("left", LEFT)

@@ -67,7 +67,7 @@ def start_stub(server: ServerProcess) -> None:
 
 
 def nothing(server: ServerProcess) -> None:
-    """The server needs no mending."""
+    """Do nothing: the server needs no mending."""
 
 
 #: Between two calls: the second one meets what has become of the server.
@@ -92,7 +92,7 @@ WITHIN = {
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server for the whole module."""
+    """Yield a server for the whole module."""
     server = ServerProcess(tmp_path_factory.mktemp("models"))
     yield server
     server.close()
@@ -100,7 +100,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def server(shared: ServerProcess) -> Iterator[ServerProcess]:
-    """The server, running and with its model, whatever the test before has done to it."""
+    """Yield the server, running and with its model, whatever the test before has done to it."""
     yield shared
     tritonclient_shim.configure(network_timeout=None, keepalive_time=None, keepalive_timeout=None)
     shared.release()
@@ -126,7 +126,7 @@ def limit(kind: str) -> None:
 
 
 def check(outcome: Outcome, event: Event) -> None:
-    """The outcome is one that the event may have."""
+    """Check that the outcome is one that the event may have."""
     assert outcome.seconds < BOUND
     assert len(outcome.callbacks) == outcome.expected_callbacks
     if outcome.error is None:
@@ -138,7 +138,7 @@ def check(outcome: Outcome, event: Event) -> None:
 
 
 def works_again(context: InferContext, style: str) -> None:
-    """The context works; over gRPC, as soon as it has seen that its old connection ended."""
+    """Check that the context works; over gRPC, once it has seen that its old connection ended."""
     for _ in range(50):
         outcome = ask(context, style, next(numbers))
         if not outcome.message.startswith((*LOST, *LIMITS)):
@@ -150,7 +150,7 @@ def works_again(context: InferContext, style: str) -> None:
 def held(
     server: ServerProcess, threads: ThreadPoolExecutor, context: InferContext, style: str
 ) -> Future[Outcome]:
-    """A call whose request waits in the model."""
+    """Return a call whose request waits in the model."""
     server.hold()
     call = threads.submit(ask, context, style, next(numbers))
     server.wait_for_request()

@@ -33,18 +33,18 @@ LOST = "GRPC client failed: 14: "  # the server has been started anew, and the c
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server for the whole module."""
-    made = ServerProcess(tmp_path_factory.mktemp("models"))
-    yield made
-    made.close()
+    """Yield a server for the whole module."""
+    server = ServerProcess(tmp_path_factory.mktemp("models"))
+    yield server
+    server.close()
 
 
 @pytest.fixture(scope="module")
 def summing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server with a model of sequences."""
-    made = ServerProcess(tmp_path_factory.mktemp("sequences"), "sequence_sum")
-    yield made
-    made.close()
+    """Yield a server with a model of sequences."""
+    summing = ServerProcess(tmp_path_factory.mktemp("sequences"), "sequence_sum")
+    yield summing
+    summing.close()
 
 
 def bring(server: ServerProcess, number: int) -> None:
@@ -57,7 +57,7 @@ def bring(server: ServerProcess, number: int) -> None:
 
 
 def answered(context: InferContext, style: str) -> Outcome:
-    """A call that is answered, if at all, with the bytes that it has sent."""
+    """Return a call that is answered, if at all, with the bytes that it has sent."""
     data = payload(next(numbers))
     for _ in range(5):
         outcome = in_style(context, style, {"INPUT0": [data]})
@@ -117,8 +117,8 @@ def test_within_a_call(
 def step(context: InferContext, value: int, flags: int = 0, sequence: int = 0) -> int:
     """One request of a sequence: the sum so far."""
     inputs = {"INPUT": [np.array([value], np.int32)]}
-    found: Any = context.run(inputs, {"OUTPUT": InferContext.ResultFormat.RAW}, 1, flags, sequence)
-    return int(found["OUTPUT"][0][0])
+    result: Any = context.run(inputs, {"OUTPUT": InferContext.ResultFormat.RAW}, 1, flags, sequence)
+    return int(result["OUTPUT"][0][0])
 
 
 @pytest.mark.parametrize("way", ["loaded", "started"])

@@ -58,15 +58,15 @@ WITHIN = {"unlinked": Input.unlink, "made smaller": Input.shrink}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server for the whole module."""
-    made = ServerProcess(tmp_path_factory.mktemp("models"))
-    yield made
-    made.close()
+    """Yield a server for the whole module."""
+    server = ServerProcess(tmp_path_factory.mktemp("models"))
+    yield server
+    server.close()
 
 
 @pytest.fixture
-def given(server: ServerProcess) -> Iterator[Input]:
-    """An input in a registered region."""
+def shm_input(server: ServerProcess) -> Iterator[Input]:
+    """Yield an input in a registered region."""
     number = next(numbers)
     name = f"shim_region_{os.getpid()}_{number}"
     handle, data = (
@@ -82,42 +82,44 @@ def given(server: ServerProcess) -> Iterator[Input]:
         os.unlink(f"/dev/shm/{name}")
 
 
-def call(context: InferContext, style: str, given: Input) -> Outcome:
-    """A call whose input is in the region."""
-    outcome = in_style(context, style, {"INPUT0": (given.handle, (SIZE,))})
+def call(context: InferContext, style: str, shm_input: Input) -> Outcome:
+    """Return a call whose input is in the region."""
+    outcome = in_style(context, style, {"INPUT0": (shm_input.handle, (SIZE,))})
     if outcome.error is None:
-        np.testing.assert_array_equal(outcome.result, given.data)
+        np.testing.assert_array_equal(outcome.result, shm_input.data)
     assert len(outcome.callbacks) == outcome.expected_callbacks
     return outcome
 
 
 @some_of(IDLE)
-def test_between_two_calls(number: int, kind: str, name: str, given: Input, tried: Tried) -> None:
+def test_between_two_calls(
+    number: int, kind: str, name: str, shm_input: Input, tried: Tried
+) -> None:
     """The next call is answered, or says what has become of the region or the server."""
     happen, messages = IDLE[name]
     style = STYLES[number % len(STYLES)]
-    context = given.server.opened(kind)
-    assert call(context, style, given).message == ""
-    happen(given)
-    outcome = within(BOUND, lambda: call(context, style, given))
+    context = shm_input.server.opened(kind)
+    assert call(context, style, shm_input).message == ""
+    happen(shm_input)
+    outcome = within(BOUND, lambda: call(context, style, shm_input))
     assert outcome.message.startswith(messages) if messages else outcome.message == ""
     within(BOUND, context.close)
     if messages == LOST:
-        wait_for(lambda: not given.server.server.running)
-        given.server.start()
+        wait_for(lambda: not shm_input.server.server.running)
+        shm_input.server.start()
     tried(PROMISE, 1, "events")
 
 
 @some_of(WITHIN)
-def test_within_a_call(number: int, kind: str, name: str, given: Input, tried: Tried) -> None:
+def test_within_a_call(number: int, kind: str, name: str, shm_input: Input, tried: Tried) -> None:
     """The call is answered from what the server has read."""
-    context = given.server.opened(kind)
+    context = shm_input.server.opened(kind)
     with ThreadPoolExecutor(1) as threads:
-        given.server.hold()
-        under_way = threads.submit(call, context, "sync", given)
-        given.server.wait_for_request()
-        WITHIN[name](given)
-        given.server.release()
+        shm_input.server.hold()
+        under_way = threads.submit(call, context, "sync", shm_input)
+        shm_input.server.wait_for_request()
+        WITHIN[name](shm_input)
+        shm_input.server.release()
         assert under_way.result(BOUND).message == ""
     within(BOUND, context.close)
     tried(PROMISE, 1, "events")

@@ -23,7 +23,7 @@ class Pair:
 
 
 def read() -> tuple[dict[str, str], list[Pair], list[Pair]]:
-    """The preludes by column, the pairs that run, and the pairs that are only shown."""
+    """Return the preludes by column, the pairs that run, and the pairs that are only shown."""
     preludes: dict[str, str] = {}
     run: list[Pair] = []
     shown: list[Pair] = []
@@ -44,9 +44,9 @@ def read() -> tuple[dict[str, str], list[Pair], list[Pair]]:
 
 
 def anchors() -> set[str]:
-    """The anchors of the guide's headings, as GitHub makes them."""
-    found = re.findall(r"^#+ (.+)$", GUIDE.read_text("utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in found}
+    """Return the anchors of the guide's headings, as GitHub makes them."""
+    result = re.findall(r"^#+ (.+)$", GUIDE.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in result}
 
 
 def plain(value: Any) -> Any:
@@ -55,9 +55,9 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, bytes):
         return value.decode("latin-1")
-    return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def at(code: str, http: str, grpc: str) -> str:
-    """The code with the addresses of a real server."""
+    """Return the code with the addresses of a real server."""
     return code.replace("localhost:8000", http).replace("localhost:8001", grpc)

@@ -39,14 +39,14 @@ def int32(value: int) -> dict[str, Any]:
 
 
 def number(results: Any, output: str = "OUTPUT0") -> float:
-    """The single number of a one-entry result."""
+    """Return the single number of a one-entry result."""
     value: float = results[output][0].item()
     return value
 
 
 @contextmanager
 def client_error(message: str) -> Iterator[None]:
-    """The block raises a client error with exactly this message."""
+    """Check that the block raises a client error with exactly this message."""
     # docs/v1-behaviour.md §0.1, §1.6
     with pytest.raises(InferenceServerException) as caught:
         yield
@@ -57,7 +57,7 @@ def client_error(message: str) -> Iterator[None]:
 
 @contextmanager
 def server_error(beginning: str) -> Iterator[None]:
-    """The block raises an error of the session's server whose message begins so."""
+    """Check that the block raises an error of the session's server whose message begins so."""
     # docs/v1-behaviour.md §1.6
     assert beginning, "every message begins so"
     with pytest.raises(InferenceServerException) as caught:
@@ -86,7 +86,7 @@ class Completions:
         return "ignored"
 
     def wait(self, count: int = 1) -> list[int]:
-        """The ids in the order of the calls, as soon as there are ``count``."""
+        """Return the ids in the order of the calls, as soon as there are ``count``."""
         with self._changed:
             arrived = self._changed.wait_for(lambda: len(self.calls) >= count, PATIENCE)
         assert arrived, f"only {len(self.calls)} of {count} callbacks were called"

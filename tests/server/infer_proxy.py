@@ -27,7 +27,7 @@ class Door:
 
     @property
     def url(self) -> str:
-        """The address of this side of the door, the same for ever."""
+        """Return the address of this side of the door, the same for ever."""
         return f"127.0.0.1:{self._port}"
 
     def open(self) -> None:
@@ -50,8 +50,8 @@ class Door:
     def cut(self) -> None:
         """Cut every connection; new ones are let through."""
         present, self._sockets = self._sockets, []
-        for one in present:
-            _end(one)
+        for item in present:
+            _end(item)
 
     def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):

@@ -34,7 +34,7 @@ http {{
 
 @contextmanager
 def nginx(folder: Path, server: str, listen: str = "", http: str = "") -> Iterator[str]:
-    """The address of an nginx with these directives in its ``server``, as soon as it listens.
+    """Yield the address of an nginx with these directives in its ``server``, as soon as it listens.
 
     ``http`` are directives beside it.
     """

@@ -20,7 +20,7 @@ class FailedServer(RunningServer):
 
 
 def start_failed_server() -> FailedServer:
-    """A server that answers and failed to start; the caller stops it."""
+    """Return a server that answers and failed to start; the caller stops it."""
     prepared = environment.prepare()
 
     def attempt(folder: str, http_port: int, grpc_port: int) -> FailedServer:
@@ -75,7 +75,7 @@ class ForeignServer:
 def foreign_server(
     status: int = 200, body: bytes = b"<html>hello</html>"
 ) -> Iterator[ForeignServer]:
-    """An HTTP server on a free loopback port that is no inference server."""
+    """Yield an HTTP server on a free loopback port that is no inference server."""
     foreign = ForeignServer(status, body)
 
     class Handler(BaseHTTPRequestHandler):

@@ -25,23 +25,23 @@ class Regions:
         self._handles: list[Any] = []
 
     def new_key(self) -> str:
-        """A key that no other test or process uses."""
+        """Return a key that no other test or process uses."""
         return f"/shim_server_test_{os.getpid()}_{next(_numbers)}"
 
     def create(self, byte_size: int, name: str = "", key: str = "") -> Any:
-        """The handle of a region, not registered."""
+        """Return the handle of a region, not registered."""
         key = key or self.new_key()
         self._handles.append(shm.create_shared_memory_region(name or key[1:], key, byte_size))
         return self._handles[-1]
 
     def empty(self, byte_size: int, name: str = "") -> Any:
-        """The handle of a registered region."""
+        """Return the handle of a registered region."""
         handle = self.create(byte_size, name)
         self.control.register(handle)
         return handle
 
     def holding(self, *arrays: np.ndarray[Any, Any], spare: int = 0, name: str = "") -> Any:
-        """The handle of a registered region with these arrays, and ``spare`` bytes of 0xff."""
+        """Return the handle of a registered region: these arrays, and ``spare`` bytes of 0xff."""
         filler = np.full(spare, 0xFF, np.uint8)
         handle = self.empty(sum(array.nbytes for array in (*arrays, filler)), name)
         shm.set_shared_memory_region(handle, [*arrays, filler])
@@ -68,12 +68,12 @@ class Regions:
 
 
 def name_of(handle: Any) -> str:
-    """The name of a handle's region."""
+    """Return the name of a handle's region."""
     return handle_table.lookup(handle).name
 
 
 def contents(handle: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
-    """What lies at the beginning of a region."""
+    """Return what lies at the beginning of a region."""
     return np.frombuffer(
         handle_table.lookup(handle).read(0, count * np.dtype(dtype).itemsize), dtype
     )
@@ -81,7 +81,7 @@ def contents(handle: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
 
 @contextmanager
 def refused(message: str, server_id: str = "triton") -> Iterator[None]:
-    """The block raises exactly this message, from the server or, when '', from the client."""
+    """Check that the block raises exactly this message, from the server; '' is the client."""
     with pytest.raises(InferenceServerException) as caught:
         yield
     assert (caught.value.message(), caught.value.server_id()) == (message, server_id)

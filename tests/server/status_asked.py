@@ -35,7 +35,7 @@ def wait_until_unloaded(server: Any, name: str) -> None:
 def counted_status(
     server: Any, protocol: int, name: str, inferences: int, asked: str | None = None
 ) -> ServerStatus:
-    """The status once it counts ``inferences``: Triton counts shortly after it has replied."""
+    """Return the status once it counts ``inferences``: Triton counts shortly after its reply."""
     deadline = time.monotonic() + 30
     while True:
         status = status_of(server, protocol, asked)

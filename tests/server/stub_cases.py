@@ -18,7 +18,7 @@ SECONDS = 30  # more than anything here takes; a hang fails instead of lasting f
 
 @contextmanager
 def stub_at(url: str) -> Iterator[Any]:
-    """A stub on a channel of its own."""
+    """Yield a stub on a channel of its own."""
     with grpc.insecure_channel(url) as channel:
         yield grpc_service_pb2_grpc.GRPCServiceStub(channel)
 
@@ -26,7 +26,7 @@ def stub_at(url: str) -> Iterator[Any]:
 def infer_request(
     model: str, inputs: dict[str, Any], outputs: Any = (), batch: int = 1, number: int = 0
 ) -> Any:
-    """An InferRequest; inputs by name as bytes or arrays, dims left to the server."""
+    """Return an InferRequest; inputs by name as bytes or arrays, dims left to the server."""
     request = pb.InferRequest(model_name=model, model_version=-1)
     request.meta_data.id = number
     request.meta_data.batch_size = batch
@@ -39,7 +39,7 @@ def infer_request(
 
 
 def simple_request(number: int = 0, batch: int = 1, model: str = "simple") -> Any:
-    """A request to ``simple``: ``number`` plus 0, 1, …, and 1 everywhere."""
+    """Return a request to ``simple``: ``number`` plus 0, 1, …, and 1 everywhere."""
     left = np.arange(16 * batch, dtype=np.int32) + np.int32(number)
     inputs = {"INPUT0": left, "INPUT1": np.ones(16 * batch, np.int32)}
     return infer_request(model, inputs, ("OUTPUT0", "OUTPUT1"), batch, number)
@@ -54,13 +54,13 @@ def is_sum(response: Any, number: int, batch: int = 1) -> bool:
 
 
 def slow_request(seconds: float, number: int = 0) -> Any:
-    """A request that the server takes so many seconds for."""
+    """Return a request that the server takes so many seconds for."""
     inputs = {"INPUT0": np.array([seconds], np.float32)}
     return infer_request("slow", inputs, ("OUTPUT0",), 1, number)
 
 
 def classify_request(*outputs: tuple[str, int], model: str = "classify") -> Any:
-    """A request for classes of 0.1, 0.9, 0.3 and zeros; a count of 0 asks for the raw tensor."""
+    """Return a request for classes of 0.1, 0.9, 0.3 and zeros; a count of 0 asks for raw."""
     scores = np.array([0.1, 0.9, 0.3, 0, 0, 0, 0, 0, 0, 0], np.float32)
     request = infer_request(model, {"INPUT": scores})
     for name, count in outputs:
@@ -91,7 +91,7 @@ class Recorder(
 def join_threads() -> list[threading.Thread]:
     """Wait for our threads to end → those that do not."""
     ours = ("v1-stream-requests", "grpc-stream", "v1-stub-call")
-    found = [thread for thread in threading.enumerate() if thread.name in ours]
-    for thread in found:
+    result = [thread for thread in threading.enumerate() if thread.name in ours]
+    for thread in result:
         thread.join(SECONDS)
-    return [thread for thread in found if thread.is_alive()]
+    return [thread for thread in result if thread.is_alive()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import shutil
 import threading
 import time
@@ -69,33 +68,10 @@ def test_load_and_unload(server: Any, control: ModelControlContext, protocol: in
     wait_for(lambda: states(server, protocol, "spare") == unavailable)
 
 
-def test_load_again(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """Loading a loaded, unmodified model succeeds without a reload (docs/v1-behaviour.md §6.4)."""
-    control.load("slow")  # starting it changed its folder: __pycache__, a reload
-    before = count(server, protocol)
-    infer(server, protocol, 0.0)
-    wait_for(lambda: count(server, protocol) == before + 1)  # Triton counts after it replies
-    control.load("slow")
-    assert count(server, protocol) == before + 1  # a reload would count from 0
-
-
-def count(server: Any, protocol: int) -> int:
-    with ServerStatusContext(server.url(protocol), protocol, "slow") as context:
-        status = context.get_server_status().model_status["slow"]
-    number: int = status.version_status[1].model_inference_count
-    return number
-
-
 def infer(server: Any, protocol: int, seconds: float) -> None:
     with InferContext(server.url(protocol), protocol, "slow") as context:
         data = np.array([seconds], dtype=np.float32)
         context.run({"INPUT0": [data]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
-
-
-def test_load_bytes(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """Model names may be bytes (docs/v1-behaviour.md §3.1)."""
-    control.load(b"slow")
-    assert states(server, protocol, "slow") == {1: server_status_pb2.MODEL_READY}
 
 
 @pytest.mark.smoke
@@ -110,19 +86,6 @@ def test_load_unknown(control: ModelControlContext) -> None:
     assert control.get_last_request_id() is None
 
 
-def test_load_failing(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """Some versions failed: v1's text; the reason is behind it and in the status."""
-    # docs/v1-behaviour.md §6.4
-    error = refusal(control.load, "broken")
-    assert error.message() == "failed to load 'broken', versions that are not available: 1"
-    assert "always fails to load" in error.debug_details()
-    assert control.get_last_request_id() is None
-    with ServerStatusContext(server.url(protocol), protocol, "broken") as context:
-        version = context.get_server_status().model_status["broken"].version_status[1]
-    assert version.ready_state == server_status_pb2.MODEL_UNAVAILABLE
-    assert version.ready_state_reason.message.startswith("Internal: ")
-
-
 def test_versions_that_failed(
     start_triton: Callable[..., Any], tmp_path: Any, protocol: int
 ) -> None:
@@ -135,15 +98,6 @@ def test_versions_that_failed(
     start = "failed to load 'multi_version', versions that are not available: "
     assert error.message().startswith(start)
     assert "2" in error.message()[len(start) :].split(",")
-
-
-@pytest.mark.parametrize("name", ["unknown_model", "simple", "broken"])
-def test_unload_what_is_not_loaded(control: ModelControlContext, name: str) -> None:
-    """Unloading an unknown or unloaded model succeeds, twice as well."""
-    # docs/v1-behaviour.md §6.4
-    control.unload(name)
-    control.unload(name)
-    assert control.get_last_request_id() == 0
 
 
 def test_unload_all_versions(server: Any, control: ModelControlContext, protocol: int) -> None:
@@ -204,23 +158,6 @@ def test_foreign_success(method: str) -> None:
     assert context.get_last_request_id() is None
 
 
-@pytest.mark.parametrize("name", [5, 1.5, ["spare"], object()])
-def test_name_of_the_wrong_type(control: ModelControlContext, name: Any) -> None:
-    """Non-str name: ctypes.ArgumentError for argument 2, about ``encode``."""
-    # docs/v1-behaviour.md §6.4
-    for call in (control.load, control.unload):
-        with pytest.raises(ctypes.ArgumentError, match="^argument 2: .*no attribute 'encode'"):
-            call(name)
-        assert control.get_last_request_id() is None
-
-
-def test_name_none(control: ModelControlContext) -> None:
-    """Name None ended the process: a clear client error instead (docs/v1-behaviour.md §6.4)."""
-    error = refusal(control.load, None)
-    assert error.message() == "model_name must be text, got None"
-    assert error.server_id() == ""
-
-
 def test_odd_names(server: Any) -> None:
     """A name that no url path can carry is an unknown model like any other."""
     # docs/v1-behaviour.md §6.4
@@ -237,12 +174,3 @@ def test_names_that_are_no_part_of_a_path(server: Any, method: str, name: str) -
     with ModelControlContext(server.http, 0) as control:
         error = refusal(getattr(control, method), name)
     assert str(error) == "[ 0] modelcontrol request did not return status"
-
-
-def test_verbose_prints_nothing(
-    server: Any, protocol: int, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """ModelControl: nothing on stdout (docs/v1-behaviour.md §10.2)."""
-    with ModelControlContext(server.url(protocol), protocol, verbose=True) as control:
-        control.unload("unknown_model")
-    assert capfd.readouterr().out == ""

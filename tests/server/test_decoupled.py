@@ -18,7 +18,7 @@ REFUSED = "ModelInfer RPC doesn't support models with decoupled transaction poli
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
-    """A server of one decoupled model, ``failing``."""
+    """Yield a server of one decoupled model, ``failing``."""
     folder = tmp_path_factory.mktemp("decoupled")
     repository.write(folder, ["failing"])
     with open(folder / "failing" / "config.pbtxt", "a", encoding="utf-8") as config:

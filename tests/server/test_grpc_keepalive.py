@@ -14,26 +14,25 @@ from tests.relays import Relay
 from tests.server.infer_cases import BOTH, SUM, add_sub
 from tritonclient_shim import configure
 
-pytest_plugins = ["tests.settings_fixtures"]
-
 GIVEN_UP = "[ 0] GRPC client failed: 14: keepalive watchdog timeout"
 REFUSED = "[ 0] GRPC client failed: 14: Too many pings"
+WITHOUT_CALLS = "grpc.keepalive_permit_without_calls=1, grpc.http2.max_pings_without_data=0"
 #: More probes than a server of gRPC's takes while no data come, one each second.
 LONG = 8.0
 
 
 @pytest.fixture
 def relay(triton: TritonServer) -> Iterator[Relay]:
-    """What stands between the client and the server, and can fall silent."""
+    """Yield what stands between the client and the server, and can fall silent."""
     with Relay(triton.grpc) as one:
         yield one
 
 
 def run_slow(context: InferContext, seconds: float) -> list[Any]:
-    """A request that the server answers after some time."""
+    """Return a request that the server answers after some time."""
     wanted = {"OUTPUT0": InferContext.ResultFormat.RAW}
     results = context.run({"INPUT0": [np.array([seconds], dtype=np.float32)]}, wanted)
-    return [float(one) for array in results["OUTPUT0"] for one in array]
+    return [float(item) for array in results["OUTPUT0"] for item in array]
 
 
 def test_a_silent_connection_is_given_up(relay: Relay) -> None:
@@ -82,7 +81,7 @@ def test_probes_without_calls_need_a_server_that_takes_them(
     triton: TritonServer, start_triton: Any
 ) -> None:
     """A server at its defaults refuses the fourth or fifth probe; one started for it does not."""
-    configure(keepalive_time=1, keepalive_timeout=5, keepalive_without_calls=True)
+    configure(keepalive_time=1, keepalive_timeout=5, grpc_channel_arguments=WITHOUT_CALLS)
     slow = InferContext(triton.grpc, 1, "slow")
     with slow, pytest.raises(InferenceServerException) as caught:
         run_slow(slow, LONG)
@@ -93,8 +92,8 @@ def test_probes_without_calls_need_a_server_that_takes_them(
 
 
 def test_an_idle_connection_is_probed_on_demand(relay: Relay) -> None:
-    """With ``keepalive_without_calls`` a dead one is replaced before the next call needs it."""
-    configure(keepalive_time=1, keepalive_timeout=1, keepalive_without_calls=True)
+    """With the channel arguments for it a dead one is replaced before the next call needs it."""
+    configure(keepalive_time=1, keepalive_timeout=1, grpc_channel_arguments=WITHOUT_CALLS)
     with InferContext(relay.address, 1, "simple") as context:
         context.run(add_sub(1), BOTH, 1)
         threading.Event().wait(2.5)  # probes were answered meanwhile

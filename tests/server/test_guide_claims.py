@@ -41,24 +41,24 @@ print("done", flush=True)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[TritonServer]:
-    """A server for requests that go wrong."""
+    """Yield a server for requests that go wrong."""
     with TritonServer.start(models=("simple", "sequence_sum", "slow")) as started:
         yield started
 
 
 @pytest.fixture
 def client(server: TritonServer) -> Iterator[Any]:
-    """A client of tritonclient.grpc."""
-    with grpcclient.InferenceServerClient(server.grpc) as made:
-        yield made
+    """Yield a client of tritonclient.grpc."""
+    with grpcclient.InferenceServerClient(server.grpc) as client:
+        yield client
 
 
 def inputs(module: Any) -> list[Any]:
-    """The inputs of ``simple``."""
-    made = [module.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
-    for tensor in made:
+    """Return the inputs of ``simple``."""
+    result = [module.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
+    for tensor in result:
         tensor.set_data_from_numpy(np.zeros((1, 16), np.int32))
-    return made
+    return result
 
 
 def test_a_callback_with_other_names_never_runs(
@@ -172,7 +172,7 @@ def test_closing_lets_it_end(server: TritonServer, close: str) -> None:
 
 
 def _streaming(server: TritonServer, close: str, end: str) -> subprocess.Popen[str]:
-    """The program, which has used its stream and is about to end."""
+    """Return the program, which has used its stream and is about to end."""
     code = STREAMING.format(address=server.grpc, close=close, end=end)
     started = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -82,21 +82,3 @@ def test_answer_that_cannot_be_unpacked() -> None:
     garbage = http(200, b"abcd", "Content-Encoding: gzip")
     with ScriptedServer(lambda _: garbage) as odd, ServerHealthContext(odd.address, 0) as context:
         assert (context.is_live(), context.is_ready()) == (False, False)
-
-
-def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """gRPC prints ``live: 1`` and ``ready: 1`` on stdout, HTTP nothing."""
-    # docs/v1-behaviour.md §10.2
-    with ServerHealthContext(url, protocol, True) as context:
-        context.is_live()
-        context.is_ready()
-    printed = capfd.readouterr()
-    assert printed.out == ("live: 1\nready: 1\n" if protocol else "")
-    assert printed.err == ""
-
-
-def test_quiet(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """Nothing is printed without verbose (docs/v1-behaviour.md §10.2)."""
-    with ServerHealthContext(url, protocol) as context:
-        context.is_ready()
-    assert capfd.readouterr().out == ""

@@ -1,11 +1,15 @@
-"""async_run with a callback, 1.8 and later (docs/v1-behaviour.md §5)."""
+"""Asynchronous requests by release, and their callbacks (docs/v1-behaviour.md §2.2, §2.3, §5).
+
+Three ways to send and fetch, each of some releases, work side by side on one context.
+"""
 
 from __future__ import annotations
 
 import ctypes
-import functools
 import threading
-from typing import Any
+from collections import OrderedDict
+from types import MappingProxyType
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 import pytest
@@ -13,10 +17,10 @@ import pytest
 from tensorrtserver.api import InferContext, InferenceServerException
 from tests.server.infer_cases import (
     BOTH,
+    CLASS,
     ONE,
     PATIENCE,
     RAMP,
-    RAW,
     SUM,
     Completions,
     add_sub,
@@ -24,48 +28,216 @@ from tests.server.infer_cases import (
     fp32,
     number,
 )
-
-pytest_plugins = ["tests.server.infer_fixtures"]
+from tritonclient_shim.session.inference import Inference
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
+NONE_SENT = "No asynchronous requests have been sent"
+ONLY_CALLBACKS = (
+    "No asynchronous requests can be returned, all outstanding requests will signal "
+    "completion via their callback function"
+)
 
 
-def test_results_after_the_callback(connect: Any) -> None:
-    """async_run returns None; the callback gets the very context and a native int."""
-    # docs/v1-behaviour.md §5
-    context, done = connect("simple"), Completions()
-    assert context.async_run(done, add_sub(), BOTH) is None
-    assert done.wait() == [1]
-    assert done.calls[0][0] is context
-    assert type(done.calls[0][1]) is int
-    assert context.get_async_run_results(1)["OUTPUT0"][0].tolist() == SUM
+class Release(NamedTuple):
+    """How programs of some releases send a request and fetch its results."""
+
+    send: Callable[..., Any]
+    fetch: Callable[[InferContext, int], Any]
+    returns_id: bool = False
+
+
+def _by_id(context: InferContext, done: Completions, *arguments: Any) -> Any:
+    """Send without a callback; tell ``done`` the id, which a callback would tell."""
+    request_id = context.async_run(*arguments)
+    done(context, request_id)
+    return request_id
+
+
+RELEASES = {
+    "1.0 to 1.7": Release(_by_id, lambda context, i: context.get_async_run_results(i, True), True),
+    "1.4 to 1.7": Release(
+        lambda context, done, *arguments: context.async_run_with_cb(done, *arguments),
+        lambda context, i: context.get_async_run_results(i, True),
+    ),
+    "1.8 to 1.15": Release(
+        lambda context, done, *arguments: context.async_run(done, *arguments),
+        lambda context, i: context.get_async_run_results(i),
+    ),
+}
+
+
+@pytest.fixture(params=RELEASES)
+def release(request: pytest.FixtureRequest) -> Release:
+    """Return the calls of one period of releases."""
+    return RELEASES[request.param]
+
+
+# ---------------------------------------------------------------------------- of every release
 
 
 @pytest.mark.smoke
-def test_results_inside_the_callback(connect: Any) -> None:
-    """Results can be fetched inside the callback (docs/v1-behaviour.md §5)."""
-    context, done, fetched = connect("simple"), Completions(), []
+def test_results(connect: Any, release: Release) -> None:
+    """Ids count from 1; a callback gets the very context and a native int; results come once."""
+    # docs/v1-behaviour.md §2.2, §5
+    context, done = connect("simple"), Completions()
+    returned = [release.send(context, done, add_sub(), BOTH, 1, 0) for _ in range(3)]
+    assert sorted(done.wait(3)) == [1, 2, 3]
+    assert returned == ([1, 2, 3] if release.returns_id else [None] * 3)
+    assert all(owner is context and type(number) is int for owner, number in done.calls)
+    for request_id in (2, 1, 3):
+        assert release.fetch(context, request_id)["OUTPUT0"][0].tolist() == SUM
+        with client_error(UNKNOWN):
+            release.fetch(context, request_id)
 
-    def callback(given: InferContext, request_id: int) -> None:
-        fetched.append(given.get_async_run_results(request_id))
-        done(given, request_id)
 
-    context.async_run(callback, add_sub(), BOTH)
-    done.wait()
-    assert fetched[0]["OUTPUT0"][0].tolist() == SUM
-
-
-def test_results_on_another_thread(connect: Any) -> None:
-    """Results can be fetched later from any thread (docs/v1-behaviour.md §5)."""
-    context, done, fetched = connect("simple"), Completions(), []
-    context.async_run(done, add_sub(), BOTH)
+def test_failures_reach_the_fetch(connect: Any, release: Release) -> None:
+    """A callback comes for failures too; the fetch raises the error, once."""
+    # docs/v1-behaviour.md §2.2, §5
+    context, done = connect("failing"), Completions()
+    release.send(context, done, fp32(3), ONE)
     (request_id,) = done.wait()
-    thread = threading.Thread(
-        target=lambda: fetched.append(context.get_async_run_results(request_id))
-    )
-    thread.start()
-    thread.join(PATIENCE)
-    assert fetched[0]["OUTPUT0"][0].tolist() == SUM
+    with pytest.raises(InferenceServerException, match="the model refused value 3") as caught:
+        release.fetch(context, request_id)
+    assert caught.value.server_id() == "triton"
+    with client_error(UNKNOWN):
+        release.fetch(context, request_id)
+
+
+@pytest.mark.smoke
+def test_refused_calls_are_raised(connect: Any, release: Release) -> None:
+    """Validation errors are raised at once: no callback, no id consumed."""
+    # docs/v1-behaviour.md §5
+    context, done = connect("simple"), Completions()
+    for arguments, error in (
+        ((add_sub(), {"NOPE": (1,)}), "unknown output 'NOPE' for 'simple'"),
+        ((add_sub(), BOTH, 9), "run batch-size 9 exceeds maximum batch size 8"),
+        (({"INPUT0": [RAMP]}, BOTH), "expecting 1 invocations of SetRaw"),
+        ((add_sub(), BOTH, "1"), "wrong type"),
+    ):
+        with pytest.raises((InferenceServerException, ctypes.ArgumentError), match=error):
+            release.send(context, done, *arguments)
+    release.send(context, done, add_sub(), BOTH)
+    assert done.wait() == [1]
+
+
+# ------------------------------------------------------------------------------- 1.0 to 1.7
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ((OrderedDict(add_sub()), MappingProxyType(BOTH), 1, 0), {}),
+        ((add_sub(),), {"outputs": BOTH, "batch_size": 1}),
+        ((), {"inputs": add_sub(), "outputs": BOTH, "flags": 0}),
+    ],
+)
+def test_a_mapping_first_is_the_old_style(connect: Any, arguments: Any) -> None:
+    """The first argument decides on the style, a mapping is the old one."""
+    # docs/v1-behaviour.md §2.3
+    positional, keywords = arguments
+    context = connect("simple")
+    request_id = context.async_run(*positional, **keywords)
+    assert request_id == 1
+    assert len(context.get_async_run_results(request_id, wait=True)) == 2
+
+
+@pytest.mark.parametrize("arguments", [(True,), ("yes",), ()], ids=repr)
+def test_waiting(connect: Any, arguments: Any) -> None:
+    """Any true ``wait``, and none: a request without callback is waited for."""
+    # docs/v1-behaviour.md §2.2, §2.3
+    context = connect("slow")
+    request_id = context.async_run(fp32(0.2), ONE)
+    assert number(context.get_async_run_results(request_id, *arguments)) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("wait", [False, 0, None, ""])
+def test_not_waiting(connect: Any, wait: Any) -> None:
+    """wait False and not ready: None, the last request id is set to 0, nothing is lost."""
+    # docs/v1-behaviour.md §2.2
+    context = connect("slow")
+    request_id = context.async_run(fp32(0.3), ONE)
+    assert context.get_async_run_results(request_id, wait) is None
+    assert context.get_last_request_id() == 0
+    assert number(context.get_async_run_results(request_id, True)) == pytest.approx(0.3)
+    assert context.get_last_request_id() > 0
+    with client_error(UNKNOWN):
+        context.get_async_run_results(request_id, wait)
+
+
+@pytest.mark.smoke
+def test_ready(connect: Any) -> None:
+    """get_ready_async_request: the lowest finished id, the same until it is fetched."""
+    # docs/v1-behaviour.md §2.2
+    context, done = connect("slow"), Completions()
+    slow, first, second = (context.async_run(fp32(seconds), ONE) for seconds in (0.5, 0.1, 0))
+    context.async_run(done, fp32(0.2), ONE)
+    done.wait()  # by now two of three have been answered
+    for quick in (first, second):
+        assert context.get_ready_async_request(True) == quick
+        assert context.get_ready_async_request(False) == quick
+        context.get_async_run_results(quick, False)
+    assert context.get_ready_async_request(False) is None
+    assert context.get_ready_async_request(True) == slow
+    context.get_async_run_results(slow, True)
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_nothing_to_be_ready(connect: Any, wait: bool) -> None:
+    """None outstanding, and only callback-style ones outstanding; never a hang."""
+    # docs/v1-behaviour.md §2.2
+    context, done = connect("simple"), Completions()
+    with client_error(NONE_SENT):
+        context.get_ready_async_request(wait)
+    context.async_run_with_cb(done, add_sub(), BOTH)
+    done.wait()
+    with client_error(ONLY_CALLBACKS):
+        context.get_ready_async_request(wait)
+
+
+def test_fetch_inside_a_callback(connect: Any) -> None:
+    """Scripts of 1.4 to 1.7 fetch with True inside the callback, other requests too."""
+    # docs/v1-behaviour.md §2.2
+    context, done, fetched = connect("slow"), Completions(), []
+
+    def callback(callback_context: InferContext, request_id: int) -> None:
+        for wanted in (request_id, request_id + 1):
+            fetched.append(number(callback_context.get_async_run_results(wanted, True)))
+        done(callback_context, request_id)
+
+    context.async_run_with_cb(callback, fp32(0), ONE)
+    context.async_run_with_cb(done, fp32(0.2), ONE)
+    assert done.wait(2) == [1, 2]
+    assert fetched == pytest.approx([0, 0.2])
+
+
+def test_wait_for_a_callback_request(connect: Any) -> None:
+    """With ``wait`` given, a callback-style request in flight is known."""
+    # docs/v1-behaviour.md §2.2
+    context, done = connect("slow"), Completions()
+    context.async_run_with_cb(done, fp32(0.3), ONE)
+    assert context.get_async_run_results(1, False) is None
+    assert number(context.get_async_run_results(1, True)) == pytest.approx(0.3)
+    assert done.wait() == [1]
+
+
+def test_an_exception_before_the_request_is_sent(
+    connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a plugin raises while a request is prepared leaves none to wait for."""
+
+    def failing(_self: Inference) -> Any:
+        raise ValueError("the plugin's own")
+
+    context = connect("simple")
+    with monkeypatch.context() as patch:
+        patch.setattr(Inference, "prepare", failing)
+        with pytest.raises(ValueError, match="the plugin's own"):
+            context.async_run(add_sub(), BOTH, 1, 0)
+    with client_error(NONE_SENT):
+        context.get_ready_async_request(False)
+
+
+# ------------------------------------------------------------------------------ 1.8 and later
 
 
 @pytest.mark.parametrize(
@@ -74,7 +246,6 @@ def test_results_on_another_thread(connect: Any) -> None:
         ((), {"inputs": add_sub(), "outputs": BOTH, "batch_size": 1}),
         ((add_sub(), BOTH, 1, 0, 0, 0, 0), {}),
         ((add_sub(), BOTH), {"flags": 0, "corr_id": 9, "priority": 1, "timeout_us": 10}),
-        ((add_sub(2), BOTH, np.int64(2)), {}),
     ],
 )
 def test_call_shapes(connect: Any, arguments: Any) -> None:
@@ -90,104 +261,131 @@ def test_call_shapes(connect: Any, arguments: Any) -> None:
     assert results["OUTPUT0"][0].tolist() == SUM
 
 
-def test_partial_and_method(connect: Any) -> None:
-    """partial(cb, …), bound methods and lambdas are callbacks (docs/v1-behaviour.md §F.2)."""
-    context, done = connect("simple"), Completions()
-
-    def with_data(data: list[Any], given: InferContext, request_id: int) -> None:
-        data.append(request_id)
-        done(given, request_id)
-
-    seen: list[int] = []
-    context.async_run(functools.partial(with_data, seen), add_sub(), BOTH)
-    context.async_run(done.__call__, add_sub(), BOTH)
-    context.async_run(lambda given, request_id: done(given, request_id), add_sub(), BOTH)
-    assert sorted(done.wait(3)) == [1, 2, 3]
-    assert seen == [1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [((), TypeError), ((print,), TypeError), ((print, add_sub()), TypeError)],
-)
-def test_missing_arguments(connect: Any, arguments: Any, error: type[Exception]) -> None:
-    """Callback, inputs and outputs are required (docs/v1-behaviour.md §2.1)."""
-    with pytest.raises(error, match="required positional argument"):
-        connect("simple").async_run(*arguments)
+# --------------------------------------------------------------------------------- callbacks
 
 
 @pytest.mark.smoke
-def test_refused_calls_are_raised(connect: Any) -> None:
-    """Validation errors are raised by async_run, no callback, no id consumed."""
+def test_order_of_completion(connect: Any) -> None:
+    """Order: completion order, not send order; so requests really run at once."""
     # docs/v1-behaviour.md §5
-    context, done = connect("simple"), Completions()
-    with client_error("unknown output 'NOPE' for 'simple'"):
-        context.async_run(done, add_sub(), {"NOPE": RAW})
-    with client_error("run batch-size 9 exceeds maximum batch size 8 allowed for model 'simple'"):
-        context.async_run(done, add_sub(), BOTH, 9)
-    with client_error("expecting 1 invocations of SetRaw for input 'INPUT1', have 0"):
-        context.async_run(done, {"INPUT0": [RAMP]}, BOTH)
-    with pytest.raises(ctypes.ArgumentError, match="wrong type"):
-        context.async_run(done, add_sub(), BOTH, "1")
-    context.async_run(done, add_sub(), BOTH)
-    assert done.wait() == [1]
-    assert len(done.calls) == 1
-
-
-def test_failures_reach_the_fetch(connect: Any) -> None:
-    """The callback fires for failures too; the error comes from the fetch, once."""
-    # docs/v1-behaviour.md §5
-    context, done = connect("failing"), Completions()
-    context.async_run(done, fp32(3), ONE)
-    (request_id,) = done.wait()
-    with pytest.raises(InferenceServerException) as caught:
-        context.get_async_run_results(request_id)
-    assert caught.value.message() == "the model refused value 3"
-    assert caught.value.server_id() == "triton"
-    with client_error(UNKNOWN):
-        context.get_async_run_results(request_id)
-
-
-@pytest.mark.parametrize("request_id", [0, -1, 1, 99, 2**64 + 7, True, np.int64(5)])
-def test_unknown_ids(connect: Any, request_id: Any) -> None:
-    """Unknown id, 0, -1: v1's text (docs/v1-behaviour.md §5)."""
-    with client_error(UNKNOWN):
-        connect("simple").get_async_run_results(request_id)
-
-
-@pytest.mark.parametrize("request_id", ["1", None, 1.0, [1]])
-def test_id_of_a_wrong_type(connect: Any, request_id: Any) -> None:
-    """Id of a wrong type: ctypes' error for argument 2 (docs/v1-behaviour.md §5)."""
-    with pytest.raises(ctypes.ArgumentError) as caught:
-        connect("simple").get_async_run_results(request_id)
-    assert str(caught.value) == "argument 2: <class 'TypeError'>: wrong type"
-
-
-@pytest.mark.parametrize("spelling", [int, np.int64, np.uint32, lambda i: i + 2**64])
-def test_ids_are_integers(connect: Any, spelling: Any) -> None:
-    """Id: any integer, 64 bits (docs/v1-behaviour.md §5)."""
-    context, done = connect("simple"), Completions()
-    context.async_run(done, add_sub(), BOTH)
-    assert len(context.get_async_run_results(spelling(done.wait()[0]))) == 2
-
-
-@pytest.mark.smoke
-def test_fetched_once(connect: Any) -> None:
-    """Results can be fetched once (docs/v1-behaviour.md §5)."""
-    context, done = connect("simple"), Completions()
-    context.async_run(done, add_sub(), BOTH)
-    (request_id,) = done.wait()
-    context.get_async_run_results(request_id)
-    with client_error(UNKNOWN):
-        context.get_async_run_results(request_id)
-
-
-def test_id_in_flight_is_unknown(connect: Any) -> None:
-    """The fetch of 1.8 never waits for a request with a callback."""
-    # docs/v1-behaviour.md §5, §10.5.17
     context, done = connect("slow"), Completions()
-    context.async_run(done, fp32(0.3), ONE)
-    with client_error(UNKNOWN):
-        context.get_async_run_results(1)
-    assert done.wait() == [1]
-    assert number(context.get_async_run_results(1)) == pytest.approx(0.3)
+    for seconds in (0.7, 0.4, 0.1):
+        context.async_run(done, fp32(seconds), ONE)
+    assert done.wait(3) == [3, 2, 1]
+
+
+def test_callbacks_do_not_overlap(connect: Any) -> None:
+    """A slow callback delays later ones; the requests are in flight meanwhile."""
+    # docs/v1-behaviour.md §5
+    context, done, gate = connect("simple"), Completions(), threading.Event()
+    running: list[int] = []
+    most: list[int] = []
+
+    def callback(callback_context: InferContext, request_id: int) -> None:
+        running.append(request_id)
+        most.append(len(running))
+        if request_id == min(running):
+            gate.wait(PATIENCE)
+        running.remove(request_id)
+        done(callback_context, request_id)
+
+    for _ in range(4):
+        context.async_run(callback, add_sub(), BOTH)
+    assert done.calls == []
+    gate.set()
+    done.wait(4)
+    assert set(most) == {1}
+
+
+@pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
+@pytest.mark.smoke
+def test_exception_in_a_callback(
+    connect: Any, capfd: pytest.CaptureFixture[str], kind: type[BaseException]
+) -> None:
+    """Printed to stderr and swallowed; the results stay, the context goes on."""
+    # docs/v1-behaviour.md §5
+    context, done = connect("simple"), Completions()
+
+    def callback(callback_context: InferContext, request_id: int) -> None:
+        done(callback_context, request_id)
+        raise kind("what the callback raised")
+
+    context.async_run(callback, add_sub(), BOTH)
+    done.wait()
+    assert len(context.get_async_run_results(1)) == 2
+    context.async_run(done, add_sub(), BOTH)
+    assert done.wait(2) == [1, 2]
+    printed = capfd.readouterr().err
+    assert "Traceback (most recent call last)" in printed
+    assert f"{kind.__name__}: what the callback raised" in printed
+
+
+def test_callback_none(connect: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """async_run(None, …): sent, and a TypeError printed from the callback thread."""
+    # docs/v1-behaviour.md §2.3
+    context, done = connect("simple"), Completions()
+    assert context.async_run(None, add_sub(), BOTH) is None
+    assert len(context.get_async_run_results(1, True)) == 2
+    context.async_run(done, add_sub(), BOTH)  # its callback comes after the other one's
+    done.wait()
+    assert "TypeError: 'NoneType' object is not callable" in capfd.readouterr().err
+
+
+def test_chain_of_callbacks(connect: Any) -> None:
+    """async_run inside a callback while the main thread is inside async_run loses nothing."""
+    # docs/v1-behaviour.md §E.4
+    context, done, total = connect("simple"), Completions(), 40
+
+    def again(callback_context: InferContext, request_id: int) -> None:
+        assert len(callback_context.get_async_run_results(request_id)) == 2
+        callback_context.async_run(done, add_sub(), BOTH)
+
+    for _ in range(total):
+        context.async_run(again, add_sub(), BOTH)
+    ids = done.wait(total)
+    assert len(set(ids)) == total
+    assert all(len(context.get_async_run_results(request_id)) == 2 for request_id in ids)
+
+
+@pytest.mark.smoke
+def test_inputs_are_read_at_once(connect: Any) -> None:
+    """Input memory: arrays changed after async_run do not change the request."""
+    # docs/v1-behaviour.md §5
+    context, done = connect("slow"), Completions()
+    inputs = fp32(0.2)
+    small = np.arange(16, dtype=np.int32)
+    context.async_run(done, inputs, ONE)
+    inputs["INPUT0"][0][0] = 0
+    assert number(context.get_async_run_results(*done.wait())) == pytest.approx(0.2)
+    simple, done = connect("simple"), Completions()
+    for _ in range(20):
+        small[:] = RAMP
+        simple.async_run(done, add_sub(1, small, small), BOTH)
+        small[:] = 0
+    for request_id in done.wait(20):
+        assert simple.get_async_run_results(request_id)["OUTPUT0"][0].tolist() == SUM
+
+
+def test_thousand_requests(connect: Any) -> None:
+    """A thousand requests in flight on one context, each with its own answer."""
+    context, done, total = connect("identity_int32"), Completions(), 1000
+    for value in range(1, total + 1):
+        context.async_run(done, {"INPUT0": [np.array([value], np.int32)]}, ONE)
+    ids = done.wait(total)
+    assert sorted(ids) == list(range(1, total + 1))
+    assert all(number(context.get_async_run_results(i)) == i for i in reversed(ids))
+
+
+def test_labels_of_async_classes(connect: Any) -> None:
+    """Labels are there for asynchronous requests, fetched inside the callback too."""
+    # docs/v1-behaviour.md §4.2, §5
+    context, done, result = connect("classify"), Completions(), []
+
+    def callback(callback_context: InferContext, request_id: int) -> None:
+        result.append(callback_context.get_async_run_results(request_id))
+        done(callback_context, request_id)
+
+    scores = np.eye(10, dtype=np.float32)[3]
+    context.async_run(callback, {"INPUT": [scores]}, {"OUTPUT": (CLASS, 1)})
+    done.wait()
+    assert result == [{"OUTPUT": [[(3, 1.0, "a:b c")]]}]

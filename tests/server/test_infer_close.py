@@ -1,15 +1,16 @@
-"""close(), with and the closed context (docs/v1-behaviour.md §5, §6, §E.13)."""
+"""close(), with, and contexts that nobody holds (docs/v1-behaviour.md §5, §6)."""
 
 from __future__ import annotations
 
 import gc
 import threading
 import time
+import weakref
 from typing import Any, Callable
 
 import pytest
 
-from tensorrtserver.api import InferContext, InferenceServerException
+from tensorrtserver.api import InferContext, InferenceServerException, ServerStatusContext
 from tests.server.infer_cases import (
     BOTH,
     ONE,
@@ -21,11 +22,12 @@ from tests.server.infer_cases import (
     fp32,
 )
 
-pytest_plugins = ["tests.server.infer_fixtures"]
-
 CLOSED = "InferContext is closed"
 
+
 NOTHING: Any = None
+
+
 CALLS: dict[str, Callable[[InferContext], Any]] = {
     "run": lambda context: context.run(add_sub(), BOTH),
     "run, wrong": lambda context: context.run(NOTHING, NOTHING),
@@ -39,40 +41,15 @@ CALLS: dict[str, Callable[[InferContext], Any]] = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS)
 @pytest.mark.smoke
-def test_use_after_close(connect: Any, call: str) -> None:
+def test_use_after_close(connect: Any) -> None:
     """v1 ended the process; ``InferContext is closed``, each time."""
-    # docs/v1-behaviour.md §6, §10.5.2
+    # docs/v1-behaviour.md §6
     context = connect("simple")
     context.close()
-    for _ in range(2):
+    for call in (*CALLS.values(), *CALLS.values()):
         with client_error(CLOSED):
-            CALLS[call](context)
-
-
-def test_close_twice(connect: Any) -> None:
-    """close() returns None, is idempotent; the getters keep what they had."""
-    # docs/v1-behaviour.md §6, §E.13
-    context = connect("simple", correlation_id=7)
-    context.run(add_sub(), BOTH)
-    before = context.get_last_request_id()
-    assert context._ctx is not None
-    assert [context.close(), context.close()] == [None, None]
-    assert context._ctx is None
-    assert context.get_last_request_id() == before
-    assert context.get_last_request_model_name() == "simple"
-    assert context.get_last_request_model_version() == 1
-
-
-def test_correlation_id_after_close(connect: Any) -> None:
-    """correlation_id() works after close(), with the sticky value."""
-    # docs/v1-behaviour.md §E.13, §F.5
-    context = connect("simple", correlation_id=7)
-    context.run(add_sub(), BOTH, corr_id=9)
-    context.close()
-    context.close()
-    assert context.correlation_id() == 9
+            call(context)
 
 
 def test_getters_after_failing_run(connect: Any) -> None:
@@ -84,27 +61,6 @@ def test_getters_after_failing_run(connect: Any) -> None:
     with client_error(CLOSED):
         context.run(add_sub(), BOTH)
     assert context.get_last_request_id() is None
-
-
-def test_with(url: str, protocol: int) -> None:
-    """``with``: returns the context, closes on exit, lets exceptions pass."""
-    # docs/v1-behaviour.md §6
-    with pytest.raises(KeyError, match="mine"), InferContext(url, protocol, "simple") as context:
-        assert type(context) is InferContext
-        raise KeyError("mine")
-    assert context._ctx is None
-    with client_error(CLOSED):
-        context.run(add_sub(), BOTH)
-
-
-def test_results_survive_close(connect: Any) -> None:
-    """Results are independent of the context (docs/v1-behaviour.md §4.1)."""
-    context = connect("simple")
-    results = context.run(add_sub(), BOTH)
-    context.close()
-    del context
-    gc.collect()
-    assert results["OUTPUT0"][0].tolist() == SUM
 
 
 class Subclass(InferContext):
@@ -153,20 +109,6 @@ def test_overriding_methods(url: str, protocol: int) -> None:
         assert InferContext.correlation_id(context) == 5
 
 
-def test_close_http_in_flight(triton: Any) -> None:
-    """close, HTTP: returns at once, pending requests are dropped, no callbacks."""
-    # docs/v1-behaviour.md §5
-    context, done = InferContext(triton.http, 0, "slow"), Completions()
-    for _ in range(2):
-        context.async_run(done, fp32(1.0), ONE)
-    started = time.monotonic()
-    context.close()
-    assert time.monotonic() - started < 0.8
-    with InferContext(triton.http, 0, "slow") as other:
-        other.run(fp32(1.2), ONE)
-    assert done.calls == []
-
-
 @pytest.mark.smoke
 def test_close_grpc_in_flight(triton: Any) -> None:
     """close, gRPC: waits for the next response and its callback, drops the others."""
@@ -183,23 +125,10 @@ def test_close_grpc_in_flight(triton: Any) -> None:
     assert len(done.calls) == 1
 
 
-def test_close_stream_in_flight(triton: Any) -> None:
-    """close, streaming: waits until everything is answered; no callbacks."""
-    # docs/v1-behaviour.md §5
-    context = InferContext(triton.grpc, 1, "slow", streaming=True)
-    done = Completions()
-    for _ in range(2):
-        context.async_run(done, fp32(0.3), ONE)
-    started = time.monotonic()
-    context.close()
-    assert time.monotonic() - started > 0.25
-    assert done.calls == []
-
-
 @pytest.mark.parametrize("kind", ["HTTP", "GRPC", "stream"])
 def test_close_inside_a_callback(triton: Any, kind: str) -> None:
     """close() in the own callback ended the process; here it just closes."""
-    # docs/v1-behaviour.md §5, §10.5.19
+    # docs/v1-behaviour.md §5
     protocol = 0 if kind == "HTTP" else 1
     url = triton.url(protocol)
     context = InferContext(url, protocol, "simple", streaming=kind == "stream")
@@ -207,10 +136,10 @@ def test_close_inside_a_callback(triton: Any, kind: str) -> None:
 
     sent = threading.Event()
 
-    def callback(given: InferContext, request_id: int) -> None:
+    def callback(callback_context: InferContext, request_id: int) -> None:
         sent.wait(PATIENCE)
-        given.close()
-        done(given, request_id)
+        callback_context.close()
+        done(callback_context, request_id)
 
     for _ in range(2):
         context.async_run(callback, add_sub(), BOTH)
@@ -223,7 +152,7 @@ def test_close_inside_a_callback(triton: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("wait", ["fetch", "ready"])
 def test_close_while_another_thread_waits(connect: Any, wait: str) -> None:
-    """issue 2 close: whoever waits for a request of a closed context is told, not left hanging."""
+    """Whoever waits for a request of a closed context gets an error, and does not hang."""
     context = connect("slow")
     request_id = context.async_run(fp32(1.0), ONE)
     raised: list[InferenceServerException] = []
@@ -246,3 +175,106 @@ def test_close_while_another_thread_waits(connect: Any, wait: str) -> None:
     context.close()
     thread.join(PATIENCE)
     assert [error.message() for error in raised] == [CLOSED]
+
+
+def test_context_that_was_never_made() -> None:
+    """__del__: an object without constructor goes without a sound (docs/v1-behaviour.md §6)."""
+    context = InferContext.__new__(InferContext)
+    context.__del__()
+    assert context.close() is None
+
+
+class Announcing(InferContext):
+    """Releases something of its own in close()."""
+
+    said: list[str] = []
+
+    def close(self) -> None:
+        self.said.append("closing")
+        InferContext.close(self)
+
+
+def test_garbage_collection_through_close(url: str, protocol: int) -> None:
+    """__del__: it calls close(), also a subclass's, and also after a close()."""
+    # docs/v1-behaviour.md §6
+    context = Announcing(url, protocol, "simple")
+    Announcing.said.clear()
+    session = weakref.ref(context._ctx)
+    context.close()
+    del context
+    gc.collect()
+    assert Announcing.said == ["closing", "closing"]
+    assert session() is None
+
+
+def test_garbage_collection(url: str, protocol: int) -> None:
+    """__del__: a context that nobody holds is closed; many, made and dropped."""
+    # docs/v1-behaviour.md §6
+    contexts = [InferContext(url, protocol, "simple") for _ in range(20)]
+    for context in contexts:
+        context.run(add_sub(), BOTH)
+    sessions = [weakref.ref(context._ctx) for context in contexts]
+    del contexts, context
+    gc.collect()
+    assert [session() for session in sessions] == [None] * 20
+
+
+def collected(gone: Any) -> bool:
+    """Does the garbage collector get it in the end?"""
+    deadline = time.monotonic() + PATIENCE
+    while gone() is not None and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    return gone() is None
+
+
+def test_garbage_collection_with_callbacks(url: str, protocol: int) -> None:
+    """__del__: used asynchronously, fetched or not, a context can still go."""
+    # docs/v1-behaviour.md §6
+    context, done = InferContext(url, protocol, "simple"), Completions()
+    for _ in range(3):
+        context.async_run(lambda _context, request_id: done(None, request_id), add_sub(), BOTH)
+    context.get_async_run_results(done.wait(3)[0])
+    gone = weakref.ref(context)
+    del context
+    assert collected(gone)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_garbage_collection_in_flight(triton: Any, protocol: int, streaming: bool) -> None:
+    """__del__ with requests in flight: no hang, no noise, others are not disturbed."""
+    # docs/v1-behaviour.md §5
+    if streaming and protocol == 0:
+        return  # v1 has no streams over HTTP
+    context = InferContext(triton.url(protocol), protocol, "slow", streaming=streaming)
+    context.async_run(Completions(), fp32(0.2), ONE)
+    context.async_run(fp32(0.2), ONE)
+    gone = weakref.ref(context)
+    del context
+    gc.collect()
+    with InferContext(triton.url(protocol), protocol, "simple") as other:
+        assert other.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+    assert collected(gone)
+
+
+def executed(triton: Any, model: str) -> int:
+    status = ServerStatusContext(triton.grpc, 1, model).get_server_status()
+    return int(status.model_status[model].version_status[1].model_inference_count)
+
+
+def test_garbage_collection_of_a_stream_in_flight(triton: Any) -> None:
+    """__del__, streaming: the server gets what was sent; nobody waits for the answers."""
+    # docs/v1-behaviour.md §5: the collector may run in the midst of gRPC, in the thread that
+    # would bring them.
+    before = executed(triton, "slow")
+    context = InferContext(triton.grpc, 1, "slow", streaming=True)
+    for seconds in (3.0, 0.0, 0.0):
+        context.async_run(fp32(seconds), ONE)
+    started = time.monotonic()
+    del context
+    gc.collect()
+    assert time.monotonic() - started < 2.5
+    deadline = time.monotonic() + PATIENCE
+    while executed(triton, "slow") < before + 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert executed(triton, "slow") >= before + 3

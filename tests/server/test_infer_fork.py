@@ -126,16 +126,10 @@ def wait_for_all_threads():
     while any(now == then for now, then in zip(counts, before)):
         assert all(thread.is_alive() for thread in threads)
         time.sleep(0.001)
-def first(context):
-    try:
-        run(context, way)
-    except InferenceServerException as error:  # docs/settings.md: over an inherited socket
-        assert 'Socket closed' in str(error), error
-        run(context, way)
 def work():
-    first(context)
+    run(context, way)
     with InferContext(url, 1, 'simple', streaming=streaming) as own:
-        first(own)
+        run(own, way)
 counts = [0] * 8
 threads = [threading.Thread(target=loop, args=(n,), daemon=True) for n in range(8)]
 for thread in threads:
@@ -233,14 +227,14 @@ def test_fork_while_threads_call(triton: Any, tmp_path: Path, way: str, support:
 @pytest.mark.parametrize("end", ["close", "drop"])
 def test_stream_in_a_forked_child(triton: Any, tmp_path: Path, end: str) -> None:
     """A child opens a stream of its own and leaves its parent's alone; the sequence goes on."""
-    status, told = run(STREAM, tmp_path, triton.grpc, end, GRPC_ENABLE_FORK_SUPPORT="1")
-    assert status == 0, told
+    status, text = run(STREAM, tmp_path, triton.grpc, end, GRPC_ENABLE_FORK_SUPPORT="1")
+    assert status == 0, text
 
 
 def test_child_closes_its_parents_stream(triton: Any, tmp_path: Path) -> None:
     """A child's close() waits for nothing, and the parent's request is answered."""
-    status, told = run(CLOSE, tmp_path, triton.grpc, GRPC_ENABLE_FORK_SUPPORT="1")
-    assert status == 0, told
+    status, text = run(CLOSE, tmp_path, triton.grpc, GRPC_ENABLE_FORK_SUPPORT="1")
+    assert status == 0, text
 
 
 @pytest.mark.parametrize("way", ["0 unary", "1 unary", "1 stream"])
@@ -248,8 +242,8 @@ def test_requests_of_the_parent(triton: Any, tmp_path: Path, way: str) -> None:
     """A child that asks for a result of its parent's is told so at once; its own requests work."""
     protocol, kind = way.split()
     arguments = (triton.url(int(protocol)), protocol, kind)
-    status, told = run(FETCH, tmp_path, *arguments, GRPC_ENABLE_FORK_SUPPORT="0")
-    assert status == 0, told
+    status, text = run(FETCH, tmp_path, *arguments, GRPC_ENABLE_FORK_SUPPORT="0")
+    assert status == 0, text
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
@@ -257,5 +251,5 @@ def test_processes_that_are_not_forked(triton: Any, tmp_path: Path, method: str)
     """docs/settings.md: what to do instead, while other threads are inside gRPC calls."""
     # the children of Python 3.9 are forked before they become another program
     variables = {"GRPC_ENABLE_FORK_SUPPORT": "0"} if sys.version_info < (3, 10) else {}
-    status, told = run(CHILDREN, tmp_path, triton.grpc, method, **variables)
-    assert status == 0, told
+    status, text = run(CHILDREN, tmp_path, triton.grpc, method, **variables)
+    assert status == 0, text

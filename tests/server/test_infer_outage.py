@@ -13,20 +13,18 @@ from tensorrtserver.api import InferContext, InferenceServerException
 from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
 from tests.server.infer_proxy import Door
 
-pytest_plugins = ["tests.server.infer_fixtures"]
-
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
 
 
 @pytest.fixture
 def door(url: str) -> Iterator[Door]:
-    """A door in front of the session's server over the protocol."""
+    """Yield a door in front of the session's server over the protocol."""
     with Door(url) as door:
         yield door
 
 
 def lost(error: InferenceServerException, protocol: int) -> None:
-    """The error is v1's for a connection lost during a call."""
+    """Check that the error is v1's for a connection lost during a call."""
     assert str(error.message()).startswith(LOST[protocol]), error
     assert (error.server_id(), error.request_id()) == ("", 0)
 
@@ -128,7 +126,7 @@ def test_server_is_back_after_failures(door: Door, protocol: int) -> None:
 
 
 def eventually(context: InferContext) -> Any:
-    """The results of the first run that succeeds; gRPC's back-off takes a second."""
+    """Return the results of the first run that succeeds; gRPC's back-off takes a second."""
     pause = threading.Event()
     for _ in range(100):
         try:
@@ -148,14 +146,14 @@ def test_connections_are_kept(door: Door, protocol: int) -> None:
 
 @pytest.fixture
 def broken_stream(triton: Any) -> Iterator[tuple[Door, InferContext]]:
-    """A streaming context that has worked, and the door it goes through."""
+    """Yield a streaming context that has worked, and the door it goes through."""
     with Door(triton.grpc) as door, InferContext(door.url, 1, "slow", streaming=True) as context:
         context.run(fp32(0), ONE)
         yield door, context
 
 
 def test_stream_breaks_during_run(broken_stream: Any) -> None:
-    """v1's run() hung for ever; here it raises (docs/v1-behaviour.md §5, §10.5.20)."""
+    """v1's run() hung for ever; here it raises (docs/v1-behaviour.md §5)."""
     door, context = broken_stream
     cut_soon(door)
     with pytest.raises(InferenceServerException) as caught:

@@ -14,13 +14,11 @@ from tensorrtserver.api import InferContext
 from tests.server import own_interpreter
 from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
 
-pytest_plugins = ["tests.server.infer_fixtures"]
-
 ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 
 
 def in_child(work: Callable[[], bool]) -> int:
-    """The exit status of a forked child that does ``work``; killed when it hangs."""
+    """Return the exit status of a forked child that does ``work``; killed when it hangs."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -39,6 +37,7 @@ def in_child(work: Callable[[], bool]) -> int:
 class TestFork:
     """Contexts in forked children (docs/v1-behaviour.md §F.5)."""
 
+    @pytest.mark.smoke
     def test_child_makes_its_own(self, triton: Any) -> None:
         """A child of a process that has used contexts makes its own (docs/v1-behaviour.md §F.5)."""
         with InferContext(triton.http, 0, "simple") as context:

@@ -22,11 +22,9 @@ from tests.server.infer_cases import (
     number,
 )
 
-pytest_plugins = ["tests.server.infer_fixtures"]
-
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """What ``work`` returns on each of ``count`` threads that start at the same moment."""
+    """Return what ``work`` returns on each of ``count`` threads that start at the same moment."""
     barrier = threading.Barrier(count)
     results: list[Any] = [NotImplemented] * count  # what a thread that dies leaves
 

@@ -23,8 +23,6 @@ from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.model import Endpoint, InferCall, OutputSpec, TensorIn
 
-pytest_plugins = ["tests.server.shm_fixtures"]
-
 STEPS = [".", "..", "x/../..", "../x", "x\\..\\.."]
 REFUSED = (
     "[ 0] HTTP client failed: the name {!r} cannot be sent over HTTP, where '.' and '..' are "
@@ -34,7 +32,7 @@ REFUSED = (
 
 @contextmanager
 def refused(name: str) -> Iterator[None]:
-    """The error of the client in place of a request."""
+    """Yield the error of the client in place of a request."""
     with pytest.raises(InferenceServerException) as caught:
         yield
     assert str(caught.value) == REFUSED.format(name)
@@ -42,7 +40,7 @@ def refused(name: str) -> Iterator[None]:
 
 @pytest.fixture
 def proxy(triton: TritonServer, tmp_path: Path) -> Iterator[str]:
-    """The address of an nginx in front of the server that resolves the paths it passes on."""
+    """Yield the address of an nginx in front of the server that resolves the paths it passes on."""
     # With the "/" after the target nginx sends on what it has decoded and resolved.
     with nginx(tmp_path, f"location / {{ proxy_pass http://{triton.http}/; }}") as address:
         yield address

@@ -44,7 +44,7 @@ ANSWERED = answering_servers.SCORES
 
 
 class Reloading:
-    """A server, and its repository, the models of which can be changed."""
+    """A server and its repository. Its models can be changed."""
 
     def __init__(self, server: TritonServer, folder: Path) -> None:
         self.server = server
@@ -65,15 +65,15 @@ class Reloading:
 
 @pytest.fixture
 def reloading(tmp_path: Path) -> Iterator[Reloading]:
-    """A throw-away server with a repository of its own."""
+    """Yield a throw-away server with a repository of its own."""
     repository.write(tmp_path, MODELS)
     with TritonServer.start(MODELS, repository=tmp_path) as server:
         yield Reloading(server, tmp_path)
 
 
 def top(context: InferContext) -> Any:
-    (found,) = context.run({"INPUT": [SCORES]}, {"OUTPUT": (CLASS, 1)})["OUTPUT"][0]
-    return found
+    (result,) = context.run({"INPUT": [SCORES]}, {"OUTPUT": (CLASS, 1)})["OUTPUT"][0]
+    return result
 
 
 @pytest.mark.smoke
@@ -123,9 +123,9 @@ def test_another_datatype(reloading: Reloading, protocol: int, streaming: bool) 
         inputs = {"INPUT0": [np.array([1.5, -2], np.float32)]}
         assert context.run(inputs, {"OUTPUT0": RAW})["OUTPUT0"][0].dtype == np.float32
         reloading.change("identity_fp32", "TYPE_FP32", "TYPE_INT32")
-        (found,) = context.run(inputs, {"OUTPUT0": RAW})["OUTPUT0"]
-        assert found.tobytes() == inputs["INPUT0"][0].tobytes()
-        assert found.dtype == np.int32
+        (result,) = context.run(inputs, {"OUTPUT0": RAW})["OUTPUT0"]
+        assert result.tobytes() == inputs["INPUT0"][0].tobytes()
+        assert result.dtype == np.int32
 
 
 def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
@@ -137,8 +137,8 @@ def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
         reloading.change("identity_fp32", "TYPE_FP32", "TYPE_INT32")
         with pytest.raises(Exception, match="data-type"):
             context.get_async_run_results(context.async_run(inputs, {"OUTPUT0": RAW}), True)
-        found = context.get_async_run_results(context.async_run(inputs, {"OUTPUT0": RAW}), True)
-        assert found["OUTPUT0"][0].dtype == np.int32
+        result = context.get_async_run_results(context.async_run(inputs, {"OUTPUT0": RAW}), True)
+        assert result["OUTPUT0"][0].dtype == np.int32
 
 
 @pytest.mark.smoke
@@ -180,11 +180,11 @@ def test_the_raw_stub(reloading: Reloading) -> None:
         request.meta_data.input.add(name="INPUT")
         request.meta_data.output.add(name="OUTPUT").cls.count = 1
         request.raw_input.append(SCORES.tobytes())
-        found = stub.Infer(request).meta_data.output[0].batch_classes[0].cls[0].label
-        assert found == "l9"
+        result = stub.Infer(request).meta_data.output[0].batch_classes[0].cls[0].label
+        assert result == "l9"
         reloading.change("classify", "l9", "nine", "labels.txt")
-        found = stub.Infer(request).meta_data.output[0].batch_classes[0].cls[0].label
-        assert found == "nine"
+        result = stub.Infer(request).meta_data.output[0].batch_classes[0].cls[0].label
+        assert result == "nine"
 
 
 # ----------------------------------------------------- answers that do not fit what is known
@@ -192,14 +192,14 @@ def test_the_raw_stub(reloading: Reloading) -> None:
 
 @pytest.fixture
 def answering() -> Iterator[HttpAnswers]:
-    """A server whose answers tests choose: Triton's fit its configuration."""
+    """Yield a server whose answers tests choose: Triton's fit its configuration."""
     with HttpAnswers() as server:
         yield server
 
 
 def run(context: InferContext) -> Any:
-    (found,) = context.run({"IN": [ANSWERED]}, {"OUT": RAW})["OUT"]
-    return found
+    (result,) = context.run({"IN": [ANSWERED]}, {"OUT": RAW})["OUT"]
+    return result
 
 
 def times_configured(server: HttpAnswers) -> int:
@@ -215,8 +215,8 @@ def test_an_answer_of_another_datatype(answering: HttpAnswers) -> None:
         changed["output"][0]["data_type"] = "TYPE_INT32"
         answering.replaced["config"] = (json.dumps(changed).encode(), None)
         answering.replaced["infer"] = with_data(output(datatype="INT32"), ANSWERED.tobytes())
-        found = run(context)
-        assert (found.dtype, found.tobytes()) == (np.int32, ANSWERED.tobytes())
+        result = run(context)
+        assert (result.dtype, result.tobytes()) == (np.int32, ANSWERED.tobytes())
         assert times_configured(answering) == 2
 
 
@@ -273,10 +273,10 @@ def test_a_confused_configuration(confused: Confused, protocol: int, later: bool
             del server.replaced["config"]
             if later:
                 id = context.async_run({"IN": [ANSWERED]}, {"OUT": RAW})
-                (found,) = context.get_async_run_results(id, True)["OUT"]
+                (result,) = context.get_async_run_results(id, True)["OUT"]
             else:
-                found = run(context)
-            assert found.tolist() == ANSWERED.tolist()
+                result = run(context)
+            assert result.tolist() == ANSWERED.tolist()
 
 
 def test_a_confused_configuration_for_a_stub(confused: Confused) -> None:
@@ -330,9 +330,9 @@ def test_a_refusal_while_the_server_hangs(
 
 def test_answers_that_never_fit(answering: HttpAnswers) -> None:
     """Where the configuration is still the same, the next answers are read without asking."""
-    made = reply()
-    made["outputs"][1]["name"] = "UNKNOWN"
-    answering.replaced["infer"] = with_data(made, 2 * ANSWERED.tobytes())
+    result = reply()
+    result["outputs"][1]["name"] = "UNKNOWN"
+    answering.replaced["infer"] = with_data(result, 2 * ANSWERED.tobytes())
     with InferContext(answering.address, 0, "m") as context:
         assert [run(context).tolist() for _ in range(3)] == [ANSWERED.tolist()] * 3
     assert times_configured(answering) == 2

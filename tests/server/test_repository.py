@@ -60,11 +60,3 @@ def test_refused(start_triton: Callable[..., Any]) -> None:
     assert caught.value.request_id() > 0
     with ModelRepositoryContext(server.http, 0, http_headers=["secret:yes"]) as context:
         assert "spare" in names_of(context.get_model_repository_index())
-
-
-def test_verbose(url: str, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """The index's text and a blank line on stdout, on both protocols."""
-    # docs/v1-behaviour.md §10.2
-    with ModelRepositoryContext(url, protocol, verbose=True) as context:
-        index = context.get_model_repository_index()
-    assert capfd.readouterr().out == f"{index}\n"

@@ -1,35 +1,41 @@
-"""SharedMemoryControlContext (docs/v1-behaviour.md §6.5); what all contexts share is in
-test_contexts.py.
-"""
+"""SharedMemoryControlContext: registering, names, regions in use (docs/v1-behaviour.md §6.5)."""
 
 from __future__ import annotations
 
 import ctypes
+import threading
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
+import tritonclient.http
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import (
     InferContext,
     InferenceServerException,
     SharedMemoryControlContext,
-    SharedMemoryStatus,
 )
-from testbed.generations import chosen
+from testbed.environment import chosen
+from tests.generation_marks import not_on
 from tests.server.odd_servers import foreign_server
 from tests.server.shm_cases import Regions, name_of, refused
+from tritonclient_shim.core.errors import ServerFault
 from tritonclient_shim.core.model import RegisteredRegion
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, Region
-from tritonclient_shim.translate.regions import to_status
-
-pytest_plugins = ["tests.server.shm_fixtures"]
+from tritonclient_shim.translate.status import to_regions
 
 NO_STATUS = "sharedmemorycontrol request did not return status"
+
+
 RAMP = np.arange(16, dtype=np.int32)
+
+
 RAW = InferContext.ResultFormat.RAW
+
+
 #: Names that a v2 server alone would store differently over HTTP, or not at all.
 AWKWARD = ["a b", "a/b", "/", "é/日本", "100%", "a%20b", "a%2Fb", "it's", 'a"b\\c', "a?b#c"]
 
@@ -40,13 +46,10 @@ def control(regions: Regions) -> SharedMemoryControlContext:
 
 
 def double(url: str, protocol: int, handle: Any) -> list[int]:
-    """What model ``simple`` adds a region of INT32[16] to, itself."""
+    """Return what model ``simple`` adds a region of INT32[16] to, itself."""
     with InferContext(url, protocol, "simple") as context:
         results = context.run({"INPUT0": handle, "INPUT1": handle}, {"OUTPUT0": RAW})
     return results["OUTPUT0"][0].tolist()  # type: ignore[no-any-return]
-
-
-# --------------------------------------------------------------- register and unregister
 
 
 @pytest.mark.smoke
@@ -74,39 +77,6 @@ def test_foreign_success(regions: Regions) -> None:
             assert str(caught.value) == f"[ 0] {NO_STATUS}"
 
 
-@pytest.mark.smoke
-def test_register_twice(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """register twice, same name: the server's refusal, for the same key and for another."""
-    # docs/v1-behaviour.md §6.5
-    handle = regions.empty(64, "twice")
-    for again in (handle, regions.create(64, "twice")):
-        with refused("shared memory region 'twice' already in manager"):
-            control.register(again)
-        assert control.get_last_request_id() is None
-
-
-def test_register_without_key(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """register, no such key: the server cannot open a destroyed region."""
-    # docs/v1-behaviour.md §6.5
-    key = regions.new_key()
-    handle = regions.create(64, "gone", key)
-    shm.destroy_shared_memory_region(handle)
-    with refused(f"Unable to open shared memory region: '{key}'"):
-        control.register(handle)
-    assert control.get_last_request_id() is None
-
-
-def test_unregister_unknown(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """unregister unknown: success, twice as well, and nothing else is unregistered."""
-    # docs/v1-behaviour.md §6.5
-    kept = regions.empty(64)
-    handle = regions.create(64, "never registered")
-    control.unregister(handle)
-    control.unregister(handle)
-    assert control.get_last_request_id() == 0
-    assert name_of(kept) in regions.listed()
-
-
 def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -> None:
     """unregister_all: nothing is left, last id 0; no region at all is no error."""
     # docs/v1-behaviour.md §6
@@ -116,22 +86,6 @@ def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -
         assert control.unregister_all() is None
         assert control.get_last_request_id() == 0
         assert regions.listed() == {}
-
-
-@pytest.mark.parametrize("key_form", ["{}", "//{}"])
-def test_http_wants_one_leading_slash(
-    regions: Regions, control: SharedMemoryControlContext, protocol: int, key_form: str
-) -> None:
-    """HTTP register: other keys than ``/key`` are a client error; gRPC takes them."""
-    # docs/v1-behaviour.md §6.5
-    handle = regions.create(64, "bare", key_form.format(regions.new_key()[1:]))
-    if protocol == 1:
-        control.register(handle)
-        assert "bare" in regions.listed()
-        return
-    with refused(NO_STATUS, server_id=""):
-        control.register(handle)
-    assert control.get_last_request_id() is None
 
 
 def test_handles_are_checked(regions: Regions, control: SharedMemoryControlContext) -> None:
@@ -147,52 +101,14 @@ def test_handles_are_checked(regions: Regions, control: SharedMemoryControlConte
             assert control.get_last_request_id() is None
 
 
-# ------------------------------------------------------------------------------- status
-
-
-def test_status(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """SharedMemoryStatus: name, size, key and offset of each region, sorted by name."""
-    # docs/v1-behaviour.md §6.5
-    keys = {name: regions.new_key() for name in ("b", "a")}
-    for name, key in keys.items():
-        control.register(regions.create(len(name) * 128, name, key))
-    status = control.get_shared_memory_status()
-    assert type(status) is SharedMemoryStatus
-    assert control.get_last_request_id() > 0  # type: ignore[operator]
-    ours = [region for region in status.shared_memory_region if region.name in keys]
-    assert [region.name for region in ours] == ["a", "b"]
-    for region in ours:
-        assert region.WhichOneof("shared_memory_types") == "system_shared_memory"
-        assert region.system_shared_memory.shared_memory_key == keys[region.name]
-        assert (region.system_shared_memory.offset, region.byte_size) == (0, 128)
-
-
 def test_status_of_cuda_regions() -> None:
     """SharedMemoryStatus: a CUDA region tells its device instead, device 0 included."""
     # docs/v1-behaviour.md §6.5
-    found = (RegisteredRegion("g", 8, device_id=0, kind="cuda"), RegisteredRegion("f", 4, "/k", 2))
-    system, cuda = to_status(found).shared_memory_region
+    result = (RegisteredRegion("g", 8, device_id=0, kind="cuda"), RegisteredRegion("f", 4, "/k", 2))
+    system, cuda = to_regions(result).shared_memory_region
     assert (system.name, system.byte_size, system.system_shared_memory.offset) == ("f", 4, 2)
     assert cuda.WhichOneof("shared_memory_types") == "cuda_shared_memory"
     assert (cuda.name, cuda.byte_size, cuda.cuda_shared_memory.device_id) == ("g", 8, 0)
-
-
-def test_verbose_status(regions: Regions, url: str, protocol: int, capfd: Any) -> None:
-    """Verbose: the status on stdout over HTTP, on stderr over gRPC; nothing else."""
-    # docs/v1-behaviour.md §10.2
-    with SharedMemoryControlContext(url, protocol, True) as control:
-        handle = regions.create(64)
-        control.register(handle)
-        status = control.get_shared_memory_status()
-        control.unregister(handle)
-    printed = capfd.readouterr()
-    text = f"{status}\n"  # and a blank line
-    expected = (text, "") if protocol == 0 else ("", text)
-    assert (printed.out, printed.err) == expected
-    assert name_of(handle) in str(status)
-
-
-# --------------------------------------------------------------------------------- CUDA
 
 
 class NoMemory:
@@ -210,7 +126,7 @@ class NoMemory:
 
 @pytest.fixture
 def cuda_handle() -> ctypes.c_void_p:
-    """The handle of a CUDA region whose IPC handle no driver knows."""
+    """Return the handle of a CUDA region whose IPC handle no driver knows."""
     region = Region(CUDA, "gpu", 64, NoMemory(), device_id=0, raw_handle=bytes(range(64)))
     return handle_table.add(region)
 
@@ -250,9 +166,6 @@ def test_each_kind_has_its_call(
         control.register(cuda_handle)
 
 
-# -------------------------------------------------------------------------------- names
-
-
 @pytest.mark.parametrize("name", AWKWARD)
 def test_any_name(triton: Any, regions: Regions, protocol: int, name: str) -> None:
     """Names that v2's HTTP endpoint mangles work, over the other protocol as well."""
@@ -278,3 +191,172 @@ def test_empty_name(regions: Regions, protocol: int) -> None:
             regions.control.register(nameless)
     regions.control.unregister(nameless)
     assert "" not in regions.listed()
+
+
+def keep_in_use(context: InferContext, regions: Regions, handle: Any, seconds: float) -> int:
+    """Run ``slow`` on a region; returns the request's id once the server uses the region."""
+    shm.set_shared_memory_region(handle, [np.array([seconds], np.float32)])
+    for attempt in range(1, 10):
+        request_id = context.async_run({"INPUT0": handle}, {"OUTPUT0": RAW})
+        assert request_id is not None
+        threading.Event().wait(0.05 * attempt)  # nothing tells when a request has arrived
+        try:
+            regions.control._ctx.backend.unregister(name_of(handle))  # type: ignore[union-attr]
+        except ServerFault as fault:
+            assert "currently in use" in fault.message
+            return request_id
+        regions.control.register(handle)  # too early
+        with suppress(InferenceServerException):
+            context.get_async_run_results(request_id, True)
+    raise AssertionError("the request never came to use the region")
+
+
+@not_on("2.33", "unregisters a region although a request uses it, as v1 did")
+@pytest.mark.parametrize("everything", [False, True])
+def test_unregister_in_use(regions: Regions, url: str, protocol: int, everything: bool) -> None:
+    """v1 unregistered regions in use as well; a v2 server's refusal is waited out."""
+    # docs/v1-behaviour.md §6.5
+    handle = regions.empty(4)
+    with InferContext(url, protocol, "slow") as context:
+        request_id = keep_in_use(context, regions, handle, 0.5)
+        if everything:
+            regions.control.unregister_all()
+        else:
+            regions.control.unregister(handle)
+        assert name_of(handle) not in regions.listed()
+        results = context.get_async_run_results(request_id, True)
+    assert results is not None and results["OUTPUT0"][0].tolist() == [0.5]
+
+
+@not_on("2.33", "unregisters a region although a request uses it, as v1 did")
+def test_unregister_does_not_wait_for_ever(
+    regions: Regions, url: str, protocol: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A region that stays in use is refused in the server's words (docs/v2-mapping.md §8)."""
+    handle = regions.empty(4)
+    with InferContext(url, protocol, "slow") as context:
+        request_id = keep_in_use(context, regions, handle, 1.5)
+        monkeypatch.setattr("tritonclient_shim.session.shared_memory.PATIENCE", 0.0)
+        name = name_of(handle)
+        with refused(f"Cannot unregister shared memory region '{name}', it is currently in use."):
+            regions.control.unregister(handle)
+        monkeypatch.undo()
+        context.get_async_run_results(request_id, True)
+
+
+@pytest.fixture
+def context(url: str, protocol: int) -> Any:
+    with InferContext(url, protocol, "simple") as opened:
+        yield opened
+
+
+def total(context: InferContext, left: Any, right: Any) -> list[int]:
+    """Return the sum of two regions of INT32[16]."""
+    results = context.run({"INPUT0": left, "INPUT1": right}, {"OUTPUT0": RAW})
+    return results["OUTPUT0"][0].tolist()  # type: ignore[no-any-return]
+
+
+def test_two_names_on_one_key(regions: Regions, context: InferContext) -> None:
+    """Both names reach the same memory, and the status shows both with the user's key."""
+    key = regions.new_key()
+    first, second = (regions.create(64, name, key) for name in ("first", "second"))
+    regions.control.register(first)
+    regions.control.register(second)
+    assert regions.listed()["first"] == regions.listed()["second"] == (key, 0, 64)
+    shm.set_shared_memory_region(first, [RAMP])
+    assert total(context, first, second) == (2 * RAMP).tolist()
+    context.run({"INPUT0": first, "INPUT1": first}, {"OUTPUT0": (RAW, second)})
+    assert total(context, first, [RAMP * 0]) == (2 * RAMP).tolist()
+
+
+@pytest.mark.parametrize("dropped", [0, 1])
+def test_unregister_one_of_two(regions: Regions, context: InferContext, dropped: int) -> None:
+    """The name that is left goes on working, and the other can be registered again."""
+    key = regions.new_key()
+    handles = [regions.create(64, name, key) for name in ("first", "second")]
+    for handle in handles:
+        regions.control.register(handle)
+    shm.set_shared_memory_region(handles[0], [RAMP])
+    kept = handles[1 - dropped]
+    for _ in range(2):
+        regions.control.unregister(handles[dropped])
+        assert name_of(handles[dropped]) not in regions.listed()
+        assert total(context, kept, kept) == (2 * RAMP).tolist()
+        regions.control.register(handles[dropped])
+        assert total(context, handles[dropped], kept) == (2 * RAMP).tolist()
+
+
+def test_second_name_is_larger(regions: Regions, context: InferContext) -> None:
+    """A second name may cover more of the key than the first: each has its own size."""
+    key = regions.new_key()
+    small = regions.create(64, "small", key)
+    regions.control.register(small)
+    large = regions.create(8192, "large", key)  # as in v1, creating a key again resizes it
+    regions.control.register(large)
+    assert regions.listed()["small"] == (key, 0, 64)
+    assert regions.listed()["large"] == (key, 0, 8192)
+    shm.set_shared_memory_region(large, [RAMP])
+    context.run({"INPUT0": small, "INPUT1": small}, {"OUTPUT0": (RAW, large)})
+    assert total(context, small, [RAMP]) == (3 * RAMP).tolist()
+
+
+def test_key_with_a_new_object(regions: Regions, context: InferContext) -> None:
+    """A key that was destroyed and created again is the new memory, not the registered old."""
+    key = regions.new_key()
+    old = regions.create(64, "old", key)
+    regions.control.register(old)
+    shm.set_shared_memory_region(old, [RAMP])
+    shm.destroy_shared_memory_region(old)
+    new = regions.create(64, "new", key)
+    regions.control.register(new)
+    shm.set_shared_memory_region(new, [RAMP + 100])
+    assert total(context, new, new) == (2 * RAMP + 200).tolist()
+    assert total(context, old, old) == (2 * RAMP).tolist()
+
+
+def test_key_registered_by_others(triton: Any, regions: Regions, context: InferContext) -> None:
+    """Names that another process or protocol has put on the key do not matter."""
+    key = regions.new_key()
+    mine = regions.create(64, "mine", key)
+    with tritonclient.http.InferenceServerClient(triton.http) as theirs:
+        theirs.register_system_shared_memory("theirs", key, 64)
+        regions.control.register(mine)
+        shm.set_shared_memory_region(mine, [RAMP])
+        assert total(context, mine, mine) == (2 * RAMP).tolist()
+        theirs.unregister_system_shared_memory("theirs")
+    assert total(context, mine, mine) == (2 * RAMP).tolist()
+
+
+def test_names_after_unregister_all(regions: Regions, context: InferContext) -> None:
+    """Nothing is remembered of names that were unregistered."""
+    key = regions.new_key()
+    handles = [regions.create(64, name, key) for name in ("first", "second", "third")]
+    for _ in range(2):
+        for handle in handles:
+            regions.control.register(handle)
+        assert total(context, handles[0], handles[2]) == [0] * 16
+        regions.control.unregister_all()
+        assert regions.listed() == {}
+
+
+def test_names_from_many_threads(regions: Regions, url: str, protocol: int) -> None:
+    """Registering one key from several threads and contexts at once gives working names."""
+    key = regions.new_key()
+    handles = [regions.create(64, f"thread {number}", key) for number in range(8)]
+    shm.set_shared_memory_region(handles[0], [RAMP])
+
+    def register(handle: Any) -> None:
+        with SharedMemoryControlContext(url, protocol) as control:
+            control.register(handle)
+
+    threads = [threading.Thread(target=register, args=(handle,)) for handle in handles]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {name for name in regions.listed() if name.startswith("thread")} == {
+        name_of(handle) for handle in handles
+    }
+    with InferContext(url, protocol, "simple") as context:
+        for handle in handles:
+            assert total(context, handle, handle) == (2 * RAMP).tolist()

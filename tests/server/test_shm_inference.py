@@ -1,9 +1,8 @@
-"""Inputs in shared memory (docs/v1-behaviour.md §3.7), synchronous over HTTP and gRPC and on a
-stream.
-"""
+"""Inputs and outputs in shared memory, in every way (docs/v1-behaviour.md §3.7, §4.3)."""
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any, Callable
 
 import numpy as np
@@ -12,17 +11,18 @@ import pytest
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext, InferenceServerException, serialize_string_tensor
 from tests.generation_marks import not_on
-from tests.server.infer_cases import BOTH, ONE, RAMP, client_error, server_error
-from tests.server.shm_cases import Regions, name_of
-
-pytest_plugins = ["tests.server.shm_inference_fixtures"]
+from tests.server.infer_cases import BOTH, ONE, RAMP, Completions, client_error, server_error
+from tests.server.shm_cases import Regions, contents, name_of
+from tritonclient_shim.shm.region import RegionError
 
 Connect = Callable[..., InferContext]
+
+
 FLOATS = np.arange(6, dtype=np.float32)
 
 
 def values(results: Any, output: str = "OUTPUT0") -> list[Any]:
-    """The entries of a result as plain lists."""
+    """Return the entries of a result as plain lists."""
     return [entry.tolist() for entry in results[output]]
 
 
@@ -32,9 +32,6 @@ def texts(*elements: str) -> np.ndarray[Any, Any]:
     return tensor
 
 
-# ------------------------------------------------------------------------------- handles
-
-
 @pytest.mark.smoke
 def test_bare_handle(open_context: Connect, memory: Regions) -> None:
     """Bare handle: the whole region is the input (docs/v1-behaviour.md §3.7)."""
@@ -42,25 +39,6 @@ def test_bare_handle(open_context: Connect, memory: Regions) -> None:
     results = open_context("simple").run({"INPUT0": left, "INPUT1": right}, BOTH)
     assert values(results) == [(RAMP * 11).tolist()]
     assert values(results, "OUTPUT1") == [(RAMP * -9).tolist()]
-
-
-def test_mixed_with_arrays(open_context: Connect, memory: Regions) -> None:
-    """Shared-memory and array inputs in one request, either way round."""
-    # docs/v1-behaviour.md §3.7
-    context, handle = open_context("simple"), memory.holding(RAMP)
-    first = context.run({"INPUT0": handle, "INPUT1": [RAMP * 2]}, BOTH)
-    second = context.run({"INPUT0": [RAMP * 2], "INPUT1": handle}, BOTH)
-    assert values(first, "OUTPUT1") == [(-RAMP).tolist()]
-    assert values(second, "OUTPUT1") == [RAMP.tolist()]
-
-
-def test_batch(open_context: Connect, memory: Regions) -> None:
-    """One handle for the whole batch, entries back to back; arrays beside it."""
-    # docs/v1-behaviour.md §3.7
-    handle = memory.holding(RAMP, RAMP + 100, RAMP + 200)
-    inputs = {"INPUT0": handle, "INPUT1": [RAMP * 0, RAMP * 0 + 1, RAMP * 0 + 2]}
-    results = open_context("simple").run(inputs, ONE, 3)
-    assert values(results) == [(RAMP + 101 * number).tolist() for number in range(3)]
 
 
 @pytest.mark.parametrize("model", ["simple_nobatch", "identity_reshape"])
@@ -76,25 +54,17 @@ def test_other_shapes(open_context: Connect, memory: Regions, model: str) -> Non
     assert values(open_context(model).run(inputs, ONE)) == [total.tolist()]
 
 
-@pytest.mark.parametrize(("size", "batch"), [(60, 1), (68, 1), (64, 2)])
 @pytest.mark.smoke
-def test_size_check(open_context: Connect, memory: Regions, size: int, batch: int) -> None:
+def test_size_check(open_context: Connect, memory: Regions) -> None:
     """Region byte size: it must be the tensor's, or the client refuses."""
     # docs/v1-behaviour.md §3.7
-    handle = memory.empty(size)
-    with client_error(
-        f"The input 'INPUT0' has shared memory of size {size} bytes while the expected size is "
-        f"{batch} * 64 = {batch * 64} bytes"
-    ):
-        open_context("simple").run({"INPUT0": handle, "INPUT1": [RAMP] * batch}, ONE, batch)
-
-
-@pytest.mark.parametrize("name", ["plain", "a b/c%d:é"])
-def test_unregistered_region(open_context: Connect, memory: Regions, name: str) -> None:
-    """Unregistered region: a server error with the user's name (docs/v1-behaviour.md §3.7)."""
-    handle = memory.create(64, name)
-    with server_error(f"Unable to find shared memory region: '{name}'"):
-        open_context("simple").run({"INPUT0": handle, "INPUT1": [RAMP]}, ONE)
+    for size, batch in ((60, 1), (68, 1), (64, 2)):
+        handle = memory.empty(size)
+        with client_error(
+            f"The input 'INPUT0' has shared memory of size {size} bytes while the expected size is "
+            f"{batch} * 64 = {batch * 64} bytes"
+        ):
+            open_context("simple").run({"INPUT0": handle, "INPUT1": [RAMP] * batch}, ONE, batch)
 
 
 def test_handles_are_checked(open_context: Connect) -> None:
@@ -124,79 +94,7 @@ def test_after_destroy(open_context: Connect, memory: Regions) -> None:
         assert values(results) == [(RAMP * 2 * factor).tolist()]
 
 
-# -------------------------------------------------------------------------------- shapes
-
-
-@pytest.mark.parametrize("shape", [[6], (6,), [6.0], [np.int64(6)]])
-@pytest.mark.parametrize("pair", [tuple, list])
-def test_shape(open_context: Connect, memory: Regions, shape: Any, pair: Any) -> None:
-    """(handle, shape): variable dims; floats are cast (docs/v1-behaviour.md §3.7)."""
-    value = pair([memory.holding(FLOATS), shape])
-    assert values(open_context("identity_fp32").run({"INPUT0": value}, ONE)) == [FLOATS.tolist()]
-
-
-def test_shape_of_a_batch(open_context: Connect, memory: Regions) -> None:
-    """(handle, shape): the shape of one entry; several dims (docs/v1-behaviour.md §3.7)."""
-    handle = memory.holding(FLOATS, FLOATS + 6)
-    results = open_context("identity_2d").run({"INPUT0": (handle, [2, 3])}, ONE, 2)
-    whole = np.arange(12, dtype=np.float32).reshape(2, 2, 3)
-    assert values(results) == whole.tolist()
-
-
-def test_shape_and_size(open_context: Connect, memory: Regions) -> None:
-    """(handle, shape): the same size check (docs/v1-behaviour.md §3.7)."""
-    with client_error(
-        "The input 'INPUT0' has shared memory of size 24 bytes while the expected size is "
-        "1 * 20 = 20 bytes"
-    ):
-        open_context("identity_fp32").run({"INPUT0": (memory.holding(FLOATS), [5])}, ONE)
-
-
-def test_negative_shape(open_context: Connect, memory: Regions) -> None:
-    """Negative: v1's text, whose closing quote really is missing (docs/v1-behaviour.md §3.7)."""
-    with client_error(
-        "attempt to set invalid shape dimension -1, shape dimensions must be >= 0 for input 'INPUT0"
-    ):
-        open_context("identity_fp32").run({"INPUT0": (memory.holding(FLOATS), [-1])}, ONE)
-
-
-def test_no_shape_ever_set(open_context: Connect, memory: Regions) -> None:
-    """Variable dims with a bare handle and no shape: v1's server error."""
-    # docs/v1-behaviour.md §3.7
-    with server_error(
-        "model supports variable-size for input 'INPUT0', request must specify input shape for "
-        "model 'identity_fp32'"
-    ):
-        open_context("identity_fp32").run({"INPUT0": memory.holding(FLOATS)}, ONE)
-
-
-@pytest.mark.parametrize("by", ["array", "shape"])
-def test_shape_sticks(open_context: Connect, memory: Regions, by: str) -> None:
-    """A shape set once is sent with later bare handles (docs/v1-behaviour.md §3.7)."""
-    context, handle = open_context("identity_fp32"), memory.holding(FLOATS)
-    context.run({"INPUT0": [FLOATS] if by == "array" else (handle, [6])}, ONE)
-    shm.set_shared_memory_region(handle, [FLOATS * 3])
-    assert values(context.run({"INPUT0": handle}, ONE)) == [(FLOATS * 3).tolist()]
-
-
-def test_wrong_shape_sticks(open_context: Connect, memory: Regions) -> None:
-    """Also the wrong shape of a failed call (docs/v1-behaviour.md §3.7)."""
-    context, handle = open_context("identity_fp32"), memory.holding(FLOATS)
-    message = (
-        "The input 'INPUT0' has shared memory of size 24 bytes while the expected size is "
-        "1 * 28 = 28 bytes"
-    )
-    for value in ((handle, [7]), handle):
-        with client_error(message):
-            context.run({"INPUT0": value}, ONE)
-    assert values(context.run({"INPUT0": (handle, [6])}, ONE)) == [FLOATS.tolist()]
-
-
-# ------------------------------------------------------------------------------- strings
-
-
 @pytest.mark.parametrize("spare", [0, 1, 40])
-@pytest.mark.smoke
 def test_strings(open_context: Connect, memory: Regions, spare: int) -> None:
     """Strings: fixed dims, a batch of two; the region may be larger than they are."""
     # docs/v1-behaviour.md §3.7
@@ -206,31 +104,6 @@ def test_strings(open_context: Connect, memory: Regions, spare: int) -> None:
     results = open_context("simple_string").run(inputs, ONE, 2)
     sums = [str(number + 1).encode() for number in range(32)]
     assert values(results) == [sums[:16], sums[16:]]
-
-
-def test_strings_of_variable_dims(open_context: Connect, memory: Regions) -> None:
-    """Strings with a shape: empty, long and non-ASCII elements, exactly as they are."""
-    # docs/v1-behaviour.md §3.7
-    elements = ["", "é" * 300, "\0x\0", "last"]
-    handle = memory.holding(texts(*elements), spare=8)
-    results = open_context("identity_string").run({"INPUT0": (handle, [4])}, ONE)
-    assert values(results) == [[element.encode() for element in elements]]
-
-
-def test_strings_without_batching(open_context: Connect, memory: Regions) -> None:
-    """Strings, a model that does not batch (docs/v1-behaviour.md §3.7)."""
-    handle = memory.holding(texts("a", "bc"))
-    results = open_context("identity_string_nobatch").run({"INPUT0": (handle, [2])}, ONE)
-    assert values(results) == [[b"a", b"bc"]]
-
-
-@not_on("2.33", "leaves it to the model to look into a tensor of strings")
-def test_too_few_strings(open_context: Connect, memory: Regions) -> None:
-    """The size of strings is not checked by the client; the server refuses them."""
-    # docs/v1-behaviour.md §3.7
-    handle = memory.holding(texts("a", "b"))
-    with server_error("expected 3 string elements for inference input 'INPUT0'"):
-        open_context("identity_string").run({"INPUT0": (handle, [3])}, ONE)
 
 
 def test_shrunk_strings(open_context: Connect, memory: Regions) -> None:
@@ -245,9 +118,6 @@ def test_shrunk_strings(open_context: Connect, memory: Regions) -> None:
     assert str(caught.value).startswith(f"[ 0] shared memory region '{name_of(handle)}'")
 
 
-# ------------------------------------------------------------------------------- PyTriton
-
-
 def test_pytriton(pytriton: Any, protocol: int) -> None:
     """Models bound with PyTriton take and fill regions as well."""
     regions = Regions(pytriton.url(protocol), protocol)
@@ -259,3 +129,171 @@ def test_pytriton(pytriton: Any, protocol: int) -> None:
         assert values(results) == [(RAMP * 2).tolist(), (RAMP * 2 + 1).tolist()]
     finally:
         regions.remove()
+
+
+RAW = InferContext.ResultFormat.RAW
+
+
+PAIR = {"INPUT0": [RAMP], "INPUT1": [RAMP]}
+
+
+NUMERIC = ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"]
+
+
+@pytest.mark.parametrize("pair", [tuple, list])
+@pytest.mark.smoke
+def test_region_and_result(open_context: Connect, memory: Regions, pair: Any) -> None:
+    """The result lies in the region and is returned as an ordinary array."""
+    # docs/v1-behaviour.md §4.3
+    handle = memory.empty(64)
+    outputs = {"OUTPUT0": pair([RAW, handle]), "OUTPUT1": RAW}
+    results = open_context("simple").run(PAIR, outputs)
+    assert list(results) == ["OUTPUT0", "OUTPUT1"]
+    np.testing.assert_array_equal(results["OUTPUT0"], [RAMP * 2])
+    np.testing.assert_array_equal(results["OUTPUT1"], [RAMP * 0])
+    np.testing.assert_array_equal(contents(handle, np.int32, 16), RAMP * 2)
+
+
+def test_private_copies(open_context: Connect, memory: Regions) -> None:
+    """Writable copies; neither writing to them nor the next result shows in the other."""
+    # docs/v1-behaviour.md §4.3
+    context, handle = open_context("simple"), memory.empty(64)
+    (first,) = context.run(PAIR, {"OUTPUT0": (RAW, handle)})["OUTPUT0"]
+    assert first.flags.writeable and first.flags.c_contiguous
+    first[:] = -1
+    np.testing.assert_array_equal(contents(handle, np.int32, 16), RAMP * 2)
+    (second,) = context.run(PAIR, {"OUTPUT0": (RAW, handle)})["OUTPUT0"]
+    assert first.tolist() == [-1] * 16
+    assert second.tolist() == (RAMP * 2).tolist()
+
+
+def test_both_outputs_and_inputs(open_context: Connect, memory: Regions) -> None:
+    """Everything in regions; one region as input and output at once."""
+    # docs/v1-behaviour.md §3.7, §4.3
+    left, right = memory.holding(RAMP * 5), memory.holding(RAMP)
+    outputs = {"OUTPUT1": (RAW, left), "OUTPUT0": (RAW, right)}
+    results = open_context("simple").run({"INPUT0": left, "INPUT1": right}, outputs)
+    assert list(results) == ["OUTPUT1", "OUTPUT0"]
+    np.testing.assert_array_equal(results["OUTPUT1"], [RAMP * 4])
+    np.testing.assert_array_equal(results["OUTPUT0"], [RAMP * 6])
+
+
+@pytest.mark.parametrize("kind", [*NUMERIC, "fp16", "fp32", "fp64"])
+def test_every_type(open_context: Connect, memory: Regions, kind: str) -> None:
+    """dtype and shape of every numeric type, variable dims, both ways."""
+    # docs/v1-behaviour.md §4.1, §4.3
+    dtype = np.dtype({"bool": "?"}.get(kind, kind.replace("fp", "float")))
+    array = np.array([0, 1, 1, 0, 1], dtype)
+    source, target = memory.holding(array), memory.empty(64)
+    context = open_context(f"identity_{kind}")
+    (result,) = context.run({"INPUT0": (source, [5])}, {"OUTPUT0": (RAW, target)})["OUTPUT0"]
+    assert (result.dtype, result.shape, result.tolist()) == (dtype, (5,), array.tolist())
+
+
+@not_on("2.33", "destroys its own memory when the region of an output is too small")
+@pytest.mark.smoke
+def test_too_small(open_context: Connect, memory: Regions) -> None:
+    """Region too small: the server error of 1.13 and later (docs/v1-behaviour.md §4.3)."""
+    with server_error(
+        "shared memory size specified with the request for output 'OUTPUT0' (60 bytes) should "
+        "be at least 64 bytes to hold the results"
+    ):
+        open_context("simple").run(PAIR, {"OUTPUT0": (RAW, memory.empty(60))})
+
+
+def test_unregistered_later(open_context: Connect, memory: Regions) -> None:
+    """What was unregistered cannot be used any more, until it is registered again."""
+    # docs/v1-behaviour.md §6.5
+    context, handle = open_context("simple"), memory.empty(64)
+    memory.control.unregister(handle)
+    with server_error(f"Unable to find shared memory region: '{name_of(handle)}'"):
+        context.run(PAIR, {"OUTPUT0": (RAW, handle)})
+    memory.control.register(handle)
+    np.testing.assert_array_equal(
+        context.run(PAIR, {"OUTPUT0": (RAW, handle)})["OUTPUT0"], [RAMP * 2]
+    )
+
+
+def test_unreadable_region(
+    open_context: Connect, memory: Regions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUDA: a region that cannot be read back is a client error with the reason."""
+    # docs/v1-behaviour.md §4.3
+    text = "failed to read GPU shared memory results: simulated"
+
+    def read(_: Any, offset: int, count: int) -> bytes:
+        raise RegionError(text)
+
+    context, handle = open_context("simple"), memory.empty(64)
+    monkeypatch.setattr("tritonclient_shim.shm.system.SystemMemory.read", read)
+    with client_error(text):
+        context.run(PAIR, {"OUTPUT0": (RAW, handle)})
+    assert context.get_last_request_id() is not None
+
+
+def test_async(open_context: Connect, memory: Regions) -> None:
+    """With async_run: the region is read when the results are fetched."""
+    # docs/v1-behaviour.md §4.3
+    context, done = open_context("simple"), Completions()
+    source, target = memory.holding(RAMP), memory.empty(64)
+    inputs = {"INPUT0": source, "INPUT1": [RAMP]}
+    context.async_run(done, inputs, {"OUTPUT0": (RAW, target)})
+    (request_id,) = done.wait()
+    np.testing.assert_array_equal(contents(target, np.int32, 16), RAMP * 2)
+    shm.set_shared_memory_region(target, [RAMP + 7])
+    np.testing.assert_array_equal(context.get_async_run_results(request_id)["OUTPUT0"], [RAMP + 7])
+
+
+def test_async_unregistered(open_context: Connect, memory: Regions) -> None:
+    """The server's refusal comes with the fetch, under the user's name of the region."""
+    # docs/v1-behaviour.md §5
+    context, done = open_context("simple"), Completions()
+    name = "not registered/%"
+    context.async_run(done, PAIR, {"OUTPUT0": (RAW, memory.create(64, name))})
+    (request_id,) = done.wait()
+    with server_error(f"Unable to find shared memory region: '{name}'"):
+        context.get_async_run_results(request_id)
+
+
+def test_destroyed_before_the_fetch(open_context: Connect, memory: Regions) -> None:
+    """The memory of a destroyed region can still be read, its handle dropped or not."""
+    # docs/v1-behaviour.md §7.1
+    context, handle = (
+        open_context("simple"),
+        shm.create_shared_memory_region("d", memory.new_key(), 64),
+    )
+    memory.control.register(handle)
+    request_id = context.async_run(PAIR, {"OUTPUT0": (RAW, handle)})
+    assert context.get_ready_async_request(True) == request_id
+    memory.control.unregister(handle)
+    shm.destroy_shared_memory_region(handle)
+    del handle
+    results = context.get_async_run_results(request_id, True)
+    np.testing.assert_array_equal(results["OUTPUT0"], [RAMP * 2])
+
+
+def test_one_copy(open_context: Connect, memory: Regions) -> None:
+    """A large region costs no memory as input, and the private copy alone as output."""
+    size = 16 << 20
+    source, target = memory.empty(size), memory.empty(size)
+    context = open_context("identity_uint8")
+    inputs, outputs = {"INPUT0": (source, [size])}, {"OUTPUT0": (RAW, target)}
+    shm.set_shared_memory_region(source, [np.arange(size, dtype=np.uint8)])
+    context.run(inputs, outputs)
+    tracemalloc.start()
+    (result,) = context.run(inputs, outputs)["OUTPUT0"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result[:300].tolist() == [number % 256 for number in range(300)]
+    assert size <= peak < size * 1.1
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("batch", [1, 2])
+def test_empty_result(open_context: Connect, memory: Regions, batch: int) -> None:
+    """Quirk: an empty numeric result stands twice in the list (docs/v1-behaviour.md §4.3)."""
+    empty = np.empty(0, np.float32)
+    outputs = {"OUTPUT0": (RAW, memory.empty(16))}
+    results = open_context("identity_fp32").run({"INPUT0": [empty] * batch}, outputs, batch)
+    shown = [(entry.shape, entry.dtype) for entry in results["OUTPUT0"]]
+    assert shown == [((0,), np.float32)] * 2 * batch

@@ -1,8 +1,9 @@
-"""The stub's calls as gRPC's own: time limits, metadata, futures, errors, the user's channel."""
+"""The raw stub's calls, their objects and ends, as gRPC's own (docs/v1-behaviour.md §9.2)."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import time
 import weakref
@@ -10,6 +11,7 @@ from typing import Any, Callable, Iterator
 
 import grpc
 import pytest
+from tritonclient.grpc import service_pb2 as v2
 
 from tensorrtserver.api import (
     InferContext,
@@ -17,6 +19,8 @@ from tensorrtserver.api import (
     grpc_service_pb2_grpc,
     request_status_pb2,
 )
+from tests.backends.answering_servers import SCORES, GrpcAnswers
+from tests.server.own_interpreter import script
 from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
@@ -28,27 +32,29 @@ from tests.server.stub_cases import (
     slow_request,
     stub_at,
 )
+from tests.stream_server import StreamServer
 
 pb: Any = grpc_service_pb2  # Profile is not in its stubs
+
+
 Code = grpc.StatusCode
+
+
 NOWHERE = "127.0.0.1:1"
 
 
 @pytest.fixture
 def stub(triton: Any) -> Iterator[Any]:
-    """A stub on a channel of its own, which has not learned anything yet."""
-    with stub_at(triton.grpc) as made:
-        yield made
+    """Yield a stub on a channel of its own, which has not learned anything yet."""
+    with stub_at(triton.grpc) as stub:
+        yield stub
 
 
 def error_of(act: Callable[[], Any]) -> Any:
-    """The RpcError that an act raises."""
+    """Return the RpcError that an act raises."""
     with pytest.raises(grpc.RpcError) as caught:
         act()
     return caught.value
-
-
-# ----------------------------------------------------------------------- the user's channel
 
 
 def test_settings_do_not_reach_it(stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +66,7 @@ def test_settings_do_not_reach_it(stub: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert stub.Health(pb.HealthRequest(mode="live")).health
 
 
+@pytest.mark.smoke
 def test_nothing_is_fetched_twice(triton: Any) -> None:
     """Stubs on one channel share what they know: a model is described once, then only inferred."""
     recorder = Recorder()
@@ -122,9 +129,6 @@ def test_default_receive_limit_stays(stub: Any) -> None:
     request = infer_request("identity_fp32", {"INPUT0": bytes(5 << 20)}, ["OUTPUT0"])
     request.meta_data.input[0].dims.append(5 << 18)
     assert error_of(lambda: stub.Infer(request)).code() is Code.RESOURCE_EXHAUSTED
-
-
-# --------------------------------------------------------------------- time limits and errors
 
 
 @pytest.mark.parametrize("way", ["call", "with_call", "future", "stream"])
@@ -225,9 +229,6 @@ def test_metadata_and_compression(start_triton: Any) -> None:
         assert is_sum(answers[0], 3)
 
 
-# ---------------------------------------------------------------------------- with_call, reload
-
-
 @pytest.mark.parametrize("rpc", ["Status", "Health", "Repository", "Profile"])
 def test_futures_of_the_other_rpcs(stub: Any, rpc: str) -> None:
     """Every unary rpc has ``future`` and ``with_call``."""
@@ -268,3 +269,161 @@ def test_model_reloaded_with_another_configuration(start_triton: Any, tmp_path: 
         assert stub.ModelControl(load, SECONDS).request_status.code == SUCCESS
         assert is_sum(stub.Infer(simple_request(1, batch=4)), 1, batch=4)
         assert is_sum(stub.Infer.future(simple_request(2, batch=4)).result(SECONDS), 2, batch=4)
+
+
+def test_call_behind_a_response(stub: Any) -> None:
+    """``with_call`` returns a call that is over: nothing to cancel, no callback to come."""
+    response, call = stub.Infer.with_call(simple_request(3))
+    assert is_sum(response, 3)
+    assert (call.code(), call.details(), call.is_active()) == (Code.OK, "", False)
+    assert call.cancel() is False
+    assert call.add_callback(pytest.fail) is False
+
+
+def test_error_of_this_process(stub: Any) -> None:
+    """An error that gRPC did not find is a call that is over, as gRPC's own errors are."""
+    with pytest.raises(grpc.RpcError) as caught:
+        stub.Infer("no request")
+    call = caught.value
+    assert isinstance(call, grpc.Call)
+    assert (call.is_active(), call.time_remaining(), call.cancel()) == (False, None, False)
+    assert (call.initial_metadata(), call.trailing_metadata()) == ((), ())
+    assert call.add_callback(pytest.fail) is False
+
+
+def test_callback_of_a_future(stub: Any) -> None:
+    """``add_callback`` of a call under way is called at its end; after it, it says False."""
+    future = stub.Infer.future(slow_request(0.3))
+    called = threading.Event()
+    assert future.add_callback(called.set) is True
+    assert called.wait(SECONDS)
+    assert future.result(SECONDS) is not None
+    assert future.add_callback(pytest.fail) is False
+
+
+def test_stream_under_way(stub: Any) -> None:
+    """``next`` is the method that gRPC's object has, and the stream runs until it has ended."""
+    more = threading.Event()
+
+    def requests() -> Iterator[Any]:
+        yield simple_request(1)
+        assert more.wait(SECONDS)
+
+    stream = stub.StreamInfer(requests(), SECONDS)
+    assert is_sum(stream.next(), 1)
+    assert (stream.running(), stream.done(), stream.cancelled()) == (True, False, False)
+    more.set()
+    assert list(stream) == []
+    assert (stream.running(), stream.done(), stream.code()) == (False, True, Code.OK)
+
+
+def test_channel_of_a_class_without_hash(triton: Any) -> None:
+    """A user's channel class that can be no key of a table is used all the same."""
+
+    class Channel(grpc.Channel):
+        def __eq__(self, other: object) -> bool:  # and so without a hash
+            return self is other
+
+        def __init__(self, channel: Any) -> None:
+            self._channel = channel
+
+        def unary_unary(self, *args: Any, **kwargs: Any) -> Any:
+            return self._channel.unary_unary(*args, **kwargs)
+
+        def unary_stream(self, *args: Any, **kwargs: Any) -> Any:
+            return self._channel.unary_stream(*args, **kwargs)
+
+        def stream_unary(self, *args: Any, **kwargs: Any) -> Any:
+            return self._channel.stream_unary(*args, **kwargs)
+
+        def stream_stream(self, *args: Any, **kwargs: Any) -> Any:
+            return self._channel.stream_stream(*args, **kwargs)
+
+        def subscribe(self, *args: Any, **kwargs: Any) -> Any:
+            return self._channel.subscribe(*args, **kwargs)
+
+        def unsubscribe(self, callback: Any) -> Any:
+            return self._channel.unsubscribe(callback)
+
+        def close(self) -> None:
+            self._channel.close()
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+    with Channel(grpc.insecure_channel(triton.grpc)) as channel:
+        stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
+        for number in range(2):
+            assert is_sum(stub.Infer(simple_request(number)), number)
+
+
+#: A thread stopped inside the stream, as any of its own may be. It must not refer to __main__,
+#: which would keep the responses from being dropped at all.
+SCRIPT = """
+import queue, sys, threading, time
+import grpc
+from tests.server.stub_cases import simple_request
+from tensorrtserver.api import grpc_service_pb2_grpc
+
+def hold(lock):
+    space = {"lock": lock, "held": threading.Event(), "time": time}
+    exec("def inside():\\n  with lock:\\n    held.set()\\n    time.sleep(600)", space)
+    threading.Thread(target=space.pop("inside"), daemon=True).start()
+    assert space["held"].wait(30)
+
+requests = queue.Queue()
+stub = grpc_service_pb2_grpc.GRPCServiceStub(grpc.insecure_channel(sys.argv[1]))
+responses = stub.StreamInfer(iter(requests.get, None))
+requests.put(simple_request(1))
+print(next(responses).meta_data.id)
+if sys.argv[2] == "held":
+    hold(responses._responses._flow._changed)
+"""
+
+
+def test_an_open_stream_does_not_keep_the_interpreter(triton: Any) -> None:
+    """A stream dropped when its threads have stopped, one with a lock, is left as it is."""
+    for held in ("free", "held"):
+        assert script(SCRIPT, triton.grpc, held, paths=sys.path) == (0, "1\n", "")
+
+
+@pytest.mark.parametrize("way", ["call", "future", "stream"])
+def test_answer_that_v1_cannot_hold(way: str) -> None:
+    """A result in shared memory larger than v1's message can say is an RpcError, and no hang."""
+    request = infer_request("m", {"IN": SCORES})
+    where = request.meta_data.output.add(name="OUT").shared_memory
+    where.name, where.byte_size = "r", 8
+    answer = v2.ModelInferResponse(model_name="m", raw_output_contents=[b""])
+    answer.outputs.add(name="OUT", datatype="FP32", shape=[2**62, 2])
+    with GrpcAnswers() as server, stub_at(server.address) as stub:
+        server.replaced["infer"] = answer.SerializeToString()
+        streamed = v2.ModelStreamInferResponse(infer_response=answer)
+        server.replaced["stream"] = streamed.SerializeToString()
+        with pytest.raises(grpc.RpcError, match="Exception deserializing .*out of range") as caught:
+            {
+                "call": lambda: stub.Infer(request, SECONDS),
+                "future": lambda: stub.Infer.future(request, SECONDS).result(),
+                "stream": lambda: next(stub.StreamInfer(iter([request]), SECONDS)),
+            }[way]()
+        assert caught.value.code() is Code.INTERNAL
+
+
+class Leaving(StreamServer):
+    """Has no time to tell of a model."""
+
+    def _config(self, _request: bytes, context: Any) -> bytes:
+        context.abort(Code.UNAVAILABLE, "leaving")
+        raise AssertionError
+
+
+def test_stream_whose_model_cannot_be_asked_for() -> None:
+    """No answer about the model ends the stream with the status that the question had."""
+    with Leaving(lambda _request: []) as server, stub_at(server.address) as stub:
+        responses = stub.StreamInfer(iter([slow_request(0)]), SECONDS)
+        with pytest.raises(grpc.RpcError, match="leaving"):
+            next(responses)
+        assert responses.code() is Code.UNAVAILABLE
+    assert not join_threads()

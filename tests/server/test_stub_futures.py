@@ -26,9 +26,9 @@ Code = grpc.StatusCode
 
 @pytest.fixture
 def stub(triton: Any) -> Iterator[Any]:
-    """A stub on a channel of its own, which has not learned anything yet."""
-    with stub_at(triton.grpc) as made:
-        yield made
+    """Yield a stub on a channel of its own, which has not learned anything yet."""
+    with stub_at(triton.grpc) as stub:
+        yield stub
 
 
 def test_futures_are_concurrent_and_read_the_request_at_once(stub: Any) -> None:
@@ -108,32 +108,9 @@ class Intercepted(grpc.UnaryUnaryClientInterceptor):
         return go_on(lambda: continuation(details, request))
 
 
-class Held:
-    """A call that an interceptor lets nobody cancel, and of whose end it tells when told."""
-
-    def __init__(self, call: Any) -> None:
-        self._call = call
-        self._callbacks: list[Callable[[Any], None]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._call, name)
-
-    def cancel(self) -> bool:
-        return False
-
-    def add_done_callback(self, fn: Callable[[Any], None]) -> None:
-        self._callbacks.append(fn)
-
-    def tell(self) -> None:
-        """The call has ended."""
-        self._call.result(SECONDS)
-        for fn in self._callbacks:
-            fn(self)
-
-
 @contextmanager
 def intercepted(url: str, interceptor: Intercepted) -> Iterator[Any]:
-    """A stub on a channel of its own, with an interceptor of the user's."""
+    """Yield a stub on a channel of its own, with an interceptor of the user's."""
     with grpc.insecure_channel(url) as channel:
         watched = grpc.intercept_channel(channel, interceptor)
         yield grpc_service_pb2_grpc.GRPCServiceStub(watched)
@@ -141,25 +118,29 @@ def intercepted(url: str, interceptor: Intercepted) -> Iterator[Any]:
 
 def test_cancelled_before_the_request(triton: Any) -> None:
     """A future that was cancelled while the model's configuration was fetched sends no request."""
-    held: list[Held] = []
+    asked, cancelled = threading.Event(), threading.Event()
 
     def hold(proceed: Callable[[], Any]) -> Any:
-        held.append(Held(proceed()))
-        return held[0]
+        asked.set()
+        assert cancelled.wait(SECONDS)
+        return proceed()
 
     interceptor = Intercepted(ModelConfig=hold)
     with intercepted(triton.grpc, interceptor) as stub:
         future = stub.Infer.future(simple_request())
+        assert asked.wait(SECONDS)
         assert future.cancel()
-        held[0].tell()
-    assert (interceptor.names, future.cancelled()) == (["ModelConfig"], True)
+        cancelled.set()
+        assert is_sum(stub.Infer(simple_request(1)), 1)
+    assert future.cancelled()
+    assert interceptor.names.count("ModelInfer") == 1
 
 
 # ------------------------------------------------------------ channels of the user's own
 
 
 class Failing:
-    """A method of a channel, the futures of which raise."""
+    """A method of a channel that raises when it is called."""
 
     def __init__(self, method: Any, error: Exception) -> None:
         self._method = method
@@ -170,6 +151,8 @@ class Failing:
 
     def future(self, *_: Any, **__: Any) -> Any:
         raise self._error
+
+    with_call = future
 
 
 class UsersChannel:
@@ -184,8 +167,8 @@ class UsersChannel:
         return getattr(self._channel, name)
 
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        made = self._channel.unary_unary(method, *args, **kwargs)
-        return Failing(made, self._error) if method.endswith(self._fails) else made
+        result = self._channel.unary_unary(method, *args, **kwargs)
+        return Failing(result, self._error) if method.endswith(self._fails) else result
 
 
 class Refused(grpc.RpcError):
@@ -224,14 +207,14 @@ def test_question_that_the_users_channel_refuses(triton: Any) -> None:
 @pytest.mark.parametrize("when", ["add_done_callback", "add_callback"])
 def test_callback_that_raises(stub: Any, when: str, error: Any) -> None:
     """Callbacks after one that raises anything come, and so do other calls' answers."""
-    came = threading.Event()
+    done = threading.Event()
 
     def first(*_future: Any) -> None:
         raise error
 
     future = stub.Infer.future(slow_request(0.3))
     getattr(future, when)(first)
-    getattr(future, when)(lambda *_future: came.set())
-    assert came.wait(SECONDS)
+    getattr(future, when)(lambda *_future: done.set())
+    assert done.wait(SECONDS)
     assert future.result(SECONDS).request_status.code == SUCCESS
     assert stub.Infer.future(slow_request(0.0)).result(SECONDS).request_status.code == SUCCESS

@@ -1,6 +1,4 @@
-"""Infer through the raw stub on a real server: request forms, results, refusals
-(docs/v1-behaviour.md §9.2).
-"""
+"""Requests and results of the raw stub beyond test_service.py (docs/v1-behaviour.md §9.2)."""
 
 from __future__ import annotations
 
@@ -12,7 +10,8 @@ import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tensorrtserver.api import grpc_service_pb2, model_config_pb2
+import tensorrtserver.shared_memory as shm
+from tensorrtserver.api import grpc_service_pb2, model_config_pb2, server_status_pb2
 from tensorrtserver.api import request_status_pb2 as codes
 from tests.server.stub_cases import (
     SECONDS,
@@ -23,25 +22,25 @@ from tests.server.stub_cases import (
     simple_request,
     stub_at,
 )
+from tritonclient_shim.service.control import with_regions_for_v1_clients
 
 pb: Any = grpc_service_pb2  # the modules that it imports are not in its stubs
+
+
 FP32_4 = np.array([1, 2, 3, 4], np.float32)
 
 
 @pytest.fixture(scope="module")
 def stub(triton: Any) -> Iterator[Any]:
-    """A stub on the session's server."""
-    with stub_at(triton.grpc) as made:
-        yield made
+    """Yield a stub on the session's server."""
+    with stub_at(triton.grpc) as stub:
+        yield stub
 
 
 def outputs_of(response: Any) -> list[Any]:
-    """The outputs of a response that must be a success."""
+    """Return the outputs of a response that must be a success."""
     assert response.request_status.code == SUCCESS, response.request_status
     return list(response.meta_data.output)
-
-
-# ------------------------------------------------------------------------------ requests
 
 
 @pytest.mark.parametrize("dims", [(), (16,), (3, 16)], ids=["none", "entry", "batch"])
@@ -55,8 +54,8 @@ def test_dims_may_be_omitted_or_have_the_batch(stub: Any, dims: Any, sized: bool
         item.batch_byte_size = 3 * 16 * 4 if sized else 0
     response = stub.Infer(request, SECONDS)
     assert is_sum(response, 5, batch=3)
-    assert [list(one.raw.dims) for one in outputs_of(response)] == [[16], [16]]
-    assert [one.raw.batch_byte_size for one in outputs_of(response)] == [192, 192]
+    assert [list(output.raw.dims) for output in outputs_of(response)] == [[16], [16]]
+    assert [output.raw.batch_byte_size for output in outputs_of(response)] == [192, 192]
 
 
 @pytest.mark.parametrize("dims", [(2, 3), (1, 2, 3)])
@@ -81,25 +80,17 @@ def test_request_may_be_changed_and_sent_again(stub: Any) -> None:
     assert stub.Infer(request).raw_output == [FP32_4[:2].tobytes()]
 
 
-def test_strings_without_batch_byte_size(stub: Any) -> None:
-    """Strings are length-prefixed; their total size may be left out (docs/v1-behaviour.md §3.6)."""
-    raw = b"".join(struct.pack("<I", len(text)) + text for text in [b"7"] * 16)
-    request = infer_request("simple_string", {"INPUT0": raw, "INPUT1": raw}, ["OUTPUT0"])
-    fourteen = struct.pack("<I", 2) + b"14"
-    assert stub.Infer(request).raw_output == [fourteen * 16]
-
-
 def own_infer_request() -> Any:
-    """The class InferRequest of a program that has generated v1's protos for itself."""
+    """Return the class InferRequest of a program that has generated v1's protos for itself."""
     pool = descriptor_pool.DescriptorPool()
     for module in (model_config_pb2, pb.api__pb2, codes, pb.server__status__pb2, pb):
         file = descriptor_pb2.FileDescriptorProto()
         module.DESCRIPTOR.CopyToProto(file)
         pool.Add(file)
-    found = pool.FindMessageTypeByName("nvidia.inferenceserver.InferRequest")
+    result = pool.FindMessageTypeByName("nvidia.inferenceserver.InferRequest")
     if hasattr(message_factory, "GetMessageClass"):
-        return message_factory.GetMessageClass(found)
-    return message_factory.MessageFactory(pool).GetPrototype(found)
+        return message_factory.GetMessageClass(result)
+    return message_factory.MessageFactory(pool).GetPrototype(result)
 
 
 def test_requests_of_the_users_own_classes(stub: Any) -> None:
@@ -112,29 +103,12 @@ def test_requests_of_the_users_own_classes(stub: Any) -> None:
     assert is_sum(next(stub.StreamInfer(iter([theirs]), SECONDS)), 9)
 
 
-# ------------------------------------------------------------------------------- results
-
-
-def test_outputs_in_the_order_asked_for(stub: Any) -> None:
-    """``raw_output`` has an entry per output of the request, in its order."""
-    # docs/v1-behaviour.md §9.2
-    request = simple_request(3)
-    del request.meta_data.output[:]
-    for name in ("OUTPUT1", "OUTPUT0"):
-        request.meta_data.output.add(name=name)
-    response = stub.Infer(request)
-    assert [one.name for one in outputs_of(response)] == ["OUTPUT1", "OUTPUT0"]
-    less, summed = (np.frombuffer(raw, np.int32) for raw in response.raw_output)
-    assert (less[0], summed[0]) == (2, 4)
-    assert {one.data_type for one in outputs_of(response)} == {model_config_pb2.TYPE_INT32}
-
-
 def test_one_output_asked_for_twice(stub: Any) -> None:
     """The same output twice is answered twice (docs/v1-behaviour.md §F.7)."""
     request = simple_request(3)
     request.meta_data.output.add(name="OUTPUT0")
     response = stub.Infer(request)
-    assert [one.name for one in outputs_of(response)] == ["OUTPUT0", "OUTPUT1", "OUTPUT0"]
+    assert [output.name for output in outputs_of(response)] == ["OUTPUT0", "OUTPUT1", "OUTPUT0"]
     assert response.raw_output[0] == response.raw_output[2] != response.raw_output[1]
 
 
@@ -147,110 +121,6 @@ def test_one_output_raw_and_as_classes(stub: Any) -> None:
     assert [cls.idx for cls in two.batch_classes[0].cls] == [1, 2]
     assert [cls.idx for cls in one.batch_classes[0].cls] == [1]
     assert (list(raw.raw.dims), raw.raw.batch_byte_size) == ([10], 40)
-
-
-@pytest.mark.smoke
-def test_class_values_are_exact(stub: Any) -> None:
-    """Class values are the float32 scores bit for bit, not v2's six decimals."""
-    score = np.float32(0.123456789e-7)
-    scores = np.zeros(20, np.float32)
-    scores[3], scores[17] = score, 1
-    request = infer_request("classify", {"INPUT": scores}, batch=2)
-    request.meta_data.output.add(name="OUTPUT").cls.count = 1
-    first, second = outputs_of(stub.Infer(request))[0].batch_classes
-    assert (first.cls[0].idx, first.cls[0].label) == (3, "a:b c")
-    assert np.float32(first.cls[0].value) == score
-    assert (second.cls[0].idx, second.cls[0].label, second.cls[0].value) == (7, "", 1.0)
-
-
-def test_model_version_used(stub: Any) -> None:
-    """The response names the version that answered; -1 asks for the latest."""
-    # docs/v1-behaviour.md §9.1
-    request = infer_request("multi_version", {"INPUT0": FP32_4[:1]}, ["OUTPUT0"])
-    assert stub.Infer(request).meta_data.model_version == 3
-    request.model_version = 2
-    response = stub.Infer(request)
-    assert (response.meta_data.model_version, response.meta_data.model_name) == (
-        2,
-        request.model_name,
-    )
-    assert np.frombuffer(response.raw_output[0], np.float32)[0] == 2
-
-
-def test_sequence(stub: Any) -> None:
-    """Flags and a 64-bit correlation id of the header reach a sequence model."""
-    # docs/v1-behaviour.md §3.9
-    sums = []
-    for flags, value in ((1, 10), (0, 5), (2, 1)):
-        request = infer_request("sequence_sum", {"INPUT": np.array([value], np.int32)}, ["OUTPUT"])
-        request.meta_data.correlation_id = 2**63 + 77
-        request.meta_data.flags = flags
-        sums.append(int(np.frombuffer(stub.Infer(request).raw_output[0], np.int32)[0]))
-    assert sums == [10, 15, 16]
-
-
-def test_status_of_a_success(stub: Any) -> None:
-    """SUCCESS with the server's id and request ids that grow; no message."""
-    # docs/v1-behaviour.md §9.2
-    first, second = (stub.Infer(simple_request()).request_status for _ in range(2))
-    assert first.server_id
-    assert (first.msg, second.server_id) == ("", first.server_id)
-    assert 0 < first.request_id < second.request_id
-
-
-# ------------------------------------------------------------------------------ refusals
-
-UNKNOWN_OUTPUT = infer_request("failing", {"INPUT0": FP32_4[:1] * 0}, ["NONE"])
-REFUSED = [
-    (simple_request(model="nope"), codes.UNAVAILABLE, "Request for unknown model: 'nope'"),
-    (infer_request("failing", {}), codes.INVALID_ARG, "expected 1 inputs but got 0 inputs for mo"),
-    (infer_request("failing", {"X": b"1234"}), codes.INVALID_ARG, "unexpected inference input 'X'"),
-    (UNKNOWN_OUTPUT, codes.INVALID_ARG, "unexpected inference output 'NONE' for model 'failing'"),
-    (simple_request(batch=9), codes.INVALID_ARG, "inference request batch-size must be <= 8 for"),
-    (simple_request(batch=0), codes.INVALID_ARG, "inference request batch-size must be >= 1 for"),
-    (
-        infer_request("failing", {"INPUT0": b"12345"}, ["OUTPUT0"]),
-        codes.INVALID_ARG,
-        "unexpected size 5 for input 'INPUT0', expecting 4 for model 'failing'",
-    ),
-    (
-        infer_request("identity_fp32", {"INPUT0": FP32_4}, ["OUTPUT0"]),
-        codes.INVALID_ARG,
-        "model supports variable-size for input 'INPUT0', request must specify input shape for",
-    ),
-    (
-        infer_request("failing", {"INPUT0": FP32_4[2:3]}, ["OUTPUT0"]),
-        codes.INTERNAL,
-        "the model refused value 3",
-    ),
-    (
-        infer_request("sequence_sum", {"INPUT": np.zeros(1, np.int32)}, ["OUTPUT"]),
-        codes.INVALID_ARG,
-        "inference request to model 'sequence_sum' must specify a non-zero correlation ID",
-    ),
-]
-
-
-@pytest.mark.parametrize("way", ["call", "future", "stream"])
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[2][:30])
-@pytest.mark.smoke
-def test_refusals_are_in_the_status(stub: Any, case: Any, way: str) -> None:
-    """v1's code and words, the id echoed, everything else empty, no RpcError."""
-    # docs/v1-behaviour.md §3.4, §9.3
-    request, code, text = case
-    request.meta_data.id = 2**63 + 5
-    answer = {
-        "call": lambda: stub.Infer(request),
-        "future": lambda: stub.Infer.future(request).result(SECONDS),
-        "stream": lambda: next(stub.StreamInfer(iter([request]), SECONDS)),
-    }[way]
-    response = answer()
-    assert response.request_status.msg.startswith(text), response.request_status
-    assert response.request_status.code == code
-    assert response.request_status.server_id
-    assert response.request_status.request_id > 0
-    assert response.meta_data == pb.InferResponse(meta_data={"id": 2**63 + 5}).meta_data
-    assert not response.raw_output
 
 
 def test_version_that_does_not_exist(stub: Any) -> None:
@@ -278,9 +148,6 @@ def test_class_of_strings(stub: Any) -> None:
     assert is_sum(stub.Infer(simple_request(1)), 1)
 
 
-# -------------------------------------------------------------------------------- PyTriton
-
-
 def test_functions_bound_with_pytriton(pytriton: Any) -> None:
     """Issue 3: raw scripts run against PyTriton's models, classes and streams included."""
     with stub_at(pytriton.grpc) as stub:
@@ -289,5 +156,157 @@ def test_functions_bound_with_pytriton(pytriton: Any) -> None:
         assert outputs_of(response)[0].batch_classes[0].cls[0].idx == 1
         answers = list(stub.StreamInfer(iter([simple_request(n) for n in range(3)]), SECONDS))
         assert [is_sum(answer, n) for n, answer in enumerate(answers)] == [True] * 3
-        found = stub.Status(pb.StatusRequest(model_name="simple")).server_status
-        assert found.model_status["simple"].config.max_batch_size == 8
+        result = stub.Status(pb.StatusRequest(model_name="simple")).server_status
+        assert result.model_status["simple"].config.max_batch_size == 8
+
+
+KEY = "/stub_region_of_the_tests"
+
+
+def outcome(response: Any) -> tuple[Any, str]:
+    """Code and message of a response that came from a server with an id."""
+    status = response.request_status
+    assert status.server_id
+    assert status.request_id > 0
+    return status.code, status.msg
+
+
+def test_status_counts_requests(stub: Any) -> None:
+    """An inference is counted in the statistics of its model (docs/v1-behaviour.md §6.2)."""
+
+    def count() -> int:
+        status = stub.Status(pb.StatusRequest(model_name="simple")).server_status
+        return int(status.model_status["simple"].version_status[1].model_inference_count)
+
+    before = count()
+    stub.Infer(simple_request(batch=3))
+    assert count() == before + 3
+
+
+def test_control_that_is_not_allowed(start_triton: Any) -> None:
+    """load and unload at a server without explicit control are UNAVAILABLE."""
+    # docs/v1-behaviour.md §9.3
+    server = start_triton(models=["simple"], model_control_mode="none")
+    with stub_at(server.grpc) as stub:
+        response = stub.ModelControl(pb.ModelControlRequest(model_name="simple", type=1))
+    text = "explicit model load / unload is not allowed if polling is enabled"
+    assert outcome(response) == (codes.UNAVAILABLE, text)
+
+
+@pytest.mark.parametrize("command", ["start", "stop"])
+def test_retired_profile(stub: Any, command: str) -> None:
+    """Dropped with 1.7; it succeeds, and says that nothing is profiled."""
+    # docs/v1-behaviour.md §8.2
+    response = stub.Profile(pb.ProfileRequest(cmd=command), SECONDS)
+    code, message = outcome(response)
+    assert code == SUCCESS
+    assert "nothing is profiled" in message
+    refused = stub.Profile(pb.ProfileRequest(cmd="pause"))
+    assert outcome(refused) == (codes.UNKNOWN, "unknown profile command 'pause'")
+
+
+@pytest.fixture
+def region(stub: Any) -> Iterator[Any]:
+    """Yield a region of 192 bytes: room for three tensors of ``simple``."""
+    handle = shm.create_shared_memory_region("whole", KEY, 192)
+    yield handle
+    for name in ("in put", "second"):
+        control(stub, unregister={"name": name})
+    shm.destroy_shared_memory_region(handle)
+
+
+def control(stub: Any, **kind: Any) -> Any:
+    """One SharedMemoryControl."""
+    return stub.SharedMemoryControl(pb.SharedMemoryControlRequest(**kind), SECONDS)
+
+
+def register(stub: Any, name: str, key: str = KEY, size: int = 192) -> tuple[Any, str]:
+    """Register a system region."""
+    identifier = {"shared_memory_key": key, "offset": 0}
+    wanted = {"name": name, "system_shared_memory": identifier, "byte_size": size}
+    return outcome(control(stub, register=wanted))
+
+
+def listed(stub: Any) -> dict[str, Any]:
+    """Return the regions that the server knows, by name."""
+    response = control(stub, status={})
+    assert outcome(response) == (SUCCESS, "")
+    assert response.HasField("shared_memory_status")
+    return {region.name: region for region in response.shared_memory_status.shared_memory_region}
+
+
+def test_regions(stub: Any, region: Any) -> None:
+    """register, list and unregister by name; two names on one key; unknown ones."""
+    # docs/v1-behaviour.md §6.5
+    assert register(stub, "in put") == (SUCCESS, "")
+    again = "shared memory region 'in put' already in manager"
+    assert register(stub, "in put") == (codes.ALREADY_EXISTS, again)
+    assert register(stub, "second") == (SUCCESS, "")
+    result = listed(stub)["in put"]
+    assert (result.byte_size, result.system_shared_memory.offset) == (192, 0)
+    assert result.system_shared_memory.shared_memory_key.lstrip("/") == KEY.lstrip("/")
+    missing = "Unable to open shared memory region: '/no_such_key'"
+    assert register(stub, "third", "/no_such_key") == (codes.INTERNAL, missing)
+    assert outcome(control(stub, unregister={"name": "in put"})) == (SUCCESS, "")
+    assert outcome(control(stub, unregister={"name": "in put"})) == (SUCCESS, "")
+    assert "in put" not in listed(stub)
+    assert "second" in listed(stub)
+
+
+@pytest.mark.parametrize("way", ["call", "stream"])
+def test_inference_in_shared_memory(stub: Any, region: Any, way: str) -> None:
+    """Tensors in regions have no ``raw_input`` and an empty ``raw_output``."""
+    # docs/v1-behaviour.md §9.2
+    shm.set_shared_memory_region(region, [np.arange(16, dtype=np.int32)])
+    assert register(stub, "in put") == (SUCCESS, "")
+    request = simple_request(1)
+    del request.raw_input[0]
+    where = {"name": "in put", "offset": 0, "byte_size": 64}
+    request.meta_data.input[0].shared_memory.MergeFrom(pb.api__pb2.InferSharedMemory(**where))
+    there = pb.api__pb2.InferSharedMemory(name="in put", offset=64, byte_size=64)
+    request.meta_data.output[1].shared_memory.MergeFrom(there)
+    responses = {"call": stub.Infer, "stream": lambda one: next(stub.StreamInfer(iter([one])))}
+    response = responses[way](request)
+    assert response.request_status.code == SUCCESS, response.request_status
+    assert [len(raw) for raw in response.raw_output] == [64, 0]
+    assert np.frombuffer(response.raw_output[0], np.int32).tolist() == list(range(1, 17))
+    assert response.meta_data.output[1].raw.batch_byte_size == 64
+    with open("/dev/shm" + KEY, "rb") as memory:
+        written = np.frombuffer(memory.read()[64:128], np.int32)
+    assert written.tolist() == list(range(-1, 15))
+
+
+def test_region_that_is_not_registered(stub: Any) -> None:
+    """An unknown region is NOT_FOUND, on a stream as well (docs/v1-behaviour.md §9.3)."""
+    request = simple_request(1)
+    del request.raw_input[0]
+    request.meta_data.input[0].shared_memory.name = "no where"
+    request.meta_data.input[0].shared_memory.byte_size = 64
+    for response in (stub.Infer(request), next(stub.StreamInfer(iter([request])))):
+        code, message = outcome(response)
+        assert (code, message) == (
+            codes.NOT_FOUND,
+            "Unable to find shared memory region: 'no where'",
+        )
+
+
+def test_cuda_region_without_gpu(stub: Any) -> None:
+    """A CUDA handle reaches the server, which refuses it here (docs/v1-behaviour.md §6.5)."""
+    cuda = {"raw_handle": bytes(64), "device_id": 0}
+    wanted = {"name": "gpu", "cuda_shared_memory": cuda, "byte_size": 64}
+    code, message = outcome(control(stub, register=wanted))
+    assert code in (codes.INVALID_ARG, codes.INTERNAL, codes.UNSUPPORTED)
+    assert "failed to register" in message
+    assert "gpu" not in listed(stub)
+
+
+def test_regions_for_genuine_clients(stub: Any, region: Any) -> None:
+    """Genuine clients parse the status as SharedMemoryStatus, regions as field 2."""
+    # docs/v1-behaviour.md §9.2
+    assert register(stub, "in put") == (SUCCESS, "")
+    sent = with_regions_for_v1_clients(control(stub, status={}))
+    received = pb.SharedMemoryControlResponse.FromString(sent.SerializeToString())
+    status = received.shared_memory_status
+    assert "in put" in [region.name for region in status.shared_memory_region]
+    genuine = server_status_pb2.SharedMemoryStatus.FromString(status.SerializeToString())
+    assert "in put" in [region.name for region in genuine.shared_memory_region]

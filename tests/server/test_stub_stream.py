@@ -33,14 +33,14 @@ Code = grpc.StatusCode
 
 @pytest.fixture
 def stub(triton: Any) -> Iterator[Any]:
-    """A stub on a channel of its own; afterwards no thread of a stream may be left."""
-    with stub_at(triton.grpc) as made:
-        yield made
+    """Yield a stub on a channel of its own; afterwards no thread of a stream may be left."""
+    with stub_at(triton.grpc) as stub:
+        yield stub
     assert not join_threads()
 
 
 def ids(responses: Any) -> list[int]:
-    """The ids of the responses in their order."""
+    """Return the ids of the responses in their order."""
     return [response.meta_data.id for response in responses]
 
 

@@ -23,8 +23,6 @@ from tests.relays import Relay
 from tests.server.infer_cases import BOTH, END, PATIENCE, SUM, add_sub, int32, number
 from tritonclient_shim import configure, unwrap
 
-pytest_plugins = ["tests.settings_fixtures"]
-
 REFUSED = {
     0: "HTTP client failed: SSL peer certificate or SSH remote key was not OK",
     1: "GRPC client failed: 14: Connect Failed",
@@ -47,12 +45,12 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture(scope="module")
 def client(authority: Authority) -> Identity:
-    """A client's certificate."""
+    """Return a client's certificate."""
     return authority.issue("client.test")
 
 
 def server_context(identity: Identity, clients: str = "") -> ssl.SSLContext:
-    """The TLS of a server; ``clients``: the roots of the clients' certificates that it demands."""
+    """Return the TLS of a server; ``clients``: the roots of certificates that clients must have."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*identity)
     if clients:
@@ -106,7 +104,7 @@ def live(url: str, protocol: int) -> bool:
 
 
 def refusal(url: str, protocol: int) -> str:
-    """What asking for it fails with."""
+    """Return what asking for it fails with."""
     with pytest.raises(InferenceServerException) as caught:
         live(url, protocol)
     return str(caught.value.message())
@@ -166,16 +164,21 @@ def test_other_name(misnamed: Url, protocol: int, authority: Authority) -> None:
     assert refusal(misnamed(protocol), protocol) == REFUSED[protocol]
 
 
-def test_insecure(misnamed: Url, protocol: int) -> None:
-    """``insecure`` takes any authority and any name."""
+def test_insecure(misnamed: Url, authority: Authority) -> None:
+    """``insecure`` takes any server over HTTP; over gRPC the error says what to do."""
     configure(insecure=True, tls="on")
-    with InferContext(misnamed(protocol), protocol, "simple") as context:
+    with InferContext(misnamed(0), 0, "simple") as context:
         assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
+    with pytest.raises(ValueError, match="root_certificates.*grpc.ssl_target_name_override"):
+        live(misnamed(1), 1)
+    name = "grpc.ssl_target_name_override=elsewhere.test"
+    configure(insecure=False, root_certificates=authority.roots, grpc_channel_arguments=name)
+    assert live(misnamed(1), 1)
 
 
-def test_insecure_without_server(protocol: int) -> None:
-    """``insecure`` and nobody there: v1's text for a refused connection."""
-    configure(insecure=True, tls="on")
+def test_tls_without_server(protocol: int) -> None:
+    """Nobody there: v1's text for a refused connection."""
+    configure(tls="on")
     port = free_ports()[0]
     texts = ["HTTP client failed: Couldn't connect to server", REFUSED[1]]
     assert refusal(f"127.0.0.1:{port}", protocol) == texts[protocol]
@@ -188,8 +191,6 @@ def test_client_certificate(
     configure(root_certificates=authority.roots, tls="on")
     assert "client failed: " in refusal(mutual(protocol), protocol)
     configure(client_certificate=client.certificate, client_key=client.key)
-    assert live(mutual(protocol), protocol)
-    configure(root_certificates=None, insecure=True)
     assert live(mutual(protocol), protocol)
 
 

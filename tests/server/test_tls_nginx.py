@@ -14,8 +14,6 @@ from tests.server.infer_cases import BOTH, SUM, add_sub
 from tests.server.nginx import nginx
 from tritonclient_shim import configure
 
-pytest_plugins = ["tests.settings_fixtures"]
-
 SERVER = """
     ssl_certificate {certificate}; ssl_certificate_key {key};
     ssl_client_certificate {roots}; ssl_verify_client optional;
@@ -40,13 +38,13 @@ def authority(tmp_path: Path) -> Authority:
 
 @pytest.fixture
 def client(authority: Authority) -> Identity:
-    """A client's certificate."""
+    """Return a client's certificate."""
     return authority.issue("client.test")
 
 
 @pytest.fixture
 def proxy(authority: Authority, start_triton: Any, tmp_path: Path) -> Iterator[str]:
-    """The address of an nginx that ends TLS in front of a server and demands a certificate."""
+    """Yield the address of an nginx that ends a server's TLS and demands a certificate."""
     certificate, key = authority.issue("127.0.0.1")
     target = start_triton(["simple"]).http
     server = SERVER.format(certificate=certificate, key=key, roots=authority.roots, target=target)

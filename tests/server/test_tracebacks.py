@@ -32,7 +32,7 @@ CAUSE = "The above exception was the direct cause"
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """An address where nobody listens."""
+    """Yield an address where nobody listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"

@@ -15,12 +15,10 @@ import tritonclient.http
 import tritonclient.utils
 
 import tensorrtserver.api as v1
-from testbed.generations import NEWEST, chosen
+from testbed.environment import NEWEST, chosen
 from tests.generation_marks import not_on
 from tests.server.infer_cases import BOTH, PATIENCE, RAMP, SUM, add_sub
 from tritonclient_shim import configure, unwrap
-
-pytest_plugins = ["tests.settings_fixtures"]
 
 LIBRARY = {0: tritonclient.http, 1: tritonclient.grpc}
 OPEN: dict[str, Callable[[str, int], Any]] = {
@@ -35,7 +33,7 @@ OPEN: dict[str, Callable[[str, int], Any]] = {
 
 @pytest.fixture
 def context(url: str, protocol: int) -> Iterator[v1.InferContext]:
-    """A context of the model ``simple``."""
+    """Yield a context of the model ``simple``."""
     with v1.InferContext(url, protocol, "simple") as opened:
         yield opened
 
@@ -47,15 +45,14 @@ def client(context: v1.InferContext) -> Any:
 
 
 def inputs_of(library: Any) -> list[Any]:
-    """What ``simple`` takes, in the client library's terms."""
-    made = [library.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
-    for one in made:
-        one.set_data_from_numpy(RAMP.reshape(1, 16))
-    return made
+    """Return what ``simple`` takes, in the client library's terms."""
+    result = [library.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
+    for item in result:
+        item.set_data_from_numpy(RAMP.reshape(1, 16))
+    return result
 
 
 @pytest.mark.parametrize("kind", OPEN)
-@pytest.mark.smoke
 def test_every_context_has_one(kind: str, url: str, protocol: int) -> None:
     """Every context gives its protocol's client, the same each time, and none when closed."""
     with OPEN[kind](url, protocol) as context:
@@ -84,6 +81,7 @@ def test_address_that_is_none() -> None:
             unwrap(context)
 
 
+@pytest.mark.smoke
 def test_what_v1_never_had(client: Any, protocol: int) -> None:
     """Metadata, statistics and settings of the server, and inference, beside the old calls."""
     metadata, statistics = client.get_model_metadata("simple"), client.get_trace_settings()

@@ -17,7 +17,7 @@ Arrays = Any
     max_batch_size=8,
 )
 def simple(inputs: Arrays) -> Arrays:
-    """Sum and difference."""
+    """Return sum and difference."""
     left, right = inputs["INPUT0"], inputs["INPUT1"]
     return {"OUTPUT0": left + right, "OUTPUT1": left - right}
 
@@ -28,7 +28,7 @@ def simple(inputs: Arrays) -> Arrays:
     max_batch_size=8,
 )
 def simple_string(inputs: Arrays) -> Arrays:
-    """The same with numbers written as text."""
+    """Return sum and difference of numbers that are written as text."""
     left, right = (inputs[name].astype(np.int32) for name in ("INPUT0", "INPUT1"))
     return {"OUTPUT0": (left + right).astype(str), "OUTPUT1": (left - right).astype("S")}
 
@@ -39,7 +39,7 @@ def simple_string(inputs: Arrays) -> Arrays:
     max_batch_size=8,
 )
 def flowers(inputs: Arrays) -> Arrays:
-    """The three classes by the length of the petal."""
+    """Return the three classes by the length of the petal."""
     length = inputs["values"][:, 2]
     middles = np.array([1.5, 4.3, 5.6])
     return {"predict_proba": -np.abs(length[:, None] - middles)}
@@ -52,14 +52,14 @@ def flowers(inputs: Arrays) -> Arrays:
     stateful=True,
 )
 def sequence_sum(inputs: Arrays, sequence: testing.Sequence) -> Arrays:
-    """The sum of the sequence so far."""
+    """Return the sum of the sequence so far."""
     sequence.state["sum"] = sequence.state.get("sum", 0) + inputs["INPUT"]
     return {"OUTPUT": sequence.state["sum"]}
 
 
 @testing.model(inputs=[("INPUT0", "FP32", [-1])], outputs=[("OUTPUT0", "FP32", [-1])])
 def spare(inputs: Arrays) -> Arrays:
-    """The input; a model without batching."""
+    """Return the input; a model without batching."""
     return {"OUTPUT0": inputs["INPUT0"]}
 
 

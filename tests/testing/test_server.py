@@ -30,13 +30,13 @@ PAIR = {"INPUT0": [SIXTEEN], "INPUT1": [ONE]}
 
 @pytest.fixture
 def triton() -> Iterator[testing.Server]:
-    """A server with the models of these tests."""
+    """Yield a server with the models of these tests."""
     with testing.server(ALL) as running:
         yield running
 
 
 def one_input(function: Any, **more: Any) -> testing.Model:
-    """A function of one value as a model."""
+    """Return a function of one value as a model."""
     tensors: Any = {"inputs": [("I", "FP32", [1])], "outputs": [("O", "FP32", [1])]}
     return testing.model(**tensors, max_batch_size=2, **more)(function)
 
@@ -116,7 +116,7 @@ def test_sequences(triton: testing.Server, streaming: bool) -> None:
         ]
         with pytest.raises(InferenceServerException, match="must specify the START flag"):
             context.run({"INPUT": [np.array([1], np.int32)]}, {"OUTPUT": RAW})
-    assert [int(one["OUTPUT"][0][0]) for one in sums] == [5, 11, 18]
+    assert [int(result["OUTPUT"][0][0]) for result in sums] == [5, 11, 18]
 
 
 def test_an_exception_of_the_function(protocol: int) -> None:
@@ -182,7 +182,7 @@ def test_status_and_control(protocol: int) -> None:
         with pytest.raises(InferenceServerException, match="'spare' has no available versions"):
             InferContext(url, protocol, "spare").run({"INPUT0": [ONE]}, {"OUTPUT0": RAW})
         control.load("spare")
-        names = [one.name for one in ModelRepositoryContext(url, protocol)
+        names = [model.name for model in ModelRepositoryContext(url, protocol)
                  .get_model_repository_index().models]  # fmt: skip
         assert sorted(names) == ["simple", "spare"]
 

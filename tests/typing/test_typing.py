@@ -27,9 +27,9 @@ def mypy(program: Path) -> dict[int, str]:
     """mypy with its defaults, bodies of functions without annotations included."""
     options = ["--check-untyped-defs", "--follow-imports=silent", "--ignore-missing-imports"]
     done = run("mypy", "--config-file=", *options, program.name, folder=program.parent)
-    found = re.findall(rf"^{program.name}:(\d+): error: (.*)$", done.stdout, re.M)
+    result = re.findall(rf"^{program.name}:(\d+): error: (.*)$", done.stdout, re.M)
     assert "Found" in done.stdout or "Success" in done.stdout, done.stdout + done.stderr
-    return {int(line): text for line, text in found}
+    return {int(line): text for line, text in result}
 
 
 def pyright(program: Path) -> dict[int, str]:
@@ -37,11 +37,11 @@ def pyright(program: Path) -> dict[int, str]:
     config = {"include": [program.name], "extraPaths": [str(ROOT)]}
     (program.parent / "pyrightconfig.json").write_text(json.dumps(config), "utf-8")
     done = run("pyright", "--outputjson", "--pythonpath", sys.executable, folder=program.parent)
-    found = json.loads(done.stdout)
-    assert found["summary"]["filesAnalyzed"] == 1
+    result = json.loads(done.stdout)
+    assert result["summary"]["filesAnalyzed"] == 1
     return {
         one["range"]["start"]["line"] + 1: one["message"]
-        for one in found["generalDiagnostics"]
+        for one in result["generalDiagnostics"]
         if one["severity"] == "error"
     }
 
@@ -77,6 +77,6 @@ def test_what_is_known(checker: Callable[[Path], dict[int, str]], tmp_path: Path
     source = program("known_types", tmp_path)
     lines = source.read_text("utf-8").splitlines()
     wrong = {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
-    found = checker(source)
-    assert set(found) == wrong, found
+    result = checker(source)
+    assert set(result) == wrong, result
     assert len(wrong) > 5

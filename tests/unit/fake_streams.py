@@ -26,7 +26,7 @@ class FakeStream:
         self.ends_first = False
 
     def end(self, fault: Fault | None = LOST) -> None:
-        """The stream has ended, and tells."""
+        """End the stream, and report it."""
         self.takes = False
         self._on_end(fault)
 
@@ -63,5 +63,5 @@ class FakeBackend:
 
     @property
     def sent(self) -> list[list[str]]:
-        """The ids of the requests of each stream."""
+        """Return the ids of the requests of each stream."""
         return [stream.sent for stream in self.streams]

@@ -22,7 +22,7 @@ def path_of(key: str) -> str:
 
 
 def contents(key: str) -> bytes:
-    """The bytes of a key's object, as any other process sees them."""
+    """Return the bytes of a key's object, as any other process sees them."""
     with open(path_of(key), "rb") as file:
         return file.read()
 

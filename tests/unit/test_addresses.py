@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tritonclient_shim.backends.grpc.channel import target_of
-from tritonclient_shim.backends.http.connections import parse
+from tritonclient_shim.backends.http.connector import parse
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportFault
 from tritonclient_shim.settings import Settings, SettingsError, proxy_for
@@ -137,7 +137,7 @@ a@b/c@d:1 | b 80 b /c@d:1 Basic YQ== | - | - | -
 
 
 def unescaped(text: str) -> str:
-    """A cell of the table → its text."""
+    """Return a cell of the table → its text."""
     return "" if text == "''" else text.encode("ascii").decode("unicode_escape")
 
 
@@ -145,24 +145,24 @@ ROWS = [tuple(map(unescaped, line.split(" | "))) for line in TABLE.strip().split
 
 
 def shown(parts: Any) -> str:
-    """What a reader returns → as the table has it."""
+    """Return what a reader returns → as the table has it."""
     return " ".join(str(part) or "''" for part in parts)
 
 
 def http(text: str) -> str:
-    """The HTTP backend."""
+    """Return the HTTP backend."""
     return shown(parse(text, secure=False))
 
 
 def through_proxy(text: str) -> str:
-    """The settings' proxy, whether or not the setting can be given so."""
-    found = proxy_for(Settings(proxy=text), "host", False)
-    assert found is not None
-    return shown(found)
+    """Return the settings' proxy, whether or not the setting can be given so."""
+    result = proxy_for(Settings(proxy=text), "host", False)
+    assert result is not None
+    return shown(result)
 
 
 def setting(text: str) -> str:
-    """The reader of the setting."""
+    """Return the reader of the setting."""
     return "yes" if proxy(text) else ""
 
 

@@ -134,7 +134,7 @@ def test_shutdown() -> None:
     with pytest.raises(RuntimeError, match="after its shutdown"):
         executor.submit(int)
     gate.set()
-    assert [one.result(PATIENCE) for one in busy] == [True] * 3
+    assert [item.result(PATIENCE) for item in busy] == [True] * 3
 
 
 def test_shutdown_ends_idle_threads() -> None:

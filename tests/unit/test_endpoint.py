@@ -6,10 +6,10 @@ from ctypes import ArgumentError
 
 import pytest
 
-from tensorrtserver.api._protocol import ProtocolType, protocol_of
+from tensorrtserver.api import ProtocolType
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
-from tritonclient_shim.translate.endpoint import parse_url
+from tritonclient_shim.translate.constructors import parse_url, protocol_of
 
 
 @pytest.mark.parametrize("protocol", [HTTP, GRPC])
@@ -94,23 +94,3 @@ def test_protocol_no_int() -> None:
         protocol_of("http")
     with pytest.raises(TypeError, match=r"^int\(\) argument must be a string, .* not 'NoneType'$"):
         protocol_of(None)
-
-
-def test_protocol_type() -> None:
-    """An IntEnum equal to ints, shown with its class on every Python."""
-    # docs/v1-behaviour.md §1.5
-    assert (ProtocolType.HTTP, ProtocolType.GRPC) == (0, 1)
-    assert str(ProtocolType.GRPC) == "ProtocolType.GRPC"
-    assert ProtocolType.__module__ == "tensorrtserver.api"
-
-
-def test_from_str() -> None:
-    """from_str: any case; a plain Exception for other names, AttributeError for None."""
-    # docs/v1-behaviour.md §1.5
-    assert ProtocolType.from_str("hTTp") is ProtocolType.HTTP
-    assert ProtocolType.from_str("gRPC") is ProtocolType.GRPC
-    with pytest.raises(Exception, match="^unexpected protocol: x, expecting HTTP or gRPC$") as e:
-        ProtocolType.from_str("x")
-    assert type(e.value) is Exception
-    with pytest.raises(AttributeError, match="^'NoneType' object has no attribute 'lower'$"):
-        ProtocolType.from_str(None)  # type: ignore[arg-type]

@@ -82,7 +82,7 @@ def test_protocol_type() -> None:
     """An IntEnum of two, equal to ints, shown by name on every Python."""
     # docs/v1-behaviour.md §1.5
     assert issubclass(ProtocolType, IntEnum)
-    assert [(one.name, one.value) for one in ProtocolType] == [("HTTP", 0), ("GRPC", 1)]
+    assert [(item.name, item.value) for item in ProtocolType] == [("HTTP", 0), ("GRPC", 1)]
     assert (str(ProtocolType.HTTP), str(ProtocolType.GRPC)) == (
         *("ProtocolType.HTTP", "ProtocolType.GRPC"),
     )
@@ -95,6 +95,7 @@ def test_protocol_type() -> None:
     ("text", "protocol"),
     [("http", 0), ("HTTP", 0), ("HtTp", 0), ("grpc", 1), ("gRPC", 1), ("GRPC", 1)],
 )
+@pytest.mark.smoke
 def test_from_str(text: str, protocol: int) -> None:
     """from_str: in any case (docs/v1-behaviour.md §1.5)."""
     assert ProtocolType.from_str(text) is ProtocolType(protocol)

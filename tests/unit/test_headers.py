@@ -6,7 +6,7 @@ import pytest
 
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import GRPC
-from tritonclient_shim.translate.headers import parse_headers, refuse_reserved
+from tritonclient_shim.translate.constructors import parse_headers, refuse_reserved
 
 
 @pytest.mark.parametrize("nothing", [None, [], (), "", b""])

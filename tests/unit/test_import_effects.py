@@ -50,7 +50,7 @@ print(json.dumps({
 
 
 def effects(statement: str) -> dict[str, Any]:
-    """What a statement changed in a fresh interpreter."""
+    """Return what a statement changed in a fresh interpreter."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TRITON_SHIM_WARNINGS": "off"}
     done = subprocess.run(
@@ -61,8 +61,8 @@ def effects(statement: str) -> dict[str, Any]:
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def effects(statement: str) -> dict[str, Any]:
 )
 def test_import(statement: str) -> None:
     """No thread, socket, filter, hook or handler; neither grpc nor gevent."""
-    found = effects(statement)
-    loaded = set(found.pop("modules"))
-    assert found == {
+    result = effects(statement)
+    loaded = set(result.pop("modules"))
+    assert result == {
         "sockets": [],
         "threads": [],
         "filters": [],
@@ -93,11 +93,11 @@ def test_import(statement: str) -> None:
 
 
 def test_the_facade_alone() -> None:
-    """Scripts that only import v1 pay for its names, and not for the waist and what is below."""
+    """Scripts that only import v1 pay for its names, not for records and backends."""
     loaded = effects("from tensorrtserver.api import *")["modules"]
     below = ("core.model", "session", "translate", "backends", "settings")
     assert [
-        one for one in loaded if one.startswith(tuple(f"tritonclient_shim.{x}" for x in below))
+        item for item in loaded if item.startswith(tuple(f"tritonclient_shim.{x}" for x in below))
     ] == []
 
 
@@ -105,7 +105,7 @@ def test_looking_at_a_lazy_module_imports_nothing() -> None:
     """``repr``, ``inspect`` and ``copy`` of what stands for a module do not import it."""
     statement = (
         "import copy, inspect, tensorrtserver.api\n"
-        "from tritonclient_shim.core.lazy_imports import LazyModule\n"
+        "from tritonclient_shim.shm.star_names import LazyModule\n"
         "module = LazyModule('tritonclient_shim.session.control')\n"
         "repr(module), inspect.unwrap(module), hasattr(module, '__wrapped__')\n"
         "assert not hasattr(module, '__deepcopy__')"
@@ -130,8 +130,8 @@ def test_first_context(protocol: int, loads: str, spares: set[str]) -> None:
         "except InferenceServerException:\n"
         "    pass"
     )
-    found = effects(statement)
-    assert loads in found["modules"]
-    assert spares.isdisjoint(found["modules"])
+    result = effects(statement)
+    assert loads in result["modules"]
+    assert spares.isdisjoint(result["modules"])
     # urllib3, which some versions of tritonclient import, has filters for its own categories
-    assert [one for one in found["filters"] if "<class 'urllib3." not in one] == []
+    assert [item for item in result["filters"] if "<class 'urllib3." not in item] == []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import (
     InferenceServerException,
     Refusal,
@@ -42,13 +43,13 @@ TWO = np.array([3, 4], np.int32)
 
 def bind(batch_size: int, **inputs: Any) -> Any:
     options = parse(batch_size)
-    given = request.RunArguments(inputs, {}, batch_size, 0, 0, 0, 0)
-    return options, request.bind_inputs(PROFILE, options, given, {}, _no_region)
+    arguments = RunArguments(inputs, {}, batch_size, 0, 0, 0, 0)
+    return options, request.bind_inputs(PROFILE, options, arguments, {}, _no_region)
 
 
 def parse(batch_size: int, outputs: Any = None) -> request.Options:
-    given = request.RunArguments({}, outputs or {}, batch_size, 0, 0, 0, 0)
-    return request.parse_options(PROFILE, given, _no_region)
+    arguments = RunArguments({}, outputs or {}, batch_size, 0, 0, 0, 0)
+    return request.parse_options(PROFILE, arguments, _no_region)
 
 
 def _no_region(handle: object) -> Any:
@@ -60,8 +61,8 @@ def test_shape_tensor() -> None:
     # docs/v1-behaviour.md §3.3
     options, bound = bind(2, DATA=[ROW, ROW], SHAPE=[TWO])
     call = to_v2.infer_call(PROFILE, request.build(options, bound, -1, 0, 0), HTTP)
-    assert [(one.name, one.shape) for one in call.inputs] == [("DATA", (2, 3)), ("SHAPE", (2,))]
-    assert [one.byte_size for one in call.inputs] == [24, 8]
+    assert [(item.name, item.shape) for item in call.inputs] == [("DATA", (2, 3)), ("SHAPE", (2,))]
+    assert [item.byte_size for item in call.inputs] == [24, 8]
 
 
 def test_second_shape_tensor() -> None:
@@ -75,24 +76,24 @@ def test_second_shape_tensor() -> None:
 
 
 def raised(name: str, shape: tuple[int, ...]) -> Any:
-    """What run() would return for one output of this shape, all zeros."""
+    """Return what run() would return for one output of this shape, all zeros."""
     options = parse(1, {name: (1,)})
-    made = request.build(options, (), -1, 0, 0)
+    instance = request.build(options, (), -1, 0, 0)
     size = 4 * int(np.prod(shape))
     answer = InferReply("m", "1", (TensorOut(name, "FP32", shape, bytes(size)),))
     results: dict[Any, list[Any]] = {}
     labels: Any = None
-    result.read_into(results, options, to_v1.v1_reply(PROFILE, made, answer, labels))
+    result.read_into(results, options, to_v1.v1_reply(PROFILE, instance, answer, labels))
     return results
 
 
 @pytest.mark.parametrize("dims", [None, (3,)], ids=["no dims", "dims"])
 def test_input_that_the_model_has_no_more(dims: Any) -> None:
-    """An input of which a reloaded model knows nothing is refused as v1's server refused it."""
+    """An input that a reloaded model does not know is refused as v1's server refused it."""
     # docs/v1-behaviour.md §3.4
-    made = V1Request(-1, 1, (V1Input("GONE", dims, (b"1234",), 4),), ())
+    instance = V1Request(-1, 1, (V1Input("GONE", dims, (b"1234",), 4),), ())
     with pytest.raises(Refusal, match="^unexpected inference input 'GONE' for model 'm'$"):
-        to_v2.infer_call(PROFILE, made, HTTP)
+        to_v2.infer_call(PROFILE, instance, HTTP)
 
 
 def test_sixteen_dimensions() -> None:
@@ -115,12 +116,12 @@ def test_rows(shape: tuple[int, ...]) -> None:
 def test_rows_of_an_asynchronous_request() -> None:
     """The same is found before anyone asks for the results, as v1's server refused it then."""
     # docs/v1-behaviour.md §3.4
-    made = request.build(parse(1, {"DATA": (1,)}), (), -1, 0, 0)
+    instance = request.build(parse(1, {"DATA": (1,)}), (), -1, 0, 0)
     answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (2, 3), bytes(24)),))
-    fault = to_v1.refusal(PROFILE, made, answer)
+    fault = to_v1.refusal(PROFILE, instance, answer)
     assert fault is not None and "but model configuration specifies shape" in fault.message
     answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (1, 6), bytes(24)),))
-    assert to_v1.refusal(PROFILE, made, answer) is None
+    assert to_v1.refusal(PROFILE, instance, answer) is None
 
 
 def test_output_in_two_forms() -> None:
@@ -136,8 +137,8 @@ def test_output_in_two_forms() -> None:
 
 def test_classes_of_an_unknown_output() -> None:
     """An output that the model does not have is asked for as it is: the server refuses it."""
-    made = V1Request(-1, 1, (), (V1Output("NONE", class_count=2),))
-    assert to_v2.infer_call(PROFILE, made, HTTP).outputs == (OutputSpec("NONE"),)
+    instance = V1Request(-1, 1, (), (V1Output("NONE", class_count=2),))
+    assert to_v2.infer_call(PROFILE, instance, HTTP).outputs == (OutputSpec("NONE"),)
 
 
 def test_tuples_in_place_of_arrays() -> None:
@@ -151,8 +152,8 @@ def test_tuples_in_place_of_arrays() -> None:
 
 def test_output_without_dimensions() -> None:
     """Each entry of an output without dimensions is an array without dimensions."""
-    found = result.arrays("INT32", (), np.array([5, 6], np.int32).tobytes(), 2)
-    assert [(array.shape, int(array)) for array in found] == [((), 5), ((), 6)]
+    actual = result.arrays("INT32", (), np.array([5, 6], np.int32).tobytes(), 2)
+    assert [(array.shape, int(array)) for array in actual] == [((), 5), ((), 6)]
 
 
 def test_empty_view() -> None:

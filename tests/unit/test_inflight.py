@@ -11,24 +11,48 @@ from typing import Any, Iterator
 
 import pytest
 
-from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.session.in_flight import InFlight
+from tritonclient_shim.core.errors import InferenceServerException, TransportFault
+from tritonclient_shim.session.in_flight import Callback, InFlight
+from tritonclient_shim.session.inference import Answer, Inference, Refused
+from tritonclient_shim.session.models import KnownModel
 
 UNKNOWN = "The request ID doesn't match any existing asynchronous requests"
 PATIENCE = 30.0
 
 
 @pytest.fixture
-def table() -> Iterator[InFlight[str]]:
-    table: InFlight[str] = InFlight()
+def table() -> Iterator[InFlight]:
+    table: InFlight = InFlight()
     yield table
     table.close()
+
+
+def inference(client_id: int) -> Inference:
+    """Return an inference that is never made."""
+    session: Any = None
+    return Inference(session, KnownModel("m"), -1, 0, client_id, lambda profile: session)
+
+
+def add(table: InFlight, client_id: int, callback: Callback | None) -> None:
+    """Enter an inference under an id."""
+    table.add(inference(client_id), callback)
+
+
+def complete(table: InFlight, client_id: int, text: str) -> None:
+    """Complete an inference, with a text to know the answer by."""
+    table.complete(Refused(inference(client_id), TransportFault(text)))
+
+
+def text_of(answer: Answer) -> str:
+    """Return the text of such an answer."""
+    assert isinstance(answer, Refused)
+    return str(answer.fault)
 
 
 class Called:
     """A callback that waits until it may return."""
 
-    def __init__(self, table: InFlight[str]) -> None:
+    def __init__(self, table: InFlight) -> None:
         self.table = table
         self.ids: list[int] = []
         self.entered = threading.Event()
@@ -40,122 +64,122 @@ class Called:
         self.leave.wait(PATIENCE)
 
 
-def refused(table: InFlight[str], request_id: int, wait: bool | None) -> str | None:
+def refused(table: InFlight, request_id: int, wait: bool | None) -> str | None:
     with pytest.raises(InferenceServerException) as caught:
         table.take(request_id, wait)
     message: str | None = caught.value.message()
     return message
 
 
-def test_ids(table: InFlight[str]) -> None:
+def test_ids(table: InFlight) -> None:
     """Ids from 1, one counter per context (docs/v1-behaviour.md §4.5)."""
     assert [table.next_id() for _ in range(3)] == [1, 2, 3]
     assert InFlight().next_id() == 1
 
 
-def test_known_from_the_callback_on(table: InFlight[str]) -> None:
+def test_known_from_the_callback_on(table: InFlight) -> None:
     """Answered but not called back yet, a request is unknown to 1.8's fetch."""
     # docs/v1-behaviour.md §5
     first, second = Called(table), Called(table)
-    table.add(1, "one", first)
-    table.add(2, "two", second)
-    table.complete(1, "answer 1")
+    add(table, 1, first)
+    add(table, 2, second)
+    complete(table, 1, "answer 1")
     assert first.entered.wait(PATIENCE)
-    table.complete(2, "answer 2")  # its callback waits for the first one's end
+    complete(table, 2, "answer 2")  # its callback waits for the first one's end
     assert refused(table, 2, None) == UNKNOWN
     taken = table.take(1, None)
     assert taken is not None
-    assert (taken.context, taken.outcome) == ("one", "answer 1")
+    assert text_of(taken) == "answer 1"
     second.leave.set()
     first.leave.set()
     assert second.entered.wait(PATIENCE)
     assert table.take(2, None) is not None
 
 
-def test_known_at_once_when_waiting_is_spelt_out(table: InFlight[str]) -> None:
+def test_known_at_once_when_waiting_is_spelt_out(table: InFlight) -> None:
     """The fetch of 1.4 to 1.7 knows an answered request before its callback."""
     # docs/v1-behaviour.md §2.2
     first, second = Called(table), Called(table)
-    table.add(1, "one", first)
-    table.add(2, "two", second)
+    add(table, 1, first)
+    add(table, 2, second)
     assert table.take(2, False) is None
-    table.complete(1, "answer 1")
+    complete(table, 1, "answer 1")
     assert first.entered.wait(PATIENCE)
-    table.complete(2, "answer 2")
+    complete(table, 2, "answer 2")
     taken = table.take(2, False)
     assert taken is not None
-    assert taken.outcome == "answer 2"
+    assert text_of(taken) == "answer 2"
     first.leave.set()
     assert second.entered.wait(PATIENCE)  # it is called back all the same
     second.leave.set()
     assert refused(table, 2, True) == UNKNOWN
 
 
-def test_forgotten(table: InFlight[str]) -> None:
+def test_forgotten(table: InFlight) -> None:
     """A request that could not be sent is unknown; a late report of it is dropped."""
     # docs/v1-behaviour.md §5
     called = Called(table)
-    table.add(1, "one", called)
+    add(table, 1, called)
     table.forget(1)
-    table.complete(1, "answer")
+    complete(table, 1, "answer")
     assert refused(table, 1, None) == UNKNOWN
     assert called.ids == []
 
 
-def test_reports_after_close(table: InFlight[str]) -> None:
+def test_reports_after_close(table: InFlight) -> None:
     """close: pending requests are dropped; what is reported later calls nobody back."""
     # docs/v1-behaviour.md §5
     called = Called(table)
-    table.add(1, "one", called)
+    add(table, 1, called)
     table.close()
-    table.complete(1, "answer")
+    complete(table, 1, "answer")
     assert called.ids == []
     assert refused(table, 1, True) in (UNKNOWN, "InferContext is closed")
 
 
-def test_queued_callbacks_are_dropped_at_close(table: InFlight[str]) -> None:
+def test_queued_callbacks_are_dropped_at_close(table: InFlight) -> None:
     """close: answered requests whose callback has not begun are dropped as well."""
     # docs/v1-behaviour.md §5
     first, second = Called(table), Called(table)
-    table.add(1, "one", first)
-    table.add(2, "two", second)
-    table.complete(1, "answer 1")
+    add(table, 1, first)
+    add(table, 2, second)
+    complete(table, 1, "answer 1")
     assert first.entered.wait(PATIENCE)
-    table.complete(2, "answer 2")
+    complete(table, 2, "answer 2")
     table.close()
     first.leave.set()
-    again: InFlight[str] = InFlight()
+    again: InFlight = InFlight()
     assert second.ids == []
     again.close()
 
 
-def test_close_that_waits(table: InFlight[str]) -> None:
+def test_close_that_waits(table: InFlight) -> None:
     """close, gRPC: waits for the next completion and the end of its callback."""
     # docs/v1-behaviour.md §5
     called = [Called(table), Called(table)]
     for request_id, callback in enumerate(called, start=1):
         callback.leave.set()
-        table.add(request_id, "", callback)
+        add(table, request_id, callback)
     closer = threading.Thread(target=table.close, args=(True,))
     closer.start()
     closer.join(0.05)
     assert closer.is_alive()
-    table.complete(2, "answer")
+    complete(table, 2, "answer")
     closer.join(PATIENCE)
     assert not closer.is_alive()
     assert [callback.ids for callback in called] == [[], [2]]
 
 
-def test_close_that_need_not_wait(table: InFlight[str]) -> None:
+def test_close_that_need_not_wait(table: InFlight) -> None:
     """close, gRPC: with no callback outstanding it returns at once (docs/v1-behaviour.md §5)."""
-    table.add(1, "old style", None)
+    add(table, 1, None)
     closer = threading.Thread(target=table.close, args=(True,), daemon=True)
     closer.start()
     closer.join(PATIENCE)
     assert not closer.is_alive()
 
 
-def test_thread_ends_with_the_context(table: InFlight[str]) -> None:
+def test_thread_ends_with_the_context(table: InFlight) -> None:
     """Callback thread: one per context, started late, ended by close (docs/v1-behaviour.md §5)."""
     threads: list[Any] = []
     done = threading.Event()
@@ -164,15 +188,15 @@ def test_thread_ends_with_the_context(table: InFlight[str]) -> None:
         threads.append(threading.current_thread())
         done.set()
 
-    table.add(1, "", callback)
-    table.complete(1, "answer")
+    add(table, 1, callback)
+    complete(table, 1, "answer")
     assert done.wait(PATIENCE)
     table.close()
     threads[0].join(PATIENCE)
     assert not threads[0].is_alive()
 
 
-def test_no_thread_for_a_callback(table: InFlight[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_thread_for_a_callback(table: InFlight, monkeypatch: pytest.MonkeyPatch) -> None:
     """When no thread can be had for callbacks, the request is refused before it is sent."""
     # docs/v1-behaviour.md §5
 
@@ -183,9 +207,9 @@ def test_no_thread_for_a_callback(table: InFlight[str], monkeypatch: pytest.Monk
     with pytest.raises(
         InferenceServerException, match="the callback cannot be called: can't start"
     ):
-        table.add(1, "context", lambda number: None)
-    table.add(2, "context", None)  # without a callback it works
-    table.complete(2, "outcome")
+        add(table, 1, lambda number: None)
+    add(table, 2, None)  # without a callback it works
+    complete(table, 2, "outcome")
     assert table.take(2, True) is not None
 
 
@@ -205,7 +229,7 @@ def _odd_syntax_error() -> BaseException:
 @pytest.mark.parametrize("stderr", [None, _Stderr(), io.StringIO()], ids=["none", "full", "memory"])
 @pytest.mark.parametrize("error", [ValueError(), _odd_syntax_error()], ids=["any", "unprintable"])
 def test_callback_after_one_that_cannot_be_printed(
-    table: InFlight[str],
+    table: InFlight,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: BaseException,
@@ -220,10 +244,10 @@ def test_callback_after_one_that_cannot_be_printed(
         raise error
 
     monkeypatch.setattr(sys, "stderr", stderr)
-    table.add(1, "one", callback)
-    table.add(2, "two", after)
-    table.complete(1, "answer 1")
-    table.complete(2, "answer 2")
+    add(table, 1, callback)
+    add(table, 2, after)
+    complete(table, 1, "answer 1")
+    complete(table, 2, "answer 2")
     assert after.entered.wait(PATIENCE)
     assert capsys.readouterr().out == ""
     assert type(error).__name__ in getattr(stderr, "getvalue", lambda: type(error).__name__)()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tritonclient_shim import configure
+from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
 from tritonclient_shim.core.metadata import (
     Capabilities,
@@ -29,19 +30,16 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.settings import SettingsError
 from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, declared_models
-from tritonclient_shim.translate import to_v1, to_v2, undeclared
-from tritonclient_shim.translate.from_metadata import profile_of
-from tritonclient_shim.translate.request import RunArguments
-
-pytest_plugins = ["tests.settings_fixtures"]
+from tritonclient_shim.translate import open_servers, to_v1, to_v2
+from tritonclient_shim.translate.open_servers import profile_of
 
 SERVER = Capabilities("other 1")
 X = TensorMetadata("x", "FP32", (-1, 4))
 
 
-def profile(*inputs: TensorMetadata, told: Any = None, server: Capabilities = SERVER) -> Any:
-    """The profile of a model with these inputs and the settings' mapping of it."""
-    pairs = declared_models({"m": told or {}})
+def profile(*inputs: TensorMetadata, setting: Any = None, server: Capabilities = SERVER) -> Any:
+    """Return the profile of a model with these inputs and the settings' mapping of it."""
+    pairs = declared_models({"m": setting or {}})
     return profile_of("m", ModelMetadata("m", "", inputs), server, dict(pairs)["m"])
 
 
@@ -62,24 +60,24 @@ def test_batch_dimension(
 ) -> None:
     """A first dimension of -1 in all inputs is the batch, without a limit."""
     tensors = [TensorMetadata(str(place), "FP32", shape) for place, shape in enumerate(shapes)]
-    found = profile(*tensors)
-    assert found.max_batch_size == largest
-    assert [spec.dims for spec in found.inputs.values()] == dims
+    result = profile(*tensors)
+    assert result.max_batch_size == largest
+    assert [spec.dims for spec in result.inputs.values()] == dims
 
 
 def test_number_per_entry() -> None:
     """A tensor of shape [-1] has dims [1] in v1, and no such dimension on the way to the server."""
-    found = profile(TensorMetadata("x", "INT8", (-1,)))
-    made = V1Request(-1, 2, (V1Input("x", (1,), (b"\1", b"\2"), 2),), ())
-    assert to_v2.infer_call(found, made, "http").inputs[0].shape == (2,)
+    known = profile(TensorMetadata("x", "INT8", (-1,)))
+    request = V1Request(-1, 2, (V1Input("x", (1,), (b"\1", b"\2"), 2),), ())
+    assert to_v2.infer_call(known, request, "http").inputs[0].shape == (2,)
 
 
 def test_settings_win() -> None:
     """What the owner says of a tensor replaces what its metadata say, and adds to it."""
-    told = {"max_batch_size": 3, "inputs": {"x": {"datatype": "INT8", "dims": [-1]}, "y": {}}}
-    found = profile(X, told=told)
-    assert found.max_batch_size == 3
-    assert [(one.name, one.datatype, one.dims) for one in found.inputs.values()] == [
+    text = {"max_batch_size": 3, "inputs": {"x": {"datatype": "INT8", "dims": [-1]}, "y": {}}}
+    result = profile(X, setting=text)
+    assert result.max_batch_size == 3
+    assert [(item.name, item.datatype, item.dims) for item in result.inputs.values()] == [
         ("x", "INT8", (-1,)),
         ("y", "", (-1,)),
     ]
@@ -89,8 +87,8 @@ def test_undeclared_tensors_are_open() -> None:
     """Only where neither the model nor the setting names any on that side."""
     assert (profile().open_inputs, profile().open_outputs) == (True, True)
     assert (profile(X).open_inputs, profile(X).open_outputs) == (False, True)
-    told: Any = {"outputs": {"y": {}}}
-    assert (profile(told=told).open_inputs, profile(told=told).open_outputs) == (True, False)
+    text: Any = {"outputs": {"y": {}}}
+    assert (profile(setting=text).open_inputs, profile(setting=text).open_outputs) == (True, False)
 
 
 def given(inputs: Any, outputs: Any) -> RunArguments:
@@ -110,9 +108,9 @@ def given(inputs: Any, outputs: Any) -> RunArguments:
 )
 def test_types_of_arrays(array: Any, datatype: str) -> None:
     """An undeclared input has the type of its arrays."""
-    found = undeclared.completed(profile(), given({"x": [array]}, {"y": 1}))
-    assert found.inputs["x"].datatype == datatype
-    assert list(found.outputs) == ["y"]
+    result = open_servers.completed(profile(), given({"x": [array]}, {"y": 1}))
+    assert result.inputs["x"].datatype == datatype
+    assert list(result.outputs) == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -126,21 +124,21 @@ def test_types_of_arrays(array: Any, datatype: str) -> None:
 def test_arrays_that_are_no_tensor(value: Any) -> None:
     """Types that v2 does not have, or that differ, are refused rather than reinterpreted."""
     with pytest.raises(InferenceServerException, match="convert the arrays with astype"):
-        undeclared.completed(profile(), given({"x": value}, {}))
+        open_servers.completed(profile(), given({"x": value}, {}))
 
 
 def test_declared_models_stay_as_they_are() -> None:
     """Nothing is completed where the model declares all, or the server is Triton."""
-    whole = profile(X, told={"outputs": {"y": {"datatype": "FP32"}}})
+    whole = profile(X, setting={"outputs": {"y": {"datatype": "FP32"}}})
     triton = ModelProfile("m", 0, {}, {})
     for known in (whole, triton):
-        assert undeclared.completed(known, given({"z": [np.zeros(1)]}, {"w": 1})) is known
+        assert open_servers.completed(known, given({"z": [np.zeros(1)]}, {"w": 1})) is known
 
 
 def request(**changes: Any) -> V1Request:
-    """A request for one input, otherwise."""
-    made = V1Request(-1, 1, (V1Input("x", (4,), (bytes(16),), 16),), ())
-    return made._replace(**changes)
+    """Return a request for one input, otherwise."""
+    result = V1Request(-1, 1, (V1Input("x", (4,), (bytes(16),), 16),), ())
+    return result._replace(**changes)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +164,8 @@ def test_binary_tensors() -> None:
         (ServerMetadata("other", "1", ("binary_tensor_data",)), True),
         (ServerMetadata("kserve", "0.21.0", ("model_repository_extension",)), True),
     ):
-        found = profile(X, server=capabilities_of(metadata))
-        assert to_v2.infer_call(found, request(), "http").binary is binary
+        result = profile(X, server=capabilities_of(metadata))
+        assert to_v2.infer_call(result, request(), "http").binary is binary
 
 
 def test_files(tmp_path: Path) -> None:
@@ -184,7 +182,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         (3, "a mapping of model names"),
         ("/no/such/file", "cannot be read"),
@@ -202,14 +200,14 @@ def test_files(tmp_path: Path) -> None:
         ({"m": {"outputs": {"y": {"labels": "/no/such/file"}}}}, "cannot be read"),
     ],
 )
-def test_what_is_no_setting(value: Any, told: str) -> None:
+def test_what_is_no_setting(value: Any, message: str) -> None:
     """It is refused with the place, what was expected, and nothing is changed."""
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         configure(models=value)
 
 
 def reply(*shape: int) -> InferReply:
-    """An answer with one output of this shape."""
+    """Return an answer with one output of this shape."""
     data = np.arange(int(np.prod(shape)), dtype=np.float64).tobytes()
     return InferReply("m", "", (TensorOut("y", "FP64", shape, data),))
 
@@ -229,7 +227,7 @@ def test_result_without_batch_dimension() -> None:
     asked = request(batch_size=2, outputs=(V1Output("y"),))
     with pytest.raises(ServerFault, match="say max_batch_size 0 in the setting models"):
         to_v1.v1_reply(profile(X), asked, reply(3), None)
-    whole = profile(X, told={"max_batch_size": 0})
+    whole = profile(X, setting={"max_batch_size": 0})
     asked = request(inputs=(V1Input("x", (2, 4), (bytes(32),), 32),), outputs=(V1Output("y"),))
     assert to_v2.infer_call(whole, asked, "http").inputs[0].shape == (2, 4)
     assert to_v1.v1_reply(whole, asked, reply(3), None).outputs[0].dims == (3,)
@@ -237,7 +235,7 @@ def test_result_without_batch_dimension() -> None:
 
 def test_type_of_the_answer_counts() -> None:
     """Metadata promise nothing: bytes are read as the answer tells, not as was declared."""
-    told = {"outputs": {"y": {"datatype": "FP32", "dims": [3]}}}
+    text = {"outputs": {"y": {"datatype": "FP32", "dims": [3]}}}
     asked = request(outputs=(V1Output("y"),))
-    (result,) = to_v1.v1_reply(profile(X, told=told), asked, reply(1, 3), None).outputs
+    (result,) = to_v1.v1_reply(profile(X, setting=text), asked, reply(1, 3), None).outputs
     assert (result.datatype, result.byte_size) == ("FP64", 24)

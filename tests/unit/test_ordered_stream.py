@@ -17,7 +17,7 @@ from tritonclient_shim.session.server import ServerSession
 
 
 def unopened(requests: Iterator[Any]) -> OrderedStream:
-    """A stream to a server that refuses to open any."""
+    """Return a stream to a server that refuses to open any."""
     backend: Any = FakeBackend()
     backend.refuses = LOST
     session = ServerSession(Endpoint(GRPC, "nowhere"), backend=backend)

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+import tensorrtserver
 from tritonclient_shim import __version__
-from tritonclient_shim.core import installation
+from tritonclient_shim.cli import _installation as installation
 
 ROOT = Path(__file__).resolve().parents[2]
-# The files by which NVIDIA's wheel is known, besides its modules (docs/v1-behaviour.md §1.1).
+# The files that show NVIDIA's wheel, besides its modules (docs/v1-behaviour.md §1.1).
 NVIDIA = {
     "tensorrtserver/__init__.py": "",
     "tensorrtserver/api/__init__.py": "NVIDIA = True\n",
@@ -41,7 +42,7 @@ def pip(*arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel under test: the one that tox built, or one made from a copy of the checkout."""
+    """Return the wheel under test: tox's, or a wheel made from a copy of the checkout."""
     folder = os.environ.get("SHIM_WHEEL_DIR")
     if not folder:
         folder = str(tmp_path_factory.mktemp("wheel"))
@@ -51,13 +52,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "tensorrtserver.py"):
             shutil.copy(ROOT / name, source)
         pip("wheel", "--quiet", "--no-deps", "--wheel-dir", folder, str(source))
-    (found,) = glob.glob(os.path.join(folder, "tritonclient_shim-*.whl"))
-    return Path(found)
+    (result,) = glob.glob(os.path.join(folder, "tritonclient_shim-*.whl"))
+    return Path(result)
 
 
 @pytest.fixture(scope="module")
 def nvidia_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel with the names of NVIDIA's."""
+    """Return a wheel with the names of NVIDIA's."""
     path = tmp_path_factory.mktemp("nvidia") / "tensorrtserver-1.11.0-py3-none-any.whl"
     record = "tensorrtserver-1.11.0.dist-info/RECORD"
     with zipfile.ZipFile(path, "w") as archive:
@@ -79,8 +80,8 @@ class Site:
 
     @property
     def path(self) -> str:
-        (found,) = glob.glob(str(self._prefix / "**" / "tensorrtserver"), recursive=True)
-        return os.path.dirname(found)
+        (result,) = glob.glob(str(self._prefix / "**" / "tensorrtserver"), recursive=True)
+        return os.path.dirname(result)
 
     def python(self, code: str) -> subprocess.CompletedProcess[str]:
         """Run code with this folder before everything else on the import path."""
@@ -91,7 +92,7 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    """An empty Site."""
+    """Return an empty Site."""
     return Site(tmp_path / "prefix")
 
 
@@ -123,12 +124,12 @@ def test_wheel_holds_both_packages_and_nothing_else(wheel: Path) -> None:
 def test_metadata_asks_for_what_scripts_need(wheel: Path) -> None:
     """Name, version, Python, and the requirements: tritonclient, and `future` as NVIDIA's had."""
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = [one for one in archive.namelist() if one.endswith(".dist-info/METADATA")]
+        (name,) = [item for item in archive.namelist() if item.endswith(".dist-info/METADATA")]
         metadata = email.message_from_bytes(archive.read(name))
     assert (metadata["Name"], metadata["Version"]) == ("tritonclient-shim", __version__)
     assert metadata["Requires-Python"] == ">=3.8"
-    required = [one for one in metadata.get_all("Requires-Dist") or [] if "extra" not in one]
-    assert sorted(one.replace(" ", "").replace("(", "").replace(")", "") for one in required) == [
+    required = [item for item in metadata.get_all("Requires-Dist") or [] if "extra" not in item]
+    assert sorted(item.replace(" ", "").replace("(", "").replace(")", "") for item in required) == [
         "deprecation",
         "future",
         "numpy",
@@ -210,8 +211,7 @@ def test_the_check_at_import_is_cheap(tmp_path: Path) -> None:
 
     def once() -> float:
         started = time.perf_counter()
-        assert not installation.nvidia_files(str(tmp_path))
-        assert not installation.has_lost_its_start(str(tmp_path / "tensorrtserver"))
+        tensorrtserver._refuse_mixtures(str(tmp_path / "tensorrtserver"))
         return time.perf_counter() - started
 
     assert min(once() for _ in range(50)) < 0.0005

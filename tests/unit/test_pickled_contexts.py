@@ -28,7 +28,7 @@ MESSAGE = "an open {} can be neither pickled nor copied: .* hand over its url, p
 
 @testing.model(inputs=[("INPUT0", "INT32", [1])], outputs=[("OUTPUT0", "INT32", [1])])
 def identity(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The model: what it is asked."""
+    """Return the model: what it is asked."""
     return {"OUTPUT0": inputs["INPUT0"]}
 
 
@@ -41,7 +41,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def context(url: str) -> Iterator[InferContext]:
-    """A context of the model."""
+    """Yield a context of the model."""
     with InferContext(url, 0, "identity") as opened:
         yield opened
 
@@ -62,8 +62,8 @@ class Reopening(InferContext):
 
 def right(context: InferContext) -> bool:
     """Does the context answer?"""
-    found: Any = context.run({"INPUT0": [np.array([7], np.int32)]}, RAW)
-    return bool(found["OUTPUT0"][0][0] == 7)
+    result: Any = context.run({"INPUT0": [np.array([7], np.int32)]}, RAW)
+    return bool(result["OUTPUT0"][0][0] == 7)
 
 
 def by_process(context: InferContext) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tensorrtserver.api import InferContext
+from tritonclient_shim import testing
+from tritonclient_shim.core.arguments import UINT64, RunArguments
 from tritonclient_shim.core.errors import (
     ArgumentError,
     InferenceServerException,
@@ -81,12 +85,11 @@ REQUESTS = st.tuples(INPUTS, OUTPUTS, SCALARS)
 ONE = {"ANY": [ARRAYS[0]], "FIXED": [SQUARES[0]]}, 1, 0, 0, 0, 0
 TWO = {b"FIXED": [SQUARES[0]] * 2, "ANY": [ARRAYS[0], ARRAYS[1]]}, 2, 1, 7, 1, 1
 GOOD = st.builds(
-    lambda given, outputs: (given[0], outputs, given[1:]),
+    lambda values, outputs: (values[0], outputs, values[1:]),
     st.sampled_from([ONE, TWO]),
     st.dictionaries(st.sampled_from(["ANY", b"ANY", "TEXT"]), st.just((1,))),
 )
 
-NO_NUMBERS = request.Numbers(0, 0, 0, 0)
 ERRORS = (InferenceServerException, ArgumentError, TypeError, AttributeError, LookupError)
 
 
@@ -94,9 +97,9 @@ def _no_region(handle: object) -> Any:
     raise AssertionError("there is no shared memory here")
 
 
-def given_by(inputs: Any, outputs: Any, scalars: Any) -> request.RunArguments:
+def given_by(inputs: Any, outputs: Any, scalars: Any) -> RunArguments:
     """Return arguments as a record; ``scalars`` follow the outputs."""
-    return request.RunArguments(inputs, outputs, *scalars)
+    return RunArguments(inputs, outputs, *scalars)
 
 
 def long_way(inputs: Any, outputs: Any, scalars: Any) -> Any:
@@ -108,46 +111,41 @@ def long_way(inputs: Any, outputs: Any, scalars: Any) -> Any:
         bound = request.bind_inputs(PROFILE, options, arguments, shapes, _no_region)
     except ERRORS as error:
         return error
-    made = request.build(options, bound, -1, options.numbers.correlation_id, 7)
-    return options, made, to_v2.infer_call(PROFILE, made, GRPC), shapes
+    result = request.build(options, bound, -1, options.numbers.correlation_id, 7)
+    return options, result, to_v2.infer_call(PROFILE, result, GRPC), shapes
 
 
 def prepared_by(inputs: Any, outputs: Any, scalars: Any) -> Any:
-    options, made, _, _ = long_way(inputs, outputs, scalars)
-    return prepared.prepare(PROFILE, options, given_by(inputs, outputs, scalars), made, GRPC)
+    options, result, _, _ = long_way(inputs, outputs, scalars)
+    return prepared.prepare(PROFILE, options, given_by(inputs, outputs, scalars), result, GRPC)
 
 
-def told(options: Any, made: Any, call: Any, shapes: Any) -> Any:
-    """What is to be equal; the arrays by their bytes."""
-    keys = [(type(one.key), one) for one in options.outputs]
-    inputs = [one._replace(chunks=[bytes(c) for c in one.chunks]) for one in made.inputs]
-    tensors = [one._replace(chunks=[bytes(c) for c in one.chunks]) for one in call.inputs]
-    bare = made._replace(inputs=()), call._replace(inputs=())
+def comparable(options: Any, bound: Any, call: Any, shapes: Any) -> Any:
+    """Return what is to be equal; the arrays by their bytes."""
+    keys = [(type(output.key), output) for output in options.outputs]
+    inputs = [item._replace(chunks=[bytes(c) for c in item.chunks]) for item in bound.inputs]
+    tensors = [item._replace(chunks=[bytes(c) for c in item.chunks]) for item in call.inputs]
+    bare = bound._replace(inputs=()), call._replace(inputs=())
     return options.batch_size, keys, inputs, tensors, bare, shapes
 
 
 @settings(max_examples=600)
 @given(GOOD, REQUESTS, st.sets(st.integers(0, 4), max_size=2))
 def test_a_request_after_a_prepared_one(first: Any, other: Any, changes: set[int]) -> None:
-    """What can be bound is what the long way makes, errors in the numbers included."""
+    """What can be bound is what the long way makes."""
     known = prepared_by(*first)
     second = tuple(
         theirs if i in changes else ours for i, (ours, theirs) in enumerate(zip(first, other))
     )
-    data = known.data_of(given_by(*second))
+    data = known.data_of(PROFILE, given_by(*second))
     if data is None:
         assert changes, "a request that is equal to the first one can be bound"
         return
     expected = long_way(*second)
-    if isinstance(expected, Exception):
-        with pytest.raises(type(expected)) as caught:
-            request.numbers(given_by(*second))
-        assert str(caught.value) == str(expected)
-        return
-    numbers = request.numbers(given_by(*second))
-    bound = known.bind(data, numbers, numbers.correlation_id, 7)
-    complete = bound.complete(PROFILE)
-    assert told(known.options, complete, bound.call, known.shapes) == told(*expected)
+    correlation_id = second[2][2] & UINT64
+    bound, call = known.bind(data, given_by(*second), correlation_id, 7)
+    complete = known.complete(bound, call, PROFILE)
+    assert comparable(known.options, complete, call, known.shapes) == comparable(*expected)
 
 
 @given(REQUESTS)
@@ -157,12 +155,11 @@ def test_whatever_is_prepared_first(first: Any) -> None:
     if isinstance(expected, Exception):
         return
     known = prepared_by(*first)
-    data = known and known.data_of(given_by(*first))
+    data = known and known.data_of(PROFILE, given_by(*first))
     if data is not None:
-        numbers = request.numbers(given_by(*first))
-        bound = known.bind(data, numbers, numbers.correlation_id, 7)
-        complete = bound.complete(PROFILE)
-        assert told(known.options, complete, bound.call, known.shapes) == told(*expected)
+        bound, call = known.bind(data, given_by(*first), first[2][2] & UINT64, 7)
+        complete = known.complete(bound, call, PROFILE)
+        assert comparable(known.options, complete, call, known.shapes) == comparable(*expected)
 
 
 USUAL, PLAIN = ONE[0], ONE[1:]
@@ -174,18 +171,19 @@ USUAL, PLAIN = ONE[0], ONE[1:]
 def test_only_arrays_are_prepared(outputs: Any) -> None:
     """Classes need labels, which may change: each such request goes the long way."""
     # docs/v1-behaviour.md §4.2
-    made = long_way(USUAL, outputs, PLAIN)
+    result = long_way(USUAL, outputs, PLAIN)
     assert (
-        prepared.prepare(PROFILE, made[0], given_by(USUAL, outputs, PLAIN), made[1], GRPC) is None
+        prepared.prepare(PROFILE, result[0], given_by(USUAL, outputs, PLAIN), result[1], GRPC)
+        is None
     )
 
 
 def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turned off, nothing is prepared, and nothing is bound to what had been prepared."""
     known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
-    assert known.data_of(given_by(USUAL, {"ANY": (1,)}, PLAIN)) is not None
+    assert known.data_of(PROFILE, given_by(USUAL, {"ANY": (1,)}, PLAIN)) is not None
     monkeypatch.setattr(prepared, "enabled", False)
-    assert known.data_of(given_by(USUAL, {"ANY": (1,)}, PLAIN)) is None
+    assert known.data_of(PROFILE, given_by(USUAL, {"ANY": (1,)}, PLAIN)) is None
     assert prepared_by(USUAL, {"ANY": (1,)}, PLAIN) is None
 
 
@@ -227,9 +225,9 @@ REPLIES = st.builds(
 FIRST = InferReply("m", "1", (TensorOut("ANY", "FP32", (1, 2), bytes(8)),))
 
 
-def outcome(made: Any, reply: InferReply) -> Any:
+def outcome(bound: Any, reply: InferReply) -> Any:
     try:
-        return to_v1.v1_reply(PROFILE, made, reply, None)
+        return to_v1.v1_reply(PROFILE, bound, reply, None)
     except ServerFault as fault:
         return fault
 
@@ -238,72 +236,91 @@ def outcome(made: Any, reply: InferReply) -> Any:
 def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any) -> None:
     """A reply that is like the first one is read as the long way reads it."""
     known = prepared_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)
-    made = known.bind(
-        known.data_of(given_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)), NO_NUMBERS, 0, 5
-    )
-    before = outcome(made.request, first)
+    arguments = given_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)
+    data = known.data_of(PROFILE, arguments)
+    bound, _ = known.bind(data, arguments, 0, 5)
+    before = outcome(bound, first)
     if not isinstance(before, ServerFault):
         known.learn(first, before)
     for reply in (first, second):
-        found = known.v1_reply(reply, 5)
-        assert found is None or found == outcome(made.request, reply)
+        result = known.v1_reply(reply, 5)
+        assert result is None or result == outcome(bound, reply)
 
 
 def test_the_next_reply_is_known() -> None:
     """Other data in tensors of the same kind are what is known of the first reply."""
     known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
-    made = known.bind(known.data_of(given_by(USUAL, {"ANY": (1,)}, PLAIN)), NO_NUMBERS, 0, 0)
-    known.learn(FIRST, to_v1.v1_reply(PROFILE, made.request, FIRST, None))
+    arguments = given_by(USUAL, {"ANY": (1,)}, PLAIN)
+    data = known.data_of(PROFILE, arguments)
+    bound, _ = known.bind(data, arguments, 0, 0)
+    known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
     second = FIRST._replace(outputs=(FIRST.outputs[0]._replace(data=b"12345678"),))
-    assert known.v1_reply(second, 9) == to_v1.v1_reply(
-        PROFILE, made.request._replace(id=9), second, None
-    )
+    assert known.v1_reply(second, 9) == to_v1.v1_reply(PROFILE, bound._replace(id=9), second, None)
     assert known.v1_reply(second, 9) is not None
 
 
 # ----------------------------------------------------------------------------- replacement
 
 
-def asked(preparation: prepared.Preparation, inputs: Any) -> bool:
-    """Could a request with these inputs be bound? If not, it goes the long way."""
-    given = given_by(inputs, {"ANY": (1,)}, PLAIN)
-    if preparation.find(PROFILE, given) is not None:
-        return True
-    options, made, _, _ = long_way(inputs, {"ANY": (1,)}, PLAIN)
-    preparation.consider(PROFILE, options, given, made, GRPC)
-    return False
+@testing.model(inputs=[("INPUT", "FP32", [-1])], outputs=[("OUTPUT", "FP32", [-1])])
+def identity(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return what the model is asked."""
+    return {"OUTPUT": inputs["INPUT"]}
 
 
-def of_size(size: int) -> Any:
-    return {"ANY": [np.zeros(size, np.float32)], "FIXED": [SQUARES[0]]}
+class Program:
+    """A program that runs the model; ``prepared`` counts the requests that were prepared."""
+
+    def __init__(self, context: InferContext, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._context = context
+        self._long: list[object] = []
+        self.prepared = 0
+        monkeypatch.setattr(request, "build", partial(self._note, request.build))
+        monkeypatch.setattr(prepared, "prepare", partial(self._count, prepared.prepare))
+
+    def _note(self, build: Any, *arguments: Any) -> Any:
+        self._long.append(arguments)
+        return build(*arguments)
+
+    def _count(self, prepare: Any, *arguments: Any) -> Any:
+        self.prepared += 1
+        return prepare(*arguments)
+
+    def is_bound(self, size: int) -> bool:
+        """True if a request with an array of this size does not go the long way."""
+        before = len(self._long)
+        array = np.zeros(size, np.float32)
+        results = self._context.run({"INPUT": [array]}, {"OUTPUT": InferContext.ResultFormat.RAW})
+        assert len(results["OUTPUT"][0]) == size
+        return len(self._long) == before
 
 
-def test_equal_requests_are_bound_from_the_second_on() -> None:
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[Program]:
+    with testing.server(identity=identity) as server, InferContext(
+        server.http, 0, "identity"
+    ) as context:
+        yield Program(context, monkeypatch)
+
+
+def test_equal_requests_are_bound_from_the_second_on(program: Program) -> None:
     """A loop goes the long way once, and once more when its arrays change their shape."""
-    preparation = prepared.Preparation()
-    assert [asked(preparation, of_size(size)) for size in (2, 2, 2, 3, 3, 2, 2)] == [
+    assert [program.is_bound(size) for size in (2, 2, 2, 3, 3, 2, 2)] == [
         *(False, True, True),
         *(False, True),
         *(False, True),
     ]
 
 
-def test_requests_that_never_resemble_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_that_never_resemble_each_other(program: Program) -> None:
     """They are seldom prepared, and a loop that follows is bound after a few calls."""
-    made: list[Any] = []
-    prepare = prepared.prepare
-    monkeypatch.setattr(prepared, "prepare", lambda *given: made.append(1) or prepare(*given))
-    preparation = prepared.Preparation()
-    assert not any(asked(preparation, of_size(size)) for size in range(1, 33))
-    assert len(made) == 32 / prepared.RARELY
-    assert [asked(preparation, of_size(2)) for _ in range(prepared.RARELY + 1)][-1]
+    assert not any(program.is_bound(size) for size in range(1, 33))
+    assert program.prepared == 32 / prepared.RARELY
+    assert [program.is_bound(2) for _ in range(prepared.RARELY + 1)][-1]
 
 
 def test_a_reloaded_model() -> None:
     """What was prepared for another configuration is not used, however equal it looks."""
-    preparation = prepared.Preparation()
-    asked(preparation, of_size(2))
-    again = given_by(of_size(2), {"ANY": (1,)}, PLAIN)
-    assert preparation.find(PROFILE, again) is not None
+    known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
     other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
-    assert preparation.find(other, again) is None
+    assert known.data_of(other, given_by(USUAL, {"ANY": (1,)}, PLAIN)) is None

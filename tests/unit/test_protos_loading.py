@@ -41,7 +41,7 @@ ALL = "model_config.proto request_status.proto api.proto server_status.proto grp
 
 
 def implementations() -> list[str]:
-    """The protobuf runtime's implementations here: the compiled one, if any, and pure Python."""
+    """Return the protobuf runtime's implementations here: compiled, if any, and pure Python."""
     return sorted({api_implementation.Type(), "python"})
 
 
@@ -86,6 +86,7 @@ def test_beside_a_proto_that_embeds_the_programs_copy(first: str) -> None:
     assert run([COPY, *order, USE], api_implementation.Type()) == "inference:0"
 
 
+@pytest.mark.smoke
 def test_the_default_pool_stays_as_it_was() -> None:
     """Importing the messages adds no name to protobuf's default pool."""
     # docs/v1-behaviour.md §8.4

@@ -56,15 +56,15 @@ def message_classes() -> Iterator[Any]:
         module = facade(name)
         pending += [getattr(module, key) for key in module.DESCRIPTOR.message_types_by_name]
     while pending:
-        found = pending.pop()
-        yield found
-        for nested in found.DESCRIPTOR.nested_types:
+        result = pending.pop()
+        yield result
+        for nested in result.DESCRIPTOR.nested_types:
             if not nested.GetOptions().map_entry:
-                pending.append(getattr(found, nested.name))
+                pending.append(getattr(result, nested.name))
 
 
 def sample_status() -> Any:
-    """A ServerStatus with maps, enums, a oneof and nested messages."""
+    """Return a ServerStatus with maps, enums, a oneof and nested messages."""
     status = server_status_pb2.ServerStatus(id="inference:0", ready_state=2, uptime_ns=2**63)
     model = status.model_status["simple"]
     model.config.input.add(name="INPUT0", data_type=model_config_pb2.TYPE_INT32, dims=[16])
@@ -190,10 +190,10 @@ def test_every_class_pickles_under_its_v1_module() -> None:
     # docs/v1-behaviour.md §8.4
     classes = list(message_classes())
     assert len(classes) == 74
-    for found in classes:
-        assert found.__module__.startswith("tensorrtserver.api.")
-        assert pickle.loads(pickle.dumps(found)) is found
-        assert type(pickle.loads(pickle.dumps(found()))) is found
+    for result in classes:
+        assert result.__module__.startswith("tensorrtserver.api.")
+        assert pickle.loads(pickle.dumps(result)) is result
+        assert type(pickle.loads(pickle.dumps(result()))) is result
 
 
 @pytest.mark.parametrize("version", range(pickle.HIGHEST_PROTOCOL + 1))
@@ -239,8 +239,8 @@ def test_messages_embed_in_a_users_own_proto() -> None:
     field.type_name = ".nvidia.inferenceserver.InferRequestHeader"
     pool = api_pb2.DESCRIPTOR.pool
     pool.AddSerializedFile(file.SerializeToString())
-    found = pool.FindMessageTypeByName("user.Job")
-    members = {"DESCRIPTOR": found, "__module__": __name__}  # as generated code does
+    result = pool.FindMessageTypeByName("user.Job")
+    members = {"DESCRIPTOR": result, "__module__": __name__}  # as generated code does
     job = reflection.GeneratedProtocolMessageType("Job", (message.Message,), members)()
     job.header.CopyFrom(api_pb2.InferRequestHeader(batch_size=3))
     assert type(job.header) is api_pb2.InferRequestHeader

@@ -38,7 +38,7 @@ class Echo(GRPCServiceServicer):
 
 @pytest.fixture
 def channel(request: Any) -> Iterator[Any]:
-    """A channel to a server that runs the servicer class given as parameter."""
+    """Yield a channel to a server that runs the servicer class given as parameter."""
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=2))
     add_GRPCServiceServicer_to_server(request.param(), server)
     port = server.add_insecure_port("127.0.0.1:0")
@@ -57,7 +57,7 @@ def call(channel: Any, name: str, request: Any) -> Any:
 
 
 def infer_request(number: int) -> Any:
-    """An InferRequest with an id."""
+    """Return an InferRequest with an id."""
     return messages.InferRequest(meta_data={"id": number})
 
 

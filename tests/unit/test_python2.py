@@ -78,7 +78,7 @@ def test_other_errors_are_not_python_2(source: str) -> None:
     assert feature(error_of(source + "\n")) == ""
 
 
-@pytest.mark.parametrize("source", [one for one in OLD if "except" in one])
+@pytest.mark.parametrize("source", [item for item in OLD if "except" in item])
 def test_scan_says_so(source: str, tmp_path: Path) -> None:
     """What `scan` reads is told from other unreadable files in the same words."""
     (tmp_path / "old.py").write_text(source + "\n", "utf-8")
@@ -98,7 +98,7 @@ def test_two_kinds_of_errors_are_not_python_2(source: str) -> None:
 
 
 def parsed(source: str) -> ast.Module:
-    """The source as Python 3.14 parses it: a pair of errors needs no brackets there."""
+    """Return the source as Python 3.14 parses it: a pair of errors needs no brackets there."""
     if sys.version_info >= (3, 14):
         return ast.parse(source)
     tree = ast.parse(re.sub(r"except ([^:(]+, .+):", r"except (\1):", source))

@@ -1,4 +1,4 @@
-"""The one door through which servers' answers are read."""
+"""Reading servers' replies: unexpected content becomes a fault."""
 
 from __future__ import annotations
 

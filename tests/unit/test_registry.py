@@ -15,13 +15,12 @@ import tensorrtserver
 import tensorrtserver.api as api
 import tritonclient_shim
 from tensorrtserver import cuda_shared_memory, shared_memory
-from tensorrtserver.api import _star_names
 from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
 from tritonclient_shim.registry import BY_SYMBOL, ENTRIES, patterns, symbols
 from tritonclient_shim.registry import entry as entries
 from tritonclient_shim.shm.star_names import STAR_NAMES
 
-FOLDERS = [Path(str(one.__file__)).parent for one in (tensorrtserver, tritonclient_shim)]
+FOLDERS = [Path(str(item.__file__)).parent for item in (tensorrtserver, tritonclient_shim)]
 _STUB = "tensorrtserver.api.grpc_service_pb2_grpc"
 
 #: Public names without an entry, and why they need none.
@@ -59,7 +58,7 @@ EXEMPT: dict[str, str] = {
 def public_names() -> Iterator[str]:
     """Every name of the facade that v1 had, dotted: modules, functions, classes, members."""
     for module, others in (
-        (api, _star_names.NAMES),
+        (api, api._NAMES),
         (shared_memory, STAR_NAMES),
         (cuda_shared_memory, STAR_NAMES),
     ):
@@ -106,7 +105,7 @@ def test_exemptions_are_needed_and_give_a_reason() -> None:
 def test_symbols_exist() -> None:
     """Every symbol of the registry is a name of the facade: none is misspelt."""
     known = set(public_names())
-    symbols = {one.symbol for one in ENTRIES.values() if one.kind == entries.SYMBOL}
+    symbols = {item.symbol for item in ENTRIES.values() if item.kind == entries.SYMBOL}
     assert {symbol.partition(" (")[0] for symbol in symbols} <= known
 
 
@@ -126,12 +125,12 @@ def test_entry_is_filled(entry: entries.RegistryEntry) -> None:
 
 
 def used_ids() -> set[str]:
-    """The ids that the facade and the stub pass to the notices."""
-    found = set()
-    for path in (one for folder in FOLDERS for one in folder.rglob("*.py")):
+    """Return the ids that the facade and the stub pass to the notices."""
+    result = set()
+    for path in (item for folder in FOLDERS for item in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            found |= set(_ids(node))
-    return found
+            result |= set(_ids(node))
+    return result
 
 
 def _ids(node: ast.AST) -> Iterator[str]:
@@ -166,10 +165,10 @@ def _object(dotted: str) -> Any:
     parts = dotted.split(".")
     for cut in range(len(parts), 0, -1):
         try:
-            found: Any = importlib.import_module(".".join(parts[:cut]))
+            result: Any = importlib.import_module(".".join(parts[:cut]))
         except ImportError:
             continue
         for name in parts[cut:]:
-            found = getattr(found, name)
-        return found
+            result = getattr(result, name)
+        return result
     raise AssertionError(dotted)

@@ -42,11 +42,11 @@ ADVISED = [
 
 
 def names(advice: str) -> Iterator[str]:
-    """The words of an advice that look like code: dotted, called, or of several words in one."""
+    """Yield the words of an advice that look like code: dotted, called, or in mixed case."""
     advice = re.sub(r" as \w+|'[^']*'", "", advice)
-    for found in _WORD.finditer(advice):
-        word = found.group()
-        if found.group(1) or re.search(r"[._]|[a-z][A-Z]|[A-Z]{2}[a-z]", word):
+    for result in _WORD.finditer(advice):
+        word = result.group()
+        if result.group(1) or re.search(r"[._]|[a-z][A-Z]|[A-Z]{2}[a-z]", word):
             yield word
 
 
@@ -60,7 +60,7 @@ def exists(name: str, module: ModuleType) -> bool:
     if root in RECEIVERS and rest:
         return hasattr(getattr(module, RECEIVERS[root]), rest)
     return root in OTHERS or any(
-        hasattr(one, name) or name in _parameters(one) for one in _all(module)
+        hasattr(item, name) or name in _parameters(item) for item in _all(module)
     )
 
 
@@ -74,11 +74,13 @@ def _is_imported(name: str) -> bool:
     except (ImportError, RuntimeError):
         source = Path(str(find_spec(module).origin)).read_text("utf-8")  # type: ignore[union-attr]
         kinds = (ast.FunctionDef, ast.ClassDef, ast.alias)
-        return member in {one.name for one in ast.walk(ast.parse(source)) if isinstance(one, kinds)}
+        return member in {
+            item.name for item in ast.walk(ast.parse(source)) if isinstance(item, kinds)
+        }
 
 
 def _all(module: ModuleType) -> list[Any]:
-    """What a bare name may belong to: modules, and the classes and the stub that users call."""
+    """Return the owners of a bare name: modules, and the classes and the stub that users call."""
     stub = tritonclient.grpc.service_pb2_grpc.GRPCInferenceServiceStub(_channel())
     classes = [getattr(module, name) for name in RECEIVERS.values()]
     requests = [tritonclient.http.InferAsyncRequest] if module is tritonclient.http else []

@@ -143,7 +143,7 @@ def test_usage_patterns(tmp_path: Path, call: str, pattern: str) -> None:
 @pytest.mark.parametrize("call", HARMLESS)
 def test_defaults_show_no_pattern(tmp_path: Path, call: str) -> None:
     """Values that are v1's defaults show nothing."""
-    patterns = {one for one in found(tmp_path, CONTEXT + call + "\n") if one.startswith("5:TS1")}
+    patterns = {item for item in found(tmp_path, CONTEXT + call + "\n") if item.startswith("5:TS1")}
     assert patterns == set()
 
 

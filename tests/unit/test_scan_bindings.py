@@ -64,7 +64,7 @@ def test_self_after_a_class_within(tmp_path: Path) -> None:
         "                self.run(i, o)\n"
         "        self.run(i, o)\n"
     )
-    runs = [one for one in found(tmp_path / "script.py", text) if one.endswith("TS051")]
+    runs = [item for item in found(tmp_path / "script.py", text) if item.endswith("TS051")]
     assert runs == ["7:TS051"]
 
 

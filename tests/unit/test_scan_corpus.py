@@ -30,6 +30,6 @@ def test_every_use_is_found_and_nothing_else(tmp_path: Path, program: Path) -> N
     text = program.read_text("utf-8")
     (tmp_path / "script.py").write_text(text, "utf-8")
     rows = scan(sources.read(str(tmp_path / "script.py")))
-    found = {f"{row.line}:{row.entry.id}" for row in rows}
-    assert sorted(expected(text) - found) == []
-    assert sorted(found - expected(text)) == []
+    result = {f"{row.line}:{row.entry.id}" for row in rows}
+    assert sorted(expected(text) - result) == []
+    assert sorted(result - expected(text)) == []

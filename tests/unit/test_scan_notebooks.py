@@ -15,7 +15,7 @@ STAR = "from tensorrtserver.api import *\nctx = ServerHealthContext(u, p)\n"
 
 
 def notebook(path: Path, *cells: str) -> str:
-    """Write a notebook of code cells, the first of which makes a context → its path."""
+    """Write a notebook of code cells whose first cell makes a context → its path."""
     sources_of = [{"cell_type": "code", "source": text} for text in (STAR, *cells)]
     path.write_text(json.dumps({"nbformat": 4, "cells": sources_of}), "utf-8")
     return str(path)
@@ -61,7 +61,7 @@ def test_columns_stay(tmp_path: Path) -> None:
     """The statement behind a magic stands in the column where it is in the notebook."""
     text = "%time x = 1\ny = %timeit -o f()"
     tree = sources.read(notebook(tmp_path / "book.ipynb", text)).tree
-    assert [(one.lineno, one.col_offset) for one in tree.body[-2:]] == [(3, 6), (4, 0)]
+    assert [(item.lineno, item.col_offset) for item in tree.body[-2:]] == [(3, 6), (4, 0)]
 
 
 def test_broken_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,9 +24,9 @@ EACH = pytest.mark.parametrize(
 @EACH
 def test_a_sentence_is_recognised_by_its_row(row: Sentence) -> None:
     """The first row that recognises a measured sentence is the one that it belongs to."""
-    assert next(one for one in SENTENCES if one.match(row.sample)) is row
-    found = recognise(row.sample)
-    assert found is not None and found.meaning is row.meaning
+    assert next(sentence for sentence in SENTENCES if sentence.match(row.sample)) is row
+    result = recognise(row.sample)
+    assert result is not None and result.meaning is row.meaning
     assert says(row.sample, row.meaning)
 
 
@@ -34,9 +34,9 @@ def test_a_sentence_is_recognised_by_its_row(row: Sentence) -> None:
 def test_no_other_row_answers_the_same_question(row: Sentence) -> None:
     """Of the rows with a v1 code, and of those for a gRPC status, one recognises a sentence."""
     for column in ("v1_code", "grpc_code"):
-        asked = [one for one in SENTENCES if getattr(one, column)]
+        asked = [sentence for sentence in SENTENCES if getattr(sentence, column)]
         if row in asked:
-            assert [one for one in asked if one.match(row.sample)] == [row]
+            assert [item for item in asked if item.match(row.sample)] == [row]
 
 
 @EACH

@@ -42,6 +42,7 @@ def new_region(kind: str = SYSTEM) -> Region:
     return Region(kind=kind, name="heap", byte_size=16, memory=Heap())
 
 
+@pytest.mark.smoke
 def test_handles_are_plain_void_pointers_with_unique_values() -> None:
     """type(h) == c_void_p is what clients test; no two handles share a value."""
     # docs/v1-behaviour.md §7.4
@@ -163,18 +164,18 @@ def test_a_handle_of_the_other_kind_is_refused() -> None:
 
 def test_threads_get_different_handles() -> None:
     """Handles made by many threads at once are all different and all known."""
-    found = []
+    result = []
 
     def work() -> None:
-        found.extend([handle_table.add(new_region()) for _ in range(300)])
+        result.extend([handle_table.add(new_region()) for _ in range(300)])
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({handle.value for handle in found}) == 2400
-    assert all(handle_table.lookup(handle).name == "heap" for handle in found)
+    assert len({handle.value for handle in result}) == 2400
+    assert all(handle_table.lookup(handle).name == "heap" for handle in result)
 
 
 @pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])

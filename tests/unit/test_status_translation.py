@@ -125,26 +125,26 @@ def test_version_that_is_no_number(version: str) -> None:
     """A version that v1 has no number for is -1, with its state, reason and counts."""
     stats = ModelStatistics("m", version, inference_count=3, success=Duration(3, 9))
     status = status_of(IndexRow("m", version, "UNAVAILABLE", "why"), statistics=(stats,))
-    found = status.model_status["m"].version_status
-    assert list(found) == [-1]
-    assert found[-1].ready_state == pb.MODEL_UNAVAILABLE
-    assert found[-1].ready_state_reason.message == "why"
-    assert (found[-1].model_inference_count, list(found[-1].infer_stats)) == (3, [1])
+    result = status.model_status["m"].version_status
+    assert list(result) == [-1]
+    assert result[-1].ready_state == pb.MODEL_UNAVAILABLE
+    assert result[-1].ready_state_reason.message == "why"
+    assert (result[-1].model_inference_count, list(result[-1].infer_stats)) == (3, [1])
 
 
 def test_several_versions_that_are_no_numbers() -> None:
     """They share -1, where a ready version stands for all of them, in any order."""
     rows = [IndexRow("m", "v1", "UNAVAILABLE"), IndexRow("m", "v2", "READY"), IndexRow("m", "3")]
     for index in (rows, rows[::-1]):
-        found = status_of(*index).model_status["m"].version_status
-        states = {number: version.ready_state for number, version in found.items()}
+        result = status_of(*index).model_status["m"].version_status
+        states = {number: version.ready_state for number, version in result.items()}
         assert states == {-1: pb.MODEL_READY, 3: pb.MODEL_UNKNOWN}
 
 
 def test_ready_model_without_versions() -> None:
     """KServe v2 allows models without versions: one that is ready is -1, not missing."""
-    found = status_of(IndexRow("m", "", "READY")).model_status["m"].version_status
-    assert {n: version.ready_state for n, version in found.items()} == {-1: pb.MODEL_READY}
+    result = status_of(IndexRow("m", "", "READY")).model_status["m"].version_status
+    assert {n: version.ready_state for n, version in result.items()} == {-1: pb.MODEL_READY}
 
 
 def test_counts_of_a_version() -> None:

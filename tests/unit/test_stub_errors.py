@@ -14,7 +14,7 @@ from tritonclient_shim.core.errors import (
     TransportFault,
     UnreadableFault,
 )
-from tritonclient_shim.stub.errors import rpc_error
+from tritonclient_shim.stub.calls import rpc_error
 
 Code = grpc.StatusCode
 TOO_LARGE = "Request has byte size 2147483650 which exceed gRPC's byte size limit 2147483647."

@@ -17,7 +17,7 @@ ROWS = [
 
 def test_plain_text_is_grouped_by_id() -> None:
     """Each symbol once, in the order of the ids, with all its places."""
-    lines = formats.render_text(ROWS).splitlines()
+    lines = formats.text(ROWS).splitlines()
     assert [line[:5] for line in lines if line.startswith("TS")] == ["TS050", "TS051"]
     start = lines.index("TS051  tensorrtserver.api.InferContext.run  (1002 calls at 2 places)")
     assert lines[start + 3 : start + 5] == ["       b.py:7  2 times", "       a.py:4  1000 times"]
@@ -25,7 +25,7 @@ def test_plain_text_is_grouped_by_id() -> None:
 
 def test_totals_of_what_was_not_run() -> None:
     """``scan`` has places and no calls."""
-    lines = formats.render_text([UsageRow(ENTRIES["TS051"], "a.py", 4)]).splitlines()
+    lines = formats.text([UsageRow(ENTRIES["TS051"], "a.py", 4)]).splitlines()
     assert "TS051  tensorrtserver.api.InferContext.run  (1 place)" in lines
     assert "       a.py:4" in lines
 

@@ -1,4 +1,4 @@
-"""v1 wire messages ↔ the waist: forms of requests, v1's refusals, replies
+"""v1 wire messages ↔ records: forms of requests, v1's refusals, replies
 (docs/v1-behaviour.md §3.4, §9).
 """
 
@@ -27,28 +27,30 @@ def profile(
     largest: int = 8,
     shape_tensor: bool = False,
 ) -> ModelProfile:
-    """A model m with the input A and the output B."""
+    """Return a model m with the input A and the output B."""
     spec = TensorSpec("A", datatype, dims, is_shape_tensor=shape_tensor)
     return ModelProfile("m", largest, {"A": spec}, {"B": TensorSpec("B", "FP32", (4,))})
 
 
 def header(batch: int = 1, dims: tuple[int, ...] = (), size: int = 0, **more: Any) -> Any:
-    """A header that gives A and asks for B."""
-    made = api_pb2.InferRequestHeader(batch_size=batch, **more)
-    made.input.add(name="A", dims=dims, batch_byte_size=size)
-    made.output.add(name="B")
-    return made
+    """Return a header that gives A and asks for B."""
+    result = api_pb2.InferRequestHeader(batch_size=batch, **more)
+    result.input.add(name="A", dims=dims, batch_byte_size=size)
+    result.output.add(name="B")
+    return result
 
 
-def lowered(model: ModelProfile, made: Any, size: int) -> V1Request:
-    """The request with one buffer of so many bytes."""
-    return v1_messages.to_request(model, -1, v1_messages.without_batch(model, made), [bytes(size)])
+def lowered(model: ModelProfile, v1_header: Any, size: int) -> V1Request:
+    """Return the request with one buffer of so many bytes."""
+    return v1_messages.to_request(
+        model, -1, v1_messages.without_batch(model, v1_header), [bytes(size)]
+    )
 
 
-def refusal(model: ModelProfile, made: Any, *data: bytes) -> str:
-    """The words in which a request is refused, as INVALID_ARGUMENT."""
+def refusal(model: ModelProfile, v1_header: Any, *data: bytes) -> str:
+    """Return the text of the error that refuses a request, as INVALID_ARGUMENT."""
     with pytest.raises(ServerFault) as caught:
-        v1_messages.to_request(model, -1, made, data)
+        v1_messages.to_request(model, -1, v1_header, data)
     assert caught.value.code == "INVALID_ARGUMENT"
     return caught.value.message
 
@@ -68,11 +70,11 @@ def test_only_dims_with_the_batch_are_cut() -> None:
     """Of several inputs, those whose dims have the batch size in front lose it."""
     spec = TensorSpec("B", "FP32", (4,))
     model = ModelProfile("m", 8, {**profile().inputs, "B": spec}, {"B": spec})
-    made = header(2, (2, 2, 3))
-    made.input.add(name="B", dims=(4,))
-    found = v1_messages.without_batch(model, made)
-    assert [list(item.dims) for item in found.input] == [[2, 3], [4]]
-    assert list(made.input[0].dims) == [2, 2, 3]  # the caller's own message is as it was
+    message = header(2, (2, 2, 3))
+    message.input.add(name="B", dims=(4,))
+    result = v1_messages.without_batch(model, message)
+    assert [list(item.dims) for item in result.input] == [[2, 3], [4]]
+    assert list(message.input[0].dims) == [2, 2, 3]  # the caller's own message is as it was
 
 
 def test_dims_that_fit_as_they_are_are_no_batch() -> None:
@@ -99,7 +101,7 @@ def test_variable_dims_must_be_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "data", "text"),
+    ("v1_header", "data", "text"),
     [
         (header(0), (b"",), "inference request batch-size must be >= 1 for 'm'"),
         (header(9), (b"",), "inference request batch-size must be <= 8 for 'm'"),
@@ -127,16 +129,16 @@ def test_variable_dims_must_be_given() -> None:
         ),
     ],
 )
-def test_refusals(made: Any, data: tuple[bytes, ...], text: str) -> None:
+def test_refusals(v1_header: Any, data: tuple[bytes, ...], text: str) -> None:
     """What v1's server refused, in its words (docs/v1-behaviour.md §3.4)."""
-    assert refusal(profile(), made, *data) == text
+    assert refusal(profile(), v1_header, *data) == text
 
 
 def test_unknown_output() -> None:
     """An output that the model does not have (docs/v1-behaviour.md §3.4)."""
-    made = header()
-    made.output.add(name="X")
-    assert refusal(profile(), made, bytes(24)) == "unexpected inference output 'X' for model 'm'"
+    result = header()
+    result.output.add(name="X")
+    assert refusal(profile(), result, bytes(24)) == "unexpected inference output 'X' for model 'm'"
 
 
 def test_batch_of_a_model_without_batching() -> None:
@@ -163,7 +165,7 @@ def test_strings() -> None:
 
 def test_everything_a_header_has() -> None:
     """Every field of InferRequestHeader reaches the request (docs/v1-behaviour.md §8.1)."""
-    made = header(
+    result = header(
         2,
         flags=3,
         correlation_id=2**64 - 1,
@@ -171,21 +173,24 @@ def test_everything_a_header_has() -> None:
         timeout_microseconds=2**63,
         id=2**63 + 1,
     )
-    made.output.add(name="B").cls.count = 5
-    request = v1_messages.to_request(profile(), 4, made, [bytes(48)])
+    result.output.add(name="B").cls.count = 5
+    request = v1_messages.to_request(profile(), 4, result, [bytes(48)])
     assert (request.model_version, request.batch_size, request.flags) == (4, 2, 3)
     assert (request.correlation_id, request.priority) == (2**64 - 1, 7)
     assert (request.timeout_us, request.id) == (2**63, 2**63 + 1)
-    assert [(one.name, one.class_count) for one in request.outputs] == [("B", None), ("B", 5)]
+    assert [(output.name, output.class_count) for output in request.outputs] == [
+        ("B", None),
+        ("B", 5),
+    ]
 
 
 def test_shared_memory() -> None:
     """Inputs in regions have no data among the others' (docs/v1-behaviour.md §9.2)."""
-    made = header(2)
+    result = header(2)
     where = api_pb2.InferSharedMemory(name="r", offset=16, byte_size=48)
-    made.input[0].shared_memory.CopyFrom(where)
-    made.output[0].shared_memory.CopyFrom(where)
-    request = v1_messages.to_request(profile(), -1, made, [])
+    result.input[0].shared_memory.CopyFrom(where)
+    result.output[0].shared_memory.CopyFrom(where)
+    request = v1_messages.to_request(profile(), -1, result, [])
     assert request.inputs[0].shm == request.outputs[0].shm == ShmSlice("r", 48, 16)
     assert (request.inputs[0].chunks, request.inputs[0].byte_size) == ((), 48)
 
@@ -194,26 +199,26 @@ def test_shared_memory() -> None:
 
 
 def two_inputs() -> tuple[ModelProfile, Any]:
-    """A model with a fixed and a string input, and a header for a batch of 2."""
+    """Return a model with a fixed and a string input, and a header for a batch of 2."""
     specs = {"A": TensorSpec("A", "INT16", (3,)), "S": TensorSpec("S", "BYTES", (1,))}
-    made = api_pb2.InferRequestHeader(batch_size=2)
-    made.input.add(name="A")
-    made.input.add(name="S", batch_byte_size=10)
-    return ModelProfile("m", 8, specs, {}), made
+    result = api_pb2.InferRequestHeader(batch_size=2)
+    result.input.add(name="A")
+    result.input.add(name="S", batch_byte_size=10)
+    return ModelProfile("m", 8, specs, {}), result
 
 
 def test_body_is_cut_into_inputs() -> None:
     """All batch entries of an input, then the next input, in the header's order."""
     # docs/v1-behaviour.md §9.1
-    model, made = two_inputs()
+    model, result = two_inputs()
     body = bytes(range(22))
     for cuts in ([], [12], [5, 14, 14]):
         pieces = [body[start:end] for start, end in zip([0, *cuts], [*cuts, 22])]
-        first, second = v1_messages.to_request_of_body(model, -1, made, pieces).inputs
-        assert [b"".join(one.chunks) for one in (first, second)] == [body[:12], body[12:]]
+        first, second = v1_messages.to_request_of_body(model, -1, result, pieces).inputs
+        assert [b"".join(entry.chunks) for entry in (first, second)] == [body[:12], body[12:]]
         assert (first.byte_size, second.byte_size) == (12, 10)
-    made.input[0].shared_memory.name = "r"
-    shared, only = v1_messages.to_request_of_body(model, -1, made, [body[12:]]).inputs
+    result.input[0].shared_memory.name = "r"
+    shared, only = v1_messages.to_request_of_body(model, -1, result, [body[12:]]).inputs
     assert (shared.chunks, bytes(*only.chunks)) == ((), body[12:])
 
 
@@ -229,8 +234,8 @@ def test_body_of_a_wrong_size(size: int, text: str) -> None:
     """A body that is too short names what is missing, one too long is refused."""
     # docs/v1-behaviour.md §3.4
     with pytest.raises(ServerFault) as caught:
-        model, made = two_inputs()
-        v1_messages.to_request_of_body(model, -1, made, [bytes(size)])
+        model, result = two_inputs()
+        v1_messages.to_request_of_body(model, -1, result, [bytes(size)])
     assert caught.value.message == text
 
 
@@ -252,12 +257,17 @@ def test_reply() -> None:
         ),
         id=2**63,
     )
-    made = v1_messages.response_header(reply)
-    assert (made.model_name, made.model_version, made.batch_size, made.id) == ("m", 7, 2, 2**63)
-    raw, classified, shared = made.output
+    message = v1_messages.response_header(reply)
+    assert (message.model_name, message.model_version, message.batch_size, message.id) == (
+        "m",
+        7,
+        2,
+        2**63,
+    )
+    raw, classified, shared = message.output
     assert (list(raw.raw.dims), raw.raw.batch_byte_size, raw.data_type) == ([3], 12, 7)
     assert (shared.name, shared.raw.batch_byte_size) == ("M", 8)
     assert not classified.HasField("raw")
-    found = [[(one.idx, one.value, one.label) for one in e.cls] for e in classified.batch_classes]
-    assert found == classes
+    result = [[(c.idx, c.value, c.label) for c in e.cls] for e in classified.batch_classes]
+    assert result == classes
     assert v1_messages.raw_outputs(reply) == [b"123456123456", b"", b""]

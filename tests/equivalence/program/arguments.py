@@ -74,7 +74,7 @@ class Arguments:
     """Makes arguments for the model of a context."""
 
     def array(self, kind, dims, good=True):
-        """An array for one batch entry; not ``good``: odd in size, shape or type."""
+        """Return an array for one batch entry; not ``good``: odd in size, shape or type."""
         dice = self.dice
         shape = [dice.below(4) if size is ANY else size for size in dims]
         if not good:
@@ -111,7 +111,7 @@ class Arguments:
 
     def inputs(self, batch, good):
         """Inputs of the context's model for a batch, perhaps with one thing wrong."""
-        dice, found = self.dice, {}
+        dice, result = self.dice, {}
         rows, _, _ = MODELS[self.model]
         broken = None if good else dice.pick([row[0] for row in rows])
         for name, kind, dims in dice.mixed(rows):
@@ -121,10 +121,10 @@ class Arguments:
                 arrays = self.spoilt(kind, dims, arrays)
             elif dice.chance(0.2):
                 arrays = tuple(arrays)
-            found[name] = arrays
+            result[name] = arrays
         if not good and dice.chance(0.1):
-            found["NOPE"] = [np.zeros(1)]
-        return found
+            result["NOPE"] = [np.zeros(1)]
+        return result
 
     def like(self, kind, one):
         """Another array of the same shape; of strings."""
@@ -149,14 +149,14 @@ class Arguments:
         names = dice.mixed(MODELS[self.model][1])
         if dice.chance(0.3):
             names = names[:1]
-        found = {name: self.form() for name in names}
+        result = {name: self.form() for name in names}
         if good:
-            return {} if dice.chance(0.05) else found
+            return {} if dice.chance(0.05) else result
         odd = dice.below(5)
         if odd == 0:
-            found["NOPE"] = RAW
+            result["NOPE"] = RAW
         elif odd == 1:
-            found[names[-1]] = dice.pick(
+            result[names[-1]] = dice.pick(
                 [
                     1,
                     2,
@@ -177,7 +177,7 @@ class Arguments:
             )
         elif odd == 2:
             return dice.pick([None, [], "OUTPUT0", 5])
-        return found
+        return result
 
     def form(self):
         if self.dice.chance(0.25):
@@ -195,7 +195,7 @@ class Arguments:
         return RAW
 
     def batch(self):
-        """A batch size as it is given, and the number of arrays it takes."""
+        """Return a batch size as an argument, good or odd."""
         largest, dice = MODELS[self.model][2], self.dice
         if dice.chance(0.55):
             return 1

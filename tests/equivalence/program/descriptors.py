@@ -9,13 +9,13 @@ MODULES = ("model_config", "request_status", "api", "server_status", "grpc_servi
 
 
 def fields(message, path):
-    """The rows of a message and of all that is in it."""
+    """Yield the rows of a message and of all that is in it."""
     path = path + "." + message.name
     yield [path, "message"]
-    oneofs = [one.name for one in message.oneof_decl]
-    for one in message.field:
-        oneof = oneofs[one.oneof_index] if one.HasField("oneof_index") else ""
-        yield [path, one.name, one.number, one.type, one.label, one.type_name, oneof]
+    oneofs = [item.name for item in message.oneof_decl]
+    for item in message.field:
+        oneof = oneofs[item.oneof_index] if item.HasField("oneof_index") else ""
+        yield [path, item.name, item.number, item.type, item.label, item.type_name, oneof]
     for nested in message.nested_type:
         for row in fields(nested, path):
             yield row
@@ -23,11 +23,11 @@ def fields(message, path):
         yield row
 
 
-def enums(found, path):
-    """The rows of the enums of a message or a file."""
-    for enum in found:
-        for one in enum.value:
-            yield [path + "." + enum.name, one.name, one.number]
+def enums(types, path):
+    """Yield the rows of the enums of a message or a file."""
+    for enum in types:
+        for item in enum.value:
+            yield [path + "." + enum.name, item.name, item.number]
 
 
 def main():
@@ -41,10 +41,10 @@ def main():
             rows.extend(fields(message, name))
         rows.extend(enums(file.enum_type, name))
         for service in file.service:
-            for one in service.method:
-                streams = [one.client_streaming, one.server_streaming]
+            for item in service.method:
+                streams = [item.client_streaming, item.server_streaming]
                 rows.append(
-                    [name, service.name, one.name, one.input_type, one.output_type, streams]
+                    [name, service.name, item.name, item.input_type, item.output_type, streams]
                 )
     print(json.dumps(rows))
 

@@ -109,7 +109,7 @@ class Program(Arguments, Repeats):
             self.async_run(*[self.again(earlier, exactly=True) for _ in range(count)])
 
     def handed_over(self, request):
-        """The request with one input's first array in shared memory, shape given or kept."""
+        """Run the request with one input's first array in shared memory, shape given or kept."""
         inputs, outputs, more = request
         inputs = dict(inputs)
         for key, value in inputs.items():
@@ -180,15 +180,15 @@ class Program(Arguments, Repeats):
             )
         elif kind == 1:
             index = see.of("ModelRepositoryContext").get_model_repository_index()
-            see.note(self.label("index"), [one.name for one in index.models])
+            see.note(self.label("index"), [model.name for model in index.models])
         elif kind == 2:
             status = see.of("ServerStatusContext", self.model).get_server_status()
             config = status.model_status[self.model].config
             see.note(
                 self.label("status"), [status.id, status.ready_state, sorted(status.model_status)]
             )
-            see.note(self.label("inputs"), [str(one) for one in config.input])
-            see.note(self.label("outputs"), [str(one) for one in config.output])
+            see.note(self.label("inputs"), [str(item) for item in config.input])
+            see.note(self.label("outputs"), [str(item) for item in config.output])
         else:
             name = self.dice.pick(["nope", "simple", ""])
             see(
@@ -206,7 +206,7 @@ class Program(Arguments, Repeats):
         self.see.last_id(self.label("control, last id"), control)
 
     def shared(self):
-        """A run with inputs or outputs in shared memory."""
+        """Run a request with inputs or outputs in shared memory."""
         dice = self.dice
         rows, outputs, _ = MODELS[self.model]
         if any(kind == "text" for _, kind, _ in rows):
@@ -235,7 +235,7 @@ class Program(Arguments, Repeats):
         return self.see.run(self.label("shared"), self.ctx, inputs, asked)
 
     def placed(self, array, shape, size, register=True):
-        """An array in a region of its own: the handle, or the handle and the shape."""
+        """Put an array into a region of its own. Return the handle, or the handle and the shape."""
         handle = self.region(f"i{len(self.handles)}", size, register)
         shm.set_shared_memory_region(handle, [array])
         return handle if self.dice.chance(0.4) else (handle, shape)

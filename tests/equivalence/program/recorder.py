@@ -23,17 +23,17 @@ WAIT = 60  # seconds; a test that waits longer has failed
 
 
 def floats(*values):
-    """A float32 array."""
+    """Return a float32 array."""
     return np.array(values, dtype=np.float32)
 
 
 def ints(*values):
-    """An int32 array."""
+    """Return an int32 array."""
     return np.array(values, dtype=np.int32)
 
 
 def objects(*values):
-    """An object array."""
+    """Return an object array."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
@@ -54,13 +54,13 @@ class Recorder:
         self._lock = threading.Lock()
 
     def open(self, model, *args, **kwargs):
-        """An InferContext on a model, closed when the scenario ends."""
+        """Return an InferContext on a model, closed when the scenario ends."""
         context = InferContext(self.url, self.protocol, model, *args, **kwargs)
         self._contexts.append(context)
         return context
 
     def of(self, name, *args, **kwargs):
-        """A context of the named class of the API, closed when the scenario ends."""
+        """Return a context of the named class of the API, closed when the scenario ends."""
         context = getattr(api, name)(self.url, self.protocol, *args, **kwargs)
         self._contexts.append(context)
         return context
@@ -105,18 +105,18 @@ class Recorder:
         self.note(label, Id(context.get_last_request_id()))
 
     def refusal(self, error):
-        """An exception as an observation."""
+        """Return an exception as an observation."""
         if not isinstance(error, api.InferenceServerException):
             return Raised(type(error).__name__, str(error))
         number = error.request_id()
-        told = str(error).replace(f" {number}] ", " <id>] ") if number else str(error)
-        parts = [error.message(), error.server_id(), Id(number), told]
+        text = str(error).replace(f" {number}] ", " <id>] ") if number else str(error)
+        parts = [error.message(), error.server_id(), Id(number), text]
         return Raised(type(error).__name__, parts)
 
     # -------------------------------------------------------------------------- plain data
 
     def plain(self, value):
-        """A value as JSON that keeps its types."""
+        """Return a value as JSON that keeps its types."""
         if value is None or type(value) in (bool, str):
             return value
         if isinstance(value, Id):
@@ -129,7 +129,7 @@ class Recorder:
         return {type(value).__name__: str(value)}
 
     def _rank(self, number):
-        """A request id → its place among the ids seen so far."""
+        """Return the place of a request id among the ids seen so far."""
         if number is None or number <= 0:
             return {"id": number}
         if number in self._ids:
@@ -140,20 +140,20 @@ class Recorder:
         return {"id": place}
 
     def _array(self, array):
-        found = {"dtype": array.dtype.name, "shape": list(array.shape)}
+        result = {"dtype": array.dtype.name, "shape": list(array.shape)}
         flags = array.flags
-        found["flags"] = [bool(flags.writeable), bool(flags.c_contiguous)]
+        result["flags"] = [bool(flags.writeable), bool(flags.c_contiguous)]
         if array.dtype == object:
-            found["elements"] = [self.plain(one) for one in array.flat]
+            result["elements"] = [self.plain(item) for item in array.flat]
         else:
-            found["bytes"] = _short(array.tobytes())
-        return found
+            result["bytes"] = _short(array.tobytes())
+        return result
 
     def _dict(self, mapping):
         return {"dict": [[self.plain(key), self.plain(one)] for key, one in mapping.items()]}
 
     def _list(self, values):
-        return [self.plain(one) for one in values]
+        return [self.plain(item) for item in values]
 
     def _tuple(self, values):
         return {"tuple": self._list(values)}

@@ -35,19 +35,19 @@ class Repeats:
     """Makes requests from earlier ones; a request is what ``arguments()`` returns."""
 
     def again(self, request, exactly=False):
-        """The same request with other data; if it was answered, perhaps with another change."""
+        """Return a request with other data; if it was answered, perhaps with another change."""
         (inputs, outputs, more), good = request
         changed = {key: self.fresh(value) for key, value in inputs.items()}
-        made = changed, outputs, dict(more)
+        result = changed, outputs, dict(more)
         if good and not exactly and self.dice.chance(0.4):  # one trouble at a time
-            made = getattr(self, "other_" + self.dice.pick(NEARLY))(*made)
-        return made
+            result = getattr(self, "other_" + self.dice.pick(NEARLY))(*result)
+        return result
 
     def fresh(self, arrays):
         """As many arrays of the same shape and type; anything else as it is."""
         if type(arrays) not in (list, tuple):
             return arrays
-        return type(arrays)([self.refilled(one) for one in arrays])
+        return type(arrays)([self.refilled(item) for item in arrays])
 
     def refilled(self, array):
         if type(array) is not np.ndarray or not array.size:
@@ -108,7 +108,7 @@ class Repeats:
     def other_batch(self, inputs, outputs, more):
         sizes = [True, 1, np.int64(1), np.uint8(1), 0, 2, 3]
         first = [len(value) for value in inputs.values()][:1]
-        size = self.dice.pick(sizes + [np.int32(one) for one in first])
+        size = self.dice.pick(sizes + [np.int32(item) for item in first])
         more["batch_size"], count = size, max(1, int(size))
         fits = self.dice.chance(0.6)
         for key, value in inputs.items():
@@ -127,11 +127,11 @@ class Repeats:
         kinds = [lambda key: key.encode(), np.str_, Text, str]
 
         def renamed(mapping):
-            found = {}
+            result = {}
             for key in self.dice.mixed(mapping):
                 kind = self.dice.pick(kinds)
-                found[kind(key) if type(key) is str else key] = mapping[key]
-            return found
+                result[kind(key) if type(key) is str else key] = mapping[key]
+            return result
 
         if self.dice.chance(0.6):
             inputs = renamed(inputs)
@@ -142,14 +142,14 @@ class Repeats:
     def other_formats(self, inputs, outputs, more):
         if not isinstance(outputs, dict):
             return inputs, outputs, more
-        found = {}
+        result = {}
         for key, value in outputs.items():
-            found[key] = self.dice.pick(RAWS)
+            result[key] = self.dice.pick(RAWS)
             if self.model.startswith("classify") or self.dice.chance(0.2):
-                found[key] = self.classes()
+                result[key] = self.classes()
             if self.dice.chance(0.2):
-                found[key] = value
-        return inputs, found, more
+                result[key] = value
+        return inputs, result, more
 
     def classes(self):
         pick, count = self.dice.pick, self.dice.pick([1, 1, 2, 3])

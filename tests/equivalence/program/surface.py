@@ -10,28 +10,28 @@ GRPC = ("grpc_service_pb2", "grpc_service_pb2_grpc")
 
 
 def starred(name):
-    """What ``from name import *`` binds."""
+    """Return the names that ``from name import *`` binds."""
     names = {}
     exec("from %s import *" % name, names)  # noqa: S102, UP031
-    return sorted(one for one in names if one != "__builtins__")
+    return sorted(item for item in names if item != "__builtins__")
 
 
 def parameters(function):
-    """A function's parameters with their defaults."""
-    found = []
-    for one in inspect.signature(function).parameters.values():
-        default = None if one.default is one.empty else repr(one.default)
-        found.append([one.name, default])
-    return found
+    """Return a function's parameters with their defaults."""
+    result = []
+    for parameter in inspect.signature(function).parameters.values():
+        default = None if parameter.default is parameter.empty else repr(parameter.default)
+        result.append([parameter.name, default])
+    return result
 
 
 def described(value):
-    """The parameters of a function, or of the public methods of a class."""
+    """Return the parameters of a function, or of the public methods of a class."""
     if not inspect.isclass(value):
         return {"": parameters(value)}
     return {
-        name: parameters(one)
-        for name, one in inspect.getmembers(value, _written)
+        name: parameters(method)
+        for name, method in inspect.getmembers(value, _written)
         if name == "__init__" or not name.startswith("_")
     }
 
@@ -42,7 +42,7 @@ def _written(value):
 
 
 def ours(module):
-    """The functions and classes that belong to a module."""
+    """Yield the functions and classes that belong to a module."""
     for name, value in sorted(vars(module).items()):
         if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
             continue
@@ -53,7 +53,7 @@ def ours(module):
 
 def main():
     names, calls = {}, {}
-    for short in MODULES + tuple("api." + one for one in MESSAGES + GRPC):
+    for short in MODULES + tuple("api." + item for item in MESSAGES + GRPC):
         full = "tensorrtserver." + short
         module = importlib.import_module(full)
         names[full] = starred(full)

@@ -56,7 +56,7 @@ def many(see):
         see.note(label + "one thread", len(set(calls.threads)))
         thread = calls.threads[0]
         see.note(label + "thread", [thread is threading.main_thread(), thread.daemon])
-        see.note(label + "the context itself", all(one is ctx for one in calls.contexts))
+        see.note(label + "the context itself", all(item is ctx for item in calls.contexts))
         for number in (3, 1, 10, 2):
             see(label + f"fetch {number}", ctx.get_async_run_results, number)
 
@@ -205,7 +205,7 @@ def failing_callback(see):
 
 
 def beside_run(see):
-    """The numbers of run() and async_run() on one context."""
+    """Compare the numbers of run() and async_run() on one context."""
     for label, ctx in each(see, "simple"):
         calls = Calls(2)
         see.run(label + "run", ctx, SUMS, BOTH)
@@ -231,12 +231,14 @@ def classes(see):
 
 
 def omitted(see):
-    """An output that the model does not return."""
+    """Ask for an output that the model does not return."""
     forms = (["OUTPUT1"], ["OUTPUT0"], ["OUTPUT0", "OUTPUT1"], ["OUTPUT1", "OUTPUT0"])
     for label, ctx in each(see, "omits_output"):
         for number, names in enumerate(forms, 1):
             calls = Calls(1)
-            ctx.async_run(calls, {"INPUT0": [floats(1)]}, OrderedDict((one, RAW) for one in names))
+            ctx.async_run(
+                calls, {"INPUT0": [floats(1)]}, OrderedDict((name, RAW) for name in names)
+            )
             see.note(f"{label}done {number}", calls.wait())
             see(f"{label}fetch {number}", ctx.get_async_run_results, number)
             see.getters(f"{label}getters {number}", ctx)

@@ -40,9 +40,9 @@ def close_stream_with_requests_in_flight(see):
 
 def results_outlive_the_context(see):
     ctx = see.open("simple")
-    found = ctx.run({"INPUT0": [A], "INPUT1": [B]}, BOTH)
+    result = ctx.run({"INPUT0": [A], "INPUT1": [B]}, BOTH)
     ctx.close()
-    see.note("results", found)
+    see.note("results", result)
 
 
 def closed_twice(see):

@@ -33,8 +33,8 @@ def protocols(see):
 def protocol_names(see):
     for text in ("http", "HTTP", "grpc", "gRPC", "Http", "", "nope", None, 5):
         see(f"from_str {text!r}", api.ProtocolType.from_str, text)
-    for one in (api.ProtocolType.HTTP, api.ProtocolType.GRPC):
-        see.note("text", [repr(one), int(one), one == int(one), one.name])
+    for item in (api.ProtocolType.HTTP, api.ProtocolType.GRPC):
+        see.note("text", [repr(item), int(item), item == int(item), item.name])
 
 
 def models(see):
@@ -191,7 +191,7 @@ CONTEXTS = (
 
 
 def constructed(kind, *arguments):
-    """Whether a context can be made."""
+    """True if a context can be made."""
     kind(*arguments).close()
     return True
 
@@ -240,7 +240,7 @@ def connections(see):
 
 
 def nobody_there_again(see):
-    """The genuine client's channel to a dead server waits before it tries again."""
+    """Connect twice: the genuine client's channel to a dead server waits before it tries again."""
     # docs/v1-behaviour.md §3.1
     for turn in ("first", "second"):
         see(turn, api.InferContext, "127.0.0.1:19", see.protocol, "simple")

@@ -23,7 +23,7 @@ def repository(see):
     see.note("id", ctx.get_last_request_id() > 0)
     see.note("type", type(index).__name__)
     see.note("text", str(index))
-    see.note("names", [one.name for one in index.models])
+    see.note("names", [model.name for model in index.models])
 
 
 def closed(see):

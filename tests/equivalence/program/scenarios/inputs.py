@@ -1,4 +1,4 @@
-"""The inputs argument: what is taken, what is refused and with which words
+"""The inputs argument: accepted and refused values, and the texts of the errors
 (docs/v1-behaviour.md §3.2, §3.3).
 """
 

@@ -51,7 +51,7 @@ def status_of_unloaded(see):
 
 
 def settled(status):
-    """The states once spare is unloaded: unload returns early, and a busy server is slow."""
+    """Return the states once spare is unloaded: unload returns early, and a busy server is slow."""
     deadline = time.time() + 30
     while True:
         spare = states(status.get_server_status())
@@ -74,7 +74,7 @@ def states(status):
 
 
 def unloaded(see):
-    """A model that was loaded once (docs/v1-behaviour.md §3.4)."""
+    """Use a model that was loaded once (docs/v1-behaviour.md §3.4)."""
     settled(see.of("ServerStatusContext", "spare"))
     ctx = see.open("spare")
     see.run("run", ctx, ONE, OUT)

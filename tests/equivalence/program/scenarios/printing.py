@@ -12,7 +12,7 @@ LIBC = ctypes.CDLL(None)
 
 
 def printed(number, act):
-    """What an action writes to a file descriptor, by Python or below."""
+    """Return what an action writes to a file descriptor, by Python or below."""
     with tempfile.TemporaryFile() as file:
         kept = os.dup(number)
         flush()

@@ -12,12 +12,12 @@ TIME = 60  # seconds
 def asked(see, label, act):
     """Record the code and text of a response, or of gRPC's error."""
     try:
-        found = act()
+        result = act()
     except grpc.RpcError as error:
         see.note(label, ["RpcError", error.code().name, error.details()])
         return None
-    see.note(label, [type(found).__name__, found.request_status.code, found.request_status.msg])
-    return found
+    see.note(label, [type(result).__name__, result.request_status.code, result.request_status.msg])
+    return result
 
 
 def ways(stub, name, request):
@@ -50,7 +50,7 @@ def messages_of_other_types(see):
 
 
 def what_is_no_message(see):
-    """The error is gRPC's own."""
+    """Send what is no message: the error is gRPC's own."""
     if not see.grpc:
         return
     with grpc.insecure_channel(see.url) as channel:
@@ -62,7 +62,7 @@ def what_is_no_message(see):
 
 
 def what_is_no_iterator(see):
-    """A stream of it fails when its first response is asked for."""
+    """Open a stream of it: the stream fails when its first response is read."""
     if not see.grpc:
         return
     with grpc.insecure_channel(see.url) as channel:

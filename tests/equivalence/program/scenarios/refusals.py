@@ -27,7 +27,7 @@ def shapes(see):
 
 
 def before_other_refusals(see):
-    """An unknown version comes first, then the shapes in the model's order."""
+    """Ask for an unknown version with a wrong shape: the version is refused first."""
     # docs/v1-behaviour.md §3.4
     wide = {"INPUT0": [A.reshape(4, 4)], "INPUT1": [B]}
     see.run("version before shape", see.open("simple", 9), wide, BOTH)
@@ -47,7 +47,7 @@ def sequences(see):
 
 
 def states(see):
-    """The getters after success, refusal, success."""
+    """Read the getters after success, refusal, success."""
     ctx = see.open("failing")
     out = {"OUTPUT0": RAW}
     see.run("fine", ctx, {"INPUT0": [floats(0)]}, out)

@@ -60,7 +60,7 @@ def classes(see):
 
 
 def pipelined(see):
-    """A whole sequence is sent over a stream before the first answer is read."""
+    """Send a whole sequence over a stream before the first result is read."""
     if not see.grpc:
         return
     ctx = see.open("sequence_sum", streaming=True)

@@ -37,7 +37,7 @@ class Regions:
 
 
 def content(handle_key, size):
-    """The bytes of a region, read through the file system."""
+    """Return the bytes of a region, read through the file system."""
     with open("/dev/shm" + handle_key, "rb") as file:
         return file.read(size)
 
@@ -206,9 +206,9 @@ def statuses(see):
         status = regions.control.get_shared_memory_status()
         see.note("id", regions.control.get_last_request_id() > 0)
         see.note("type", type(status).__name__)
-        found = [one for one in status.shared_memory_region if one.name.startswith(see.token)]
-        see.note("regions", sorted(str(one) for one in found))
-        see.note("kind", [one.WhichOneof("shared_memory_types") for one in found])
+        result = [item for item in status.shared_memory_region if item.name.startswith(see.token)]
+        see.note("regions", sorted(str(item) for item in result))
+        see.note("kind", [item.WhichOneof("shared_memory_types") for item in result])
 
 
 def odd_keys(see):

@@ -59,7 +59,7 @@ def configurations(see):
 
 
 def ensembles(see):
-    """The order of maps in a text is not defined."""
+    """Sort the maps: their order in a text is not defined."""
     for name in ("ensemble_simple", "ensemble_classify"):
         config = see.of("ServerStatusContext", name).get_server_status().model_status[name].config
         for step in config.ensemble_scheduling.step:
@@ -145,7 +145,9 @@ def statistics(see):
             break
     stats = version.infer_stats[4]
     durations = (stats.success, stats.compute, stats.queue)
-    see.note("batch 4", [one.count > 0 and one.total_time_ns > 0 for one in durations])
+    see.note(
+        "batch 4", [duration.count > 0 and duration.total_time_ns > 0 for duration in durations]
+    )
     see.note("failed", stats.failed.count)
     see.note("last", version.last_inference_timestamp_milliseconds > 10**12)
 

@@ -81,8 +81,8 @@ def four_threads(see):
 
     def work(number):
         for _ in range(25):
-            found = ctx.run({"INPUT0": [A + number], "INPUT1": [B]}, BOTH)["OUTPUT0"][0]
-            results.append(bool(np.array_equal(found, A + number + 1)))
+            result = ctx.run({"INPUT0": [A + number], "INPUT1": [B]}, BOTH)["OUTPUT0"][0]
+            results.append(bool(np.array_equal(result, A + number + 1)))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -150,8 +150,8 @@ def changed_after_async_run(see):
     ctx.async_run(lambda context, number: done.set(), {"INPUT0": [data]}, {"OUTPUT0": RAW})
     data[:] = 9
     see.note("done", done.wait(WAIT))
-    found = ctx.get_async_run_results(1)["OUTPUT0"][0]
-    see.note("sent as it was", bool((found == 0).all()))
+    result = ctx.get_async_run_results(1)["OUTPUT0"][0]
+    see.note("sent as it was", bool((result == 0).all()))
 
 
 def formats_of_two_requests(see):
@@ -172,15 +172,15 @@ def formats_of_two_requests(see):
 
 
 def forked(see):
-    """A context used on both sides of a fork."""
+    """Use a context on both sides of a fork."""
     ctx = see.open("simple")
     ctx.run(SUMS, BOTH)
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         try:
-            found = ctx.run(SUMS, BOTH)["OUTPUT0"][0]
-            os.write(writing, b"right" if np.array_equal(found, A + B) else b"wrong")
+            result = ctx.run(SUMS, BOTH)["OUTPUT0"][0]
+            os.write(writing, b"right" if np.array_equal(result, A + B) else b"wrong")
         except Exception as error:  # a report tells why
             os.write(writing, repr(error).encode())
         finally:
@@ -192,7 +192,7 @@ def forked(see):
 
 
 def dropped_with_requests(see):
-    """The last reference to a context goes while its request is under way."""
+    """Drop the last reference to a context during its request."""
     # docs/v1-behaviour.md §5
     ctx = api.InferContext(see.url, see.protocol, "slow", streaming=see.grpc)
     seconds = [np.array([1.5], dtype=np.float32)]
@@ -204,7 +204,7 @@ def dropped_with_requests(see):
 
 
 def stream_after_a_break(see):
-    """The connection of a streaming context is cut, and the server is there again."""
+    """Cut the connection of a streaming context; the server is there again."""
     # docs/v1-behaviour.md §5
     door = Door(see.url)
     ctx = api.InferContext(door.url, see.protocol, "sequence_sum", streaming=see.grpc)

@@ -1,0 +1,155 @@
+"""What the standard models compute: the Python backend runs a copy of this file for each.
+
+``repository.py`` replaces ``BEHAVIOUR`` by the name of a function below.
+"""
+
+import json
+import time
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+BEHAVIOUR = "identity"
+
+
+class TritonPythonModel:
+    """A model that computes one of the behaviours below."""
+
+    def initialize(self, args):
+        config = json.loads(args["model_config"])
+        self.inputs, self.outputs = config["input"], config["output"]
+        self.version = float(args["model_version"])
+        self.state = {}
+        if BEHAVIOUR == "broken":
+            raise RuntimeError("this model always fails to load")
+
+    def execute(self, requests):
+        if BEHAVIOUR == "slow":
+            values = [tensor_of(request, "INPUT0").as_numpy() for request in requests]
+            time.sleep(max((float(value.max()) for value in values if value.size), default=0.0))
+        return [BEHAVIOURS[BEHAVIOUR](self, request) for request in requests]
+
+
+def tensor_of(request, name):
+    return pb_utils.get_input_tensor_by_name(request, name)
+
+
+def reply(*outputs):
+    return pb_utils.InferenceResponse([pb_utils.Tensor(name, value) for name, value in outputs])
+
+
+def add_sub(model, request):
+    """OUTPUT0 = INPUT0 + INPUT1, OUTPUT1 = INPUT0 - INPUT1; STRING tensors hold numbers."""
+    left, right = (tensor_of(request, name).as_numpy() for name in ("INPUT0", "INPUT1"))
+    text = left.dtype == object
+    if text:
+        left, right = left.astype(np.int64), right.astype(np.int64)
+    results = [left + right, left - right]
+    if text:
+        results = [np.char.mod(b"%d", result).astype(object) for result in results]
+    return reply(*zip(("OUTPUT0", "OUTPUT1"), results))
+
+
+def constant(model, request):
+    """Return the same output for every request of a batch size: costs nothing but copying."""
+    batch = len(request.inputs()[0].as_numpy())
+    if batch not in model.state:
+        output = model.outputs[0]
+        shape = [batch, *(int(size) for size in output["dims"])]
+        dtype = pb_utils.triton_string_to_numpy(output["data_type"])
+        values = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+        model.state[batch] = pb_utils.Tensor(output["name"], values)
+    return pb_utils.InferenceResponse([model.state[batch]])
+
+
+def doubling(model, request):
+    """Return the first output = the input, the second = twice the input."""
+    values = tensor_of(request, model.inputs[0]["name"]).as_numpy()
+    same, twice = (output["name"] for output in model.outputs)
+    return reply((same, values), (twice, values * 2))
+
+
+def extra_row(model, request):
+    """Return the last row comes once more, so that the batch comes back one too large."""
+    values = tensor_of(request, "INPUT0").as_numpy()
+    return reply(("OUTPUT0", np.concatenate([values, values[-1:]])))
+
+
+def failing(model, request):
+    """Return the input if it is 0; any other value is an error that names it."""
+    values = tensor_of(request, "INPUT0").as_numpy()
+    refused = values[values != 0]
+    if refused.size:
+        error = pb_utils.TritonError(f"the model refused value {refused[0]:g}")
+        return pb_utils.InferenceResponse([], error=error)
+    return reply(("OUTPUT0", values))
+
+
+def first_output_only(model, request):
+    """OUTPUT0 = INPUT0; every other output of the configuration is left out."""
+    return reply(("OUTPUT0", tensor_of(request, "INPUT0").as_numpy()))
+
+
+def flowers(model, request):
+    """How likely each kind of flower is: the nearer to its typical measurements, the more."""
+    typical = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
+    values = tensor_of(request, "values").as_numpy()
+    nearness = np.exp(-((values[:, None] - typical) ** 2).sum(axis=2))
+    return reply(("predict_proba", nearness / nearness.sum(axis=1, keepdims=True)))
+
+
+def identity(model, request):
+    """Each input, in the order of the configuration, as the output in the same place."""
+    # numpy has no BF16; for every other type its route is the faster one
+    bf16 = any(tensor["data_type"] == "TYPE_BF16" for tensor in model.inputs)
+    outputs = []
+    for source, target in zip(model.inputs, model.outputs):
+        tensor = tensor_of(request, source["name"])
+        if bf16:
+            outputs.append(pb_utils.Tensor.from_dlpack(target["name"], tensor.to_dlpack()))
+        else:
+            outputs.append(pb_utils.Tensor(target["name"], tensor.as_numpy()))
+    return pb_utils.InferenceResponse(outputs)
+
+
+def image_scores(model, request):
+    """Score k of each image = its value at flat position 150 * k, channels first."""
+    images = tensor_of(request, "input").as_numpy()
+    scores = np.ascontiguousarray(images.reshape(len(images), -1)[:, :150000:150])
+    return reply(("probabilities", scores))
+
+
+def sequence(model, request):
+    """OUTPUT = the sum of all INPUT values of the sequence since its START; CORRID names it."""
+    value = tensor_of(request, "INPUT").as_numpy()
+    controls = ("START", "END", "READY", "CORRID")
+    start, end, ready, number = (tensor_of(request, name).as_numpy().flat[0] for name in controls)
+    if ready:
+        before = np.zeros_like(value) if start else model.state[int(number)]
+        value = model.state[int(number)] = before + value
+        if end:
+            del model.state[int(number)]
+    outputs = [("OUTPUT", value), ("CORRID", np.array([[number]], np.uint64))]
+    return reply(*outputs[: len(model.outputs)])
+
+
+def version(model, request):
+    """OUTPUT0 = the number of the version that answers, one for each value of INPUT0."""
+    values = tensor_of(request, "INPUT0").as_numpy()
+    return reply(("OUTPUT0", np.full_like(values, model.version)))
+
+
+BEHAVIOURS = {
+    "add_sub": add_sub,
+    "constant": constant,
+    "doubling": doubling,
+    "extra_row": extra_row,
+    "failing": failing,
+    "first_output_only": first_output_only,
+    "flowers": flowers,
+    "identity": identity,
+    "image_scores": image_scores,
+    "sequence": sequence,
+    "slow": identity,
+    "version": version,
+}

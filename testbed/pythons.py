@@ -1,0 +1,271 @@
+"""The Python interpreters of this machine, and one from Debian's packages where none will do.
+
+The Python backend needs Python 3.8 to 3.12 with venv and its shared library. What is fetched
+lies in the testbed's cache; nothing of the system is changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Iterable, Sequence
+
+from testbed.made_once import cache_folder
+from testbed.progress import MissingPrerequisite, run, say
+
+PYTHONS = ("3.11", "3.10", "3.12", "3.9", "3.8")  # for the server, in order of preference
+GLIBC_NEEDED = (2, 35)  # the server's wheel is tagged manylinux_2_35_x86_64
+FETCHED = "3.11"
+SUITE = "bookworm"  # Debian 12, which the mirror of a later Debian has too
+PACKAGES = (
+    *(f"python{FETCHED}-minimal", f"libpython{FETCHED}-minimal", f"libpython{FETCHED}-stdlib"),
+    *(f"libpython{FETCHED}", f"python{FETCHED}-venv", "python3-distutils"),
+    *("python3-pip-whl", "python3-setuptools-whl"),
+)
+_KEYS = "/usr/share/keyrings/debian-archive-keyring"
+_DESCRIBE = """
+import json, sys, sysconfig
+get = sysconfig.get_config_var
+try:
+    import ensurepip, venv
+    has_venv = True
+except ImportError:
+    has_venv = False
+print(json.dumps({
+    "path": getattr(sys, "_base_executable", sys.executable) or sys.executable,
+    "prefix": sys.base_prefix, "version": "%d.%d" % sys.version_info[:2],
+    "has_venv": has_venv, "multiarch": get("MULTIARCH"), "libdir": get("LIBDIR"),
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """One Python; ``libpython_dir`` is the folder of its shared library, or None.
+
+    ``from_packages``: installed by the system's package manager, which then has its library too.
+    """
+
+    path: str
+    version: str
+    libpython_dir: str | None
+    from_packages: bool = True
+    has_venv: bool = True
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the launcher needs to know about the machine."""
+
+    system: str
+    machine: str
+    libc: str
+    libc_version: tuple[int, ...]
+    interpreters: tuple[Interpreter, ...]
+    has_apt: bool
+
+
+def gather() -> Facts:
+    """Return the facts of this machine."""
+    libc, version = platform.libc_ver()
+    return Facts(
+        system=platform.system(),
+        machine=platform.machine(),
+        libc=libc or "unknown",
+        libc_version=tuple(int(part) for part in version.split(".") if part.isdigit()),
+        interpreters=tuple(_interpreters()),
+        has_apt=bool(shutil.which("apt-get") and shutil.which("dpkg")),
+    )
+
+
+def _interpreters() -> Iterable[Interpreter]:
+    """Yield those on PATH, in pyenv and in the cache, and the one that runs this."""
+    paths = [sys.executable]
+    for name in [f"python{version}" for version in PYTHONS] + ["python3"]:
+        paths += [os.path.join(folder, name) for folder in os.get_exec_path()]
+    root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    paths += sorted(glob(os.path.join(root, "versions", "*", "bin", "python3")))
+    paths += [str(_fetched_path())]
+    seen = set()
+    for path in dict.fromkeys(path for path in paths if os.access(path, os.X_OK)):
+        interpreter = describe(path)
+        if interpreter is not None and interpreter.path not in seen:
+            seen.add(interpreter.path)
+            yield interpreter
+
+
+def describe(path: str) -> Interpreter | None:
+    """Return what the interpreter says of itself; None for one that does not run."""
+    try:
+        answer = subprocess.run(
+            [path, "-I", "-c", _DESCRIBE], capture_output=True, timeout=30, check=True
+        ).stdout
+        facts = json.loads(answer)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None  # a shim without its interpreter, a broken installation, python3.11-config
+    version = str(facts["version"])
+    own = os.path.join(facts["prefix"], "lib")
+    folders = [own, os.path.join(own, facts["multiarch"] or ""), facts["libdir"]]
+    library = f"libpython{version}.so.1.0"
+    place = next((folder for folder in folders if os.path.exists(f"{folder}/{library}")), None)
+    own_path = os.path.realpath(facts["path"])
+    return Interpreter(own_path, version, place, facts["prefix"] == "/usr", bool(facts["has_venv"]))
+
+
+def choose_of(facts: Facts, versions: Sequence[str]) -> Interpreter | None:
+    """Return the first of these versions that is present with venv, or None."""
+    usable = [python for python in facts.interpreters if python.has_venv]
+    usable = [python for python in usable if python.version in versions]
+    return min(usable, key=lambda python: versions.index(python.version), default=None)
+
+
+def for_server(facts: Facts, versions: Sequence[str] = PYTHONS) -> Interpreter:
+    """Return an interpreter for the server's models, fetched if need be.
+
+    Raise MissingPrerequisite where none can be had, or none could help.
+    """
+    _check_platform(facts)
+    usable = [python for python in facts.interpreters if not _lack(facts, python, versions)]
+    if usable:
+        return min(
+            usable,
+            key=lambda python: (python.libpython_dir is None, versions.index(python.version)),
+        )
+    lacks = [
+        f"{python.path}, Python {python.version}: {_lack(facts, python, versions)}"
+        for python in facts.interpreters
+    ]
+    reason = f"The server's models need Python {' or '.join(versions)} with venv and its shared "
+    reason += "library. Present:\n    " + "\n    ".join(lacks or ["none"])
+    if facts.has_apt and _is_debian() and FETCHED in versions:
+        say(reason)
+        return _fetch_from_debian()
+    raise MissingPrerequisite(
+        f"{reason}\nPut one on PATH or below PYENV_ROOT: "
+        f"PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {versions[0]}"
+    )
+
+
+def _lack(facts: Facts, python: Interpreter, versions: Sequence[str]) -> str:
+    """Return what makes an interpreter useless for the server; "" if it will do."""
+    has_package = facts.has_apt and python.from_packages
+    if python.version not in versions:
+        return "another version"
+    if not python.has_venv:
+        remedy = f"; apt-get install python{python.version}-venv" if has_package else ""
+        return f"cannot make virtual environments, without venv or ensurepip{remedy}"
+    if python.libpython_dir or has_package:
+        return ""
+    return f"has no shared library libpython{python.version}.so.1.0"
+
+
+def _check_platform(facts: Facts) -> None:
+    if facts.system != "Linux" or facts.machine not in ("x86_64", "AMD64"):
+        raise MissingPrerequisite(
+            f"The server runs on Linux with an x86-64 processor; this is {facts.system} on "
+            f"{facts.machine}. Use another machine, or point the scripts at a server elsewhere."
+        )
+    if facts.libc != "glibc" or facts.libc_version < GLIBC_NEEDED:
+        version = ".".join(str(part) for part in facts.libc_version) or "of unknown version"
+        raise MissingPrerequisite(
+            f"The server needs glibc 2.35 or newer; this machine has {facts.libc} {version}. "
+            "Use Debian 12, Ubuntu 22.04 or newer (a container of one will do)."
+        )
+
+
+def libpython_of(python: Interpreter, folder: Path) -> str:
+    """Return the folder of an interpreter's shared library; unpack its package if need be."""
+    if python.libpython_dir:
+        return python.libpython_dir
+    package = f"libpython{python.version}"
+    say(f"{python.path} has no shared library; fetching the package {package}")
+    unpack([package], folder)
+    libraries = glob(str(folder / "usr" / "lib" / "*" / f"{package}.so.1.0"))
+    if not libraries:
+        raise MissingPrerequisite(f"{python.path} needs its library: apt-get install {package}")
+    return os.path.dirname(libraries[0])
+
+
+# ---------------------------------------------------------------- Debian packages without root
+
+
+def _is_debian() -> bool:
+    release = Path("/etc/os-release")
+    return release.exists() and "ID=debian" in release.read_text("utf-8").splitlines()
+
+
+def _fetched_path() -> Path:
+    return cache_folder() / "python" / "debian" / "usr" / "bin" / f"python{FETCHED}"
+
+
+def _fetch_from_debian() -> Interpreter:
+    folder = _fetched_path().parents[2]
+    say(f"fetching Python {FETCHED} from Debian's mirror into {folder}")
+    partial = folder.with_name(f"{folder.name}.partial")
+    for old in (partial, folder):
+        shutil.rmtree(old, ignore_errors=True)
+    unpack(PACKAGES, partial, SUITE)
+    wheels = "/usr/share/python-wheels/"  # where Debian's ensurepip looks for pip
+    for path in glob(str(partial / "usr/lib" / f"python{FETCHED}" / "_sysconfigdata_*.py")):
+        text = Path(path).read_text(encoding="utf-8")
+        Path(path).write_text(text.replace(f"'{wheels}", f"'{folder}{wheels}"), encoding="utf-8")
+    os.replace(partial, folder)
+    python = describe(str(_fetched_path()))
+    if python is None or not (python.libpython_dir and python.has_venv):
+        raise MissingPrerequisite(f"{_fetched_path()} was fetched, but does not work here")
+    return python
+
+
+def unpack(packages: Sequence[str], folder: Path, suite: str | None = None) -> None:
+    """Unpack Debian packages under ``folder``; raise MissingPrerequisite if that fails.
+
+    They are those of this system, or with ``suite`` those of another release of Debian. apt keeps
+    its lists and downloads under ``folder`` meanwhile, so neither root nor the system's own package
+    state is needed.
+    """
+    work = folder / "apt"
+    try:
+        options = _own_state(work, suite)
+        run(["apt-get", *options, "-q", "update"], "apt-get update")
+        here = f"cd '{work}' && exec apt-get \"$@\""
+        download = ["sh", "-c", here, "sh", *options, "-q", "download", *packages]
+        run(download, f"download of {' '.join(packages)}")
+        for archive in sorted(glob(str(work / "*.deb"))):
+            run(["dpkg", "-x", archive, str(folder)], f"unpacking {Path(archive).name}")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _own_state(work: Path, suite: str | None) -> list[str]:
+    for name in ("state/lists/partial", "cache/archives/partial"):
+        (work / name).mkdir(parents=True, exist_ok=True)
+    options = [f"Dir::State={work}/state", f"Dir::Cache={work}/cache"]
+    options += ["Acquire::Languages=none"]  # no translations of package descriptions
+    # apt drops to the user _apt for downloads, who cannot write into this folder
+    options += ["APT::Sandbox::User=root", f"Dir::State::status={work}/state/status"]
+    if suite is None:
+        shutil.copy("/var/lib/dpkg/status", work / "state" / "status")
+    else:
+        (work / "state" / "status").touch()  # apt would prefer the version that is installed
+        (work / "sources.list").write_text(_source(suite), encoding="utf-8")
+        options += [f"Dir::Etc::sourcelist={work}/sources.list", "Dir::Etc::sourceparts=/dev/null"]
+    return [part for option in options for part in ("-o", option)]
+
+
+def _source(suite: str) -> str:
+    """Return a line of sources.list for the mirror that this system uses."""
+    keys = next((f"{_KEYS}{end}" for end in (".pgp", ".gpg") if os.path.exists(_KEYS + end)), None)
+    signed = f"[signed-by={keys}] " if keys else ""
+    command = ["apt-get", "indextargets", "--format", "$(SITE)", "Identifier: Packages"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    mirrors = [site for site in answer.split() if "security" not in site]
+    if not mirrors:
+        raise MissingPrerequisite("apt has no mirror: /etc/apt/sources.list names none")
+    return f"deb {signed}{mirrors[0]} {suite} main\n"

@@ -1,0 +1,244 @@
+"""One place per effect: files, network, threads and output (ARCHITECTURE.md)."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Callable, Iterator
+
+import pytest
+
+from tests.architecture.source import PACKAGES, trees
+
+SHIM = "tritonclient_shim/"
+FACADE = "tensorrtserver/"
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    """Yield what an import statement reads: ``a.b`` for ``import a.b`` and ``from a import b``."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imports(*modules: str) -> Callable[[ast.AST], bool]:
+    """Return an import of one of the modules, or of anything inside it."""
+
+    def found(node: ast.AST) -> bool:
+        names = [f"{name}." for name in imported(node)]
+        return any(name.startswith(f"{module}.") for name in names for module in modules)
+
+    return found
+
+
+def uses(*dotted: str) -> Callable[[ast.AST], bool]:
+    """``module.name`` spelled out or imported from its module; a bare builtin by its name."""
+    wanted = frozenset(dotted)
+
+    def found(node: ast.AST) -> bool:
+        if isinstance(node, (ast.Attribute, ast.Name)):
+            return _spelt(node) in wanted
+        return not wanted.isdisjoint(imported(node))
+
+    return found
+
+
+def _spelt(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_spelt(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def broad_except(node: ast.AST) -> bool:
+    """``except:``, ``except Exception`` or ``except BaseException``, alone or in a tuple.
+
+    One that ends in a bare ``raise`` hides nothing: it only cleans up.
+    """
+    if not isinstance(node, ast.ExceptHandler):
+        return False
+    last = node.body[-1]
+    if isinstance(last, ast.Raise) and last.exc is None:
+        return False
+    caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    broad = {"Exception", "BaseException"}
+    return any(item is None or (isinstance(item, ast.Name) and item.id in broad) for item in caught)
+
+
+def hidden_broad_except(node: ast.AST) -> bool:
+    """Return what catches everything without an ``except``, and so without a reason.
+
+    ``gather(…, return_exceptions=True)``, ``suppress(Exception)``, an ``__exit__`` that always
+    returns True.
+    """
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        returned = [item.value for item in ast.walk(node) if isinstance(item, ast.Return)]
+        constants = [item.value for item in returned if isinstance(item, ast.Constant)]
+        return node.name in ("__exit__", "__aexit__") and any(constants)
+    if not isinstance(node, ast.Call):
+        return False
+    if _spelt(node.func).rpartition(".")[2] == "suppress":
+        return any(_spelt(arg) in ("Exception", "BaseException") for arg in node.args)
+    return any(keyword.arg == "return_exceptions" for keyword in node.keywords)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A way to touch the world, the only paths that may, and a line that the detector must see."""
+
+    name: str
+    found: Callable[[ast.AST], bool]
+    doors: tuple[str, ...]
+    sample: str
+
+
+#: What ``migrate`` writes into users' folders. No module of ours imports it.
+WRITTEN = SHIM + "rewrite/helpers/"
+LOCKS = ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")
+EFFECTS = (
+    Effect(
+        "import tritonclient",
+        imports("tritonclient"),
+        (SHIM + "backends/", SHIM + "core/errors.py", SHIM + "shm/cuda.py"),
+        "from tritonclient.utils import InferenceServerException",
+    ),
+    Effect("warnings", imports("warnings"), (SHIM + "notice/",), "import warnings"),
+    Effect(
+        "os.environ",
+        uses("os.environ", "os.environb", "os.getenv", "os.putenv"),
+        (SHIM + "settings/",),
+        "from os import getenv",
+    ),
+    Effect(
+        "print, stdout",
+        uses("print", "sys.stdout", "sys.__stdout__"),
+        (
+            SHIM + "cli/",
+            SHIM + "usage/",
+            SHIM + "session/control.py",
+            SHIM + "session/shared_memory.py",
+        ),
+        "print('x')",
+    ),
+    Effect(
+        "ctypes",
+        imports("ctypes", "_ctypes"),
+        (
+            SHIM + "shm/",
+            SHIM + "core/errors.py",  # ArgumentError, which v1 raised
+            SHIM + "core/arguments.py",  # the same
+            FACADE + "shared_memory/",
+            FACADE + "cuda_shared_memory/",
+        ),
+        "from ctypes import c_void_p",
+    ),
+    Effect(
+        "threads",
+        lambda node: (
+            uses("threading.Thread", "threading.Timer")(node)
+            or imports("_thread", "concurrent", "multiprocessing")(node)
+        ),
+        (
+            SHIM + "core/daemon_executor.py",
+            SHIM + "session/in_flight.py",
+            SHIM + "session/streams.py",
+            SHIM + "service/streams.py",
+            SHIM + "stub/calls.py",
+            SHIM + "gateway/",
+            SHIM + "backends/",
+        ),
+        "threading.Thread(target=f)",
+    ),
+    Effect(
+        "locks",  # a forked child must find each one free
+        uses(*(f"threading.{lock}" for lock in LOCKS)),
+        (
+            SHIM + "core/forks.py",  # use forks.Lock; the next ones have an after_fork of their own
+            SHIM + "core/daemon_executor.py",
+            SHIM + "session/in_flight.py",
+            SHIM + "session/infer_session.py",
+            SHIM + "backends/in_process/server.py",
+            SHIM + "backends/http/connections.py",  # hands RLock to forks.Lock
+            SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
+            SHIM + "backends/grpc/stream.py",
+            SHIM + "service/streams.py",
+            SHIM + "gateway/",  # it does not fork
+        ),
+        "lock = threading.Lock()",
+    ),
+    Effect(
+        "broad except",
+        broad_except,
+        (
+            SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is a fault
+            SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
+            SHIM + "backends/in_process/server.py",  # a refusal, whatever a test's function raises
+            SHIM + "session/in_flight.py",
+            SHIM + "stub/calls.py",  # the outcome of a future, whatever it is
+            SHIM + "cli/migrate.py",  # a file at which a rule fails is named, the others are done
+            # a client waits for v1's answer, whatever happens
+            SHIM + "gateway/http/service.py",
+            SHIM + "gateway/upstream/stream.py",
+            SHIM + "gateway/upstream/inference.py",
+            SHIM + "gateway/upstream/server.py",
+        ),
+        "try: f()\nexcept Exception: g()",
+    ),
+    Effect(
+        "hidden broad except",
+        hidden_broad_except,
+        (),
+        "async def f(): await asyncio.gather(g(), return_exceptions=True)",
+    ),
+)
+
+
+def lines(effect: Effect, tree: ast.AST) -> list[int]:
+    """Where the effect occurs in a file."""
+    return [node.lineno for node in ast.walk(tree) if effect.found(node)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.name)
+def test_effect_has_one_place(effect: Effect) -> None:
+    """No file outside an effect's doors causes it."""
+    elsewhere: frozenset[str] = frozenset(
+        f"{path}:{line}"
+        for path, tree in trees(*PACKAGES).items()
+        if not path.startswith((*effect.doors, WRITTEN))
+        for line in lines(effect, tree)
+    )
+    assert not elsewhere, f"{effect.name} belongs in {', '.join(effect.doors)}"
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.name)
+def test_detector_sees_its_effect(effect: Effect) -> None:
+    """Each detector recognises the effect that it guards, and nothing in an innocent line."""
+    assert lines(effect, ast.parse(effect.sample))
+    assert not lines(effect, ast.parse("import os\nos.path.join('a')\nprinted = 1"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "with contextlib.suppress(KeyError, Exception): f()",
+        "with suppress(BaseException): f()",
+        "class C:\n    def __exit__(self, *error): return True",
+        "class C:\n    async def __aexit__(self, *error):\n        f()\n        return True",
+    ],
+)
+def test_detector_sees_every_hidden_broad_except(source: str) -> None:
+    """Each way to catch everything without an ``except`` is recognised."""
+    assert any(map(hidden_broad_except, ast.walk(ast.parse(source))))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "with suppress(KeyError): f()",
+        "class C:\n    def __exit__(self, *error): return None",
+        "def closed(self): return True",
+    ],
+)
+def test_detector_leaves_the_rest_alone(source: str) -> None:
+    """What names the exceptions that it catches hides nothing."""
+    assert not any(map(hidden_broad_except, ast.walk(ast.parse(source))))

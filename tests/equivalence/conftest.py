@@ -1,0 +1,106 @@
+"""Fixtures of the equivalence suite: servers, gateways, and what has been seen on them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from tensorrtserver.api import InferenceServerException, ModelControlContext, ProtocolType
+from testbed import TritonServer  # noqa: E402
+from tests.equivalence import sides
+from tests.gateway import oracle as genuine_environment
+from tests.gateway.gateway_process import Gateway
+
+#: Files whose scenarios load and unload models: they have a server of their own.
+MARKING = ("loading",)
+
+Observe = Callable[[str, str], Any]
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Any:
+    """Return the environment of NVIDIA's own client, made now if need be."""
+    try:
+        return genuine_environment.prepare()
+    except genuine_environment.NoOracle as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def pair(oracle: Any, triton: TritonServer) -> Iterator[sides.Pair]:
+    """Both sides of the server with every model."""
+    yield from _pair(oracle, triton)
+
+
+def _on_marked_server(oracle: Any, folder: Any, protocol: str, names: Any) -> Any:
+    """Return what both sides see of a server that has tried ``spare`` and ``broken`` already.
+
+    From then on its status lists both models, in every run. Triton itself has been seen to end
+    while models were loaded and unloaded. Then start again with another server.
+    """
+    for attempt in range(3):
+        where = folder / str(attempt)
+        where.mkdir()
+        with TritonServer.start(models=["simple"]) as server:
+            _mark(server)
+            with contextmanager(_pair)(oracle, server) as pair:
+                result = pair.run(where, protocol, names)
+            if server.running:
+                break
+    return result
+
+
+def _mark(server: TritonServer) -> None:
+    with ModelControlContext(server.http, ProtocolType.HTTP) as control:
+        control.load("spare")
+        control.unload("spare")
+        with pytest.raises(InferenceServerException, match="failed to load 'broken'"):
+            control.load("broken")
+
+
+def _pair(oracle: Any, server: TritonServer) -> Iterator[sides.Pair]:
+    back = ("--triton-grpc", server.grpc)
+    gateway = Gateway(*back, "--server-id", "triton")
+    yield sides.Pair(sides.genuine(oracle, gateway), sides.facade(server))
+    gateway.stop()
+
+
+@pytest.fixture(scope="session")
+def observe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Observe:
+    """Return what both sides have seen of a scenario; the first look runs all that are selected."""
+    selected = _selected(request.session.items)
+    seen: dict[tuple[str, str, bool], Any] = {}
+
+    def look(scenario: str, protocol: str) -> Any:
+        marking = scenario.split(".")[0] in MARKING
+        key = (scenario, protocol, marking)
+        if key not in seen:
+            wanted = [
+                entry for entry in selected if entry[1] == protocol and _marks(entry[0]) == marking
+            ]
+            names = dict.fromkeys([*(name for name, _ in wanted), scenario])
+            folder = tmp_path_factory.mktemp("seen")
+            if marking:
+                oracle = request.getfixturevalue("oracle")
+                result = _on_marked_server(oracle, folder, protocol, names)
+            else:
+                result = request.getfixturevalue("pair").run(folder, protocol, names)
+            seen.update({(name, protocol, marking): both for name, both in result.items()})
+        return seen[key]
+
+    return look
+
+
+def _marks(scenario: str) -> bool:
+    return scenario.split(".")[0] in MARKING
+
+
+def _selected(items: list[pytest.Item]) -> list[tuple[str, str]]:
+    result = []
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if "scenario" in parameters and not parameters["scenario"].startswith("undefined."):
+            result.append((parameters["scenario"], parameters["via"]))
+    return result

@@ -1,0 +1,153 @@
+"""Programs that are migrated on the spot print what they printed, on a real server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed import TritonServer
+from tests.migrate.sources_migrated import STAR, migrated, run, todo, write
+
+CONTEXTS = """import sys
+from functools import lru_cache
+from typing import Dict
+from tensorrtserver.api import *
+
+
+@lru_cache(maxsize=None)
+def context_for(url: str, protocol: ProtocolType, model: str) -> InferContext:
+    return InferContext(url, protocol, model)
+
+
+class Models:
+    def __init__(self, url: str, protocol: ProtocolType) -> None:
+        self.every: Dict[str, InferContext] = {}
+        self.url, self.protocol = url, protocol
+
+    def __getitem__(self, name: str) -> InferContext:
+        if name not in self.every:
+            self.every[name] = context_for(self.url, self.protocol, name)
+            setattr(self, "of_" + name, self.every[name])
+        return self.every[name]
+
+    @property
+    def first(self) -> InferContext:
+        return self["simple"]
+
+
+models = Models(sys.argv[1], ProtocolType.from_str(sys.argv[2]))
+row = np.arange(16, dtype=np.int32)
+RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
+print(models.first.run({"INPUT0": [row], "INPUT1": [row]}, RAW))
+print(models["multi_version"].run({"INPUT0": [np.zeros(1, np.float32)]}, RAW))
+print(len(models.every), models.first is models["simple"], hasattr(models, "of_simple"))
+try:
+    models["simple"].run({"INPUT0": [row], "INPUT1": [row]}, RAW, 2)
+except InferenceServerException:
+    print("another batch size")
+try:
+    models["no such model"]
+except InferenceServerException:
+    print("no such model")
+"""
+LAST_REQUESTS = """import sys
+from tensorrtserver.api import *
+
+protocol = ProtocolType.from_str(sys.argv[2])
+ctx = InferContext(sys.argv[1], protocol, "simple", correlation_id=12)
+other = InferContext(sys.argv[1], protocol, "multi_version", 2)
+print(ctx.get_last_request_model_name(), ctx.get_last_request_model_version())
+row = np.arange(16, dtype=np.int32)
+for _ in range(3):
+    ctx.run({"INPUT0": [row], "INPUT1": [row]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
+other.run({"INPUT0": [np.zeros(1, np.float32)]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
+for one in (ctx, other):
+    print(one.get_last_request_model_name(), one.get_last_request_model_version())
+    stat = one.get_stat()
+    print(stat["completed_request_count"], stat["cumulative_total_request_time_ns"] > 0)
+first = ctx.get_last_request_id()
+print(first < other.get_last_request_id(), ctx.correlation_id(), other.correlation_id())
+try:
+    ctx.run({"INPUT0": [row], "INPUT1": [row]}, {"nothing": InferContext.ResultFormat.RAW})
+except InferenceServerException:
+    print(ctx.get_last_request_model_name(), ctx.get_stat()["completed_request_count"])
+"""
+IN_THREADS = (
+    f"{STAR}"
+    + """import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+
+
+def ask(ctx, n):
+    inputs = {"INPUT0": [np.arange(n, dtype=np.int64)]}
+    result = ctx.run(inputs, {"OUTPUT0": InferContext.ResultFormat.RAW}, 1)
+    return int(result["OUTPUT0"][0].sum())
+
+
+ctx = InferContext(sys.argv[1], ProtocolType.from_str(sys.argv[2]), "identity_int64")
+with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+    print([pool.submit(ask, ctx, n).result() for n in range(1, 4) for pool in (one, other)])
+print(ask(ctx, 4))
+"""
+)
+SEQUENCE = """import sys
+import threading
+from functools import partial
+import numpy as np
+from tensorrtserver.api import *
+
+URL, PROTOCOL = sys.argv[1], ProtocolType.from_str(sys.argv[2])
+SEQUENCE = 7351
+done = threading.Semaphore(0)
+finished = []
+
+def on_done(number, infer_ctx, request_id):
+    finished.append((number, request_id))
+    done.release()
+
+ctx = InferContext(URL, PROTOCOL, 'sequence_sum', -1, correlation_id=SEQUENCE)
+values = [5, 4, 3, 2, 1, 7]
+for n, value in enumerate(values):
+    flags = InferRequestHeader.FLAG_NONE
+    if n == 0:
+        flags |= InferRequestHeader.FLAG_SEQUENCE_START
+    if n == len(values) - 1:
+        flags |= InferRequestHeader.FLAG_SEQUENCE_END
+    ctx.async_run(partial(on_done, n), {'INPUT': [np.array([value], dtype=np.int32)]},
+                  {'OUTPUT': InferContext.ResultFormat.RAW}, batch_size=1, flags=flags)
+for _ in values:
+    done.acquire()
+print(sum(values))
+for n, request_id in sorted(finished):
+    print(n, ctx.get_async_run_results(request_id)['OUTPUT'][0][0])
+"""
+
+
+@pytest.mark.parametrize("to", ["grpc", "http"])
+@pytest.mark.parametrize(
+    "program",
+    [CONTEXTS, LAST_REQUESTS, IN_THREADS],
+    ids=["contexts in functions and containers", "last requests", "threads in turn"],
+)
+def test_same_on_a_server(program: str, to: str, triton: TritonServer, tmp_path: Path) -> None:
+    """A program prints the same when it is migrated."""
+    script = tmp_path / "script.py"
+    url = triton.url(to == "grpc")
+    script.write_text(program)
+    before = run(script, url, to)
+    migration = migrated(program, to)
+    assert todo(migration) == []
+    write(migration, script)
+    assert run(script, url, to) == before
+    assert before.status == 0, before.output
+
+
+def test_requests_of_a_sequence_keep_their_order(triton: TritonServer, tmp_path: Path) -> None:
+    """Requests with a sequence id reach the server in the order they are made."""
+    script = tmp_path / "script.py"
+    write(migrated(SEQUENCE), script)
+    ended = run(script, triton.http, "http")
+    assert ended.status == 0, ended.output
+    assert ended.output == "22\n0 5\n1 9\n2 12\n3 14\n4 15\n5 22\n"

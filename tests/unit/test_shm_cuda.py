@@ -1,0 +1,401 @@
+"""CUDA shared memory with a simulated CUDA runtime, and without one (docs/v1-behaviour.md §7.2)."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import pickle
+import re
+import sys
+from types import ModuleType
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+
+import tensorrtserver.cuda_shared_memory as cudashm
+import tensorrtserver.shared_memory as shm
+from tritonclient_shim.shm import handle_table
+from tritonclient_shim.shm.region import RegionError
+
+MODULE = "tritonclient.utils.cuda_shared_memory"
+
+
+class cudaError_t(enum.IntEnum):
+    cudaSuccess = 0
+    cudaErrorInvalidValue = 1
+    cudaErrorMemoryAllocation = 2
+    cudaErrorNoDevice = 100
+    cudaErrorInvalidDevice = 101
+
+
+class CUresult(enum.IntEnum):
+    CUDA_SUCCESS = 0
+
+
+class IpcHandle:
+    """cudaIpcMemHandle_t: 64 bytes behind getPtr(), and before cuda-bindings 13 `.reserved`."""
+
+    def __init__(self, raw: bytes, with_reserved: bool) -> None:
+        self._buffer = ctypes.create_string_buffer(raw, len(raw))
+        if with_reserved:
+            self.reserved = raw
+
+    def getPtr(self) -> int:  # noqa: N802 - cuda-python's name
+        return ctypes.addressof(self._buffer)
+
+
+class FakeCuda:
+    """The CUDA runtime as cuda-python shows it: functions that return (status, value...)."""
+
+    def __init__(self, devices: int, with_reserved: bool = True) -> None:
+        self.devices = devices
+        self.with_reserved = with_reserved
+        self.current = 0
+        self.memory: dict[int, Any] = {}
+        self.failing: set[str] = set()
+        self.used_devices = {0}
+
+    def runtime(self) -> ModuleType:
+        module = ModuleType("fake cuda runtime")
+        for name in dir(self):
+            if name.startswith("cuda"):
+                setattr(module, name, getattr(self, name))
+        module.cudaError_t = cudaError_t  # type: ignore[attr-defined]
+        module.cudaIpcMemHandle_t = IpcHandle  # type: ignore[attr-defined]
+        module.CUDA_IPC_HANDLE_SIZE = 64  # type: ignore[attr-defined]
+        module.cudaMemcpyKind = enum.Enum("cudaMemcpyKind", "cudaMemcpyDefault")  # type: ignore
+        attributes = ("cudaDeviceAttr", "cudaDevAttrUnifiedAddressing")
+        module.cudaDeviceAttr = enum.Enum(*attributes)  # type: ignore
+        return module
+
+    def driver(self) -> ModuleType:
+        module = ModuleType("fake cuda driver")
+        module.CUresult = CUresult  # type: ignore[attr-defined]
+        module.cuDeviceGet = lambda device: (CUresult(0), device)  # type: ignore[attr-defined]
+        module.cuDevicePrimaryCtxGetState = (  # type: ignore[attr-defined]
+            lambda device: (CUresult(0), 0, int(device in self.used_devices))
+        )
+        return module
+
+    def _status(self, name: str) -> cudaError_t:
+        return cudaError_t(1) if name in self.failing else cudaError_t(0)
+
+    def cudaGetErrorString(self, error: cudaError_t) -> Any:
+        return cudaError_t(0), f"simulated {error.name}".encode()
+
+    def cudaGetDevice(self) -> Any:
+        return (cudaError_t(0), self.current) if self.devices else (cudaError_t(100), None)
+
+    def cudaSetDevice(self, device: int) -> Any:
+        if not 0 <= device < self.devices:
+            return (cudaError_t(101),)
+        self.current = device
+        self.used_devices.add(device)
+        return (cudaError_t(0),)
+
+    def cudaMalloc(self, size: int) -> Any:
+        if size > 1 << 30:
+            return cudaError_t(2), None
+        buffer = ctypes.create_string_buffer(size)
+        self.memory[ctypes.addressof(buffer)] = (buffer, self.current)
+        return cudaError_t(0), ctypes.addressof(buffer)
+
+    def cudaFree(self, pointer: int) -> Any:
+        del self.memory[pointer]
+        return (cudaError_t(0),)
+
+    def cudaIpcGetMemHandle(self, pointer: int) -> Any:
+        return cudaError_t(0), IpcHandle(bytes(range(64)), self.with_reserved)
+
+    def cudaMemcpyAsync(self, to: Any, source: Any, size: int, *_: Any) -> Any:
+        status = self._status("cudaMemcpyAsync")
+        if status == cudaError_t.cudaSuccess:
+            ctypes.memmove(to, source, size)
+        return (status,)
+
+    def cudaDeviceGetAttribute(self, *_: Any) -> Any:
+        return cudaError_t(0), 1
+
+    def cudaStreamCreate(self) -> Any:
+        return cudaError_t(0), object()
+
+    def cudaStreamDestroy(self, stream: Any) -> Any:
+        return (cudaError_t(0),)
+
+    cudaStreamSynchronize = cudaStreamDestroy
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeCuda]]:
+    """Makes ``import cuda`` find a FakeCuda, in both layouts that tritonclients import."""
+
+    def forget() -> None:
+        for name in [name for name in sys.modules if name.startswith(MODULE)]:
+            del sys.modules[name]
+
+    def put(devices: int = 2, with_reserved: bool = True) -> FakeCuda:
+        fake = FakeCuda(devices, with_reserved)
+        runtime, driver = fake.runtime(), fake.driver()
+        bindings, cuda = ModuleType("cuda.bindings"), ModuleType("cuda")
+        vars(bindings).update(runtime=runtime, driver=driver)
+        vars(cuda).update(bindings=bindings, cudart=runtime, cuda=driver)
+        layout = {
+            "cuda": cuda,
+            "cuda.cudart": runtime,
+            "cuda.cuda": driver,
+            "cuda.bindings": bindings,
+            "cuda.bindings.runtime": runtime,
+            "cuda.bindings.driver": driver,
+        }
+        for name, module in layout.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        return fake
+
+    forget()
+    yield put
+    forget()
+
+
+def code_of(error: Exception) -> int:
+    return int(error.args[0].value)
+
+
+@pytest.mark.smoke
+def test_create_gives_a_handle_with_the_ipc_bytes(install: Callable[..., FakeCuda]) -> None:
+    """create → c_void_p; the region has size, device and 64 raw bytes for cuda_register."""
+    # docs/v1-behaviour.md §7.2
+    fake = install()
+    handle = cudashm.create_shared_memory_region("r", 24, 1)
+    region = handle_table.lookup(handle)
+    assert type(handle) is ctypes.c_void_p
+    assert (region.kind, region.name, region.byte_size, region.device_id) == ("cuda", "r", 24, 1)
+    assert region.raw_handle == bytes(range(64))
+    assert [device for _, device in fake.memory.values()] == [1]
+
+
+def test_ipc_handle_without_reserved(install: Callable[..., FakeCuda]) -> None:
+    """cuda-bindings 13 has no `.reserved`: older tritonclients fail, we read the pointer."""
+    install(with_reserved=False)
+    handle = cudashm.create_shared_memory_region("r", 24, 0)
+    assert handle_table.lookup(handle).raw_handle == bytes(range(64))
+
+
+def test_the_current_device_is_restored(install: Callable[..., FakeCuda]) -> None:
+    """The current device is the same afterwards (docs/v1-behaviour.md §7.2)."""
+    fake = install()
+    handle = cudashm.create_shared_memory_region("r", 8, 1)
+    cudashm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+    cudashm.destroy_shared_memory_region(handle)
+    assert fake.current == 0
+
+
+def test_set_and_read_back(install: Callable[..., FakeCuda]) -> None:
+    """set: one after another in C order; results are read device to host, as copies."""
+    # docs/v1-behaviour.md §7.2
+    install()
+    handle = cudashm.create_shared_memory_region("r", 16, 0)
+    strings = cudashm.serialize_string_tensor(np.array(["a"], dtype=object))
+    transposed = np.arange(4, dtype=np.int16).reshape(2, 2).T
+    assert cudashm.set_shared_memory_region(handle, [transposed, strings, np.zeros(0)]) is None
+    expected = np.array([0, 2, 1, 3], np.int16).tobytes() + b"\1\0\0\0a"
+    assert handle_table.lookup(handle).read(0, 13) == expected
+    assert handle_table.lookup(handle).read(8, 5) == b"\1\0\0\0a"
+
+
+@pytest.mark.parametrize("module", ["tensorrtserver.cuda_shared_memory", MODULE])
+def test_destroy_frees_once(install: Callable[..., FakeCuda], module: str) -> None:
+    """destroy is cudaFree, ours or tritonclient's; a second is -4, a set -3, a read an error."""
+    # docs/v1-behaviour.md §7.2
+    fake = install()
+    handle = cudashm.create_shared_memory_region("r", 8, 0)
+    freeing: Any = sys.modules[module]
+    theirs = module == MODULE and freeing.allocated_shared_memory_regions()[0]
+    assert freeing.destroy_shared_memory_region(theirs or handle) is None
+    assert theirs or fake.memory == {}  # a test that holds what is theirs keeps the memory
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.destroy_shared_memory_region(handle)
+    assert (code_of(caught.value), str(caught.value)) == (-4, "unable to free GPU device memory")
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.set_shared_memory_region(handle, [np.ones(1)])
+    assert code_of(caught.value) == -3
+    with pytest.raises(RegionError, match="failed to read GPU shared memory results: .*destroyed"):
+        handle_table.lookup(handle).read(0, 8)
+
+
+@pytest.mark.parametrize("devices, device", [(0, 0), (2, 2), (2, -1)])
+def test_no_such_device(install: Callable[..., FakeCuda], devices: int, device: int) -> None:
+    """Code -1: unable to set device; the cause says that a GPU is needed."""
+    # docs/v1-behaviour.md §7.2
+    install(devices=devices)
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.create_shared_memory_region("r", 8, device)
+    assert (code_of(caught.value), str(caught.value)) == (-1, "unable to set device successfully")
+    assert f"no usable CUDA device {device}" in str(caught.value.__cause__)
+    assert "simulated cudaError" in str(caught.value.__cause__)
+
+
+def test_refused_allocation(install: Callable[..., FakeCuda]) -> None:
+    """Code -2: unable to create cuda shared memory handle (-1 bytes: 2**64 - 1)."""
+    # docs/v1-behaviour.md §7.2
+    install()
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.create_shared_memory_region("r", -1, 0)
+    assert code_of(caught.value) == -2
+    assert str(caught.value) == "unable to create cuda shared memory handle"
+
+
+def test_refused_copies(install: Callable[..., FakeCuda]) -> None:
+    """Code -3 for set; v1's text for results that cannot be read."""
+    # docs/v1-behaviour.md §7.2, §4.3
+    fake = install()
+    handle = cudashm.create_shared_memory_region("r", 8, 0)
+    fake.failing.add("cudaMemcpyAsync")
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.set_shared_memory_region(handle, [np.ones(1)])
+    assert code_of(caught.value) == -3
+    assert str(caught.value) == "unable to set values in cuda shared memory"
+    with pytest.raises(RegionError, match="^failed to read GPU shared memory results: "):
+        handle_table.lookup(handle).read(0, 8)
+
+
+def test_overflow_raises_and_writes_nothing(install: Callable[..., FakeCuda]) -> None:
+    """v1 had no bounds check; more bytes than the region has are refused before any copy."""
+    install()
+    handle = cudashm.create_shared_memory_region("region", 7, 0)
+    with pytest.raises(cudashm.CudaSharedMemoryException, match="'region'.*7 bytes"):
+        cudashm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+    assert handle_table.lookup(handle).read(0, 7) == bytes(7)
+
+
+@pytest.mark.parametrize("values", [None, 5, np.zeros(2), "abc", [1], (np.zeros(2), 3)])
+def test_values_that_are_no_arrays(values: Any) -> None:
+    """set error: no list is 'as a numpy array', an element 'as a list/tuple of numpy arrays'."""
+    # docs/v1-behaviour.md §7.2
+    kind = "a list/tuple of numpy arrays" if isinstance(values, (list, tuple)) else "a numpy array"
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.set_shared_memory_region(ctypes.c_void_p(1), values)
+    assert str(caught.value) == f"input_values must be specified as {kind}"
+
+
+def test_a_system_handle_is_refused(install: Callable[..., FakeCuda]) -> None:
+    """A system region's handle is no CUDA region: said, not used."""
+    install()
+    handle = shm.create_shared_memory_region("r", "/shim_test_cuda_kind", 8)
+    try:
+        with pytest.raises(cudashm.CudaSharedMemoryException, match="a cuda region is needed"):
+            cudashm.set_shared_memory_region(handle, [np.ones(1)])
+    finally:
+        shm.destroy_shared_memory_region(handle)
+
+
+@pytest.fixture(autouse=True)
+def not_imported() -> None:
+    """Each test imports tritonclient's CUDA module afresh."""
+    for name in [name for name in sys.modules if name.startswith(MODULE)]:
+        del sys.modules[name]
+
+
+def create_and_fail() -> Exception:
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.create_shared_memory_region("r", 64, 0)
+    assert caught.value.args[0].value == -1
+    assert str(caught.value) == "unable to set device successfully"
+    assert caught.value.__cause__ is not None
+    return caught.value
+
+
+@pytest.mark.smoke
+def test_without_cuda_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code -1 is what a machine without a GPU gave; the cause says what to install."""
+    # docs/v1-behaviour.md §7.2
+    for name in ("cuda", "cuda.bindings", "cuda.bindings.runtime"):
+        monkeypatch.setitem(sys.modules, name, None)
+    cause = str(create_and_fail().__cause__)
+    assert "cuda-python is missing" in cause and "tritonclient[cuda]" in cause
+
+
+@pytest.mark.parametrize(
+    "error, advice",
+    [
+        (ModuleNotFoundError("No module named 'pkg_resources'", name="pkg_resources"), "<81"),
+        (ImportError("cannot import name 'cudart' from 'cuda'", name="cuda"), "cuda-python<13"),
+        (ModuleNotFoundError("No module named 'tritonclient'", name="tritonclient"), "2.40"),
+        (RuntimeError("Failed to dlopen libcuda.so.1"), "cannot be imported .*libcuda"),
+    ],
+)
+def test_each_missing_part_is_named(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, advice: str
+) -> None:
+    """What the older and newer tritonclients miss, and what helps (docs/v2-mapping.md §8)."""
+
+    def refuse(name: str) -> Any:
+        raise error
+
+    monkeypatch.setattr("tritonclient_shim.shm.cuda.importlib.import_module", refuse)
+    failure = create_and_fail()
+    assert re.search(advice, str(failure.__cause__))
+    assert failure.__cause__ is not None and failure.__cause__.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (("r", 64.0, 0), "argument 2: <class 'TypeError'>: wrong type"),
+        (("r", "64", 0), "argument 2: <class 'TypeError'>: wrong type"),
+        (("r", 64, "0"), "argument 3: <class 'TypeError'>: wrong type"),
+        (("r", 64, None), "argument 3: <class 'TypeError'>: wrong type"),
+        (
+            (5, 64, 0),
+            "argument 1: <class 'AttributeError'>: 'int' object has no attribute 'encode'",
+        ),
+    ],
+)
+def test_arguments_of_the_wrong_type(arguments: Any, text: str) -> None:
+    """v1's ctypes signature refused them before any CUDA call."""
+    with pytest.raises(ctypes.ArgumentError) as caught:
+        cudashm.create_shared_memory_region(*arguments)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("handle", [None, ctypes.c_void_p(), ctypes.c_void_p(8), "x", 5.0])
+def test_what_is_no_handle_is_refused(handle: Any) -> None:
+    """Whatever handle is passed: CudaSharedMemoryException, no crash."""
+    with pytest.raises(cudashm.CudaSharedMemoryException, match="expected the c_void_p"):
+        cudashm.set_shared_memory_region(handle, [np.ones(1)])
+    with pytest.raises(cudashm.CudaSharedMemoryException, match="expected the c_void_p"):
+        cudashm.destroy_shared_memory_region(handle)
+
+
+@pytest.mark.parametrize(
+    "code, text",
+    [
+        (-1, "unable to set device successfully"),
+        (-2, "unable to create cuda shared memory handle"),
+        (-3, "unable to set values in cuda shared memory"),
+        (-4, "unable to free GPU device memory"),
+        (-9, "c_int(-9)"),
+    ],
+)
+def test_exception_from_a_code(code: int, text: str) -> None:
+    """CudaSharedMemoryException: err_code_map, _msg, args; unknown codes show the c_int."""
+    # docs/v1-behaviour.md §7.2
+    error = cudashm.CudaSharedMemoryException(ctypes.c_int(code))
+    assert str(error) == text and error.args[0].value == code
+    assert sorted(error.err_code_map) == [-4, -3, -2, -1]
+    assert error._msg == error.err_code_map.get(code)
+
+
+def test_exception_from_a_text() -> None:
+    """The same shape as SharedMemoryException (docs/v1-behaviour.md §7.2)."""
+    error = cudashm.CudaSharedMemoryException("text")
+    assert (str(error), error.args, error._msg) == ("text", ("text",), "text")
+    assert str(pickle.loads(pickle.dumps(error))) == "text"
+
+
+def test_serialize_string_tensor_errors() -> None:
+    """In 1.9 and 1.10 its errors are CudaSharedMemoryExceptions in this module."""
+    # docs/v1-behaviour.md §3.6
+    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
+        cudashm.serialize_string_tensor(np.array([1]))
+    assert str(caught.value) == "cannot serialize string tensor: invalid datatype"

@@ -1,0 +1,405 @@
+"""System shared memory: regions, their bytes, their processes (docs/v1-behaviour.md §7.1)."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import pickle
+import signal
+import sys
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+
+import tensorrtserver.shared_memory as shm
+from tests.unit.shm_regions import code_of, contents, fresh_keys, path_of, run_python
+from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.metadata import ServerMetadata
+from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.session.shared_memory import register_system
+from tritonclient_shim.shm import handle_table
+from tritonclient_shim.shm.region import RegionError
+from tritonclient_shim.shm.system import MAPPING_THRESHOLD
+
+
+@pytest.fixture
+def key() -> Iterator[str]:
+    """Yield a key that no other test or process uses."""
+    with fresh_keys() as make:
+        yield make()
+
+
+@pytest.mark.smoke
+def test_create_makes_a_private_object_of_the_size(key: str) -> None:
+    """create: an object of byte_size bytes, mode 0600; the handle is a c_void_p."""
+    # docs/v1-behaviour.md §7.1
+    handle = shm.create_shared_memory_region("r", key, 100)
+    status = os.stat(path_of(key))
+    assert type(handle) is ctypes.c_void_p and handle.value
+    assert (status.st_size, status.st_mode & 0o777) == (100, 0o600)
+
+
+def test_a_nul_byte_ends_names_and_keys(key: str) -> None:
+    """v1 passed C strings: a NUL byte ends them."""
+    region = handle_table.lookup(shm.create_shared_memory_region("r\0x", key + "\0x", 8))
+    assert (region.name, region.key) == ("r", key)
+
+
+@pytest.mark.parametrize("bad", ["", "/", ".", "/..", "/a/b", "a/b", "/" + "n" * 256, b"\xff/"])
+def test_unusable_keys(bad: str | bytes) -> None:
+    """Code -2: bad or empty key (docs/v1-behaviour.md §7.1)."""
+    with pytest.raises(shm.SharedMemoryException) as caught:
+        shm.create_shared_memory_region("r", bad, 8)
+    assert code_of(caught.value) == -2
+    assert str(caught.value) == "unable to get shared memory descriptor"
+
+
+@pytest.mark.parametrize(
+    "size, code, text",
+    [
+        (-1, -3, "unable to initialize the size"),
+        (2**63, -3, "unable to initialize the size"),
+        (0, -4, "unable to read/mmap the shared memory region"),
+        (2**62, -4, "unable to read/mmap the shared memory region"),
+        (2**64, -4, "unable to read/mmap the shared memory region"),
+    ],
+)
+@pytest.mark.smoke
+def test_unusable_sizes(key: str, size: int, code: int, text: str) -> None:
+    """Codes -3 (negative size) and -4 (size 0 or huge) (docs/v1-behaviour.md §7.1)."""
+    with pytest.raises(shm.SharedMemoryException) as caught:
+        shm.create_shared_memory_region("r", key, size)
+    assert (code_of(caught.value), str(caught.value)) == (code, text)
+    assert key in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("size, bytes_made", [(True, 1), (np.int64(16), 16), (2**64 + 16, 16)])
+def test_integers_are_taken_as_c_takes_them(key: str, size: int, bytes_made: int) -> None:
+    """v1's byte_size was an unsigned 64-bit C argument."""
+    shm.create_shared_memory_region("r", key, size)
+    assert os.stat(path_of(key)).st_size == bytes_made
+
+
+@pytest.mark.parametrize(
+    "code, text",
+    [
+        (-2, "unable to get shared memory descriptor"),
+        (-3, "unable to initialize the size"),
+        (-4, "unable to read/mmap the shared memory region"),
+        (-5, "unable to unlink the shared memory region"),
+        (-9, "c_int(-9)"),
+        (0, "c_int(0)"),
+    ],
+)
+def test_exception_from_a_code(code: int, text: str) -> None:
+    """SharedMemoryException: err_code_map, _msg, args; unknown codes show the c_int."""
+    # docs/v1-behaviour.md §7.1
+    error = shm.SharedMemoryException(ctypes.c_int(code))
+    assert str(error) == text and code_of(error) == code
+    assert sorted(error.err_code_map) == [-5, -4, -3, -2]
+    assert error._msg == error.err_code_map.get(code)
+
+
+def test_exception_from_a_text() -> None:
+    """SharedMemoryException('text'): args, _msg, no message(); it survives pickling."""
+    # docs/v1-behaviour.md §7.1
+    error = shm.SharedMemoryException("text")
+    assert (error.args, error._msg, str(error)) == (("text",), "text", "text")
+    assert not hasattr(error, "message") and type(error).__mro__[1] is Exception
+    assert str(pickle.loads(pickle.dumps(error))) == "text"
+
+
+@pytest.mark.parametrize("bad", [-2, None])
+def test_exception_from_anything_else(bad: object) -> None:
+    """v1 wanted a c_int or a str: an int has no value."""
+    with pytest.raises(AttributeError, match="has no attribute 'value'"):
+        shm.SharedMemoryException(bad)  # type: ignore[arg-type]
+
+
+def test_serialize_string_tensor_round_trip(key: str) -> None:
+    """(1.9–1.10): the function is in this module and its result goes into a region."""
+    # docs/v1-behaviour.md §3.6
+    serialized = shm.serialize_string_tensor(np.array(["a", "ü\0"], dtype=object))
+    handle = shm.create_shared_memory_region("r", key, serialized.size * serialized.itemsize)
+    shm.set_shared_memory_region(handle, [serialized])
+    assert contents(key) == b"\1\0\0\0a\3\0\0\0\xc3\xbc\0"
+
+
+@pytest.mark.parametrize(
+    "bad, text",
+    [
+        ("text", "input must be a numpy array"),
+        (np.array([], dtype=object), "input cannot be empty"),
+        (np.array(["u"]), "cannot serialize string tensor: invalid datatype"),
+    ],
+)
+def test_serialize_string_tensor_errors(bad: object, text: str) -> None:
+    """Its errors are SharedMemoryExceptions in this module (docs/v1-behaviour.md §3.6)."""
+    with pytest.raises(shm.SharedMemoryException) as caught:
+        shm.serialize_string_tensor(bad)  # type: ignore[arg-type]
+    assert str(caught.value) == text
+
+
+def test_object_arrays_are_refused(key: str) -> None:
+    """set copied an object array's pointers; the error names the way to do it."""
+    # docs/v1-behaviour.md §7.1
+    handle = shm.create_shared_memory_region("r", key, 64)
+    with pytest.raises(shm.SharedMemoryException, match="serialize_string_tensor"):
+        shm.set_shared_memory_region(handle, [np.array(["a"], dtype=object)])
+    assert contents(key) == bytes(64)
+
+
+def test_a_shrunk_object_does_not_kill_the_process(key: str) -> None:
+    """Another create may shrink the object; v1 and any mapping die of SIGBUS, we raise."""
+    done = run_python(
+        """
+        import sys, numpy as np, tensorrtserver.shared_memory as shm
+        from tritonclient_shim.shm import handle_table
+        large = shm.create_shared_memory_region("large", sys.argv[1], 1 << 20)
+        small = shm.create_shared_memory_region("small", sys.argv[1], 1)
+        for use in (lambda: shm.set_shared_memory_region(large, [np.ones(1 << 20, np.uint8)]),
+                    lambda: handle_table.lookup(large).read(4096, 8)):
+            try:
+                use()
+            except Exception as error:
+                print(type(error).__name__, "another create_shared_memory_region" in str(error))
+        shm.set_shared_memory_region(small, [np.ones(1, np.uint8)])
+        print(bytes(handle_table.lookup(small).read(0, 1)))
+        """,
+        key,
+    )
+    lines = ["SharedMemoryException True", "RegionError True", r"b'\x01'"]
+    assert (done.stdout.splitlines(), done.returncode, done.stderr) == (lines, 0, "")
+    assert os.stat(path_of(key)).st_size == 1
+
+
+def test_region_read_and_write_check_their_bounds(key: str) -> None:
+    """What the contexts use: read returns private copies, both refuse to leave the region."""
+    region = handle_table.lookup(shm.create_shared_memory_region("r", key, 8))
+    region.write([b"ab", bytearray(b"c"), np.array([1], np.uint16).data])
+    assert region.read(0, 8) == b"abc\1\0\0\0\0" and region.read(8, 0) == b""
+    for offset, count in [(0, 9), (8, 1), (-1, 1), (4, -1)]:
+        with pytest.raises(RegionError, match="its size is 8 bytes"):
+            region.read(offset, count)
+    with pytest.raises(RegionError, match="its size is 8 bytes"):
+        region.write([b"nine", b"bytes"])
+
+
+@pytest.fixture
+def new_key() -> Iterator[Callable[[], str]]:
+    """Makes such keys."""
+    with fresh_keys() as make:
+        yield make
+
+
+def test_destroy_only_unlinks(key: str) -> None:
+    """destroy: the key goes, the memory of the handle stays usable (docs/v1-behaviour.md §7.1)."""
+    handle = shm.create_shared_memory_region("r", key, 4)
+    assert shm.destroy_shared_memory_region(handle) is None
+    assert not os.path.exists(path_of(key))
+    shm.set_shared_memory_region(handle, [np.arange(4, dtype=np.uint8)])
+    assert handle_table.lookup(handle).read(0, 4) == b"\0\1\2\3"
+
+
+def test_a_key_can_be_created_again_after_destroy(key: str) -> None:
+    """A destroyed key starts anew: the old handle keeps the old memory, the new one has zeros."""
+    old = shm.create_shared_memory_region("old", key, 4)
+    shm.set_shared_memory_region(old, [np.ones(4, np.uint8)])
+    shm.destroy_shared_memory_region(old)
+    new = shm.create_shared_memory_region("new", key, 4)
+    assert handle_table.lookup(new).read(0, 4) == bytes(4)
+    assert handle_table.lookup(old).read(0, 4) == b"\1\1\1\1"
+
+
+def test_create_and_destroy_leak_no_descriptors(new_key: Callable[[], str]) -> None:
+    """A loop of create, set, destroy runs as long as it likes."""
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(200):
+        handle = shm.create_shared_memory_region("r", new_key(), 8)
+        shm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+        shm.destroy_shared_memory_region(handle)
+    del handle
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_regions_outlive_their_process_in_silence(key: str) -> None:
+    """Regions stay until destroyed; no resource tracker, no warning at exit."""
+    # docs/v1-behaviour.md §7.1
+    done = run_python(
+        """
+        import sys, numpy as np, tensorrtserver.shared_memory as shm
+        handle = shm.create_shared_memory_region("r", sys.argv[1], 4)
+        shm.set_shared_memory_region(handle, [np.arange(4, dtype=np.uint8)])
+        assert "multiprocessing.resource_tracker" not in sys.modules
+        """,
+        key,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert contents(key) == b"\0\1\2\3"
+
+
+def test_an_attached_process_that_exits_deletes_nothing(key: str) -> None:
+    """The owner can still use and destroy its region after another process attached and left."""
+    handle = shm.create_shared_memory_region("r", key, 4)
+    done = run_python(
+        """
+        import sys, numpy as np, tensorrtserver.shared_memory as shm
+        handle = shm.create_shared_memory_region("mine", sys.argv[1], 4)
+        shm.set_shared_memory_region(handle, [np.array([7], np.uint8)])
+        """,
+        key,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert handle_table.lookup(handle).read(0, 1) == b"\7"
+    shm.destroy_shared_memory_region(handle)
+    assert not os.path.exists(path_of(key))
+
+
+def test_a_killed_fork_deletes_nothing(key: str) -> None:
+    """A forked child writes through the inherited handle and is killed; the parent goes on."""
+    handle = shm.create_shared_memory_region("r", key, 4)
+    ready, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        shm.set_shared_memory_region(handle, [np.full(4, 9, np.uint8)])
+        os.write(tell, b"x")
+        signal.pause()
+        os._exit(1)
+    os.read(ready, 1)
+    os.kill(child, signal.SIGKILL)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    os.close(ready)
+    os.close(tell)
+    assert handle_table.lookup(handle).read(0, 4) == b"\t\t\t\t"
+    shm.destroy_shared_memory_region(handle)
+
+
+def test_a_full_dev_shm_is_an_error(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When memory runs out the error says so; a mapping would die of SIGBUS."""
+    handle = shm.create_shared_memory_region("r", key, 8)
+
+    monkeypatch.setattr(os, "pwrite", refused("No space left on device", errno.ENOSPC))
+    with pytest.raises(shm.SharedMemoryException, match="/dev/shm is full"):
+        shm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+
+
+def test_no_room_for_a_large_tensor(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is copied through a mapping reserves its memory first: the same error, no SIGBUS."""
+    handle = shm.create_shared_memory_region("r", key, MAPPING_THRESHOLD)
+    monkeypatch.setattr(os, "posix_fallocate", refused("No space left on device", errno.ENOSPC))
+    with pytest.raises(shm.SharedMemoryException, match="/dev/shm is full"):
+        shm.set_shared_memory_region(handle, [np.ones(MAPPING_THRESHOLD, np.uint8)])
+
+
+def test_refused_for_another_reason(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that has nothing to do with room is told without advice about room."""
+    handle = shm.create_shared_memory_region("r", key, 8)
+    monkeypatch.setattr(os, "pwrite", refused("Input/output error", errno.EIO))
+    with pytest.raises(shm.SharedMemoryException, match=r": Input/output error$"):
+        shm.set_shared_memory_region(handle, [np.ones(8, np.uint8)])
+
+
+def refused(text: str, number: int) -> Callable[..., int]:
+    """Return a system call that fails."""
+
+    def call(*_: object) -> int:
+        raise OSError(number, text)
+
+    return call
+
+
+def test_python_without_posix_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the interpreter lacks it, v1's error names the call and its cause the reason."""
+    monkeypatch.setitem(sys.modules, "_posixshmem", None)
+    with pytest.raises(shm.SharedMemoryException) as caught:
+        shm.create_shared_memory_region("r", "/shim_test_nowhere", 8)
+    assert str(caught.value) == "unable to get shared memory descriptor"
+    assert "this Python has no POSIX shared memory" in str(caught.value.__cause__)
+
+
+def test_large_tensors_arrive_whole_and_are_copies(key: str) -> None:
+    """set, entries follow each other; what is read is private (docs/v1-behaviour.md §7.1, §4.3)."""
+    handle = shm.create_shared_memory_region("r", key, 2 * MAPPING_THRESHOLD + 10)
+    first = np.arange(MAPPING_THRESHOLD, dtype=np.uint8)
+    shm.set_shared_memory_region(handle, [first, first[::-1], np.full(10, 7, np.uint8)])
+    region = handle_table.lookup(handle)
+    read = np.frombuffer(region.read(0, 2 * MAPPING_THRESHOLD + 10), np.uint8)
+    assert np.array_equal(read[:MAPPING_THRESHOLD], first)
+    assert np.array_equal(read[MAPPING_THRESHOLD:-10], first[::-1])
+    shm.set_shared_memory_region(handle, [np.zeros(MAPPING_THRESHOLD, np.uint8)])
+    assert np.array_equal(read[:MAPPING_THRESHOLD], first)
+
+
+def test_a_region_shrunk_after_a_large_copy_raises(key: str) -> None:
+    """A mapping outlives a shrinking of its object: touching it would be SIGBUS, so nobody does."""
+    program = f"""
+        import numpy as np
+        import tensorrtserver.shared_memory as shm
+        from tritonclient_shim.shm import handle_table
+        large = np.ones({2 * MAPPING_THRESHOLD}, np.uint8)
+        handle = shm.create_shared_memory_region("r", {key!r}, {2 * MAPPING_THRESHOLD})
+        shm.set_shared_memory_region(handle, [large])
+        handle_table.lookup(handle).read(0, {2 * MAPPING_THRESHOLD})
+        shm.create_shared_memory_region("smaller", {key!r}, 100)
+        for use in (lambda: shm.set_shared_memory_region(handle, [large]),
+                    lambda: handle_table.lookup(handle).read(0, {2 * MAPPING_THRESHOLD})):
+            try:
+                use()
+            except Exception as error:
+                print(type(error).__name__, "made it smaller" in str(error))
+    """
+    assert run_python(program).stdout.split() == [
+        "SharedMemoryException",
+        "True",
+        "RegionError",
+        "True",
+    ]
+
+
+class Backend:
+    """A server of some version, which keeps what it is told to register."""
+
+    endpoint = Endpoint("grpc", "a-server:1")
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self.registered: list[Any] = []
+
+    def server_metadata(self) -> ServerMetadata:
+        """Its version."""
+        return ServerMetadata("triton", self._version)
+
+    def shm_status(self) -> list[Any]:
+        """No regions."""
+        return []
+
+    def register_system(self, *region: Any) -> None:
+        """Keep it."""
+        self.registered.append(region)
+
+
+@pytest.mark.parametrize("version", ["2.61.0", "2.70.0", "3.0.0", "v5"])
+def test_later_servers(version: str) -> None:
+    """Triton from 2.61 on, and a server of unknown version, gets the offset as it is."""
+    backend: Any = Backend(version)
+    register_system(backend, "r", "/k", 64, 4096)
+    assert backend.registered == [("r", "/k", 64, 4096)]
+
+
+@pytest.mark.parametrize("version", ["2.60.0", "2.5.0", "1.15.0"])
+def test_earlier_servers(version: str) -> None:
+    """An earlier one would add it twice: refused, and nothing is registered."""
+    backend: Any = Backend(version)
+    with pytest.raises(ServerFault, match="with offset 0 and byte size 4160, and add 4096"):
+        register_system(backend, "r", "/k", 64, 4096)
+    assert backend.registered == []
+
+
+def test_no_offset() -> None:
+    """Without an offset, as v1's own functions register, the server is not asked its version."""
+    backend: Any = Backend("2.51.0")
+    backend.server_metadata = None
+    register_system(backend, "r", "/k", 64)
+    assert backend.registered == [("r", "/k", 64, 0)]
