@@ -115,12 +115,17 @@ def _show_tabs(_app: object, page: str, source: list[str]) -> None:
     """Show what replaces a block of v1 as tabs below it; one choice holds for the whole guide."""
     if page != "migration_guide":
         return
-    tab_set: list[str] = []
+    tab_set: list[tuple[str, str, str]] = []  # label, column and code of each tab
 
     def end_tabs() -> str:
-        tabs = "".join(tab_set)
+        tabs = "".join(
+            f":::{{tab-item}} {label}\n:sync: {column}\n\n```python\n{code}```\n:::\n\n"
+            for label, column, code in tab_set
+        )
+        alone = "".join(f"**{label}**\n\n```python\n{code}```\n" for label, _, code in tab_set)
+        count = len(tab_set)
         tab_set.clear()
-        return f"\n::::{{tab-set}}\n:sync-group: client\n\n{tabs}::::\n\n" if tabs else ""
+        return f"\n::::{{tab-set}}\n:sync-group: client\n\n{tabs}::::\n\n" if count > 1 else alone
 
     text, end = "", 0
     for block in _LABELLED.finditer(source[0]):
@@ -133,10 +138,7 @@ def _show_tabs(_app: object, page: str, source: list[str]) -> None:
         if "v1" in words.split():
             text += f"{end_tabs()}**{label}**\n\n```python\n{code}```\n"
         else:
-            column = words.split()[-1]
-            tab_set.append(
-                f":::{{tab-item}} {label}\n:sync: {column}\n\n```python\n{code}```\n:::\n\n"
-            )
+            tab_set.append((label, words.split()[-1], code))
     source[0] = text + end_tabs() + source[0][end:]
 
 
