@@ -170,7 +170,7 @@ EFFECTS = (
         "broad except",
         broad_except,
         (
-            SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is a fault
+            SHIM + "core/reading.py",  # servers' answers: whatever reading them raises is an error
             SHIM + "core/daemon_executor.py",  # the outcome of a job, whatever it is
             SHIM + "backends/in_process/server.py",  # a refusal, whatever a test's function raises
             SHIM + "session/in_flight.py",

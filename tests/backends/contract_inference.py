@@ -20,7 +20,7 @@ from tests.backends.contract_calls import (
 )
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn
 
 
@@ -135,7 +135,7 @@ class InferenceContract:
 
     def test_unknown_model(self, backend: Backend) -> None:
         """An inference with an unknown model is NOT_FOUND, with the user's name in the text."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.infer(simple(model_name="no such model"))
         assert caught.value.code == "NOT_FOUND"
         assert caught.value.message == "Request for unknown model: 'no such model' is not found"
@@ -143,21 +143,21 @@ class InferenceContract:
     def test_request_id_is_not_in_messages(self, backend: Backend) -> None:
         """The server's mention of the request id is removed (docs/v1-behaviour.md §E.10)."""
         call = simple(inputs=(tensor("INPUT0", SIXTEEN),), request_id="77")
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.infer(call)
         assert caught.value.code == "INVALID_ARGUMENT"
         assert caught.value.message.startswith("expected 2 inputs but got 1 inputs for model")
 
     def test_model_error(self, backend: Backend) -> None:
         """What a model says when it fails is INTERNAL and arrives."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.infer(single("failing", tensor("INPUT0", np.array([[3]], np.float32))))
         assert caught.value.code == "INTERNAL"
         assert "the model refused value" in caught.value.message
 
     def test_status_has_tritonclients_form(self, backend: Backend) -> None:
         """Code written by tritonclient's users compares with '404' or 'StatusCode.NOT_FOUND'."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.infer(simple(model_name="no_such_model"))
         expected = {"http": "404", "grpc": "StatusCode.NOT_FOUND"}
         assert caught.value.status == expected[backend.endpoint.protocol]

@@ -10,7 +10,7 @@ import pytest
 from tests.backends.contract_calls import ONE, SIXTEEN, simple, single, strings, tensor
 from tests.generation_marks import not_on
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn
 
 _FIVE = tensor("INPUT", np.array([[5]], np.int32))
@@ -91,7 +91,7 @@ class RefusalContract:
     def test_refusal(self, backend: Backend, case: str) -> None:
         """A request that does not fit its model is an invalid argument, in Triton's words."""
         call, text = REFUSALS[case]
-        with pytest.raises(ServerFault, match="inp|inference|expected") as caught:
+        with pytest.raises(ServerError, match="inp|inference|expected") as caught:
             backend.infer(call)
         status: Any = {"http": "400", "grpc": "StatusCode.INVALID_ARGUMENT"}
         assert caught.value.code == "INVALID_ARGUMENT"
@@ -100,7 +100,7 @@ class RefusalContract:
 
     def test_refusal_of_unknown_version(self, backend: Backend) -> None:
         """A version that is not there is NOT_FOUND."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.infer(simple(model_version="99"))
         assert caught.value.code == "NOT_FOUND"
         expected = "Request for unknown model: 'simple' version 99 is not found"

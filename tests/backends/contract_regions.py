@@ -11,7 +11,7 @@ import pytest
 
 from tests.backends.contract_calls import AWKWARD_NAME, ONE, SIXTEEN, simple, tensor
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import OutputSpec, ShmSlice, TensorIn
 
 
@@ -51,21 +51,21 @@ class RegionContract:
         """Messages show the user's name of a region, not the stored one."""
         backend.register_system(AWKWARD_NAME, f"/{region.name}", 128)
         try:
-            with pytest.raises(ServerFault) as caught:
+            with pytest.raises(ServerError) as caught:
                 backend.register_system(AWKWARD_NAME, f"/{region.name}", 128)
         finally:
             backend.unregister(AWKWARD_NAME)
         expected = f"shared memory region '{AWKWARD_NAME}' already in manager"
         assert caught.value.message == expected
         tensor_in = TensorIn("INPUT0", "INT32", (1, 16), shm=ShmSlice(AWKWARD_NAME, 64))
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.infer(simple(inputs=(tensor_in, tensor("INPUT1", ONE))))
         assert caught.value.code == "NOT_FOUND"
         assert caught.value.message == f"Unable to find shared memory region: '{AWKWARD_NAME}'"
 
     def test_register_without_object(self, backend: Backend) -> None:
         """A key without shared-memory object is the server's to refuse."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.register_system("nothing", "/no-such-object", 64)
         assert caught.value.code == "INTERNAL"
         assert caught.value.message.startswith("Unable to open shared memory region")
@@ -86,7 +86,7 @@ class RegionContract:
 
     def test_register_cuda_without_gpu(self, backend: Backend) -> None:
         """The handle reaches a server without a GPU, which refuses it (docs/v2-mapping.md §8)."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.register_cuda("gpu", bytes(64), 0, 1024)
         assert caught.value.code == "INVALID_ARGUMENT"
         assert "failed to register" in caught.value.message

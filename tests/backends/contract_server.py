@@ -20,7 +20,7 @@ from tests.backends.contract_calls import (
     tensor,
 )
 from tritonclient_shim.backends.base import Backend, Outcome
-from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.errors import BackendError, ServerError, TransportError
 from tritonclient_shim.core.metadata import TensorMetadata
 from tritonclient_shim.core.model import InferReply, ModelConfigDocument
 
@@ -50,7 +50,7 @@ class ServerContract:
             TensorMetadata(name, "INT32", (-1, 16))
             for name in ("INPUT0", "INPUT1", "OUTPUT0", "OUTPUT1")
         ]
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.model_metadata("no such model")
         assert caught.value.code == "NOT_FOUND"
         assert "'no such model'" in caught.value.message
@@ -68,14 +68,14 @@ class ServerContract:
     @pytest.mark.parametrize("name", ["no_such_model", "no such model", "spare"])
     def test_model_config_of_unknown_model(self, backend: Backend, name: str) -> None:
         """Unknown and unloaded models are NOT_FOUND, and the text has the user's name."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.model_config(name)
         assert caught.value.code == "NOT_FOUND"
         assert caught.value.message.startswith(f"Request for unknown model: '{name}' ")
 
     def test_model_config_of_unknown_version(self, backend: Backend) -> None:
         """A version that is not there is NOT_FOUND."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.model_config("simple", "99")
         assert caught.value.code == "NOT_FOUND"
         assert "version 99 is not found" in caught.value.message
@@ -122,7 +122,7 @@ class ServerContract:
 
     def test_statistics_of_unknown_model(self, backend: Backend) -> None:
         """v2 calls an unknown model an invalid argument here (docs/v2-mapping.md §6)."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.statistics("no_such_model")
         assert caught.value.code == "INVALID_ARGUMENT"
         assert caught.value.message == "requested model 'no_such_model' is not available"
@@ -150,7 +150,7 @@ class ServerContract:
 
     def test_load_of_unknown_model(self, backend: Backend) -> None:
         """The server's text for it arrives as it is."""
-        with pytest.raises(ServerFault) as caught:
+        with pytest.raises(ServerError) as caught:
             backend.load("no_such_model")
         assert caught.value.code == "INTERNAL"
         expected = "failed to load 'no_such_model', failed to poll from model repository"
@@ -173,7 +173,7 @@ class ServerContract:
         assert backend.client() is client
 
     def test_no_server(self, dead_backend: Backend) -> None:
-        """Where nobody listens every call is a TransportFault with v1's prefix."""
+        """Where nobody listens every call is a TransportError with v1's prefix."""
         # docs/v1-behaviour.md §3.1
         calls = (
             dead_backend.live,
@@ -185,7 +185,7 @@ class ServerContract:
             lambda: dead_backend.unregister("x"),
         )
         for call in calls:
-            with pytest.raises(TransportFault, match="^(HTTP|GRPC) client failed: ") as caught:
+            with pytest.raises(TransportError, match="^(HTTP|GRPC) client failed: ") as caught:
                 call()
             assert caught.value.__cause__ is not None
 
@@ -197,14 +197,14 @@ class ServerContract:
         assert backend.live()
 
     def test_close(self, backend: Backend) -> None:
-        """Closing twice is fine; afterwards every call is a Fault."""
+        """Closing twice is fine; afterwards every call is a BackendError."""
         backend.live()
         backend.close()
         backend.close()
         for call in (lambda: backend.infer(simple()), backend.server_metadata):
-            with pytest.raises(TransportFault, match="closed"):
+            with pytest.raises(TransportError, match="closed"):
                 call()
-        assert isinstance(outcome_of(backend, simple()), Fault)
+        assert isinstance(outcome_of(backend, simple()), BackendError)
 
     def test_close_with_calls_in_flight(self, backend: Backend) -> None:
         """Every call started has one outcome, also when the backend is closed meanwhile."""
@@ -213,4 +213,4 @@ class ServerContract:
             backend.infer_async(slow(0.2), outcomes.put)
         backend.close()
         received = [outcomes.get(timeout=PATIENCE) for _ in range(3)]
-        assert all(isinstance(outcome, (InferReply, Fault)) for outcome in received)
+        assert all(isinstance(outcome, (InferReply, BackendError)) for outcome in received)

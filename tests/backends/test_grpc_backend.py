@@ -14,7 +14,7 @@ from testbed import TritonServer
 from tests.backends.contract_calls import simple, slow
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.core.errors import ServerFault, TransportFault
+from tritonclient_shim.core.errors import ServerError, TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply
 
 
@@ -48,13 +48,13 @@ def test_closing_one_leaves_the_others(backend: StreamingBackend, triton: Triton
 
 
 def test_async_refusals_are_handed_over(backend: StreamingBackend) -> None:
-    """A refused asynchronous call reaches done as a fault, chained to gRPC's error."""
+    """A refused asynchronous call reaches done as an error, chained to gRPC's error."""
     outcomes: Queue[Any] = Queue()
     backend.infer_async(InferCall("nobody", "", (), ()), outcomes.put)
-    fault = outcomes.get(timeout=10)
-    assert isinstance(fault, ServerFault)
-    assert fault.message == "Request for unknown model: 'nobody' is not found"
-    assert isinstance(fault.__cause__, grpc.RpcError)
+    error = outcomes.get(timeout=10)
+    assert isinstance(error, ServerError)
+    assert error.message == "Request for unknown model: 'nobody' is not found"
+    assert isinstance(error.__cause__, grpc.RpcError)
 
 
 @pytest.mark.parametrize("address", ["localhost", "127.0.0.1:1"])
@@ -63,7 +63,7 @@ def test_async_calls_that_cannot_be_sent(address: str) -> None:
     seen: Queue[Any] = Queue()
     backend = open_backend(Endpoint(GRPC, address))
     backend.infer_async(simple(), seen.put)
-    assert isinstance(seen.get(timeout=10), TransportFault)
+    assert isinstance(seen.get(timeout=10), TransportError)
     assert seen.empty()
 
 
@@ -90,7 +90,7 @@ def test_large_ports_reach_nobody(triton: TritonServer, shift: int) -> None:
     host, port = triton.grpc.split(":")
     backend = open_backend(Endpoint(GRPC, f"{host}:{int(port) + shift}"))
     for ask in (backend.live, backend.client, lambda: backend.infer(simple())):
-        with pytest.raises(TransportFault) as caught:
+        with pytest.raises(TransportError) as caught:
             ask()
         assert caught.value.message == "GRPC client failed: 14: Name resolution failure"
 
@@ -107,7 +107,7 @@ def test_no_server(triton: TritonServer, address: str, text: str) -> None:
     """v1's words where nobody listens, chained to gRPC's error (docs/v1-behaviour.md §3.1)."""
     backend = open_backend(Endpoint(GRPC, triton.http if address == "HTTP" else address))
     for ask in (backend.live, lambda: backend.infer(simple())):
-        with pytest.raises(TransportFault) as caught:
+        with pytest.raises(TransportError) as caught:
             ask()
         assert caught.value.message == f"GRPC client failed: {text}"
         assert isinstance(caught.value.__cause__, grpc.RpcError)
@@ -122,7 +122,7 @@ def test_a_server_of_something_else() -> None:
     try:
         backend = open_backend(Endpoint(GRPC, f"127.0.0.1:{port}"))
         for ask in (backend.live, lambda: backend.infer(simple())):
-            with pytest.raises(TransportFault, match=r"^GRPC client failed: 12: "):
+            with pytest.raises(TransportError, match=r"^GRPC client failed: 12: "):
                 ask()
     finally:
         server.stop(None)

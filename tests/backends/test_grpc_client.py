@@ -29,7 +29,7 @@ from tritonclient_shim.backends.grpc.users_channel import (
     ChannelBackend,
     ChannelConnection,
 )
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
 from tritonclient_shim.settings import Settings
 
@@ -83,9 +83,9 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
     outcomes: Queue[Any] = Queue()
     backend.infer_async(slow(5.0), outcomes.put)
     backend.client()._channel.close()
-    fault = outcomes.get(timeout=4)
-    assert isinstance(fault, TransportFault)
-    assert fault.message.startswith("GRPC client failed: 1: ")
+    error = outcomes.get(timeout=4)
+    assert isinstance(error, TransportError)
+    assert error.message.startswith("GRPC client failed: 1: ")
 
 
 @pytest.fixture

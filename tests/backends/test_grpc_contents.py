@@ -9,7 +9,7 @@ import pytest
 from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends.grpc.framing import decode_reply
-from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
+from tritonclient_shim.core.errors import ForeignError, UnreadableReply
 
 
 def reply(datatype: str, shape: list[int], raw: tuple[bytes, ...] = (), **contents: Any) -> bytes:
@@ -57,12 +57,12 @@ def test_raw_bytes_win() -> None:
 
 def test_value_out_of_range() -> None:
     """It is refused, not cut to the type."""
-    with pytest.raises(UnreadableFault, match="out of range"):
+    with pytest.raises(UnreadableReply, match="out of range"):
         decode_reply(reply("INT8", [1], int_contents=[128]))
 
 
 @pytest.mark.parametrize(("datatype", "shape"), [("FP16", [1]), ("INT8", [2])])
 def test_missing_data(datatype: str, shape: list[int]) -> None:
     """An output with neither is no answer."""
-    with pytest.raises(ForeignFault):
+    with pytest.raises(ForeignError):
         decode_reply(reply(datatype, shape))

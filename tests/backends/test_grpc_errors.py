@@ -6,8 +6,8 @@ import grpc
 import pytest
 
 from tritonclient_shim.backends.grpc.channel import target_of
-from tritonclient_shim.backends.grpc.errors import as_fault, breaks_channel, fault_of
-from tritonclient_shim.core.errors import ServerFault, TransportFault, TransportKind
+from tritonclient_shim.backends.grpc.errors import as_backend_error, breaks_channel, error_of
+from tritonclient_shim.core.errors import ServerError, TransportError, TransportKind
 
 CODE = grpc.StatusCode
 RESET = "Received RST_STREAM with error code 2"
@@ -92,57 +92,57 @@ REFUSALS = [
 @pytest.mark.parametrize(("code", "details", "text"), TRANSPORT)
 def test_no_usable_answer(code: grpc.StatusCode, details: str, text: str) -> None:
     """What gRPC says itself becomes v1's text with the numeric code (docs/v1-behaviour.md §3.1)."""
-    fault = fault_of(code, details)
-    assert isinstance(fault, TransportFault)
-    assert fault.message == f"GRPC client failed: {text}"
+    error = error_of(code, details)
+    assert isinstance(error, TransportError)
+    assert error.message == f"GRPC client failed: {text}"
 
 
 @pytest.mark.parametrize(("code", "details", "text"), REFUSALS)
 def test_refusals(code: grpc.StatusCode, details: str, text: str | None) -> None:
     """What the server says stays its words, without request ids (docs/v2-mapping.md §5, §6)."""
-    fault = fault_of(code, details)
-    assert isinstance(fault, ServerFault)
-    assert fault.message == (details if text is None else text)
-    assert fault.code == code.name
-    assert fault.status == f"StatusCode.{code.name}"
+    error = error_of(code, details)
+    assert isinstance(error, ServerError)
+    assert error.message == (details if text is None else text)
+    assert error.code == code.name
+    assert error.status == f"StatusCode.{code.name}"
 
 
 def test_a_call_that_an_interceptor_has_cancelled() -> None:
     """gRPC raises an error for it that has neither code nor details; it is told all the same."""
-    fault = as_fault(grpc.FutureCancelledError())
-    assert isinstance(fault, TransportFault)
-    assert fault.message == "GRPC client failed: 1: Channel closed!"
+    error = as_backend_error(grpc.FutureCancelledError())
+    assert isinstance(error, TransportError)
+    assert error.message == "GRPC client failed: 1: Channel closed!"
 
 
 def test_details_may_be_missing() -> None:
     """gRPC may give no details at all."""
-    fault = fault_of(CODE.UNAVAILABLE, None)
-    assert isinstance(fault, TransportFault)
-    assert fault.message == "GRPC client failed: 14: "
+    error = error_of(CODE.UNAVAILABLE, None)
+    assert isinstance(error, TransportError)
+    assert error.message == "GRPC client failed: 14: "
 
 
-def test_faults_that_spend_a_channel() -> None:
+def test_errors_that_spend_a_channel() -> None:
     """A channel that never connected, or may be silent, is given up; else it reconnects itself."""
-    assert breaks_channel(fault_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
-    assert breaks_channel(fault_of(CODE.UNAVAILABLE, "errors resolving h:1"))
-    assert breaks_channel(fault_of(CODE.UNAVAILABLE, "ping timeout"))
-    assert breaks_channel(fault_of(CODE.DEADLINE_EXCEEDED, "Deadline Exceeded"))
-    assert not breaks_channel(fault_of(CODE.UNAVAILABLE, "Socket closed"))
-    assert breaks_channel(fault_of(CODE.INTERNAL, "Stream removed"))
-    assert not breaks_channel(fault_of(CODE.NOT_FOUND, "Connect Failed"))
+    assert breaks_channel(error_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
+    assert breaks_channel(error_of(CODE.UNAVAILABLE, "errors resolving h:1"))
+    assert breaks_channel(error_of(CODE.UNAVAILABLE, "ping timeout"))
+    assert breaks_channel(error_of(CODE.DEADLINE_EXCEEDED, "Deadline Exceeded"))
+    assert not breaks_channel(error_of(CODE.UNAVAILABLE, "Socket closed"))
+    assert breaks_channel(error_of(CODE.INTERNAL, "Stream removed"))
+    assert not breaks_channel(error_of(CODE.NOT_FOUND, "Connect Failed"))
 
 
 def test_a_channel_is_not_given_up_for_words() -> None:
     """A peer's text that ends like one of ours does not spend the channel."""
-    assert not breaks_channel(fault_of(CODE.UNAVAILABLE, "the proxy says: Connect Failed"))
-    assert not breaks_channel(fault_of(CODE.RESOURCE_EXHAUSTED, "quota: Deadline Exceeded"))
+    assert not breaks_channel(error_of(CODE.UNAVAILABLE, "the proxy says: Connect Failed"))
+    assert not breaks_channel(error_of(CODE.RESOURCE_EXHAUSTED, "quota: Deadline Exceeded"))
 
 
 def test_a_time_limit_has_a_kind() -> None:
     """A call that reached its time limit is recognised by its kind."""
-    fault = fault_of(CODE.DEADLINE_EXCEEDED, "Stream removed (Deadline Exceeded)")
-    assert isinstance(fault, TransportFault)
-    assert fault.kind is TransportKind.TIMEOUT
+    error = error_of(CODE.DEADLINE_EXCEEDED, "Stream removed (Deadline Exceeded)")
+    assert isinstance(error, TransportError)
+    assert error.kind is TransportKind.TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_addresses(address: str, target: str) -> None:
 def test_impossible_addresses(address: str) -> None:
     """Nobody is contacted for an address that names no port; v1's words."""
     # docs/v1-behaviour.md §3.1
-    with pytest.raises(TransportFault) as caught:
+    with pytest.raises(TransportError) as caught:
         target_of(address)
     assert caught.value.message == "GRPC client failed: 14: Name resolution failure"
     assert caught.value.status == "StatusCode.UNAVAILABLE"

@@ -15,7 +15,7 @@ from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.grpc import framing
 from tritonclient_shim.backends.grpc.framing import CUT_FROM, take
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.core.errors import ForeignError, ServerError, TransportError
 from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, ShmSlice, TensorIn
 
 UINT64 = st.integers(0, 2**64 - 1)
@@ -158,7 +158,7 @@ def test_two_gib_are_refused_before_sending() -> None:
     # docs/v1-behaviour.md §A
     half = np.broadcast_to(np.uint8(0), (2**30,)).data  # one byte in memory
     call = InferCall("m", "", (TensorIn("i", "UINT8", (2**31,), (half, half), 2**31),), ())
-    with pytest.raises(TransportFault) as caught:
+    with pytest.raises(TransportError) as caught:
         framing.encode_request(call)
     header = in_one_piece(InferCall("m", "", (TensorIn("i", "UINT8", (2**31,)),), ())).ByteSize()
     total = header - 2 + 1 + 5 + 2**31  # its empty tensor record gives way to a full one
@@ -231,7 +231,7 @@ def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
     try:
         expected = service_pb2.ModelInferResponse.FromString(data)
     except DecodeError:
-        with pytest.raises(DecodeError):  # the fault lies inside a record, and is still found
+        with pytest.raises(DecodeError):  # the error lies inside a record, and is still found
             service_pb2.ModelInferResponse.FromString(rest)
         return
     assert list(expected.raw_output_contents) == [bytes(value) for value in values]
@@ -243,9 +243,9 @@ def test_scanner_finds_what_protobuf_finds(junk: bytes, padded: bool) -> None:
 @pytest.mark.parametrize("data", [b"\xff\xff", b"\x32\x05ab", b"\xff" * CUT_FROM])
 def test_foreign_answers_are_told_apart(data: bytes) -> None:
     """Bytes that are no inference response come from somebody else."""
-    with pytest.raises(ForeignFault):
+    with pytest.raises(ForeignError):
         framing.decode_reply(data)
-    with pytest.raises(ForeignFault):
+    with pytest.raises(ForeignError):
         framing.decode_stream_reply(data, no_shm)
 
 
@@ -253,7 +253,7 @@ def test_missing_data_is_foreign() -> None:
     """An output without data is never mistaken for one in shared memory."""
     message = service_pb2.ModelInferResponse()
     message.outputs.add(name="o")
-    with pytest.raises(ForeignFault):
+    with pytest.raises(ForeignError):
         framing.decode_reply(message.SerializeToString())
 
 
@@ -288,7 +288,7 @@ def test_stream_refusals_carry_the_request_id() -> None:
     # docs/v2-mapping.md §4
     message = service_pb2.ModelStreamInferResponse(error_message="[request id: 7] no")
     message.infer_response.id = "7"
-    request_id, fault = framing.decode_stream_reply(message.SerializeToString(), no_shm)
+    request_id, error = framing.decode_stream_reply(message.SerializeToString(), no_shm)
     assert request_id == "7"
-    assert isinstance(fault, ServerFault)
-    assert fault.message == "no"
+    assert isinstance(error, ServerError)
+    assert error.message == "no"

@@ -14,7 +14,7 @@ from tests.backends.test_grpc_no_message import url as url_of_server_without_mes
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.backends.grpc.connection import ServerOfChannel
-from tritonclient_shim.core.errors import ServerFault, TransportFault, UnreadableFault
+from tritonclient_shim.core.errors import ServerError, TransportError, UnreadableReply
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply
 
 url = url_of_server_without_messages
@@ -51,31 +51,31 @@ def test_reply(backend: StreamingBackend) -> None:
 def test_refusal(backend: StreamingBackend) -> None:
     """A refusal is the outcome; it is not raised."""
     outcome = outcome_of(backend, simple(model_name="no_such_model"))
-    assert isinstance(outcome, ServerFault)
+    assert isinstance(outcome, ServerError)
     assert outcome.code == "NOT_FOUND"
 
 
 def test_no_server() -> None:
     """No connection is the outcome that a call from a thread has, again and again."""
     dead = open_backend(Endpoint(GRPC, "127.0.0.1:1"))
-    with pytest.raises(TransportFault) as raised:
+    with pytest.raises(TransportError) as raised:
         dead.infer(simple())
     for _ in range(2):
         outcome = outcome_of(dead, simple())
-        assert isinstance(outcome, TransportFault)
+        assert isinstance(outcome, TransportError)
         assert outcome.message == raised.value.message
 
 
 def test_closed(backend: StreamingBackend) -> None:
     """After the backend's end a request is refused, as the outcome."""
     backend.close()
-    assert isinstance(outcome_of(backend, simple()), TransportFault)
+    assert isinstance(outcome_of(backend, simple()), TransportError)
 
 
 def test_no_message(url: str) -> None:
     """An answer of status OK without a message makes no sense, and is no reply."""
     outcome = outcome_of(open_backend(Endpoint(GRPC, url)), simple())
-    assert isinstance(outcome, UnreadableFault), outcome
+    assert isinstance(outcome, UnreadableReply), outcome
 
 
 class ChannelInState:

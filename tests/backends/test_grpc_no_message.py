@@ -18,7 +18,7 @@ from tensorrtserver.api import (
 from tests.backends.http2_server import GRPC_HEADERS, Http2Server, headers
 from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Outcome
-from tritonclient_shim.core.errors import UnreadableFault
+from tritonclient_shim.core.errors import UnreadableReply
 from tritonclient_shim.core.model import Endpoint, InferCall
 
 UNREADABLE = r"\[ 0\] the server's answer could not be read: .*; expected .*; check the server at"
@@ -58,16 +58,16 @@ def test_contexts(ask: Callable[[str], Any], url: str) -> None:
 def test_inference(url: str) -> None:
     """So are requests, those that are waited for and the others."""
     backend, call = open_backend(Endpoint("grpc", url)), InferCall("m", "", (), ())
-    with pytest.raises(UnreadableFault, match="it has no message; expected one"):
+    with pytest.raises(UnreadableReply, match="it has no message; expected one"):
         backend.infer(call)
     outcomes: queue.Queue[Outcome] = queue.Queue()
     backend.infer_async(call, outcomes.put)
     outcome = outcomes.get(timeout=20)
-    assert type(outcome) is UnreadableFault
+    assert type(outcome) is UnreadableReply
     assert "it has no message; expected one" in str(outcome)
 
 
 def test_configurations(url: str) -> None:
     """Several configurations asked for at once are no exception."""
-    with pytest.raises(UnreadableFault):
+    with pytest.raises(UnreadableReply):
         open_backend(Endpoint("grpc", url)).model_configs(["m", "n"])

@@ -17,7 +17,7 @@ from testbed import TritonServer
 from testbed.process import free_ports
 from tests.backends.contract_calls import simple, slow
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,9 +99,9 @@ def test_the_first_call_after_an_outage_works(start_triton: Any) -> None:
     backend = open_backend(Endpoint(GRPC, f"127.0.0.1:{port}"))
     outcomes: Queue[Any] = Queue()
     backend.infer_async(simple(), outcomes.put)
-    assert isinstance(outcomes.get(timeout=10), TransportFault)
+    assert isinstance(outcomes.get(timeout=10), TransportError)
     for _ in range(5):
-        with pytest.raises(TransportFault, match="Connect Failed"):
+        with pytest.raises(TransportError, match="Connect Failed"):
             backend.live()
     start_triton(models=["simple"], extra_args=[f"--grpc-port={port}"])
     assert isinstance(backend.infer(simple()), InferReply)
@@ -116,9 +116,9 @@ def test_a_call_under_way_learns_of_the_servers_death(start_triton: Any) -> None
     assert backend.live()
     killer = threading.Timer(0.2, server.kill)
     killer.start()
-    fault = outcomes.get(timeout=20)
-    assert isinstance(fault, TransportFault)
-    assert fault.message == "GRPC client failed: 14: Socket closed"
+    error = outcomes.get(timeout=20)
+    assert isinstance(error, TransportError)
+    assert error.message == "GRPC client failed: 14: Socket closed"
     killer.join()
-    with pytest.raises(TransportFault, match="^GRPC client failed: 14: Connect Failed$"):
+    with pytest.raises(TransportError, match="^GRPC client failed: 14: Connect Failed$"):
         backend.live()

@@ -16,7 +16,7 @@ from tensorrtserver.api.grpc_service_pb2_grpc import GRPCServiceStub
 from tests.backends.http2_server import GRPC_HEADERS, Http2Server, headers, message, reset
 from tritonclient_shim import configure
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.errors import BackendError, ServerError, TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
 
 Answer = Callable[[int], bytes]
@@ -45,7 +45,7 @@ def cut_short(stream: int) -> bytes:
     return headers(stream, GRPC_HEADERS) + message(stream, b"", end=True)
 
 
-#: What comes from the server, and the fault's text after "GRPC client failed: ".
+#: What comes from the server, and the error's text after "GRPC client failed: ".
 ENDS: dict[str, tuple[Answer, str]] = {
     "reset": (lambda stream: reset(stream, 2), "13: Received RST_STREAM with error code 2"),
     "reset after headers": (
@@ -97,69 +97,71 @@ def call() -> InferCall:
     return InferCall("m", "", (TensorIn("I", "INT32", (2,), (data,), 8),), (OutputSpec("O"),), "1")
 
 
-def of_control(backend: Any) -> Fault:
+def of_control(backend: Any) -> BackendError:
     """How a control call ends, which goes through tritonclient."""
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(BackendError) as caught:
         backend.model_config("m")
     return caught.value
 
 
-def of_infer(backend: Any) -> Fault:
+def of_infer(backend: Any) -> BackendError:
     """How a call ends."""
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(BackendError) as caught:
         backend.infer(call())
     return caught.value
 
 
-def of_infer_async(backend: Any) -> Fault:
+def of_infer_async(backend: Any) -> BackendError:
     """How a call in the background ends."""
     outcomes: Queue[Any] = Queue()
     backend.infer_async(call(), outcomes.put)
-    fault: Fault = outcomes.get(timeout=20)
-    return fault
+    error: BackendError = outcomes.get(timeout=20)
+    return error
 
 
-def of_stream(backend: Any) -> Fault:
+def of_stream(backend: Any) -> BackendError:
     """How a stream ends."""
     ends: Queue[Any] = Queue()
     stream = backend.open_stream(lambda *_: None, ends.put)
     stream.send(call())
     stream.close(wait=False)  # gRPC waits for both ends of a stream
-    fault: Fault = ends.get(timeout=20)
-    return fault
+    error: BackendError = ends.get(timeout=20)
+    return error
 
 
 KINDS = [of_control, of_infer, of_infer_async, of_stream]
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__[3:])
-def ended(request: Any) -> Iterator[Callable[[Answer], Fault]]:
+def ended(request: Any) -> Iterator[Callable[[Answer], BackendError]]:
     """How a call of each kind ends against a server that gives an answer."""
 
-    def end(answer: Answer) -> Fault:
+    def end(answer: Answer) -> BackendError:
         with Http2Server(answer) as server:
             backend = open_backend(Endpoint(GRPC, server.address))
-            fault: Fault = request.param(backend)
+            error: BackendError = request.param(backend)
             backend.close()
-            return fault
+            return error
 
     yield end
 
 
 @pytest.mark.parametrize(("answer", "text"), ENDS.values(), ids=ENDS.keys())
-def test_a_status_of_grpcs_own(ended: Callable[[Answer], Fault], answer: Answer, text: str) -> None:
+def test_a_status_of_grpcs_own(
+    ended: Callable[[Answer], BackendError], answer: Answer, text: str
+) -> None:
     """What gRPC makes of an odd answer is no refusal of the server (docs/v1-behaviour.md §3.1)."""
-    fault = ended(answer)
-    assert isinstance(fault, TransportFault)
-    assert re.fullmatch(f"GRPC client failed: {text}", fault.message)
+    error = ended(answer)
+    assert isinstance(error, TransportError)
+    assert re.fullmatch(f"GRPC client failed: {text}", error.message)
 
 
 @pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS.keys())
-def test_a_status_of_the_server(ended: Callable[[Answer], Fault], answer: Answer) -> None:
+def test_a_status_of_the_server(ended: Callable[[Answer], BackendError], answer: Answer) -> None:
     """What a server says under the same statuses is its refusal, in its words."""
-    fault = ended(answer)
-    assert isinstance(fault, ServerFault)
-    assert fault.message == "own words"
+    error = ended(answer)
+    assert isinstance(error, ServerError)
+    assert error.message == "own words"
 
 
 def test_the_error_of_a_context() -> None:
@@ -187,6 +189,6 @@ def test_the_time_limit_of_an_answer_that_has_begun() -> None:
         settings = configure(network_timeout=0.5)
         backend = open_backend(Endpoint(GRPC, server.address), (), settings)
         for kind in (of_control, of_infer, of_infer_async):
-            fault = kind(backend)
-            assert isinstance(fault, TransportFault)
-            assert fault.message == "GRPC client failed: 4: Deadline Exceeded"
+            error = kind(backend)
+            assert isinstance(error, TransportError)
+            assert error.message == "GRPC client failed: 4: Deadline Exceeded"

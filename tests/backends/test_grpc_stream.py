@@ -16,7 +16,7 @@ from testbed import TritonServer
 from tritonclient_shim.backends.base import InferStream
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.backends.grpc.stream import Outbox
-from tritonclient_shim.core.errors import ServerFault, StreamEnded, TransportFault
+from tritonclient_shim.core.errors import ServerError, StreamEnded, TransportError
 from tritonclient_shim.core.model import (
     GRPC,
     Endpoint,
@@ -84,9 +84,9 @@ def test_refusals_are_matched_and_leave_the_stream_open(triton: TritonServer) ->
     stream.send(call("c"))
     replies = dict(log.replies.get(timeout=20) for _ in range(3))
     stream.close()
-    assert isinstance(replies["a"], ServerFault)
+    assert isinstance(replies["a"], ServerError)
     assert replies["a"].message == "Request for unknown model: 'nobody' is not found"
-    assert isinstance(replies["b"], ServerFault)
+    assert isinstance(replies["b"], ServerError)
     assert "[request id" not in replies["b"].message
     assert isinstance(replies["c"], InferReply)
 
@@ -99,8 +99,8 @@ def test_refusals_name_regions_as_users_do(triton: TritonServer) -> None:
     tensors = (TensorIn("INPUT0", "FP32", (1,), shm=region),)
     stream.send(InferCall("slow", "", tensors, (OutputSpec("OUTPUT0"),), "1"))
     stream.close()
-    _, fault = log.replies.get(timeout=20)
-    assert fault.message == "Unable to find shared memory region: 'no such/region'"
+    _, error = log.replies.get(timeout=20)
+    assert error.message == "Unable to find shared memory region: 'no such/region'"
 
 
 def test_large_answers_come_as_views(triton: TritonServer) -> None:
@@ -158,14 +158,14 @@ def test_the_reader_may_send_and_close(triton: TritonServer) -> None:
 
 
 def test_cancel_ends_at_once(triton: TritonServer) -> None:
-    """cancel does not wait for answers; the end is reported once, with a fault."""
+    """cancel does not wait for answers; the end is reported once, with an error."""
     log = Log()
     stream = log.open(triton.grpc)
     stream.send(call("1", value=5.0))
     stream.cancel()
     stream.cancel()
     end = log.ends.get(timeout=3)
-    assert isinstance(end, TransportFault)
+    assert isinstance(end, TransportError)
     stream.close()
     assert log.ends.empty()
     assert log.replies.empty()
@@ -183,10 +183,10 @@ def test_a_killed_server_ends_the_stream(start_triton: Any) -> None:
     assert log.ids(1) == ["1"]
     stream.send(call("2", value=30.0))
     server.kill()
-    fault = log.end()
-    assert isinstance(fault, TransportFault)
-    assert fault.message == "GRPC client failed: 14: Socket closed"
-    assert fault.__cause__ is not None
+    error = log.end()
+    assert isinstance(error, TransportError)
+    assert error.message == "GRPC client failed: 14: Socket closed"
+    assert error.__cause__ is not None
     with pytest.raises(StreamEnded, match="^GRPC client failed: 14: Socket closed$"):
         stream.send(call("3"))
     stream.close()
@@ -253,8 +253,8 @@ def test_closing_wakes_waiting_senders(close: Any) -> None:
     def put() -> None:
         try:
             box.put(b"yy", wait=True)
-        except TransportFault as fault:
-            errors.put(str(fault))
+        except TransportError as error:
+            errors.put(str(error))
 
     thread = threading.Thread(target=put, daemon=True)
     thread.start()
@@ -288,7 +288,7 @@ def test_a_reader_that_is_ended_ends_its_stream(
     stream = open_backend(Endpoint(GRPC, triton.grpc)).open_stream(leave, log.ends.put)
     stream.send(call("1"))
     end = log.end()
-    assert isinstance(end, TransportFault)
+    assert isinstance(end, TransportError)
     assert end.message == "Stream has been closed."
     with pytest.raises(StreamEnded, match=CLOSED):
         stream.send(call("2"))

@@ -15,7 +15,7 @@ from tests.backends.scripted_server import ScriptedServer, http
 from tritonclient_shim.backends.clients import UnwrappedError
 from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.backend import HttpBackend
-from tritonclient_shim.core.errors import ForeignFault, ServerFault
+from tritonclient_shim.core.errors import ForeignError, ServerError
 from tritonclient_shim.core.model import Endpoint, IndexRow, ModelStatistics
 
 NAME = "a b/c%d:é"
@@ -59,7 +59,7 @@ def test_names_are_quoted_once(server: ScriptedServer, backend: HttpBackend) -> 
         lambda: backend.unregister(NAME),
     )
     for call in calls:
-        with pytest.raises(ServerFault, match="^no$"):
+        with pytest.raises(ServerError, match="^no$"):
             call()
     paths = [request.split(b" ")[1] for request in server.requests]
     assert paths == [
@@ -127,7 +127,7 @@ def test_commands_believe_no_foreign_answer(body: bytes) -> None:
     # docs/v1-behaviour.md §6.4
     with answering(http(200, body)) as backend:
         for command in COMMANDS:
-            with pytest.raises(ForeignFault):
+            with pytest.raises(ForeignError):
                 command(backend)
 
 
@@ -145,7 +145,7 @@ def test_lists_are_lists(body: bytes) -> None:
     # docs/v1-behaviour.md §6.3
     with answering(http(200, body)) as backend:
         for ask in LISTS:
-            with pytest.raises(ForeignFault):
+            with pytest.raises(ForeignError):
                 ask(backend)
     with answering(http(200, b"[]")) as backend:
         assert [ask(backend) for ask in LISTS] == [(), ()]
@@ -157,7 +157,7 @@ def test_other_objects_are_foreign(body: bytes) -> None:
     # docs/v1-behaviour.md §3.1
     with answering(http(200, body)) as backend:
         for ask in (lambda: backend.model_config("m"), lambda: backend.statistics("m")):
-            with pytest.raises(ForeignFault):
+            with pytest.raises(ForeignError):
                 ask()
 
 
@@ -176,7 +176,7 @@ def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(tritonclient.http, "InferenceServerClient", Changed)
     with pytest.raises(RuntimeError, match="_client_stub.*2.40 to 2.73"):
         backend.client()
-    with pytest.raises(ServerFault, match="^no$"):
+    with pytest.raises(ServerError, match="^no$"):
         backend.server_metadata()
 
 
@@ -214,5 +214,5 @@ def test_rows_of_other_v2_servers() -> None:
 def test_counts_that_are_none(count: bytes) -> None:
     """What v1's message has no room for is a foreign answer."""
     stats = b'{"model_stats":[{"name":"m","version":"1","inference_count":%s}]}' % count
-    with answering(http(200, stats)) as backend, pytest.raises(ForeignFault):
+    with answering(http(200, stats)) as backend, pytest.raises(ForeignError):
         backend.statistics("m")

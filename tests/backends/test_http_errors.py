@@ -9,7 +9,7 @@ import pytest
 from tests.backends.scripted_server import CLOSE, CLOSE_AFTER, RESET, Answer, ScriptedServer, http
 from tritonclient_shim.backends.http import errors, open_backend
 from tritonclient_shim.backends.http.errors import CODES, refusal
-from tritonclient_shim.core.errors import ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.core.errors import ForeignError, ServerError, TransportError
 from tritonclient_shim.core.model import Endpoint, InferCall
 
 CALL = InferCall("m", "", (), ())
@@ -43,7 +43,7 @@ def test_address(address: str, text: str) -> None:
     """Bad addresses fail at the first use, with libcurl's texts (docs/v1-behaviour.md §3.1)."""
     backend = open_backend(Endpoint("http", address))
     for call in (backend.live, backend.server_metadata, lambda: backend.infer(CALL)):
-        with pytest.raises(TransportFault) as caught:
+        with pytest.raises(TransportError) as caught:
             call()
         assert caught.value.message == f"HTTP client failed: {text}"
     backend.close()
@@ -71,7 +71,7 @@ def test_broken_answer(answer: Answer, text: str) -> None:
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
         for call in (backend.live, lambda: backend.infer(CALL)):
-            with pytest.raises(TransportFault) as caught:
+            with pytest.raises(TransportError) as caught:
                 call()
             assert caught.value.message == f"HTTP client failed: {text}"
             assert caught.value.__cause__ is not None
@@ -98,7 +98,7 @@ def test_broken_answer(answer: Answer, text: str) -> None:
     ],
 )
 def test_foreign_answer(answer: bytes) -> None:
-    """An answer that no v2 server gives is a ForeignFault, from every call."""
+    """An answer that no v2 server gives is a ForeignError, from every call."""
     # docs/v1-behaviour.md §4.7
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
@@ -108,7 +108,7 @@ def test_foreign_answer(answer: bytes) -> None:
             lambda: backend.infer(CALL),
         )
         for call in calls:
-            with pytest.raises(ForeignFault):
+            with pytest.raises(ForeignError):
                 call()
         backend.close()
 
@@ -130,13 +130,13 @@ def test_truncated_tensor() -> None:
     answer = http(200, header + b"12345678", f"Inference-Header-Content-Length: {len(header)}")
     with ScriptedServer(lambda request: answer) as server:
         backend = open_backend(Endpoint("http", server.address))
-        with pytest.raises(ForeignFault, match="it has 128 bytes; expected 129, by"):
+        with pytest.raises(ForeignError, match="it has 128 bytes; expected 129, by"):
             backend.infer(CALL)
         backend.close()
 
 
 @pytest.mark.parametrize("phase", [errors.CONNECT, errors.HANDSHAKE, errors.SEND, errors.ANSWER])
-def test_an_interrupt_is_no_fault(phase: errors.Phase) -> None:
+def test_an_interrupt_is_no_error(phase: errors.Phase) -> None:
     """Ctrl-C in the middle of an exchange reaches the user."""
     assert not any(issubclass(KeyboardInterrupt, kind) for kind in phase.errors)
 
@@ -146,9 +146,9 @@ def test_refusal(status: int, code: str) -> None:
     """Status and text of a refusal; ids leave the text wherever they stand."""
     # docs/v1-behaviour.md §E.10
     text = "[request id: 5] in ensemble 'e', [request id: <id_unknown>] no"
-    fault = refusal(status, json.dumps({"error": text}).encode())
-    assert isinstance(fault, ServerFault)
-    assert (fault.message, fault.code, fault.status) == ("in ensemble 'e', no", code, str(status))
+    error = refusal(status, json.dumps({"error": text}).encode())
+    assert isinstance(error, ServerError)
+    assert (error.message, error.code, error.status) == ("in ensemble 'e', no", code, str(status))
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,6 @@ def test_refusal(status: int, code: str) -> None:
 )
 def test_older_servers_say_400_of_unknown_models(text: str, code: str) -> None:
     """Triton 2.33 and 2.39 answer every refusal with 400: the sentence tells an unknown model."""
-    fault = refusal(400, json.dumps({"error": text}).encode())
-    assert isinstance(fault, ServerFault)
-    assert (fault.message, fault.code, fault.status) == (text, code, "400")
+    error = refusal(400, json.dumps({"error": text}).encode())
+    assert isinstance(error, ServerError)
+    assert (error.message, error.code, error.status) == (text, code, "400")

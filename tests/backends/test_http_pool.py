@@ -15,7 +15,7 @@ from tests.backends.scripted_server import CLOSE, RESET, SILENCE, Answer, Script
 from tritonclient_shim.backends.base import Outcome
 from tritonclient_shim.backends.http import connections, open_backend
 from tritonclient_shim.backends.http.backend import HttpBackend
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, TensorIn
 
 CALL = InferCall("m", "", (), ())
@@ -78,7 +78,7 @@ def test_secure_and_plain_do_not_share(server: ScriptedServer) -> None:
     """Equal addresses with and without TLS are different endpoints."""
     plain, secure = backend_on(server), open_backend(Endpoint("http", server.address, True))
     plain.live()
-    with pytest.raises(TransportFault, match="SSL connect error"):
+    with pytest.raises(TransportError, match="SSL connect error"):
         secure.live()
     plain.close()
     secure.close()
@@ -101,7 +101,7 @@ def test_get_is_not_repeated_on_a_fresh_connection(failure: Answer) -> None:
     # docs/v1-behaviour.md §3.1
     with failing_on(1, failure) as server:
         backend = backend_on(server)
-        with pytest.raises(TransportFault):
+        with pytest.raises(TransportError):
             backend.live()
         assert len(server.requests) == 1
         backend.close()
@@ -113,7 +113,7 @@ def test_inference_is_never_run_twice(failure: Answer) -> None:
     with failing_on(2, failure) as server:
         backend = backend_on(server)
         backend.infer(CALL)
-        with pytest.raises(TransportFault):
+        with pytest.raises(TransportError):
             backend.infer(CALL)
         assert len(server.requests) == 2
         assert backend.infer(CALL).model_name == "m"
@@ -180,9 +180,9 @@ def test_asynchronous_request_without_a_thread(
     outcomes: SimpleQueue[Outcome] = SimpleQueue()
     monkeypatch.setattr(threading.Thread, "start", refuse)
     backend.infer_async(CALL, outcomes.put)
-    fault = outcomes.get(timeout=PATIENCE)
-    assert isinstance(fault, TransportFault)
-    assert fault.message == "HTTP client failed: Out of memory"
+    error = outcomes.get(timeout=PATIENCE)
+    assert isinstance(error, TransportError)
+    assert error.message == "HTTP client failed: Out of memory"
     backend.close()
 
 
@@ -191,7 +191,7 @@ def test_server_restart(server: ScriptedServer) -> None:
     backend = backend_on(server)
     backend.infer(CALL)
     server.stop()
-    with pytest.raises(TransportFault, match="Couldn't connect to server"):
+    with pytest.raises(TransportError, match="Couldn't connect to server"):
         backend.infer(CALL)
     with ScriptedServer(lambda request: REPLY, server.port) as restarted:
         assert backend.infer(CALL).model_name == "m"

@@ -11,7 +11,7 @@ import pytest
 from tests.backends.scripted_server import ScriptedServer, http
 from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.response import SMALL, read_reply
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import Endpoint
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -106,7 +106,7 @@ TWO = HEAD + b"Content-Length: 2\r\n"
 )
 def test_lengths_that_cannot_be(answer: bytes, text: str) -> None:
     """A body that nobody can tell the end of ends the exchange, in libcurl's words (RFC 9112)."""
-    with pytest.raises(TransportFault) as caught:
+    with pytest.raises(TransportError) as caught:
         read_reply(stream_of(answer))
     assert caught.value.message == f"HTTP client failed: {text}"
 
@@ -126,7 +126,7 @@ def test_lengths_that_cannot_be(answer: bytes, text: str) -> None:
 )
 def test_lines_that_are_no_header(line: bytes) -> None:
     """A line that another reader could take for something else is refused, as by libcurl."""
-    with pytest.raises(TransportFault, match=WEIRD):
+    with pytest.raises(TransportError, match=WEIRD):
         read_reply(stream_of(TWO + line + b"\r\n\r\nab"))
 
 
@@ -167,7 +167,7 @@ def test_another_protocol_that_nobody_asked_for() -> None:
 
 def test_an_answer_that_is_announced_for_ever() -> None:
     """A server that sends nothing but 100 Continue is not listened to for ever."""
-    with pytest.raises(TransportFault, match=WEIRD):
+    with pytest.raises(TransportError, match=WEIRD):
         read_reply(stream_of(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000))
 
 
@@ -175,6 +175,6 @@ def test_an_answer_that_is_no_http_is_not_waited_for() -> None:
     """Bytes of another protocol end the exchange, also where no line of theirs ever ends."""
     with ScriptedServer(lambda request: b"\x00\x00\x12\x04 binary") as server:
         backend = open_backend(Endpoint("http", server.address))
-        with pytest.raises(TransportFault, match="Unsupported protocol|HTTP client failed"):
+        with pytest.raises(TransportError, match="Unsupported protocol|HTTP client failed"):
             backend.server_metadata()
         backend.close()

@@ -10,7 +10,7 @@ import pytest
 
 from tests.backends.scripted_server import SILENCE, Answer, ScriptedServer, http
 from tritonclient_shim.backends.http import open_backend
-from tritonclient_shim.core.errors import TransportFault, TransportKind
+from tritonclient_shim.core.errors import TransportError, TransportKind
 from tritonclient_shim.core.model import Endpoint, InferCall, TensorIn
 from tritonclient_shim.settings import Settings, configure
 
@@ -126,7 +126,7 @@ def test_proxy_that_refuses_a_tunnel(server: ScriptedServer) -> None:
     with ScriptedServer(lambda _: http(407)) as proxy:
         settings = configure(proxy=f"http://{proxy.address}")
         backend = open_backend(Endpoint("http", "triton.test:443", True), (), settings)
-        with pytest.raises(TransportFault, match="Failure when receiving data from the peer"):
+        with pytest.raises(TransportError, match="Failure when receiving data from the peer"):
             backend.live()
         assert proxy.requests[0].startswith(b"CONNECT triton.test:443 HTTP/1.1\r\n")
         backend.close()
@@ -151,7 +151,7 @@ def test_network_timeout_is_not_repeated() -> None:
         settings = configure(network_timeout=0.2)
         backend = open_backend(Endpoint("http", server.address), (), settings)
         backend.infer(CALL)
-        with pytest.raises(TransportFault, match=": Timeout was reached$") as late:
+        with pytest.raises(TransportError, match=": Timeout was reached$") as late:
             backend.live()
         assert late.value.kind is TransportKind.TIMEOUT
         assert len(server.requests) == 2

@@ -14,7 +14,7 @@ from tests.backends.in_process_models import STANDARD
 from tritonclient_shim import testing
 from tritonclient_shim.backends import open_backend as opened_backend
 from tritonclient_shim.backends.base import Backend, Outcome
-from tritonclient_shim.core.errors import ServerFault, TransportFault, Unsendable
+from tritonclient_shim.core.errors import ServerError, TransportError, Unsendable
 from tritonclient_shim.core.model import Endpoint, InferReply
 
 OpenBackend = Callable[[Endpoint], Backend]
@@ -67,8 +67,8 @@ class TestInProcessBackend(Contract):
         outcome = in_loop(backend, "simple")
         assert isinstance(outcome, InferReply)
         assert outcome.request_id == "5"
-        assert isinstance(in_loop(backend, "no_such_model"), ServerFault)
-        assert isinstance(in_loop(dead_backend, "simple"), TransportFault)
+        assert isinstance(in_loop(backend, "no_such_model"), ServerError)
+        assert isinstance(in_loop(dead_backend, "simple"), TransportError)
 
     def test_stream_with_headers(self, backend: Any) -> None:
         """A stream is opened with metadata as a stream to a real server is."""

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 from tritonclient_shim.backends.http.framing import json_request, tensor_data
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import UnreadableFault, Unsendable
+from tritonclient_shim.core.errors import UnreadableReply, Unsendable
 from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn
 
 NUMERIC = [row for row in dtypes.TABLE if row.numpy is not None and row is not dtypes.STRING]
@@ -101,5 +101,5 @@ def test_broken_strings(data: bytes) -> None:
 )
 def test_what_is_no_element(datatype: str, values: list[Any]) -> None:
     """An answer with a value that its type does not have is refused, never rounded or cut."""
-    with pytest.raises(UnreadableFault):
+    with pytest.raises(UnreadableReply):
         tensor_data("x", datatype, values)

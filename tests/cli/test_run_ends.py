@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.cli_scripts import shim
 from tritonclient_shim.cli.run import connection_advice
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 
 TWICE = """\
 from tensorrtserver.api import *
@@ -138,7 +138,7 @@ def test_who_is_no_triton_leads_to_doctor_as_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("status", "protocol"), [("StatusCode.UNAVAILABLE", "grpc"), ("", "http")])
 def test_the_advice_does_not_depend_on_a_messages_words(status: str, protocol: str) -> None:
     """The protocol of a failed connection is known from the error's status, whatever its text."""
-    (advice,) = connection_advice(TransportFault("any text", status))
+    (advice,) = connection_advice(TransportError("any text", status))
     assert f"--protocol {protocol}`" in advice
 
 

@@ -15,7 +15,7 @@ from google.protobuf import text_format
 
 from tests.gateway.gateway_process import PATIENCE
 from tests.gateway.grpc_requests import simple
-from tritonclient_shim.core.errors import InferenceServerException, TransportFault, TransportKind
+from tritonclient_shim.core.errors import InferenceServerException, TransportError, TransportKind
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.gateway.access_log import AccessLog, Meter
@@ -102,8 +102,8 @@ def test_an_outcome_that_comes_too_late() -> None:
 def test_only_the_time_limit_names_its_option(kind: TransportKind) -> None:
     """A text like that of the time limit, such as a proxy's, does not blame --upstream-timeout."""
     session = Upstream(OPTIONS, Stopping()).session
-    fault = TransportFault("GRPC client failed: 14: the proxy: Deadline Exceeded", kind=kind)
-    named = "--upstream-timeout" in str(session.fault_to_error(fault))
+    error = TransportError("GRPC client failed: 14: the proxy: Deadline Exceeded", kind=kind)
+    named = "--upstream-timeout" in str(session.to_v1_error(error))
     assert named is (kind is TransportKind.TIMEOUT)
 
 

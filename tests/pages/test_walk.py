@@ -186,8 +186,8 @@ def test_9_doctor(walk: Walk) -> None:
     """The doctor names what is broken first, and its command mends it."""
     (walk.folder / "tensorrtserver.py").write_text("")
     command = "tritonclient-shim doctor"
-    title, fault, remedy, *_ = walk.type("docs/install.md", command, status=1).splitlines()
-    assert title == "What is wrong" and "tensorrtserver.py is imported as" in fault
+    title, error, remedy, *_ = walk.type("docs/install.md", command, status=1).splitlines()
+    assert title == "What is wrong" and "tensorrtserver.py is imported as" in error
     walk.place.succeed("sh", "-c", remedy.strip())
     assert walk.type("docs/install.md", command).startswith("Nothing is wrong.\n")
     address = "--url localhost:8001 --protocol grpc".replace("localhost:8001", walk.server.http)

@@ -131,7 +131,7 @@ def strike(proxy: FaultProxy, context: InferContext, style: str, cell: Cell) -> 
     return [before, struck]
 
 
-def one_fault(style: str, cell: Cell, server: TritonServer) -> None:
+def one_error(style: str, cell: Cell, server: TritonServer) -> None:
     """Let the fault strike once, before and after calls that work."""
     protocol, streaming = 0 if cell.protocol == "http" else 1, cell.protocol == "stream"
     with FaultProxy(server.url(protocol)) as proxy:
@@ -155,5 +155,5 @@ def test_fault(
         limits(cell.protocol)
     styles = some(STYLES, "styles of each cell of the fault table", number)
     for style in styles * amount("repetitions of each cell of the fault table"):
-        replaced.try_on(partial(one_fault, style, cell))
+        replaced.try_on(partial(one_error, style, cell))
         tried(PROMISE, 1, "faults")

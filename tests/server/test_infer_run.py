@@ -276,7 +276,7 @@ def test_type_unknown_to_v1(connect: Any) -> None:
     assert context.run({"INPUT0": [np.zeros(2, np.uint16)]}, {}) == {}
 
 
-#: Faults in the order of the checks, each with the error it causes.
+#: Errors in the order of the checks, each with the error it causes.
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "input type": ({"inputs": {"NOPE": 5}}, "input 'NOPE' values must be specified as a list"),
     "flags": ({"flags": "1"}, "argument 2: <class 'TypeError'>: wrong type"),
@@ -303,16 +303,16 @@ def styles() -> dict[str, Callable[..., Any]]:
     }
 
 
-def fault(name: str) -> Any:
-    """Check that the block raises the error of this fault."""
+def error(name: str) -> Any:
+    """Check that the block raises the error of this error."""
     expected = (InferenceServerException, ctypes.ArgumentError)
     return pytest.raises(expected, match=re.escape(FAULTS[name][1]))
 
 
 @pytest.mark.parametrize("style", styles())
 @pytest.mark.smoke
-def test_first_fault_wins(connect: Any, style: str) -> None:
-    """Order of checks: of two faults the earlier one in the list is reported."""
+def test_first_error_wins(connect: Any, style: str) -> None:
+    """Order of checks: of two errors the earlier one in the list is reported."""
     # docs/v1-behaviour.md §3.2
     context = connect("simple")
     for place, first in enumerate(NAMES):
@@ -320,7 +320,7 @@ def test_first_fault_wins(connect: Any, style: str) -> None:
             arguments = {"inputs": add_sub(), "outputs": BOTH}
             arguments.update(FAULTS[second][0])
             arguments.update(FAULTS[first][0])
-            with fault(first):
+            with error(first):
                 styles()[style](context, **arguments)
 
 

@@ -163,7 +163,7 @@ def test_sequence(ask: Any) -> None:
     assert sums == [10, 15, 16]
 
 
-class Refusal(NamedTuple):
+class InvalidRequest(NamedTuple):
     """A request that is refused, and how."""
 
     request: Any
@@ -174,40 +174,42 @@ class Refusal(NamedTuple):
 ONE_FP32 = {"INPUT0": FP32_4[:1] * 0}
 INVALID = codes.INVALID_ARG
 REFUSED = {
-    "model": Refusal(
+    "model": InvalidRequest(
         simple_request(model="nope"), codes.UNAVAILABLE, "Request for unknown model: 'nope' is not"
     ),
-    "inputs": Refusal(infer_request("failing", {}), INVALID, "expected 1 inputs but got 0 inputs"),
-    "input": Refusal(
+    "inputs": InvalidRequest(
+        infer_request("failing", {}), INVALID, "expected 1 inputs but got 0 inputs"
+    ),
+    "input": InvalidRequest(
         infer_request("failing", {"X": b"1234"}), INVALID, "unexpected inference input 'X'"
     ),
-    "output": Refusal(
+    "output": InvalidRequest(
         infer_request("failing", ONE_FP32, ["NONE"]),
         INVALID,
         "unexpected inference output 'NONE' for model 'failing'",
     ),
-    "batch": Refusal(
+    "batch": InvalidRequest(
         simple_request(batch=9), INVALID, "inference request batch-size must be <= 8 for 'simple'"
     ),
-    "no batch": Refusal(
+    "no batch": InvalidRequest(
         simple_request(batch=0), INVALID, "inference request batch-size must be >= 1 for 'simple'"
     ),
-    "dims": Refusal(
+    "dims": InvalidRequest(
         infer_request("identity_fp32", {"INPUT0": FP32_4}, ["OUTPUT0"]),
         INVALID,
         "model supports variable-size for input 'INPUT0', request must specify input shape for",
     ),
-    "value": Refusal(
+    "value": InvalidRequest(
         infer_request("failing", {"INPUT0": FP32_4[2:3]}, ["OUTPUT0"]),
         codes.INTERNAL,
         "the model refused value 3",
     ),
-    "sequence": Refusal(
+    "sequence": InvalidRequest(
         infer_request("sequence_sum", {"INPUT": np.zeros(1, np.int32)}, ["OUTPUT"]),
         INVALID,
         "inference request to model 'sequence_sum' must specify a non-zero correlation ID",
     ),
-    "classes of strings": Refusal(
+    "classes of strings": InvalidRequest(
         classify_request(("OUTPUT0", 1), model="identity_string"), INVALID, "unexpected inference"
     ),
 }

@@ -21,7 +21,7 @@ from testbed.environment import chosen
 from tests.generation_marks import not_on
 from tests.server.odd_servers import foreign_server
 from tests.server.shm_cases import Regions, name_of, refused
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import RegisteredRegion
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, Region
@@ -202,8 +202,8 @@ def keep_in_use(context: InferContext, regions: Regions, handle: Any, seconds: f
         threading.Event().wait(0.05 * attempt)  # nothing tells when a request has arrived
         try:
             regions.control._ctx.backend.unregister(name_of(handle))  # type: ignore[union-attr]
-        except ServerFault as fault:
-            assert "currently in use" in fault.message
+        except ServerError as error:
+            assert "currently in use" in error.message
             return request_id
         regions.control.register(handle)  # too early
         with suppress(InferenceServerException):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tritonclient_shim.core.errors import Fault, StreamEnded, TransportFault
+from tritonclient_shim.core.errors import BackendError, StreamEnded, TransportError
 from tritonclient_shim.core.model import InferCall
 
-LOST = TransportFault("GRPC client failed: 14: Socket closed")
+LOST = TransportError("GRPC client failed: 14: Socket closed")
 
 
 def call(number: int, sequence: int = 0, start: bool = False, end: bool = False) -> InferCall:
@@ -22,13 +22,13 @@ class FakeStream:
         self.sent: list[str] = []
         self.closed: list[bool] = []
         self.takes = True  # until it has ended; its end may be told later
-        self.fails: Fault | None = None
+        self.fails: BackendError | None = None
         self.ends_first = False
 
-    def end(self, fault: Fault | None = LOST) -> None:
+    def end(self, error: BackendError | None = LOST) -> None:
         """End the stream, and report it."""
         self.takes = False
-        self._on_end(fault)
+        self._on_end(error)
 
     def send(self, one: InferCall) -> None:
         if self.ends_first:
@@ -49,7 +49,7 @@ class FakeBackend:
 
     def __init__(self) -> None:
         self.streams: list[FakeStream] = []
-        self.refuses: Fault | None = None
+        self.refuses: BackendError | None = None
 
     def open_stream(self, on_reply: Any, on_end: Any, headers: Any = ()) -> FakeStream:
         if self.refuses is not None:

@@ -10,7 +10,7 @@ import pytest
 from tritonclient_shim.backends.grpc.channel import target_of
 from tritonclient_shim.backends.http.connector import parse
 from tritonclient_shim.core import addresses
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.settings import Settings, SettingsError, proxy_for
 from tritonclient_shim.settings.values import proxy
 
@@ -172,7 +172,7 @@ def test_readers_of_addresses(row: tuple[str, ...]) -> None:
     readers = (http, target_of, through_proxy, setting)
     refusals: tuple[Any, ...] = (
         (HTTPException, UnicodeError),
-        *(TransportFault, SettingsError, ValueError),
+        *(TransportError, SettingsError, ValueError),
     )
     for reader, refusal, expected in zip(readers, refusals, row[1:]):
         if expected == "-":

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tritonclient_shim.core.errors import UnreadableFault
+from tritonclient_shim.core.errors import UnreadableReply
 from tritonclient_shim.translate import classes, introsort
 
 # The tables were computed by a C++ program: std::sort of GNU's library over the indices of the
@@ -295,14 +295,14 @@ def test_texts_of_a_server(text: bytes, expected: tuple[int, float, str]) -> Non
 )
 def test_texts_that_are_no_classes(text: bytes) -> None:
     """What a server sends in place of a class is an unreadable answer, not a Python error."""
-    with pytest.raises(UnreadableFault, match="its classification has .* as a class; expected"):
+    with pytest.raises(UnreadableReply, match="its classification has .* as a class; expected"):
         classes.from_texts(len(text).to_bytes(4, "little") + text, 1)
 
 
 def test_classes_that_cannot_be_split() -> None:
     """A number of classes that leaves some over is an unreadable answer: none is given away."""
     data = b"".join(len(text).to_bytes(4, "little") + text for text in (b"2:1", b"1:0", b"9:3"))
-    with pytest.raises(UnreadableFault, match="3 classes; expected as many for each of 2 batch"):
+    with pytest.raises(UnreadableReply, match="3 classes; expected as many for each of 2 batch"):
         classes.from_texts(data, 2)
 
 

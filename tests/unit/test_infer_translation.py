@@ -12,9 +12,9 @@ import pytest
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import (
     InferenceServerException,
-    Refusal,
-    ServerFault,
-    UnreadableFault,
+    InvalidRequest,
+    ServerError,
+    UnreadableReply,
 )
 from tritonclient_shim.core.model import (
     HTTP,
@@ -92,7 +92,7 @@ def test_input_that_the_model_has_no_more(dims: Any) -> None:
     """An input that a reloaded model does not know is refused as v1's server refused it."""
     # docs/v1-behaviour.md §3.4
     instance = V1Request(-1, 1, (V1Input("GONE", dims, (b"1234",), 4),), ())
-    with pytest.raises(Refusal, match="^unexpected inference input 'GONE' for model 'm'$"):
+    with pytest.raises(InvalidRequest, match="^unexpected inference input 'GONE' for model 'm'$"):
         to_v2.infer_call(PROFILE, instance, HTTP)
 
 
@@ -109,7 +109,7 @@ def test_sixteen_dimensions() -> None:
 def test_rows(shape: tuple[int, ...]) -> None:
     """An output without a row per batch entry, which v2 lets pass, is refused."""
     # docs/v1-behaviour.md §3.4
-    with pytest.raises(ServerFault, match="but model configuration specifies shape"):
+    with pytest.raises(ServerError, match="but model configuration specifies shape"):
         raised("DATA", shape)
 
 
@@ -118,8 +118,8 @@ def test_rows_of_an_asynchronous_request() -> None:
     # docs/v1-behaviour.md §3.4
     instance = request.build(parse(1, {"DATA": (1,)}), (), -1, 0, 0)
     answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (2, 3), bytes(24)),))
-    fault = to_v1.refusal(PROFILE, instance, answer)
-    assert fault is not None and "but model configuration specifies shape" in fault.message
+    error = to_v1.refusal(PROFILE, instance, answer)
+    assert error is not None and "but model configuration specifies shape" in error.message
     answer = InferReply("m", "1", (TensorOut("DATA", "FP32", (1, 6), bytes(24)),))
     assert to_v1.refusal(PROFILE, instance, answer) is None
 
@@ -201,5 +201,5 @@ def test_a_region_without_the_strings_that_it_should_have() -> None:
     wanted = request.RequestedOutput("T", V1Output("T", shm=where), Overwritten())
     options = request.Options((wanted,), 1, request.Numbers(0, 0, 0, 0))
     reply = V1Reply("m", 1, 1, (V1Result("T", "BYTES", (1,), 8, None, where),))
-    with pytest.raises(UnreadableFault, match="malformed string tensor"):
+    with pytest.raises(UnreadableReply, match="malformed string tensor"):
         result.read_into({}, options, reply)

@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 import pytest
 
-from tritonclient_shim.core.errors import InferenceServerException, TransportFault
+from tritonclient_shim.core.errors import InferenceServerException, TransportError
 from tritonclient_shim.session.in_flight import Callback, InFlight
 from tritonclient_shim.session.inference import Answer, Inference, Refused
 from tritonclient_shim.session.models import KnownModel
@@ -40,13 +40,13 @@ def add(table: InFlight, client_id: int, callback: Callback | None) -> None:
 
 def complete(table: InFlight, client_id: int, text: str) -> None:
     """Complete an inference, with a text to know the answer by."""
-    table.complete(Refused(inference(client_id), TransportFault(text)))
+    table.complete(Refused(inference(client_id), TransportError(text)))
 
 
 def text_of(answer: Answer) -> str:
     """Return the text of such an answer."""
     assert isinstance(answer, Refused)
-    return str(answer.fault)
+    return str(answer.error)
 
 
 class Called:

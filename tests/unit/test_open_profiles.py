@@ -11,7 +11,7 @@ import pytest
 
 from tritonclient_shim import configure
 from tritonclient_shim.core.arguments import RunArguments
-from tritonclient_shim.core.errors import InferenceServerException, Refusal, ServerFault
+from tritonclient_shim.core.errors import InferenceServerException, InvalidRequest, ServerError
 from tritonclient_shim.core.metadata import (
     Capabilities,
     ModelMetadata,
@@ -151,7 +151,7 @@ def request(**changes: Any) -> V1Request:
 )
 def test_what_needs_an_extension(changes: dict[str, Any], extension: str) -> None:
     """It is refused on a server that lacks the extension, and sent to one that lists it."""
-    with pytest.raises(Refusal, match=f"needs the extension {extension}, .*'other 1'"):
+    with pytest.raises(InvalidRequest, match=f"needs the extension {extension}, .*'other 1'"):
         to_v2.infer_call(profile(X), request(**changes), "grpc")
     server = capabilities_of(ServerMetadata("other", "1", (extension,)))
     assert to_v2.infer_call(profile(X, server=server), request(**changes), "grpc")
@@ -225,7 +225,7 @@ def test_result_of_one_entry(shape: tuple[int, ...], dims: tuple[int, ...]) -> N
 def test_result_without_batch_dimension() -> None:
     """Nobody can say which entry it belongs to; the setting that is advised makes it a result."""
     asked = request(batch_size=2, outputs=(V1Output("y"),))
-    with pytest.raises(ServerFault, match="say max_batch_size 0 in the setting models"):
+    with pytest.raises(ServerError, match="say max_batch_size 0 in the setting models"):
         to_v1.v1_reply(profile(X), asked, reply(3), None)
     whole = profile(X, setting={"max_batch_size": 0})
     asked = request(inputs=(V1Input("x", (2, 4), (bytes(32),), 32),), outputs=(V1Output("y"),))

@@ -9,7 +9,7 @@ import pytest
 
 from tensorrtserver.api import grpc_service_pb2 as pb
 from tests.unit.fake_streams import LOST, FakeBackend
-from tritonclient_shim.core.errors import InferenceServerException, TransportFault
+from tritonclient_shim.core.errors import InferenceServerException, TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.service.infer import InferService
 from tritonclient_shim.service.streams import OrderedStream
@@ -25,7 +25,7 @@ def unopened(requests: Iterator[Any]) -> OrderedStream:
 
 
 def test_stream_that_cannot_be_opened() -> None:
-    """It has ended with the fault, takes no request beyond the first, and can be cancelled."""
+    """It has ended with the error, takes no request beyond the first, and can be cancelled."""
     taken: list[int] = []
 
     def requests() -> Iterator[Any]:
@@ -51,7 +51,7 @@ def test_no_stream_and_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def requests() -> Iterator[Any]:
         try:
-            raise TransportFault("not a message")
+            raise TransportError("not a message")
             yield
         finally:
             gone.set()
@@ -65,7 +65,7 @@ def test_no_stream_and_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_stream_and_no_requests() -> None:
-    """A stream that there never was, and that is asked for nothing, ends with the fault alone."""
+    """A stream that there never was, and that is asked for nothing, ends with the error alone."""
     responses = unopened(iter(()))
     with pytest.raises(InferenceServerException, match="Socket closed"):
         next(responses)

@@ -158,18 +158,18 @@ def test_nvidias_over_ours_is_found(site: Site, wheel: Path, nvidia_wheel: Path)
     site.install(nvidia_wheel)
     done = site.python(
         "import tensorrtserver.api; assert tensorrtserver.api.NVIDIA\n"
-        "from tritonclient_shim.cli._installation import faults; print(*faults())"
+        "from tritonclient_shim.cli._installation import errors; print(*errors())"
     )
     assert done.returncode == 0, done.stderr
     assert "its code runs instead of ours" in done.stdout
 
 
-def test_ours_alone_imports_and_has_no_fault(site: Site, wheel: Path) -> None:
+def test_ours_alone_imports_and_has_no_error(site: Site, wheel: Path) -> None:
     """A clean installation imports, and the doctor has nothing to say about it."""
     site.install(wheel)
     done = site.python(
         "import tensorrtserver\n"
-        "from tritonclient_shim.cli._installation import faults; print(list(faults()))"
+        "from tritonclient_shim.cli._installation import errors; print(list(errors()))"
     )
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 

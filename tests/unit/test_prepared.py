@@ -18,7 +18,7 @@ from tritonclient_shim.core.arguments import UINT64, RunArguments
 from tritonclient_shim.core.errors import (
     ArgumentError,
     InferenceServerException,
-    ServerFault,
+    ServerError,
 )
 from tritonclient_shim.core.model import (
     GRPC,
@@ -228,8 +228,8 @@ FIRST = InferReply("m", "1", (TensorOut("ANY", "FP32", (1, 2), bytes(8)),))
 def outcome(bound: Any, reply: InferReply) -> Any:
     try:
         return to_v1.v1_reply(PROFILE, bound, reply, None)
-    except ServerFault as fault:
-        return fault
+    except ServerError as error:
+        return error
 
 
 @given(st.one_of(st.just(FIRST), REPLIES), REPLIES, st.sampled_from([("ANY",), ("TEXT", "ANY")]))
@@ -240,7 +240,7 @@ def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any
     data = known.data_of(PROFILE, arguments)
     bound, _ = known.bind(data, arguments, 0, 5)
     before = outcome(bound, first)
-    if not isinstance(before, ServerFault):
+    if not isinstance(before, ServerError):
         known.learn(first, before)
     for reply in (first, second):
         result = known.v1_reply(reply, 5)

@@ -1,4 +1,4 @@
-"""Reading servers' replies: unexpected content becomes a fault."""
+"""Reading servers' replies: unexpected content becomes an error."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from google.protobuf import json_format
 
 from tritonclient_shim.core.errors import (
-    Fault,
-    ForeignFault,
+    BackendError,
+    ForeignError,
     InferenceServerException,
-    ServerFault,
-    TransportFault,
-    UnreadableFault,
+    ServerError,
+    TransportError,
+    UnreadableReply,
 )
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.core.reading import outcome_of, read, shown
@@ -37,30 +37,33 @@ def raising(error: BaseException) -> Any:
 
 
 @pytest.mark.parametrize("error", FOREIGN, ids=repr)
-def test_whatever_reading_raises_is_a_fault(error: Exception) -> None:
-    """A parser's exception is the cause of a fault, which says what and where to look."""
+def test_whatever_reading_raises_is_an_error(error: Exception) -> None:
+    """A parser's exception is the cause of an error, which says what and where to look."""
     # docs/v1-behaviour.md §1.6
-    with pytest.raises(UnreadableFault) as caught:
+    with pytest.raises(UnreadableReply) as caught:
         read(raising, error)
     outcome = outcome_of(raising, error)
-    assert isinstance(outcome, UnreadableFault)
-    for fault in (caught.value, outcome):
-        assert fault.__cause__ is error
-        assert type(error).__name__ in fault.message
-        assert "expected an answer of the KServe v2 protocol; check the server" in fault.message
-        assert len(fault.message) < 400
-        assert "\n" not in fault.message
+    assert isinstance(outcome, UnreadableReply)
+    for backend_error in (caught.value, outcome):
+        assert backend_error.__cause__ is error
+        assert type(error).__name__ in backend_error.message
+        assert (
+            "expected an answer of the KServe v2 protocol; check the server"
+            in backend_error.message
+        )
+        assert len(backend_error.message) < 400
+        assert "\n" not in backend_error.message
 
 
 @pytest.mark.parametrize(
-    "fault", [ServerFault("no", "INTERNAL"), TransportFault("gone"), ForeignFault("html")]
+    "error", [ServerError("no", "INTERNAL"), TransportError("gone"), ForeignError("html")]
 )
-def test_faults_pass(fault: Fault) -> None:
+def test_errors_pass(error: BackendError) -> None:
     """What a reader has found out itself stays as it is."""
-    with pytest.raises(Fault) as caught:
-        read(raising, fault)
-    assert caught.value is fault
-    assert outcome_of(raising, fault) is fault
+    with pytest.raises(BackendError) as caught:
+        read(raising, error)
+    assert caught.value is error
+    assert outcome_of(raising, error) is error
 
 
 def test_finished_errors_pass() -> None:
@@ -80,7 +83,7 @@ def test_the_users_error() -> None:
     """An error of the client family, with the sentence, whatever v1's text would be."""
     # docs/v1-behaviour.md §1.6
     session = ServerSession(Endpoint("http", "127.0.0.1:9"))
-    error = session.fault_to_error(UnreadableFault("its 'id' is 5", "a string"), 9, "no status")
+    error = session.to_v1_error(UnreadableReply("its 'id' is 5", "a string"), 9, "no status")
     assert str(error) == (
         "[ 0] the server's answer could not be read: its 'id' is 5; expected a string; check the "
         "server at this url, and any proxy in front of it"

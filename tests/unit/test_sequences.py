@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.fake_streams import FakeBackend, call
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import InferReply
 from tritonclient_shim.session import streams
 from tritonclient_shim.session.streams import ContextStream, Sequences
@@ -33,7 +33,7 @@ def test_open_sequence_must_be_started_again(fake: FakeBackend, stream: ContextS
     stream.send(call(1, 7, start=True), print)
     fake.latest.end()
     for end in (False, True):
-        with pytest.raises(TransportFault, match=BROKE):
+        with pytest.raises(TransportError, match=BROKE):
             stream.send(call(2, 7, end=end), print)
     for number, one in enumerate([call(3, 7, start=True), call(4, 7), call(5, 8), call(6)]):
         stream.send(one, print)
@@ -50,7 +50,7 @@ def test_ended_sequence(fake: FakeBackend, stream: ContextStream) -> None:
     stream.send(call(4, 8, end=True), print)
     fake.latest.end()
     stream.send(call(5, 7), print)  # the server's to refuse
-    with pytest.raises(TransportFault, match="sequence 8"):
+    with pytest.raises(TransportError, match="sequence 8"):
         stream.send(call(6, 8), print)
     assert fake.latest.sent == ["5"]
 
@@ -63,7 +63,7 @@ def test_sequence_started_before_its_end_is_answered(
     stream.send(call(2, 7, start=True), print)
     fake.latest.on_reply("1", REPLY)
     fake.latest.end()
-    with pytest.raises(TransportFault, match=BROKE):
+    with pytest.raises(TransportError, match=BROKE):
         stream.send(call(3, 7), print)
 
 
@@ -75,5 +75,5 @@ def test_sequences_without_end_are_forgotten_some_day(monkeypatch: Any) -> None:
         table.enter(call(number, number, start=True), 0, print)
     assert table.enter(call(1, 7), 1, print) is print
     for number in (8, 9):
-        with pytest.raises(TransportFault, match=f"sequence {number}"):
+        with pytest.raises(TransportError, match=f"sequence {number}"):
             table.enter(call(1, number), 1, print)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tritonclient_shim.core.errors import (
-    Fault,
-    ForeignFault,
+    BackendError,
+    ForeignError,
     InferenceServerException,
-    ServerFault,
-    TransportFault,
+    ServerError,
+    TransportError,
     Unsendable,
     cause_of,
 )
@@ -26,14 +26,14 @@ ENDPOINT = Endpoint(HTTP, "host:1")
 class FakeBackend:
     """A server that tells its metadata, or fails to."""
 
-    def __init__(self, metadata: ServerMetadata | Fault) -> None:
+    def __init__(self, metadata: ServerMetadata | BackendError) -> None:
         self.metadata = metadata
         self.asked = 0
         self.closed = 0
 
     def server_metadata(self) -> ServerMetadata:
         self.asked += 1
-        if isinstance(self.metadata, Fault):
+        if isinstance(self.metadata, BackendError):
             raise self.metadata
         return self.metadata
 
@@ -97,7 +97,7 @@ def test_server_family(backend: FakeBackend) -> None:
     """What the server refused has its id and a positive request id; no prefix in message."""
     # docs/v1-behaviour.md §1.6
     session = ServerSession(ENDPOINT)
-    error = session.fault_to_error(ServerFault("no", "NOT_FOUND", "404"), 17)
+    error = session.to_v1_error(ServerError("no", "NOT_FOUND", "404"), 17)
     assert str(error) == "[inference:0 17] no"
     assert (error.message(), error.status()) == ("no", "404")
     assert session.server_error("x").request_id() > 0
@@ -108,22 +108,24 @@ def test_server_that_hides_its_id(backend: FakeBackend) -> None:
     """An error is reported also when the server does not tell its id; it is asked again."""
     # docs/v1-behaviour.md §1.6
     session = ServerSession(ENDPOINT)
-    backend.metadata = ServerFault("restricted", "UNAVAILABLE")
+    backend.metadata = ServerError("restricted", "UNAVAILABLE")
     assert str(session.server_error("no", 3)) == "[ 3] no"
     backend.metadata = ServerMetadata("late", "2")
     assert session.server_error("no", 3).server_id() == "late"
 
 
 @pytest.mark.parametrize(
-    ("fault", "message"),
+    ("backend_error", "message"),
     [
-        (TransportFault("HTTP client failed: x", "s"), "HTTP client failed: x"),
-        (ForeignFault("html"), "status request did not return status"),
+        (TransportError("HTTP client failed: x", "s"), "HTTP client failed: x"),
+        (ForeignError("html"), "status request did not return status"),
     ],
 )
-def test_client_family(backend: FakeBackend, fault: Fault, message: str) -> None:
+def test_client_family(backend: FakeBackend, backend_error: BackendError, message: str) -> None:
     """What the client found has server id '' and request id 0 (docs/v1-behaviour.md §1.6, §0.1)."""
-    error = ServerSession(ENDPOINT).fault_to_error(fault, 9, "status request did not return status")
+    error = ServerSession(ENDPOINT).to_v1_error(
+        backend_error, 9, "status request did not return status"
+    )
     assert (error.message(), error.server_id(), error.request_id()) == (message, "", 0)
     assert error.debug_details().startswith(f"({ENDPOINT.address}; is this Triton's HTTP port? ")
     assert backend.asked == 0
@@ -132,24 +134,24 @@ def test_client_family(backend: FakeBackend, fault: Fault, message: str) -> None
 def test_advice_names_the_address_as_doctor_takes_it(backend: FakeBackend) -> None:
     """TLS keeps its scheme, signs of the shell are quoted, and a password is not repeated."""
     session = ServerSession(Endpoint("http", "user:s3cret@host/a b", secure=True))
-    advice = session.fault_to_error(ForeignFault("html")).debug_details()
+    advice = session.to_v1_error(ForeignError("html")).debug_details()
     assert advice.startswith("(host/a b; is this")
     assert "doctor --url 'https://host/a b' --protocol http)" in advice
     assert "s3cret" not in advice
 
 
 def test_what_was_not_sent_has_no_advice(backend: FakeBackend) -> None:
-    """A fault that no network took part in says nothing of the address."""
-    error = ServerSession(ENDPOINT).fault_to_error(Unsendable("a name with a line break"))
+    """An error that no network took part in says nothing of the address."""
+    error = ServerSession(ENDPOINT).to_v1_error(Unsendable("a name with a line break"))
     assert error.debug_details() is None
     assert not hasattr(error, "__notes__")
 
 
 def test_guard_chains(backend: FakeBackend) -> None:
-    """A fault inside the guard is raised in v1's words, with the fault and its text behind it."""
-    fault = ServerFault("failed to load 'm', failed to poll from model repository", "INTERNAL")
+    """An error inside the guard is raised in v1's words, with the error and its text behind it."""
+    error = ServerError("failed to load 'm', failed to poll from model repository", "INTERNAL")
     with pytest.raises(InferenceServerException) as caught, ServerSession(ENDPOINT).guard(4):
-        raise fault
+        raise error
     assert caught.value.message() == "failed to load 'm', no version is available"
-    assert cause_of(caught.value) is fault
-    assert caught.value.debug_details() == fault.message
+    assert cause_of(caught.value) is error
+    assert caught.value.debug_details() == error.message

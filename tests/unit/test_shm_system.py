@@ -15,7 +15,7 @@ import pytest
 
 import tensorrtserver.shared_memory as shm
 from tests.unit.shm_regions import code_of, contents, fresh_keys, path_of, run_python
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.metadata import ServerMetadata
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.session.shared_memory import register_system
@@ -392,7 +392,7 @@ def test_later_servers(version: str) -> None:
 def test_earlier_servers(version: str) -> None:
     """An earlier one would add it twice: refused, and nothing is registered."""
     backend: Any = Backend(version)
-    with pytest.raises(ServerFault, match="with offset 0 and byte size 4160, and add 4096"):
+    with pytest.raises(ServerError, match="with offset 0 and byte size 4160, and add 4096"):
         register_system(backend, "r", "/k", 64, 4096)
     assert backend.registered == []
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.unit.fake_streams import LOST, FakeBackend, FakeStream, call
-from tritonclient_shim.core.errors import ServerFault, StreamEnded, TransportFault
+from tritonclient_shim.core.errors import ServerError, StreamEnded, TransportError
 from tritonclient_shim.session.streams import ContextStream
 
 
@@ -51,7 +51,7 @@ def test_answers_to_nobody(fake: FakeBackend, stream: ContextStream, request_id:
     """An answer under an id that is not outstanding goes to no request: it ends the stream."""
     got = keep(stream, 1, 2)
     fake.latest.on_reply("1", "answer 1")
-    with pytest.raises(TransportFault, match=f"an answer for request id '{request_id}', which"):
+    with pytest.raises(TransportError, match=f"an answer for request id '{request_id}', which"):
         fake.latest.on_reply(request_id, "whose?")
     assert got == [(1, "answer 1")]
 
@@ -59,36 +59,36 @@ def test_answers_to_nobody(fake: FakeBackend, stream: ContextStream, request_id:
 def test_answers_without_id(fake: FakeBackend, stream: ContextStream) -> None:
     """docs/v2-mapping.md §4: an answer that names no request belongs to the oldest one."""
     got = keep(stream, 1, 2)
-    fault = ServerFault("no", "INTERNAL")
-    fake.latest.on_reply("", fault)
+    error = ServerError("no", "INTERNAL")
+    fake.latest.on_reply("", error)
     fake.latest.on_reply("", "late")
-    with pytest.raises(TransportFault, match="an answer for request id ''"):
+    with pytest.raises(TransportError, match="an answer for request id ''"):
         fake.latest.on_reply("", "nobody's")
-    assert got == [(1, fault), (2, "late")]
+    assert got == [(1, error), (2, "late")]
 
 
 def test_infer_waits(fake: FakeBackend, stream: ContextStream) -> None:
-    """docs/v1-behaviour.md §5: run() is send and wait; a fault is raised."""
-    for outcome in ("answer", ServerFault("no", "INTERNAL")):
+    """docs/v1-behaviour.md §5: run() is send and wait; an error is raised."""
+    for outcome in ("answer", ServerError("no", "INTERNAL")):
         answerer = threading.Timer(0.02, fake.latest.on_reply, ("1", outcome))
         answerer.start()
         if outcome == "answer":
             answer: Any = stream.infer(call(1))
             assert answer == "answer"
         else:
-            with pytest.raises(ServerFault, match="no"):
+            with pytest.raises(ServerError, match="no"):
                 stream.infer(call(1))
 
 
 # -------------------------------------------------------------------------------- breaks
 
 
-@pytest.mark.parametrize("fault", [LOST, None])
-def test_end(fake: FakeBackend, stream: ContextStream, fault: Any) -> None:
+@pytest.mark.parametrize("error", [LOST, None])
+def test_end(fake: FakeBackend, stream: ContextStream, error: Any) -> None:
     """Whatever is owed when the stream ends fails, oldest first; the next request opens one."""
     got = keep(stream, 1, 2)
-    fake.latest.end(fault)
-    text = str(LOST) if fault else "Stream has been closed."
+    fake.latest.end(error)
+    text = str(LOST) if error else "Stream has been closed."
     assert [(number, str(outcome)) for number, outcome in got] == [(1, text), (2, text)]
     again = keep(stream, 3)
     fake.latest.on_reply("3", "answer")
@@ -117,8 +117,8 @@ def test_end_that_has_not_been_told(fake: FakeBackend, stream: ContextStream) ->
 def test_send_fails(fake: FakeBackend, stream: ContextStream) -> None:
     """A request that cannot be sent is raised and never delivered; the stream stays."""
     got: list[Any] = []
-    fake.latest.fails = TransportFault("Request has byte size 3000000000 which exceed …")
-    with pytest.raises(TransportFault, match="byte size"):
+    fake.latest.fails = TransportError("Request has byte size 3000000000 which exceed …")
+    with pytest.raises(TransportError, match="byte size"):
         stream.send(call(1), got.append)
     fake.latest.fails = None
     keep(stream, 2)
@@ -150,10 +150,10 @@ def test_the_new_stream_ends_at_once(fake: FakeBackend, stream: ContextStream) -
 
 
 def test_no_stream_can_be_opened(fake: FakeBackend, stream: ContextStream) -> None:
-    """The fault is raised, and the next request tries again."""
+    """The error is raised, and the next request tries again."""
     fake.latest.end()
-    fake.refuses = TransportFault("no")
-    with pytest.raises(TransportFault, match="no"):
+    fake.refuses = TransportError("no")
+    with pytest.raises(TransportError, match="no"):
         stream.send(call(1), print)
     fake.refuses = None
     keep(stream, 2)
@@ -215,7 +215,7 @@ def test_close(fake: FakeBackend, stream: ContextStream, wait: bool, broken: boo
         fake.latest.end()
     stream.close(wait)
     assert fake.latest.closed == [wait]
-    with pytest.raises(TransportFault, match="Stream has been closed."):
+    with pytest.raises(TransportError, match="Stream has been closed."):
         stream.send(call(1), print)
     assert fake.sent == [[]]
 
@@ -230,6 +230,6 @@ def test_close_while_a_stream_is_opened(fake: FakeBackend, stream: ContextStream
 
     fake.open_stream = open_stream  # type: ignore[method-assign]
     fake.latest.end()
-    with pytest.raises(TransportFault, match="Stream has been closed."):
+    with pytest.raises(TransportError, match="Stream has been closed."):
         stream.send(call(1), print)
     assert (len(fake.streams), fake.latest.closed, fake.sent) == (2, [False], [[], []])

@@ -8,37 +8,39 @@ import grpc
 import pytest
 
 from tritonclient_shim.core.errors import (
-    Fault,
-    ForeignFault,
+    BackendError,
+    ForeignError,
     InferenceServerException,
-    TransportFault,
-    UnreadableFault,
+    TransportError,
+    UnreadableReply,
 )
 from tritonclient_shim.stub.calls import rpc_error
 
 Code = grpc.StatusCode
 TOO_LARGE = "Request has byte size 2147483650 which exceed gRPC's byte size limit 2147483647."
-UNREADABLE = UnreadableFault("it is odd")
+UNREADABLE = UnreadableReply("it is odd")
 
 
 @pytest.mark.parametrize(
-    ("fault", "code", "details"),
+    ("backend_error", "code", "details"),
     [
-        (TransportFault(TOO_LARGE), Code.RESOURCE_EXHAUSTED, TOO_LARGE),
+        (TransportError(TOO_LARGE), Code.RESOURCE_EXHAUSTED, TOO_LARGE),
         (
-            TransportFault("GRPC client failed: 14: Socket closed", "StatusCode.UNAVAILABLE"),
+            TransportError("GRPC client failed: 14: Socket closed", "StatusCode.UNAVAILABLE"),
             Code.UNAVAILABLE,
             "Socket closed",
         ),
-        (ForeignFault("odd"), Code.INTERNAL, "Exception deserializing response! odd"),
+        (ForeignError("odd"), Code.INTERNAL, "Exception deserializing response! odd"),
         (UNREADABLE, Code.INTERNAL, f"Exception deserializing response! {UNREADABLE}"),
     ],
     ids=["too large to send", "connection lost", "foreign", "unreadable"],
 )
-def test_error_of_a_fault(fault: Fault, code: grpc.StatusCode, details: str) -> None:
+def test_rpc_error_of_a_backend_error(
+    backend_error: BackendError, code: grpc.StatusCode, details: str
+) -> None:
     """Scripts that catch grpc.RpcError find gRPC's code and words in it."""
     error = InferenceServerException("what the service says of it")
-    error.__cause__ = fault
+    error.__cause__ = backend_error
     raised: Any = rpc_error(error)
     assert isinstance(raised, grpc.RpcError)
     assert (raised.code(), raised.details()) == (code, details)

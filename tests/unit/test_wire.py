@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import (
     ModelProfile,
     ShmSlice,
@@ -49,7 +49,7 @@ def lowered(model: ModelProfile, v1_header: Any, size: int) -> V1Request:
 
 def refusal(model: ModelProfile, v1_header: Any, *data: bytes) -> str:
     """Return the text of the error that refuses a request, as INVALID_ARGUMENT."""
-    with pytest.raises(ServerFault) as caught:
+    with pytest.raises(ServerError) as caught:
         v1_messages.to_request(model, -1, v1_header, data)
     assert caught.value.code == "INVALID_ARGUMENT"
     return caught.value.message
@@ -233,7 +233,7 @@ def test_body_is_cut_into_inputs() -> None:
 def test_body_of_a_wrong_size(size: int, text: str) -> None:
     """A body that is too short names what is missing, one too long is refused."""
     # docs/v1-behaviour.md §3.4
-    with pytest.raises(ServerFault) as caught:
+    with pytest.raises(ServerError) as caught:
         model, result = two_inputs()
         v1_messages.to_request_of_body(model, -1, result, [bytes(size)])
     assert caught.value.message == text

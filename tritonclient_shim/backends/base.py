@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, Awaitable, Callable, Mapping, Protocol, Sequence, Tuple, Union
 
 from tritonclient_shim.backends.names import percent_decoded
-from tritonclient_shim.core.errors import Fault, ServerFault
+from tritonclient_shim.core.errors import BackendError, ServerError
 from tritonclient_shim.core.metadata import (
     KnownServer,
     ModelMetadata,
@@ -29,7 +29,7 @@ from tritonclient_shim.core.model import (
 )
 from tritonclient_shim.core.reading import read
 
-Outcome = Union[InferReply, Fault]
+Outcome = Union[InferReply, BackendError]
 
 #: Names and values of headers, or of metadata.
 CallHeaders = Tuple[Tuple[str, str], ...]
@@ -42,7 +42,7 @@ Done = Callable[[Outcome], None]
 class Backend:
     """One server over one protocol. Every method may be used from any thread at any time.
 
-    Methods raise :class:`tritonclient_shim.core.errors.Fault` and nothing else for whatever the
+    Methods raise :class:`~tritonclient_shim.core.errors.BackendError` and nothing else for what the
     server or the network does. ``infer`` and ``infer_async`` have read the caller's
     buffers completely when they return.
     """
@@ -81,22 +81,22 @@ class Backend:
         raise NotImplementedError
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
-        """Return the configuration; ServerFault NOT_FOUND if the model is unknown or unloaded."""
+        """Return the configuration; ServerError NOT_FOUND if the model is unknown or unloaded."""
         raise NotImplementedError
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
         """Return several configurations, without those that the server refuses to tell."""
         documents = {}
         for name in names:
-            with suppress(ServerFault):
+            with suppress(ServerError):
                 documents[name] = self.model_config(name)
         return documents
 
     def _ask(self, call: str, name: str = "", **fields: Any) -> Fields:
         """Make a control call, named as the gRPC service does, about a model or a region.
 
-        ``fields`` are those of its request besides the name. Raises Fault, with the name as the
-        user wrote it.
+        ``fields`` are those of its request besides the name. Raise BackendError, with the name as
+        the user wrote it.
         """
         raise NotImplementedError
 
@@ -171,11 +171,11 @@ class InferStream(Protocol):
 
 #: Receives (wire id, outcome) for each answer of a stream, in order of arrival, on the stream's
 #: one reader thread. The wire id is ``InferCall.request_id`` as the server repeats it, "" when it
-#: names none. A Fault that the function raises ends the stream.
+#: names none. A BackendError that the function raises ends the stream.
 StreamReply = Callable[[str, Outcome], None]
-#: Called once, after the last StreamReply, with the fault that ended the stream, or with None
+#: Called once, after the last StreamReply, with the error that ended the stream, or with None
 #: after a regular close.
-StreamEnd = Callable[[Union[Fault, None]], None]
+StreamEnd = Callable[[Union[BackendError, None]], None]
 
 
 class StreamingBackend(Backend):
@@ -198,7 +198,7 @@ class StreamingBackend(Backend):
 class Fields(Protocol):
     """A reply, or a part of it, whose members are checked when they are read.
 
-    A method without a ``default`` raises UnreadableFault for a missing member.
+    A method without a ``default`` raises UnreadableReply for a missing member.
     """
 
     def text(self, name: str, default: Any = ...) -> str:

@@ -1,6 +1,6 @@
-"""Which distribution ``tensorrtserver`` comes from, its faults, and the commands that mend them.
+"""Which distribution ``tensorrtserver`` comes from, its errors, and the commands that mend them.
 
-Users copy the commands, so each works as it is printed: with the interpreter that found the fault,
+Users copy the commands, so each works as it is printed: with the interpreter that found the error,
 and with the source that this installation came from.
 
 Our distribution and NVIDIA's own the folder ``tensorrtserver/``. pip overwrites and removes files
@@ -41,7 +41,7 @@ _METADATA = (".dist-info", ".egg-info")
 # in tensorrtserver/api (docs/v1-behaviour.md §1.1)
 _LIBRARIES = ("librequest.so", "libcrequest.so")
 
-# --------------------------------------------------------------------------- the faults
+# --------------------------------------------------------------------------- the errors
 
 
 def nvidia_files(site: str) -> list[str]:
@@ -60,9 +60,9 @@ def nvidia_files(site: str) -> list[str]:
     return folders + [name for name in libraries if os.path.exists(os.path.join(site, name))]
 
 
-def faults(folder: str = "") -> Iterator[str]:
-    """Yield the faults for all programs and, if a folder is given, for the scripts in it."""
-    texts = list(_import_faults(importlib.util.find_spec(_PACKAGE)))
+def errors(folder: str = "") -> Iterator[str]:
+    """Yield the errors for all programs and, if a folder is given, for the scripts in it."""
+    texts = list(_import_errors(importlib.util.find_spec(_PACKAGE)))
     script = shadow(folder) if folder else ""
     texts += [script] if script and script not in texts else []
     yield from texts
@@ -77,7 +77,7 @@ def faults(folder: str = "") -> Iterator[str]:
 
 
 def shadow(folder: str) -> str:
-    """Folder of a script → the fault if something hides our package from it, else ''."""
+    """Folder of a script → the error if something hides our package from it, else ''."""
     spec = PathFinder.find_spec(_PACKAGE, [os.path.abspath(folder), *sys.path])
     if spec is None or not spec.origin or _is_ours(spec.origin):
         return ""
@@ -100,8 +100,8 @@ def refusal(site: str, files: list[str], how: str = f"{NAME} was installed over 
     )
 
 
-def _import_faults(spec: ModuleSpec | None) -> Iterator[str]:
-    """Yield the fault of what an import of ``tensorrtserver`` finds, if it has one."""
+def _import_errors(spec: ModuleSpec | None) -> Iterator[str]:
+    """Yield the error of what an import of ``tensorrtserver`` finds, if it has one."""
     if spec is None:
         yield refusal(OURS, [])
     elif not spec.origin:  # only folders without __init__.py
@@ -109,12 +109,12 @@ def _import_faults(spec: ModuleSpec | None) -> Iterator[str]:
         strange = [path for path in folders if not _same(os.path.dirname(path), OURS)]
         yield _foreign(strange[0]) if strange else refusal(OURS, [])
     elif _is_ours(spec.origin):
-        yield from _own_faults()
+        yield from _own_errors()
     else:
         yield _hidden(spec.origin)
 
 
-def _own_faults() -> Iterator[str]:
+def _own_errors() -> Iterator[str]:
     files, lost = nvidia_files(OURS), _altered(OURS)
     if files and os.path.exists(_INIT) and os.path.getsize(_INIT) == 0:  # NVIDIA's is empty
         how = "it was installed over tritonclient-shim, and its code runs instead of ours"
@@ -129,7 +129,7 @@ def _own_faults() -> Iterator[str]:
 
 
 def _hidden(file: str) -> str:
-    """Return the fault of a file that hides ours: NVIDIA's package, or the user's own module."""
+    """Return the error of a file that hides ours: NVIDIA's package, or the user's own module."""
     package = os.path.dirname(file) if os.path.basename(file) == "__init__.py" else file
     site = os.path.dirname(package)
     files = nvidia_files(site)
@@ -216,7 +216,7 @@ def _remove(site: str, files: list[str]) -> list[str]:
 
 
 def _with_reinstall(text: str, site: str, first: list[str] | None = None) -> str:
-    """Return a fault with the commands ``first`` and those that install our files again."""
+    """Return an error with the commands ``first`` and those that install our files again."""
     source = origin(site)
     if source.path and not os.path.exists(source.path):
         text += (

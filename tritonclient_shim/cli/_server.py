@@ -12,10 +12,10 @@ from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
-    Fault,
-    ForeignFault,
+    BackendError,
+    ForeignError,
     InferenceServerException,
-    TransportFault,
+    TransportError,
 )
 from tritonclient_shim.core.model import GRPC, HTTP, ModelProfile
 from tritonclient_shim.session.models import KnownModel
@@ -43,16 +43,16 @@ class _Probe:
         self._seconds = seconds
 
     def ask(self, question: Callable[[Backend], _Answer]) -> _Answer:
-        """Return the reply; raise Fault on an error, and if none comes in time."""
+        """Return the reply; raise BackendError on an error, and if none comes in time."""
         try:
             return within(self._seconds, lambda: question(self._session.backend))
         except TimeoutError:
-            raise TransportFault(f"no answer within {self._seconds:g} seconds") from None
+            raise TransportError(f"no answer within {self._seconds:g} seconds") from None
 
-    def worded(self, fault: Fault) -> str:
+    def worded(self, error: BackendError) -> str:
         """Return the message that a script would get."""
         nobody = "whoever answers is no KServe v2 server"
-        return str(self._session.fault_to_error(fault, no_status_text=nobody).message())
+        return str(self._session.to_v1_error(error, no_status_text=nobody).message())
 
 
 def server(arguments: argparse.Namespace) -> Iterator[Finding]:
@@ -67,9 +67,9 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
         try:
             probe = _Probe(url, protocol, arguments.timeout)
             metadata = probe.ask(lambda backend: backend.server_metadata())
-        except Fault as fault:
-            foreign = _FOREIGN if isinstance(fault, ForeignFault) else ""
-            refusals.append(f"{shown} over {probe.name}: {probe.worded(fault)}{foreign}")
+        except BackendError as backend_error:
+            foreign = _FOREIGN if isinstance(backend_error, ForeignError) else ""
+            refusals.append(f"{shown} over {probe.name}: {probe.worded(backend_error)}{foreign}")
             continue
         except InferenceServerException as error:
             yield Finding(WRONG, str(error.message()))
@@ -106,15 +106,15 @@ def _answering(probe: _Probe, listed: bool) -> Iterator[Finding]:
         if covered and not listed:
             count = "1 model" if covered == 1 else f"{covered} models"
             yield Finding(OK, f"{count}: covered; --models lists them")
-    except Fault as fault:
-        yield Finding(WRONG, f"{probe.worded(fault)}, after it had answered other questions")
+    except BackendError as error:
+        yield Finding(WRONG, f"{probe.worded(error)}, after it had answered other questions")
 
 
 def _models(probe: _Probe) -> Iterator[Finding]:
     try:
         rows = probe.ask(lambda backend: backend.repository_index())
-    except Fault as fault:
-        if not fault.no_such_call:
+    except BackendError as error:
+        if not error.no_such_call:
             raise
         yield Finding(NOTE, "it has no list of its models over this protocol")
         return
@@ -132,10 +132,10 @@ def _model(probe: _Probe, name: str) -> Finding:
     declared = settings.current().declared(name)
     try:
         profile = probe.ask(KnownModel(name, declared=declared).read)
-    except TransportFault:
+    except TransportError:
         raise  # each further model would take as long
-    except Fault as fault:
-        return Finding(WRONG, f"model {name!r} has no readable configuration: {fault}")
+    except BackendError as error:
+        return Finding(WRONG, f"model {name!r} has no readable configuration: {error}")
     remarks = [
         *((OK, text) for text in _described(profile)),
         *((WRONG, text) for text in _decoupled(profile)),

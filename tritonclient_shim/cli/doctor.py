@@ -19,7 +19,7 @@ from typing import Callable, Iterator, NamedTuple, Sequence
 
 from tritonclient_shim import __version__, settings
 from tritonclient_shim.cli import INTERRUPTED
-from tritonclient_shim.cli._installation import OURS, as_lines, faults, pip
+from tritonclient_shim.cli._installation import OURS, as_lines, errors, pip
 from tritonclient_shim.cli._output import add_color, painter, show
 
 OK, NOTE, WRONG = "ok", "note", "WRONG"
@@ -136,7 +136,7 @@ def _text(title: str, findings: list[Finding], paint: Callable[[str, str], str])
 
 def ownership() -> Iterator[Finding]:
     """Yield where ``tensorrtserver`` is imported from, and what else has that name."""
-    texts = list(faults(os.getcwd()))
+    texts = list(errors(os.getcwd()))
     if not texts:
         place = os.path.join(OURS, "tensorrtserver")
         yield Finding(OK, f"tensorrtserver is tritonclient-shim's {__version__}, in {place}")

@@ -185,13 +185,13 @@ def connection_advice(end: BaseException) -> list[str]:
     """
     if "tritonclient_shim.core.errors" not in sys.modules:  # no call of the old API has failed
         return []
-    from tritonclient_shim.core.errors import ForeignFault, TransportFault, UnreadableFault
+    from tritonclient_shim.core.errors import ForeignError, TransportError, UnreadableReply
 
     error: BaseException | None = end
     while error is not None:
-        if isinstance(error, TransportFault):  # only gRPC has a status without a reply
+        if isinstance(error, TransportError):  # only gRPC has a status without a reply
             return [_ADVICE.format("grpc" if error.status else "http")]
-        if isinstance(error, ForeignFault) and not isinstance(error, UnreadableFault):
+        if isinstance(error, ForeignError) and not isinstance(error, UnreadableReply):
             return [_ADVICE.format("http")]
         error = error.__cause__ or error.__context__
     return []

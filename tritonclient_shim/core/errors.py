@@ -7,14 +7,14 @@
 
     ctypes.ArgumentError              an argument of the wrong type, as v1's C layer refused it
 
-    Fault                             raised by backends, never seen by users
-      ├ ServerFault                   the server answered, and refused
-      │   └ Refusal                   v1's server would have refused; found here, in v1's words
-      ├ TransportFault                no usable answer: connection, TLS, DNS, time-out
+    BackendError                      raised by backends, never seen by users
+      ├ ServerError                   the server answered with an error
+      │   └ InvalidRequest            v1's server would have refused; found here, in v1's words
+      ├ TransportError                no usable answer: connection, TLS, DNS, time-out
       │   ├ StreamEnded               a stream that has ended did not take a request
       │   └ Unsendable                the protocol cannot carry a name, or data; nothing was sent
-      └ ForeignFault                  somebody answered who is not a v2 inference server
-          └ UnreadableFault           a v2 server, but its answer makes no sense
+      └ ForeignError                  somebody answered who is not a v2 inference server
+          └ UnreadableReply           a v2 server, but its answer makes no sense
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from tritonclient.utils import InferenceServerException as _TritonException
 __all__ = [
     "ArgumentError",
     "INTERPRETER_ENDS",
-    "Fault",
-    "ForeignFault",
+    "BackendError",
+    "ForeignError",
     "InferenceServerException",
-    "Refusal",
-    "ServerFault",
+    "InvalidRequest",
+    "ServerError",
     "StreamEnded",
-    "TransportFault",
+    "TransportError",
     "TransportKind",
     "Unsendable",
-    "UnreadableFault",
+    "UnreadableReply",
     "cause_of",
     "shown_cause",
 ]
@@ -120,14 +120,14 @@ def cause_of(error: BaseException) -> BaseException | None:
     return error.__cause__ or context
 
 
-class Fault(Exception):
+class BackendError(Exception):
     """What went wrong below the session; the session words it for the user."""
 
     #: Does the server answer that it has no such call, as without one of Triton's extensions?
     no_such_call = False
 
 
-class ServerFault(Fault):
+class ServerError(BackendError):
     """The server refused a request.
 
     ``message`` is the server's text without ``[request id: …]`` prefixes, ``code`` the
@@ -141,7 +141,7 @@ class ServerFault(Fault):
         self.status = status or code
 
 
-class Refusal(ServerFault):
+class InvalidRequest(ServerError):
     """What v1's server would have refused, found on this side and already in v1's words."""
 
 
@@ -155,7 +155,7 @@ class TransportKind(Enum):
     OTHER = "anything else"
 
 
-class TransportFault(Fault):
+class TransportError(BackendError):
     """No usable answer came. ``message`` is v1's complete client text
     (docs/v1-behaviour.md §3.1). Callers decide by ``kind``, never by the message.
     """
@@ -169,15 +169,15 @@ class TransportFault(Fault):
         self.kind = kind
 
 
-class StreamEnded(TransportFault):
+class StreamEnded(TransportError):
     """A request was not sent, because its stream has ended. ``message`` tells why it did."""
 
 
-class Unsendable(TransportFault):
+class Unsendable(TransportError):
     """The protocol cannot carry a name, or the data of a tensor; nothing was sent."""
 
 
-class ForeignFault(Fault):
+class ForeignError(BackendError):
     """An answer came, but not from a v2 inference server (v1: "did not return status").
 
     ``refusal`` is what it says of the request if it may be a server of the Open Inference Protocol
@@ -189,7 +189,7 @@ class ForeignFault(Fault):
         self.refusal = refusal
 
 
-class UnreadableFault(ForeignFault):
+class UnreadableReply(ForeignError):
     """A v2 server's answer, as far as one can tell, that cannot be read.
 
     ``message`` says what is wrong with it, what was expected, and where to look.

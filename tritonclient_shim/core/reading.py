@@ -2,7 +2,7 @@
 
 A server, or something between, may answer anything. The checks of the readers say what is wrong
 with an answer as exactly as they can; whatever they did not foresee, and reading then raises, is
-made a fault here. So no exception of a parser, of NumPy or of protobuf reaches a user, and none
+made an error here. So no exception of a parser, of NumPy or of protobuf reaches a user, and none
 ends a thread on which others wait for an outcome.
 """
 
@@ -14,7 +14,7 @@ from reprlib import Repr
 from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import Fault, InferenceServerException, UnreadableFault
+from tritonclient_shim.core.errors import BackendError, InferenceServerException, UnreadableReply
 from tritonclient_shim.core.model import TensorOut
 
 T = TypeVar("T")
@@ -32,36 +32,36 @@ def shown(value: Any) -> str:
 
 
 def read(reader: Callable[..., T], *answer: Any) -> T:
-    """``reader(*answer)``; UnreadableFault for whatever it raises that is not ours.
+    """``reader(*answer)``; UnreadableReply for whatever it raises that is not ours.
 
-    Errors that are in their final form, faults and InferenceServerException, pass.
+    Errors that are in their final form, errors and InferenceServerException, pass.
     """
     try:
         return reader(*answer)
-    except (Fault, InferenceServerException):
+    except (BackendError, InferenceServerException):
         raise
     except Exception as error:
         raise _unreadable(error) from error
 
 
-def outcome_of(reader: Callable[..., T], *answer: Any) -> T | Fault:
-    """``reader(*answer)``, or the fault it raised, or what :func:`read` makes of all else.
+def outcome_of(reader: Callable[..., T], *answer: Any) -> T | BackendError:
+    """``reader(*answer)``, or the error it raised, or what :func:`read` makes of all else.
 
     It never raises: every asynchronous request is completed with what this returns.
     """
     try:
         return reader(*answer)
-    except Fault as fault:
-        return fault
+    except BackendError as backend_error:
+        return backend_error
     except Exception as error:
         return _unreadable(error)
 
 
-def _unreadable(error: Exception) -> UnreadableFault:
+def _unreadable(error: Exception) -> UnreadableReply:
     text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    fault = UnreadableFault(text if len(text) <= _MOST else f"{text[:_MOST]}…")
-    fault.__cause__ = error
-    return fault
+    backend_error = UnreadableReply(text if len(text) <= _MOST else f"{text[:_MOST]}…")
+    backend_error.__cause__ = error
+    return backend_error
 
 
 #: More bytes than this are parsed each time; 0 parses all, as the benchmarks do beside the small
@@ -79,7 +79,7 @@ _LARGEST = 2**63 - 1  # of a dimension
 
 
 def checked(tensor: TensorOut) -> TensorOut:
-    """Return the tensor; UnreadableFault for an impossible shape, or data of another size."""
+    """Return the tensor; UnreadableReply for an impossible shape, or data of another size."""
     data = tensor.data
     size = len(data) if type(data) is bytes else None if data is None else memoryview(data).nbytes
     check_sizes(tensor, size)
@@ -87,23 +87,23 @@ def checked(tensor: TensorOut) -> TensorOut:
 
 
 def check_sizes(tensor: TensorOut, received: int | None) -> None:
-    """UnreadableFault unless a tensor can have this shape, and data of so many bytes, if any."""
+    """UnreadableReply unless a tensor can have this shape, and data of so many bytes, if any."""
     wanted = expected_size(tensor)
     if wanted is not None and received is not None and received != wanted:
-        raise UnreadableFault(
+        raise UnreadableReply(
             f"output {shown(tensor.name)} has {received} bytes of data",
             f"{shown(wanted)} for {tensor.datatype} of shape {shown(list(tensor.shape))}",
         )
 
 
 def expected_size(tensor: TensorOut) -> int | None:
-    """Return the bytes of a tensor of this shape; UnreadableFault where no tensor can have it.
+    """Return the bytes of a tensor of this shape; UnreadableReply where no tensor can have it.
 
     None where the shape does not tell: for strings, and for a type that v1 did not have.
     """
     for size in tensor.shape:
         if type(size) is not int or not 0 <= size <= _LARGEST:
-            raise UnreadableFault(
+            raise UnreadableReply(
                 f"output {shown(tensor.name)} has the shape {shown(list(tensor.shape))}",
                 "non-negative integers",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Iterator
 
-from tritonclient_shim.core.errors import InferenceServerException, ServerFault
+from tritonclient_shim.core.errors import InferenceServerException, ServerError
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import retired_pb2, server_status_pb2
@@ -108,7 +108,7 @@ class ControlService:
                 )
             else:
                 backend.server_metadata()  # see _reach
-                raise ServerFault(
+                raise ServerError(
                     f"failed to register shared memory region: '{request.name}', "
                     "improperly formed request.",
                     "INVALID_ARGUMENT",
@@ -153,9 +153,9 @@ class ControlService:
         (docs/v1-behaviour.md §9.2). Raises InferenceServerException where no server is.
         """
         self._reach(request_id)
-        fault = ServerFault(message, "UNKNOWN")
-        error = self.session.fault_to_error(fault, request_id)
-        error.__cause__ = fault
+        backend_error = ServerError(message, "UNKNOWN")
+        error = self.session.to_v1_error(backend_error, request_id)
+        error.__cause__ = backend_error
         return error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Sequence
 
-from tritonclient_shim.core.errors import Fault, InferenceServerException
+from tritonclient_shim.core.errors import BackendError, InferenceServerException
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.model import (
     Buffer,
@@ -105,8 +105,8 @@ class InferService:
             return pb.InferResponse(request_status=refusal, meta_data={"id": id})
         try:
             return read(self._response, answer.inference.request_id, reply)
-        except Fault as fault:
-            raise answer.inference.error(fault) from fault
+        except BackendError as backend_error:
+            raise answer.inference.error(backend_error) from backend_error
 
     def _response(self, request_id: int, reply: V1Reply) -> pb.InferResponse:
         return pb.InferResponse(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tritonclient_shim.core import server_sentences
-from tritonclient_shim.core.errors import InferenceServerException, ServerFault, cause_of
+from tritonclient_shim.core.errors import InferenceServerException, ServerError, cause_of
 from tritonclient_shim.core.server_sentences import Meaning
 from tritonclient_shim.protos import request_status_pb2 as pb
 
@@ -30,8 +30,12 @@ def refused(error: InferenceServerException) -> pb.RequestStatus:
 
     A refusal whose code has no counterpart in v1, such as a proxy's UNAUTHENTICATED, is raised too.
     """
-    fault = cause_of(error)
-    refusal = fault.code in _CODES if isinstance(fault, ServerFault) else bool(error.server_id())
+    backend_error = cause_of(error)
+    refusal = (
+        backend_error.code in _CODES
+        if isinstance(backend_error, ServerError)
+        else bool(error.server_id())
+    )
     if not refusal:
         raise error
     return pb.RequestStatus(
@@ -50,11 +54,15 @@ def _code(error: InferenceServerException) -> int:
     name = server_sentences.v1_code(error.message() or "")
     if name:
         return int(pb.RequestStatusCode.Value(name))
-    fault = cause_of(error)
-    return _CODES.get(fault.code, pb.UNKNOWN) if isinstance(fault, ServerFault) else pb.UNKNOWN
+    backend_error = cause_of(error)
+    return (
+        _CODES.get(backend_error.code, pb.UNKNOWN)
+        if isinstance(backend_error, ServerError)
+        else pb.UNKNOWN
+    )
 
 
-def of_stream(fault: ServerFault) -> ServerFault:
+def of_stream(error: ServerError) -> ServerError:
     """Return a refusal on a stream, which has no code, with the code that its text suggests."""
-    malformed = server_sentences.says(fault.message, Meaning.MALFORMED_REQUEST)
-    return ServerFault(fault.message, "INVALID_ARGUMENT" if malformed else "INTERNAL")
+    malformed = server_sentences.says(error.message, Meaning.MALFORMED_REQUEST)
+    return ServerError(error.message, "INVALID_ARGUMENT" if malformed else "INTERNAL")

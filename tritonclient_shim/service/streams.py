@@ -14,7 +14,7 @@ from functools import partial
 from typing import Iterable, Iterator, cast
 
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
-from tritonclient_shim.core.errors import Fault, Refusal, ServerFault, TransportFault
+from tritonclient_shim.core.errors import BackendError, InvalidRequest, ServerError, TransportError
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.service import status
 from tritonclient_shim.service.infer import InferService
@@ -27,10 +27,10 @@ MAX_UNREAD = 64 * 1024 * 1024
 #: Bytes that one of them takes in this process beside its content, on the safe side.
 OVERHEAD = 4096
 
-CANCELLED = TransportFault(
+CANCELLED = TransportError(
     "GRPC client failed: 1: Locally cancelled by application!", "StatusCode.CANCELLED"
 )
-ITERATOR_FAILED = TransportFault(
+ITERATOR_FAILED = TransportError(
     "GRPC client failed: 2: Exception iterating requests!", "StatusCode.UNKNOWN"
 )
 
@@ -61,7 +61,7 @@ class OrderedStream(Iterator[pb.InferResponse]):
         """Drop the stream at once: what has not been answered is lost. Idempotent."""
         self._flow.cancel()
 
-    def wait(self) -> Fault | None:
+    def wait(self) -> BackendError | None:
         """Wait for the end of the stream, and return what ended it; None for a regular end."""
         return self._flow.wait()
 
@@ -92,28 +92,28 @@ class _Flow:
         self._entries: deque[_Entry] = deque()  # in order of the requests
         self._unread = 0
         self._next_id = itertools.count(1).__next__
-        self._fault: Fault | None = None
+        self._error: BackendError | None = None
         self._stream: RequestStream | None = None
         self.ended = False
         try:
             backend = cast(StreamingBackend, service.session.backend)
-            self._stream = RequestStream(backend, Sequences(), lambda _, fault: self._end(fault))
-        except Fault as fault:
-            self._end(fault)
+            self._stream = RequestStream(backend, Sequences(), lambda _, error: self._end(error))
+        except BackendError as error:
+            self._end(error)
 
     # ------------------------------------------------------------------- the pump's thread
 
     def pump(self, requests: Iterable[pb.InferRequest]) -> None:
         """Send all requests, half-close, and stay until the last answer.
 
-        A Fault of the iterator tells that what came was no request; it ends the stream.
+        A BackendError of the iterator tells that what came was no request; it ends the stream.
         """
         try:
             for request in requests:
                 if not self._send(request):
                     return
-        except Fault as fault:
-            self._drop(fault)
+        except BackendError as error:
+            self._drop(error)
         except BaseException:  # of the iterator; it is shown as that of any thread
             self._drop(ITERATOR_FAILED)
             raise
@@ -130,13 +130,13 @@ class _Flow:
         try:
             sendable = inference.prepare(streaming=True).with_id(str(self._next_id()))
             self._stream.send(sendable.call, partial(self._answered, entry, sendable))
-        except ServerFault as fault:
-            self._settle(entry, Refused(inference, fault))
+        except ServerError as error:
+            self._settle(entry, Refused(inference, error))
         except SequenceLost as lost:
-            refusal = Refusal(lost.message, "INVALID_ARGUMENT")
+            refusal = InvalidRequest(lost.message, "INVALID_ARGUMENT")
             self._settle(entry, Refused(inference, refusal))
-        except Fault as fault:
-            self._drop(fault)
+        except BackendError as error:
+            self._drop(error)
         return True
 
     def _enter(self, entry: _Entry) -> bool:
@@ -153,7 +153,7 @@ class _Flow:
     # ----------------------------------------------------------------- the reader's thread
 
     def _answered(self, entry: _Entry, sendable: Sendable, outcome: Outcome) -> None:
-        if isinstance(outcome, ServerFault):
+        if isinstance(outcome, ServerError):
             outcome = status.of_stream(outcome)
         self._settle(entry, sendable.answered(outcome))
 
@@ -162,14 +162,14 @@ class _Flow:
             entry.answer = answer
             self._changed.notify_all()
 
-    def _end(self, fault: Fault | None) -> None:
+    def _end(self, error: BackendError | None) -> None:
         with self._changed:
             if not self.ended:
-                self.ended, self._fault = True, fault
+                self.ended, self._error = True, error
                 self._changed.notify_all()
 
-    def _drop(self, fault: Fault) -> None:
-        self._end(fault)
+    def _drop(self, error: BackendError) -> None:
+        self._end(error)
         if self._stream is not None:
             self._stream.cancel()
 
@@ -181,7 +181,7 @@ class _Flow:
             self._changed.wait_for(lambda: self._next_answer() is not None or self.ended)
             answer = self._next_answer()
             if answer is None:
-                raise self._ending() from self._fault
+                raise self._ending() from self._error
             self._unread -= self._entries.popleft().size
             self._changed.notify_all()
         return self._service.response(answer)
@@ -190,15 +190,15 @@ class _Flow:
         return self._entries[0].answer if self._entries else None
 
     def _ending(self) -> Exception:
-        if self._fault is None:
+        if self._error is None:
             return StopIteration()
-        return self._service.session.fault_to_error(self._fault)
+        return self._service.session.to_v1_error(self._error)
 
-    def wait(self) -> Fault | None:
+    def wait(self) -> BackendError | None:
         """Wait for the end, and return what ended the stream."""
         with self._changed:
             self._changed.wait_for(lambda: self.ended)
-            return self._fault
+            return self._error
 
     def cancel(self) -> None:
         """End the stream now, unless it has ended."""

@@ -13,10 +13,10 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import (
-    Fault,
-    ForeignFault,
+    BackendError,
+    ForeignError,
     InferenceServerException,
-    ServerFault,
+    ServerError,
     shown_cause,
 )
 from tritonclient_shim.core.metadata import MODEL_CONFIGURATION, ServerMetadata
@@ -65,12 +65,12 @@ def _health(session: ServerSession, mode: str, request_id: int) -> bool:
     http = session.endpoint.protocol == HTTP
     try:
         healthy = session.backend.live() if mode == "live" else session.backend.ready()
-    except Fault as fault:
+    except BackendError as backend_error:
         # Over HTTP every answer but 200, of whatever server, meant False
         # (docs/v1-behaviour.md §6.1).
-        if not (http and isinstance(fault, (ServerFault, ForeignFault))):
-            error = session.fault_to_error(fault, request_id, NO_HEALTH_STATUS)
-            raise error from shown_cause(fault)
+        if not (http and isinstance(backend_error, (ServerError, ForeignError))):
+            error = session.to_v1_error(backend_error, request_id, NO_HEALTH_STATUS)
+            raise error from shown_cause(backend_error)
         healthy = False
     if session.verbose and not http:
         print(f"{mode}: {int(healthy)}")
@@ -94,7 +94,7 @@ def server_status(session: ServerSession, model_name: str, request_id: int) -> p
 
 
 def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnapshot:
-    """Ask a v2 server everything ``ServerStatus`` has room for. Raises Fault.
+    """Ask a v2 server everything ``ServerStatus`` has room for. Raises BackendError.
 
     ``uptime_ns`` is the time since this process first saw the server; it grows from call to
     call (docs/v1-behaviour.md §E.11).
@@ -105,15 +105,15 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
     names: Iterable[str] = ()
     try:
         index = backend.repository_index()
-    except ServerFault:
+    except ServerError:
         # it failed to start, but still tells its name (docs/v1-behaviour.md §E.12)
         if not backend.live():
             return ServerSnapshot(metadata, live=False, uptime_ns=_since(seen))
         if not model_name:
             raise
         index = ()  # a server may keep its repository to itself and still serve a model
-    except Fault as fault:
-        if not fault.no_such_call:
+    except BackendError as error:
+        if not error.no_such_call:
             raise
         index, names = (), dict(session.settings.models)  # the only ones that can be asked for
     statistics = _statistics(backend, model_name)
@@ -133,10 +133,10 @@ def _statistics(backend: Backend, model_name: str) -> tuple[ModelStatistics, ...
     """Return nothing where the model is not loaded, or the server has no statistics for us."""
     try:
         return backend.statistics(model_name)
-    except ServerFault:
+    except ServerError:
         return ()
-    except Fault as fault:
-        if fault.no_such_call:
+    except BackendError as error:
+        if error.no_such_call:
             return ()
         raise
 
@@ -157,8 +157,8 @@ def _documents(
     """
     try:
         configs = backend.model_configs(names)
-    except Fault as fault:
-        if not fault.no_such_call:
+    except BackendError as error:
+        if not error.no_such_call:
             raise
         configs = {}
     if configs or MODEL_CONFIGURATION in server.extensions:
@@ -167,8 +167,8 @@ def _documents(
     for name in names:
         try:
             metadata = backend.model_metadata(name)
-        except Fault as fault:
-            if isinstance(fault, ServerFault) or fault.no_such_call:
+        except BackendError as error:
+            if isinstance(error, ServerError) or error.no_such_call:
                 continue
             raise
         declared = settings.declared(name) or DeclaredModel(name)
@@ -183,10 +183,10 @@ def _first_versions(backend: Backend, names: Iterable[str]) -> tuple[IndexRow, .
         try:
             backend.model_config(name, "1")
             rows.append(IndexRow(name, "1", "READY"))
-        except ServerFault:
+        except ServerError:
             continue
-        except Fault as fault:
-            if not fault.no_such_call:
+        except BackendError as error:
+            if not error.no_such_call:
                 raise
             rows.append(IndexRow(name, "", "READY"))
     return tuple(rows)

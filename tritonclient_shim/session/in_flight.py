@@ -20,7 +20,7 @@ from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import (
     INTERPRETER_ENDS,
     InferenceServerException,
-    TransportFault,
+    TransportError,
     shown_cause,
 )
 from tritonclient_shim.session.inference import Answer, Inference, Refused
@@ -270,6 +270,6 @@ class InFlight:
         self._waiters = 0
         for client_id, entry in self._table.items():
             if entry.answer is None:
-                fault = TransportFault(_SENT_BEFORE_FORK.format(client_id))
-                entry.answer = Refused(entry.inference, fault)
+                error = TransportError(_SENT_BEFORE_FORK.format(client_id))
+                entry.answer = Refused(entry.inference, error)
             entry.called = True

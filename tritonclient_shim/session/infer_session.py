@@ -13,10 +13,10 @@ from tritonclient_shim.core import forks
 from tritonclient_shim.core.arguments import UINT64, RunArguments
 from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
-    Fault,
+    BackendError,
     InferenceServerException,
-    ServerFault,
-    UnreadableFault,
+    ServerError,
+    UnreadableReply,
     shown_cause,
 )
 from tritonclient_shim.core.ids import next_request_id
@@ -83,8 +83,8 @@ class Completed(NamedTuple):
             result.read_into(results, self.inference.options, self.reply, self.client_id)
         except RegionError as error:
             raise _client_error(error) from shown_cause(error)
-        except UnreadableFault as fault:
-            raise InferenceServerException(fault.message) from shown_cause(fault)
+        except UnreadableReply as backend_error:
+            raise InferenceServerException(backend_error.message) from shown_cause(backend_error)
 
 
 class InferSession(ServerSession):
@@ -149,13 +149,13 @@ class InferSession(ServerSession):
             raise InferenceServerException('unable to find status information for ""')
         try:
             self._model.read(self.backend)
-        except ServerFault as fault:
-            if fault.code != "NOT_FOUND":
+        except ServerError as error:
+            if error.code != "NOT_FOUND":
                 raise
-            if says(fault.message, Meaning.NOT_LOADED):
+            if says(error.message, Meaning.NOT_LOADED):
                 return
             unknown = f"no status available for unknown model '{name}'"
-            raise self.server_error(unknown, request_id, fault.status) from shown_cause(fault)
+            raise self.server_error(unknown, request_id, error.status) from shown_cause(error)
 
     # ------------------------------------------------------------------------- requests
 
@@ -183,9 +183,9 @@ class InferSession(ServerSession):
                 self._stream.send(sendable.call, done)
             else:
                 self.backend.infer_async(sendable.call, done)
-        except Fault as fault:
+        except BackendError as error:
             self._requests.forget(client_id)
-            raise sendable.error(fault) from shown_cause(fault)
+            raise sendable.error(error) from shown_cause(error)
         except BaseException:  # such as a plugin's own: nothing was sent
             self._requests.forget(client_id)
             raise
@@ -240,8 +240,8 @@ class InferSession(ServerSession):
             )  # fmt: skip
             try:
                 return inference.prepare()
-            except Fault as fault:
-                return Refused(inference, fault)
+            except BackendError as error:
+                return Refused(inference, error)
         correlation_id = arguments.correlation_id & UINT64 or self.correlation_id
         self.correlation_id = correlation_id
         self._shapes.update(known.shapes)
@@ -264,7 +264,7 @@ class InferSession(ServerSession):
         try:
             ask = partial(self._model.reloaded, self.backend, known)
             return self._model.profile if within(ASKED_AGAIN_WITHIN, ask) else None
-        except (Fault, RuntimeError, TimeoutError):  # no connection, no thread, or no answer
+        except (BackendError, RuntimeError, TimeoutError):  # no connection, no thread, or no answer
             return None
 
     def _checked(
@@ -317,7 +317,7 @@ class InferSession(ServerSession):
         # docs/v1-behaviour.md §4.6: over HTTP an asynchronous request counts when it completes.
         if self.endpoint.protocol == HTTP:
             answer = sent.answered(outcome_of(answer.checked))
-            if not isinstance(answer.outcome, Fault):
+            if not isinstance(answer.outcome, BackendError):
                 self.stat.add(sent.inference, None)
         self._requests.complete(answer)
 

@@ -15,11 +15,11 @@ from typing import Callable, NamedTuple, Union
 
 from tritonclient_shim.backends.base import CallHeaders, Outcome
 from tritonclient_shim.core.errors import (
-    Fault,
-    ForeignFault,
+    BackendError,
+    ForeignError,
     InferenceServerException,
-    Refusal,
-    ServerFault,
+    InvalidRequest,
+    ServerError,
     shown_cause,
 )
 from tritonclient_shim.core.model import InferCall, InferReply, ModelProfile, V1Reply, V1Request
@@ -43,10 +43,10 @@ NO_OPTIONS = Options((), 0, Numbers(0, 0, 0, 0))
 #: Stands for a call whose inputs were dropped when it had been sent.
 _SENT = InferCall("", "", (), ())
 
-#: Sends a call and waits for its reply. Raises Fault.
+#: Sends a call and waits for its reply. Raises BackendError.
 Send = Callable[[InferCall], InferReply]
 
-#: Makes the request for a model. Raises Fault for what v1's server refused.
+#: Makes the request for a model. Raises BackendError for what v1's server refused.
 MakeRequest = Callable[[ModelProfile], V1Request]
 
 
@@ -71,7 +71,7 @@ class Inference(NamedTuple):
     send_ns: int = 0
 
     def prepare(self, streaming: bool = False) -> Sendable:
-        """Return what can be sent. Raises Fault; a refusal of v1's server is a ServerFault.
+        """Return what can be sent. Raises BackendError; a refusal of v1's server is a ServerError.
 
         May ask the server for the model's configuration. ``streaming`` also refuses a request for
         a server without streams.
@@ -80,7 +80,7 @@ class Inference(NamedTuple):
         profile = self.model.read(backend)
         try:
             return self._sendable(profile, streaming)
-        except Refusal:
+        except InvalidRequest:
             if profile.server.configurations:
                 self._check_version()
             # A profile that was read from a confused server, or has changed since, refuses
@@ -98,12 +98,12 @@ class Inference(NamedTuple):
             return None
         try:
             return self._sendable(profile, streaming)
-        except ServerFault:  # the configuration is read again before it is raised
+        except ServerError:  # the configuration is read again before it is raised
             return None
 
     def _sendable(self, profile: ModelProfile, streaming: bool) -> Sendable:
         if profile.decoupled:
-            raise Refusal(_DECOUPLED, "UNIMPLEMENTED")
+            raise InvalidRequest(_DECOUPLED, "UNIMPLEMENTED")
         request = self.make(profile)
         call = to_v2.infer_call(profile, request, self.session.endpoint.protocol)
         if streaming:
@@ -113,7 +113,7 @@ class Inference(NamedTuple):
         return Sendable(self, profile, request, call)
 
     def _check_version(self) -> None:
-        """Raise Fault if there is no such version: v1's server looked for the version first."""
+        """Raise BackendError for an unknown version: v1's server looked for the version first."""
         session, name = self.session, self.model.name
         number = to_v2.version(name, self.version, session.endpoint.protocol)
         if number:
@@ -123,14 +123,14 @@ class Inference(NamedTuple):
         """Prepare the request and send it."""
         try:
             sendable = self.prepare()
-        except Fault as fault:
-            return Refused(self, fault)
+        except BackendError as error:
+            return Refused(self, error)
         return sendable.send(send)
 
-    def error(self, fault: Fault, batching: bool = False) -> InferenceServerException:
-        """Return the error to raise from a fault, in v1's words."""
+    def error(self, error: BackendError, batching: bool = False) -> InferenceServerException:
+        """Return the error to raise from an error, in v1's words."""
         asked = RequestContext(self.model.name, str(self.version), batching)
-        return self.session.fault_to_error(fault, self.request_id, _NO_STATUS, asked)
+        return self.session.to_v1_error(error, self.request_id, _NO_STATUS, asked)
 
 
 class Sendable(NamedTuple):
@@ -151,8 +151,8 @@ class Sendable(NamedTuple):
         """Send the call and wait for its outcome."""
         try:
             return Answered(self, send(self.call))
-        except Fault as fault:
-            return Answered(self, fault)
+        except BackendError as error:
+            return Answered(self, error)
 
     def with_id(self, wire_id: str) -> Sendable:
         """Return it under another id on the wire."""
@@ -186,9 +186,9 @@ class Sendable(NamedTuple):
         """True if the request must keep its place among others, and never be sent twice."""
         return to_v2.stateful(self.profile, self.request)
 
-    def error(self, fault: Fault) -> InferenceServerException:
-        """Return the error to raise from a fault, in v1's words."""
-        return self.inference.error(fault, self.profile.batching)
+    def error(self, error: BackendError) -> InferenceServerException:
+        """Return the error to raise from an error, in v1's words."""
+        return self.inference.error(error, self.profile.batching)
 
     def answered(self, outcome: Outcome) -> Answered:
         """Return what can be read, after the call has been sent."""
@@ -196,14 +196,14 @@ class Sendable(NamedTuple):
 
 
 def _sent_once(_: ModelProfile) -> V1Request:
-    raise Refusal("a request whose inputs were dropped cannot be made again", "INTERNAL")
+    raise InvalidRequest("a request whose inputs were dropped cannot be made again", "INTERNAL")
 
 
 class Refused(NamedTuple):
     """The answer to an inference that was refused, or failed, before it was sent."""
 
     inference: Inference
-    fault: Fault
+    error: BackendError
 
     def send(self, _: Send) -> Refused:
         """Return it unchanged: it has been answered."""
@@ -216,9 +216,9 @@ class Refused(NamedTuple):
     def reply(self, again: Send) -> V1Reply:
         """Raise the refusal as InferenceServerException."""
         try:
-            raise self.fault
-        except Fault as fault:
-            raise self.inference.error(fault) from shown_cause(fault)
+            raise self.error
+        except BackendError as error:
+            raise self.inference.error(error) from shown_cause(error)
 
 
 class Answered(NamedTuple):
@@ -234,13 +234,13 @@ class Answered(NamedTuple):
 
     def is_prompt(self) -> bool:
         """True if the outcome can be read without asking the server anything."""
-        if isinstance(self.outcome, Fault) or self.sent.classified:
+        if isinstance(self.outcome, BackendError) or self.sent.classified:
             return False
         return to_v1.fits(self.sent.profile, self.outcome)
 
     def checked(self) -> Outcome:
         """Return the outcome, or how v1's server would have refused it; asks nobody."""
-        if isinstance(self.outcome, Fault):
+        if isinstance(self.outcome, BackendError):
             return self.outcome
         return to_v1.refusal(self.sent.profile, self.sent.request, self.outcome) or self.outcome
 
@@ -252,35 +252,35 @@ class Answered(NamedTuple):
         """
         sent, outcome = self
         prepared = sent.prepared
-        if prepared is not None and not isinstance(outcome, Fault):
+        if prepared is not None and not isinstance(outcome, BackendError):
             reply = prepared.v1_reply(outcome, sent.inference.client_id)
             if reply is not None:
                 return reply
         try:
             return self._read()
-        except Fault as fault:
+        except BackendError as error:
             try:
-                repeat = self._may_repeat(fault)
-            except Fault as other:
+                repeat = self._may_repeat(error)
+            except BackendError as other:
                 raise sent.error(other) from shown_cause(other)
             if not repeat:
-                raise sent.error(fault) from shown_cause(fault)
+                raise sent.error(error) from shown_cause(error)
         answer = sent.inference.run(again)
         if isinstance(answer, Refused):
             return answer.reply(again)
         try:
             return answer._read()
-        except Fault as fault:
-            raise answer.sent.error(fault) from shown_cause(fault)
+        except BackendError as error:
+            raise answer.sent.error(error) from shown_cause(error)
 
     def _read(self) -> V1Reply:
-        """Return the reply. Raises Fault."""
+        """Return the reply. Raises BackendError."""
         sent, outcome = self
         described = sent.profile.server.configurations
-        if isinstance(outcome, ForeignFault) and outcome.refusal and not described:
+        if isinstance(outcome, ForeignError) and outcome.refusal and not described:
             # an HTTP framework, of a server that is not Triton
-            raise ServerFault(outcome.refusal, "INVALID_ARGUMENT") from outcome
-        if isinstance(outcome, Fault):
+            raise ServerError(outcome.refusal, "INVALID_ARGUMENT") from outcome
+        if isinstance(outcome, BackendError):
             raise outcome
         if not described or sent.stateful:
             self._check_server(outcome)
@@ -292,12 +292,12 @@ class Answered(NamedTuple):
             sent.prepared.learn(outcome, reply)
         return reply
 
-    def _may_repeat(self, fault: Fault) -> bool:
-        """True if the model has been reloaded, and the request may be sent again. Raises Fault."""
-        if isinstance(fault, ForeignFault):
-            refused = bool(fault.refusal)  # else it has answered, if oddly
-        elif isinstance(fault, ServerFault):
-            refused = not isinstance(fault, Refusal) and fault.code not in _BUSY
+    def _may_repeat(self, error: BackendError) -> bool:
+        """True if the model was reloaded, so the request may be sent again. Raise BackendError."""
+        if isinstance(error, ForeignError):
+            refused = bool(error.refusal)  # else it has answered, if oddly
+        elif isinstance(error, ServerError):
+            refused = not isinstance(error, InvalidRequest) and error.code not in _BUSY
         else:
             refused = False
         sent = self.sent
@@ -314,14 +314,14 @@ class Answered(NamedTuple):
         return inference.model.reloaded(inference.session.backend, self.sent.profile)
 
     def _check_server(self, reply: InferReply) -> None:
-        """Raise ServerFault for a reply of a server that has not done what was asked of it."""
+        """Raise ServerError for a reply of a server that has not done what was asked of it."""
         asked, answered = self.sent.request.model_version, reply.model_version
         if self.sent.profile.server.configurations:
             # Triton numbers its versions; perhaps another server listens there since.
             if not answered.isdigit() and self._reloaded():
                 self._check_request()
         elif asked >= 0 and answered not in ("", str(asked)):
-            raise ServerFault(
+            raise ServerError(
                 f"model '{self.sent.inference.model.name}' was asked for in version {asked}, and "
                 f"answered in version {answered}: the server does not obey versions; leave the "
                 "version out",
@@ -329,7 +329,7 @@ class Answered(NamedTuple):
             )
 
     def _check_request(self) -> None:
-        """Raise Refusal if the server that listens by now would misunderstand the request."""
+        """Raise InvalidRequest if the server that listens now would misunderstand the request."""
         profile = self.sent.inference.model.profile
         if profile is not None:
             check_request(profile, self.sent.request)

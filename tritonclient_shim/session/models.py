@@ -25,7 +25,7 @@ from typing import Dict, Sequence
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import Fault, ForeignFault, Refusal, ServerFault
+from tritonclient_shim.core.errors import BackendError, ForeignError, InvalidRequest, ServerError
 from tritonclient_shim.core.metadata import (
     MODEL_CONFIGURATION,
     Capabilities,
@@ -93,7 +93,7 @@ class KnownModel:
         self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
 
     def read(self, backend: Backend) -> ModelProfile:
-        """Return the profile; ask for it if it is not known. Raises Fault."""
+        """Return the profile; ask for it if it is not known. Raises BackendError."""
         profile = self.profile
         if profile is not None and profile.server.configurations:
             return profile
@@ -112,7 +112,7 @@ class KnownModel:
         server = backend.known_server()
         capabilities = server.capabilities(BELIEVED)
         if capabilities is not None:
-            with suppress(ServerFault, ForeignFault):  # perhaps of another server
+            with suppress(ServerError, ForeignError):  # perhaps of another server
                 return self._keep(self._by_metadata(backend, capabilities), server)
         return self._ask_anew(backend)
 
@@ -120,8 +120,8 @@ class KnownModel:
         """Ask for the profile as if nothing were known of the server."""
         try:
             document = backend.model_config(self.name)
-        except Fault as fault:
-            capabilities = _capabilities_instead(backend, fault)
+        except BackendError as error:
+            capabilities = _capabilities_instead(backend, error)
             server = backend.known_server()
             server.learn(capabilities)
             return self._keep(self._by_metadata(backend, capabilities), server)
@@ -131,14 +131,14 @@ class KnownModel:
         return self._keep(replace(profile, labels=labels) if labels else profile)
 
     def _by_metadata(self, backend: Backend, server: Capabilities) -> ModelProfile:
-        """Ask for the profile on a server without configurations. Raises Fault."""
+        """Ask for the profile on a server without configurations. Raises BackendError."""
         try:
             metadata = backend.model_metadata(self.name)
-        except ForeignFault as unknown:
+        except ForeignError as unknown:
             if not unknown.no_such_call:
                 raise
             # the HTTP framework refuses a path that no model's name makes, as with a slash in it
-            raise ServerFault(f"model '{self.name}' is not found", "NOT_FOUND") from unknown
+            raise ServerError(f"model '{self.name}' is not found", "NOT_FOUND") from unknown
         return read(open_servers.profile_of, self.name, metadata, server, self._declared)
 
     def _keep(self, profile: ModelProfile, server: KnownServer | None = None) -> ModelProfile:
@@ -159,7 +159,7 @@ class KnownModel:
         """
         try:
             return self._ask_anew(backend) != known
-        except Fault:
+        except BackendError:
             return False
 
     def check_context(
@@ -170,13 +170,13 @@ class KnownModel:
             return
         try:
             check_context(self.profile, version, correlation_id, streaming)
-        except Refusal:
+        except InvalidRequest:
             if not self.reloaded(backend, self.profile):
                 raise
             check_context(self.profile, version, correlation_id, streaming)
 
     def check_stream(self, backend: Backend) -> None:
-        """Raise Refusal, after a stream has broken, if the server has no streams by now."""
+        """Raise InvalidRequest, after a stream has broken, if the server has no streams by now."""
         if self.profile is not None:
             self.reloaded(backend, self.profile)
             check_context(self.profile, -1, 0, streaming=True)
@@ -184,7 +184,7 @@ class KnownModel:
     def v1_reply(
         self, backend: Backend, profile: ModelProfile, request: V1Request, answer: InferReply
     ) -> V1Reply:
-        """Return the v1 reply of a v2 reply. Raises Fault; ServerFault if v1's server refused it.
+        """Return the v1 reply of a v2 reply. Raise ServerError if v1's server refused it.
 
         May ask the server for labels, and for the configuration if the reply does not fit it.
         """
@@ -220,22 +220,22 @@ class KnownModel:
         return self._loads == _loads and monotonic() - self._read_at < BELIEVED
 
 
-def _capabilities_instead(backend: Backend, fault: Fault) -> Capabilities:
-    """Return what the server can do, after the configuration of a model was refused with ``fault``.
+def _capabilities_instead(backend: Backend, error: BackendError) -> Capabilities:
+    """Return what the server can do, after the configuration of a model was refused with ``error``.
 
-    Raises Fault: the same where the server has configurations, or is none of this protocol.
+    Raises BackendError: the same where the server has configurations, or is none of this protocol.
     """
-    if not fault.no_such_call:
-        if not isinstance(fault, ServerFault) or fault.code not in _REFUSED:
-            raise fault
-        if recognise(fault.message, _OF_TRITON) is not None:
-            raise fault
+    if not error.no_such_call:
+        if not isinstance(error, ServerError) or error.code not in _REFUSED:
+            raise error
+        if recognise(error.message, _OF_TRITON) is not None:
+            raise error
     try:
         metadata = backend.server_metadata()
-    except Fault:
-        raise fault from None
+    except BackendError:
+        raise error from None
     if MODEL_CONFIGURATION in metadata.extensions:
-        raise fault
+        raise error
     return capabilities_of(metadata)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tritonclient_shim.core import arguments, dtypes
 from tritonclient_shim.core.arguments import RunArguments
-from tritonclient_shim.core.errors import Fault
+from tritonclient_shim.core.errors import BackendError
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -218,7 +218,7 @@ def prepare(
         return None
     try:
         call = to_v2.infer_call(profile, request, protocol)
-    except Fault:
+    except BackendError:
         return None
     prepared = [
         _PreparedInput(key, [*map(_kind_of_array, item.chunks)], tensor._replace(chunks=()))

@@ -15,12 +15,12 @@ from tritonclient_shim.backends import open_backend
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import (
-    Fault,
+    BackendError,
     InferenceServerException,
-    Refusal,
-    ServerFault,
-    TransportFault,
-    UnreadableFault,
+    InvalidRequest,
+    ServerError,
+    TransportError,
+    UnreadableReply,
     shown_cause,
 )
 from tritonclient_shim.core.ids import next_request_id
@@ -57,7 +57,7 @@ class ServerSession:
     are read where a ``backend`` is given: it has its connection.
     """
 
-    #: The open backend. Raises Fault when the endpoint cannot even be tried.
+    #: The open backend. Raises BackendError when the endpoint cannot even be tried.
     backend = _OpenedOnFirstUse()
 
     def __init__(
@@ -86,7 +86,7 @@ class ServerSession:
         if not self._server_id:
             try:
                 self._server_id = self.backend.server_metadata().name
-            except Fault:
+            except BackendError:
                 return ""
         return self._server_id
 
@@ -101,9 +101,9 @@ class ServerSession:
         number = next_request_id() if request_id is None else request_id
         return InferenceServerException(message, self.server_id(), number, status, debug_details)
 
-    def fault_to_error(
+    def to_v1_error(
         self,
-        fault: Fault,
+        error: BackendError,
         request_id: int | None = None,
         no_status_text: str = "request did not return status",
         asked: RequestContext = _NOTHING,
@@ -115,16 +115,16 @@ class ServerSession:
         server's sentence leaves out. A reworded message keeps the server's own as
         ``debug_details()``; a failed connection has where to look there.
         """
-        if isinstance(fault, ServerFault):
-            worded = isinstance(fault, Refusal)
-            message = fault.message if worded else v1_text(fault.message, asked)
-            details = None if message == fault.message else fault.message
-            return self.server_error(message, request_id, fault.status, details)
-        if isinstance(fault, TransportFault):
-            if fault.__cause__ or fault.status:
-                return self._connection_error(fault.message, fault.status or None)
-            return InferenceServerException(fault.message)  # refused, or ended, by this side
-        message = fault.message if isinstance(fault, UnreadableFault) else no_status_text
+        if isinstance(error, ServerError):
+            worded = isinstance(error, InvalidRequest)
+            message = error.message if worded else v1_text(error.message, asked)
+            details = None if message == error.message else error.message
+            return self.server_error(message, request_id, error.status, details)
+        if isinstance(error, TransportError):
+            if error.__cause__ or error.status:
+                return self._connection_error(error.message, error.status or None)
+            return InferenceServerException(error.message)  # refused, or ended, by this side
+        message = error.message if isinstance(error, UnreadableReply) else no_status_text
         return self._connection_error(message)
 
     def _connection_error(
@@ -156,31 +156,31 @@ class ServerSession:
         asked: RequestContext = _NOTHING,
         needs: Extension | None = None,
     ) -> Iterator[None]:
-        """Raise a Fault of the block as InferenceServerException, chained to it.
+        """Raise a BackendError of the block as InferenceServerException, chained to it.
 
         ``needs`` is the extension of KServe v2 that the block needs.
         """
         try:
             try:
                 yield
-            except Fault as fault:
-                refusal = needs and self._lacking(needs, fault)
+            except BackendError as backend_error:
+                refusal = needs and self._lacking(needs, backend_error)
                 if refusal:
-                    raise refusal from fault
+                    raise refusal from backend_error
                 raise
-        except Fault as fault:
-            error = self.fault_to_error(fault, request_id, no_status_text, asked)
-            raise error from shown_cause(fault)
+        except BackendError as backend_error:
+            error = self.to_v1_error(backend_error, request_id, no_status_text, asked)
+            raise error from shown_cause(backend_error)
 
-    def _lacking(self, needs: Extension, fault: Fault) -> Refusal | None:
+    def _lacking(self, needs: Extension, error: BackendError) -> InvalidRequest | None:
         """Return the refusal to raise if the server lacks the extension; None if it has it."""
-        if not fault.no_such_call:
+        if not error.no_such_call:
             return None
         try:
             server = capabilities_of(self.backend.server_metadata()).server
-        except Fault:
+        except BackendError:
             return None
-        return Refusal(
+        return InvalidRequest(
             f"this call needs a server with the extension {needs.name}, and the server '{server}' "
             f"has no such call over {self.endpoint.protocol}; expected one that has it: "
             f"{needs.remedy}",

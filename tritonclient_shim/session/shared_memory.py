@@ -13,8 +13,8 @@ from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import (
     InferenceServerException,
-    Refusal,
-    ServerFault,
+    InvalidRequest,
+    ServerError,
     shown_cause,
 )
 from tritonclient_shim.core.model import HTTP, Endpoint
@@ -42,7 +42,7 @@ _REGIONS = Extension("system_shared_memory", "pass tensors in requests, as array
 
 
 def guard(session: ServerSession, request_id: int) -> ContextManager[None]:
-    """Raise a Fault of the block as InferenceServerException, as every call here does."""
+    """Raise a BackendError of the block as InferenceServerException, as every call here does."""
     return session.guard(request_id, NO_STATUS, needs=_REGIONS)
 
 
@@ -56,7 +56,7 @@ def register(session: ServerSession, handle: object, request_id: int) -> None:
 
 
 def register_system(backend: Backend, name: str, key: str, byte_size: int, offset: int = 0) -> None:
-    """Register a shared-memory object, also one that has other names already; raises Fault."""
+    """Register a shared-memory object, also one with other names; raise BackendError."""
     if offset:
         _check_offset(backend, name, byte_size, offset)
     with _registering.setdefault(backend.endpoint, forks.Lock()):
@@ -78,7 +78,7 @@ def _check_offset(backend: Backend, name: str, byte_size: int, offset: int) -> N
         f"offset of each input and output in it; or use Triton {_OFFSETS_ONCE[0]}."
         f"{_OFFSETS_ONCE[1]} or later"
     )
-    raise Refusal(message, "UNIMPLEMENTED")
+    raise InvalidRequest(message, "UNIMPLEMENTED")
 
 
 def cuda_register(session: ServerSession, handle: object, request_id: int) -> None:
@@ -99,7 +99,7 @@ def unregister(session: ServerSession, handle: object, request_id: int) -> None:
 
 
 def unregister_name(backend: Backend, name: str) -> None:
-    """Unregister one name, of either kind, as soon as it is out of use; raises Fault."""
+    """Unregister one name, of either kind, as soon as it is out of use; raises BackendError."""
     _once_unused(lambda: backend.unregister(name))
 
 
@@ -130,8 +130,8 @@ def _once_unused(unregister: Callable[[], None]) -> None:
     while True:
         try:
             return unregister()
-        except ServerFault as fault:
-            if not says(fault.message, Meaning.REGION_IN_USE) or time.monotonic() > deadline:
+        except ServerError as error:
+            if not says(error.message, Meaning.REGION_IN_USE) or time.monotonic() > deadline:
                 raise
         time.sleep(pause)
         pause = min(2 * pause, 0.1)

@@ -5,7 +5,7 @@ The raw stub and the gateway open theirs for each v1 stream. A streaming context
 :class:`ContextStream`, which opens another one after a break.
 
 v1 matched answers by id and hung for ever when the stream broke, and its context never worked
-again (docs/v1-behaviour.md §5). Here whatever is outstanding then fails with the fault that ended
+again (docs/v1-behaviour.md §5). Here whatever is outstanding then fails with the error that ended
 the stream, and the next request opens another one: known difference ``stream-after-a-break``. No
 sequence goes on over a break: nobody knows which of its requests the server has seen, so it would
 be answered from a state that nobody asked for.
@@ -23,7 +23,12 @@ from typing import Callable
 
 from tritonclient_shim.backends.base import CallHeaders, Done, Outcome, StreamingBackend
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.errors import INTERPRETER_ENDS, Fault, StreamEnded, TransportFault
+from tritonclient_shim.core.errors import (
+    INTERPRETER_ENDS,
+    BackendError,
+    StreamEnded,
+    TransportError,
+)
 from tritonclient_shim.core.model import InferCall, InferReply
 
 #: Sequences without end that are remembered; a server forgets idle ones after seconds.
@@ -46,7 +51,7 @@ STREAM_CLOSED = "Stream has been closed."
 _inherited: list[object] = []
 
 
-class SequenceLost(TransportFault):
+class SequenceLost(TransportError):
     """A request goes on with a sequence that was open on a stream which has broken."""
 
 
@@ -83,7 +88,7 @@ class Sequences:
                 self._open.pop(next(iter(self._open)), None)
 
     def _ended(self, number: int, begun: tuple[int, str], done: Done, outcome: Outcome) -> None:
-        if not isinstance(outcome, Fault) and self._open.get(number) is begun:
+        if not isinstance(outcome, BackendError) and self._open.get(number) is begun:
             self._open.pop(number, None)
         done(outcome)
 
@@ -95,7 +100,7 @@ class Sequences:
 class RequestStream:
     """A stream that has been opened. Any thread may send.
 
-    ``on_end(stream, fault)`` is called once, on the stream's thread, with what ended the stream,
+    ``on_end(stream, error)`` is called once, on the stream's thread, with what ended the stream,
     None for a regular end. What becomes of the requests without an answer is its to say, see
     :meth:`fail`. ``number`` is that of the stream which this one continues, if that one was closed
     when everything on it had been answered: then sequences go on. ``headers`` are the stream's own
@@ -106,7 +111,7 @@ class RequestStream:
         self,
         backend: StreamingBackend,
         sequences: Sequences,
-        on_end: Callable[[RequestStream, Fault | None], None],
+        on_end: Callable[[RequestStream, BackendError | None], None],
         number: int | None = None,
         headers: CallHeaders = (),
     ) -> None:
@@ -133,13 +138,13 @@ class RequestStream:
         self._outstanding[call.request_id] = done
         try:
             self._stream.send(call)
-        except Fault:
+        except BackendError:
             # otherwise the end of the stream has already been delivered
             if self._outstanding.pop(call.request_id, None) is not None:
                 raise
 
     def _answer(self, wire_id: str, outcome: Outcome) -> None:
-        """Hand an answer to its request. TransportFault, the end of the stream, if it has none.
+        """Hand an answer to its request. TransportError, the end of the stream, if it has none.
 
         An answer without id is the oldest request's: streams keep the order of requests. One that
         names a request which is not outstanding is no one's. Given to any request it could be a
@@ -149,21 +154,21 @@ class RequestStream:
         if done is None and not wire_id:
             done = self._outstanding.pop(next(iter(list(self._outstanding)), ""), None)
         if done is None:
-            raise TransportFault(_NOT_OURS.format(wire_id), "StatusCode.INTERNAL")
+            raise TransportError(_NOT_OURS.format(wire_id), "StatusCode.INTERNAL")
         done(outcome)
 
-    def _end(self, fault: Fault | None) -> None:
+    def _end(self, error: BackendError | None) -> None:
         self.ended = True
-        self.paused = self.paused and fault is None
+        self.paused = self.paused and error is None
         self._has_ended.set()
-        self._on_end(self, fault)
+        self._on_end(self, error)
 
-    def fail(self, fault: Fault) -> None:
-        """Hand the fault to every request without an answer, the oldest first."""
+    def fail(self, error: BackendError) -> None:
+        """Hand the error to every request without an answer, the oldest first."""
         for wire_id in list(self._outstanding):  # who comes too late takes its own request back
             done = self._outstanding.pop(wire_id, None)
             if done is not None:
-                done(fault)
+                done(error)
 
     def close(self, wait: bool = True) -> None:
         """Half-close, and with ``wait`` wait for the answers to come."""
@@ -185,8 +190,8 @@ class RequestStream:
         self._stream.cancel()
 
 
-def _fail_all(stream: RequestStream, fault: Fault | None) -> None:
-    stream.fail(fault or TransportFault(STREAM_CLOSED))
+def _fail_all(stream: RequestStream, error: BackendError | None) -> None:
+    stream.fail(error or TransportError(STREAM_CLOSED))
 
 
 def _leave(entry: forks.Call, done: Done, outcome: Outcome) -> None:
@@ -197,7 +202,7 @@ def _leave(entry: forks.Call, done: Done, outcome: Outcome) -> None:
 class ContextStream:
     """The requests of one context, in their order, over one stream as long as it holds.
 
-    ``check`` is called before another stream is opened, and raises Fault where none may be.
+    ``check`` is called before another stream is opened, and raises BackendError where none may be.
     """
 
     def __init__(self, backend: StreamingBackend, check: Callable[[], object] = bool) -> None:
@@ -218,7 +223,7 @@ class ContextStream:
     def infer(self, call: InferCall) -> InferReply:
         """Send one request and wait for its outcome, as v1's run() did on a stream."""
         if sys.is_finalizing():  # the stream's thread has ended
-            raise TransportFault(INTERPRETER_ENDS)
+            raise TransportError(INTERPRETER_ENDS)
         outcomes: SimpleQueue[Outcome] = SimpleQueue()
         entry = forks.calls.enter()
         try:
@@ -226,14 +231,14 @@ class ContextStream:
             outcome = outcomes.get()
         finally:
             forks.calls.leave(entry)
-        if isinstance(outcome, Fault):
+        if isinstance(outcome, BackendError):
             raise outcome
         return outcome
 
     def send(self, call: InferCall, done: Done) -> None:
         """Send one request; ``done`` gets its outcome once, on the stream's thread.
 
-        TransportFault, and no outcome, when it could not be sent. Nothing is sent twice.
+        TransportError, and no outcome, when it could not be sent. Nothing is sent twice.
         """
         entry = forks.calls.enter()
         try:
@@ -265,7 +270,7 @@ class ContextStream:
                 opened = self._open(number)
         if self._closed or opened is None:
             self.close(wait=False)
-            raise TransportFault(STREAM_CLOSED)
+            raise TransportError(STREAM_CLOSED)
         return opened
 
     def close(self, wait: bool = True) -> None:

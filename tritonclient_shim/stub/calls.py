@@ -13,10 +13,10 @@ import grpc
 
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import (
-    Fault,
-    ForeignFault,
+    BackendError,
+    ForeignError,
     InferenceServerException,
-    TransportFault,
+    TransportError,
     cause_of,
 )
 from tritonclient_shim.service.streams import OrderedStream
@@ -80,20 +80,24 @@ def answered(ask: Callable[[], T]) -> T:
 
 
 def rpc_error(error: BaseException) -> BaseException:
-    """Return the RpcError among the causes of an error, or else one for the last fault."""
+    """Return the RpcError among the causes of an error, or else one for the last error."""
     chain = [error]
     while (cause := cause_of(chain[-1])) is not None:
         chain.append(cause)
     errors: list[BaseException] = [link for link in chain if isinstance(link, grpc.RpcError)]
     if errors:
         return errors[0]
-    fault = [*chain[-1:], *(link for link in chain if isinstance(link, Fault))][-1]
-    if isinstance(fault, ForeignFault):
-        return LocalRpcError(grpc.StatusCode.INTERNAL, f"Exception deserializing response! {fault}")
-    if isinstance(fault, TransportFault) and fault.status:
-        name = fault.status.rpartition(".")[2]
-        return LocalRpcError(grpc.StatusCode[name], fault.message.split(": ", 2)[-1])
-    return LocalRpcError(grpc.StatusCode.RESOURCE_EXHAUSTED, str(fault))  # a request too large
+    backend_error = [*chain[-1:], *(link for link in chain if isinstance(link, BackendError))][-1]
+    if isinstance(backend_error, ForeignError):
+        return LocalRpcError(
+            grpc.StatusCode.INTERNAL, f"Exception deserializing response! {backend_error}"
+        )
+    if isinstance(backend_error, TransportError) and backend_error.status:
+        name = backend_error.status.rpartition(".")[2]
+        return LocalRpcError(grpc.StatusCode[name], backend_error.message.split(": ", 2)[-1])
+    return LocalRpcError(
+        grpc.StatusCode.RESOURCE_EXHAUSTED, str(backend_error)
+    )  # a request too large
 
 
 class _UsersCall(grpc.Call):
@@ -264,8 +268,8 @@ class StreamCall(_UsersCall, Iterator[Any]):
         return self._status()[1]
 
     def _status(self) -> tuple[Any, str]:
-        fault = self._responses.wait()
-        return _status_of(None if fault is None else rpc_error(fault))
+        error = self._responses.wait()
+        return _status_of(None if error is None else rpc_error(error))
 
     def is_active(self) -> bool:
         return not self._responses.ended()

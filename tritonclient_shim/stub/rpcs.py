@@ -14,7 +14,7 @@ import grpc
 from google.protobuf.message import DecodeError, EncodeError
 
 from tritonclient_shim import notice
-from tritonclient_shim.core.errors import Fault, TransportFault
+from tritonclient_shim.core.errors import BackendError, TransportError
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
 from tritonclient_shim.service.streams import OrderedStream
@@ -144,8 +144,8 @@ def _send(inference: Inference, calls: Calls, future: CallFuture) -> None:
             calls.backend.infer_async(
                 sendable.call, lambda outcome: finish(sendable.answered(outcome))
             )
-    except Fault as fault:
-        finish(Refused(inference, fault))
+    except BackendError as error:
+        finish(Refused(inference, error))
 
 
 class StreamInferRpc(grpc.StreamStreamMultiCallable):
@@ -198,13 +198,15 @@ def _parsed(message_class: Any, content: bytes) -> Any:
 def _copies(requests: Iterable[Any]) -> Iterator[Any]:
     """Yield copies of the requests of a stream, as they arrive; the user may change the originals.
 
-    Raises TransportFault, which ends the stream, for an object that is no request.
+    Raises TransportError, which ends the stream, for an object that is no request.
     """
     for request in requests:
         try:
             copy = _parsed(pb.InferRequest, _serialized(pb.InferRequest, request))
         except LocalRpcError as error:
             number, text = error.code().value[0], error.details()
-            fault = TransportFault(f"GRPC client failed: {number}: {text}", str(error.code()))
-            raise fault from error
+            backend_error = TransportError(
+                f"GRPC client failed: {number}: {text}", str(error.code())
+            )
+            raise backend_error from error
         yield copy

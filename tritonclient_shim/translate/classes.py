@@ -11,7 +11,7 @@ import numpy as np
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.byte_strings import deserialize
-from tritonclient_shim.core.errors import UnreadableFault
+from tritonclient_shim.core.errors import UnreadableReply
 from tritonclient_shim.core.model import Buffer, V1Class
 from tritonclient_shim.core.reading import shown
 from tritonclient_shim.translate import introsort
@@ -71,7 +71,7 @@ def from_text(text: bytes) -> V1Class:
     """Return the class of a server's string ``value:index[:label]``; labels may contain colons.
 
     The text has six decimals: exact as float32 only from 16 up (docs/v2-mapping.md §1). Raise
-    UnreadableFault for another form.
+    UnreadableReply for another form.
     """
     match = _CLASS.fullmatch(text)
     if match is None:
@@ -99,5 +99,5 @@ def labels_by_index(classes: Sequence[V1Class], count: int) -> list[str]:
     return labels
 
 
-def _odd(content: str, expected: str) -> UnreadableFault:
-    return UnreadableFault(f"its classification has {content}", expected)
+def _odd(content: str, expected: str) -> UnreadableReply:
+    return UnreadableReply(f"its classification has {content}", expected)

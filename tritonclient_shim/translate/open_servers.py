@@ -17,7 +17,7 @@ import numpy as np
 
 from tritonclient_shim.core import arguments, dtypes
 from tritonclient_shim.core.arguments import RunArguments
-from tritonclient_shim.core.errors import InferenceServerException, Refusal
+from tritonclient_shim.core.errors import InferenceServerException, InvalidRequest
 from tritonclient_shim.core.metadata import SEQUENCE, Capabilities, ModelMetadata, TensorMetadata
 from tritonclient_shim.core.model import ModelConfigDocument, ModelProfile, TensorSpec, V1Request
 from tritonclient_shim.settings.models import UNLIMITED, DeclaredModel, DeclaredTensor
@@ -160,7 +160,7 @@ def _datatype(kind: np.dtype[Any]) -> str:
 
 
 def check_request(profile: ModelProfile, request: V1Request) -> None:
-    """Raise Refusal for a request that needs what the model's server does not have."""
+    """Raise InvalidRequest for a request that needs what the model's server does not have."""
     server = profile.server
     check_context(profile, request.model_version, request.correlation_id)
     if request.flags and not server.sequences:
@@ -174,10 +174,10 @@ def check_request(profile: ModelProfile, request: V1Request) -> None:
 def check_context(
     profile: ModelProfile, version: int, correlation_id: int, streaming: bool = False
 ) -> None:
-    """Raise Refusal for a context, or a request, that the model's server would misunderstand."""
+    """Raise InvalidRequest for a context, or request, that the server would misunderstand."""
     server = profile.server
     if streaming and not server.streams:
-        raise Refusal(
+        raise InvalidRequest(
             f"streaming=True needs a server with ModelStreamInfer, which the server "
             f"'{server.server}' does not have in the form of KServe v2; expected a Triton server: "
             "leave streaming out, or use one",
@@ -187,7 +187,7 @@ def check_context(
         asked = f"correlation_id={correlation_id}"
         raise _missing(server, asked, SEQUENCE, "leave the correlation id out")
     if version != -1 and not server.versions:
-        raise Refusal(
+        raise InvalidRequest(
             f"model '{profile.name}' is asked for in version {version}, but the server "
             f"'{server.server}' has no model versions and would answer with the only one; "
             "expected -1, the latest: leave the version out",
@@ -195,8 +195,8 @@ def check_context(
         )
 
 
-def _missing(server: Capabilities, asked: str, extension: str, remedy: str) -> Refusal:
-    return Refusal(
+def _missing(server: Capabilities, asked: str, extension: str, remedy: str) -> InvalidRequest:
+    return InvalidRequest(
         f"{asked} needs the extension {extension}, and the server '{server.server}' does not have "
         f"it and would ignore the wish; expected a server that has it: {remedy}, or use a Triton "
         "server for it",

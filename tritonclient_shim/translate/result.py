@@ -79,7 +79,7 @@ def arrays(datatype: str, dims: tuple[int, ...], data: Buffer, rows: int) -> lis
 
     The arrays are writable and the caller's own: bytes are copied, unless they are in a writable
     buffer, which nobody else has. Raise ValueError if the bytes do not fit;
-    :func:`~tritonclient_shim.core.reading.read` makes a fault of it.
+    :func:`~tritonclient_shim.core.reading.read` makes an error of it.
     """
     row = dtypes.BY_V2.get(datatype)
     if row is None or row.numpy is None:

@@ -9,7 +9,7 @@ from typing import Callable, Sequence
 import numpy as np
 
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import (
     InferReply,
     ModelProfile,
@@ -37,7 +37,7 @@ def v1_reply(
 ) -> V1Reply:
     """Return the v1 reply, without outputs that the server left out.
 
-    Raise ServerFault where v1's server refused what the model had produced. ``labels`` has the
+    Raise ServerError where v1's server refused what the model had produced. ``labels`` has the
     labels of outputs that are classified here rather than by the server. It may be None if no
     output is classified.
     """
@@ -83,15 +83,15 @@ def fits(profile: ModelProfile, reply: InferReply) -> bool:
     return True
 
 
-def refusal(profile: ModelProfile, request: V1Request, reply: InferReply) -> ServerFault | None:
+def refusal(profile: ModelProfile, request: V1Request, reply: InferReply) -> ServerError | None:
     """Return how v1's server would have refused a v2 reply, before anyone asks for its results."""
     tensors = {tensor.name: tensor for tensor in reply.outputs}
     try:
         for item in request.outputs:
             if item.name in tensors:
                 _checked(profile, request, item, tensors[item.name])
-    except ServerFault as fault:
-        return fault
+    except ServerError as error:
+        return error
     return None
 
 
@@ -100,7 +100,7 @@ def _checked(
 ) -> tuple[TensorSpec, tuple[int, ...] | None]:
     """Return an output's configuration, and the dims of one batch entry.
 
-    The dims are None if the server has classified. Raise ServerFault where v1's server refused.
+    The dims are None if the server has classified. Raise ServerError where v1's server refused.
     """
     spec = profile.outputs.get(item.name) or TensorSpec(item.name, tensor.datatype, ())
     if not profile.server.configurations and spec.datatype != tensor.datatype:
@@ -114,7 +114,7 @@ def _checked(
     dims = _entry_dims(profile, request, spec, tensor) if classifiable else ()
     if not classifiable or not tensor.data:
         # v1's server refused empty outputs, too (docs/v1-behaviour.md §E.1).
-        raise ServerFault(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
+        raise ServerError(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
     return spec, dims
 
 
@@ -162,7 +162,7 @@ def _entry_dims(
     if shape[:1] == (batch_size,):
         return shape[1:] or (() if described else (1,))  # see TensorSpec.scalar
     if described:
-        raise ServerFault(
+        raise ServerError(
             f"output '{spec.name}' for model '{profile.name}' has shape "
             f"{to_v2.shape_text(shape)} but model configuration specifies shape "
             f"{to_v2.shape_text((batch_size, *spec.dims))}",
@@ -170,7 +170,7 @@ def _entry_dims(
         )
     if batch_size == 1:  # a server that promises no batch dimension: all is the only entry's
         return shape or (1,)
-    raise ServerFault(
+    raise ServerError(
         f"output '{spec.name}' of model '{profile.name}' has shape {to_v2.shape_text(shape)} in "
         f"the answer to {batch_size} batch entries; expected as many rows: send one entry at a "
         "time, or, for a model without a batch dimension, say max_batch_size 0 in the setting "

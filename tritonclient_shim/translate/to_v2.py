@@ -2,7 +2,7 @@
 
 All fronts come through here. Some requests that v1's *server* refused must not reach a v2 server,
 or a v2 server words the refusal differently. They are refused here as v1's server did it: by a
-:class:`ServerFault`, and the session adds the server's id (docs/v1-behaviour.md §3.4, §E.1).
+:class:`ServerError`, and the session adds the server's id (docs/v1-behaviour.md §3.4, §E.1).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import prod
 from typing import Sequence
 
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import Refusal, ServerFault
+from tritonclient_shim.core.errors import InvalidRequest, ServerError
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
@@ -30,10 +30,10 @@ from tritonclient_shim.translate.open_servers import check_request
 
 
 def infer_call(profile: ModelProfile, request: V1Request, protocol: str) -> InferCall:
-    """Return the v2 call of a request. Raise ServerFault where v1's server refused.
+    """Return the v2 call of a request. Raise ServerError where v1's server refused.
 
-    Raise Refusal also for an input of a data type that is newer than the table of them here. Wrong
-    dims are the v2 server's to refuse, unless it would find another fault first: v1's server looked
+    Raise InvalidRequest also for an input of a data type that the table here does not have. Wrong
+    dims are the v2 server's to refuse, unless it would find another error first: v1's server looked
     at dims before it looked at regions (docs/v1-behaviour.md §3.4).
     """
     batch = request.batch_size
@@ -66,7 +66,7 @@ def version(model: str, number: int, protocol: str) -> str:
     if number == -1 or (number < 0 and protocol == HTTP):
         return ""
     if number < 0:
-        raise ServerFault(
+        raise ServerError(
             f"Request for unknown model: '{model}' version {number} is not found", "UNAVAILABLE"
         )
     return str(number)
@@ -77,14 +77,14 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     if item.datatype and (spec is None or not spec.datatype):
         spec = TensorSpec(item.name, item.datatype, item.dims or ())
     if spec is None:  # since the model has been reloaded
-        raise Refusal(
+        raise InvalidRequest(
             f"unexpected inference input '{item.name}' for model '{profile.name}'",
             "INVALID_ARGUMENT",
         )
     if not spec.datatype and not profile.server.configurations:
         raise untyped_input(profile, item.name)
     if not spec.datatype:
-        raise Refusal(
+        raise InvalidRequest(
             f"input '{item.name}' of model '{profile.name}' has a data type that v1 did not have; "
             f"expected one of {dtypes.SHOWN}; send it with tritonclient",
             "UNIMPLEMENTED",
@@ -98,9 +98,9 @@ def _tensor(profile: ModelProfile, item: V1Input, batch: int) -> TensorIn:
     return TensorIn(item.name, spec.datatype, shape, item.chunks, item.byte_size, item.shm)
 
 
-def untyped_input(profile: ModelProfile, name: str) -> Refusal:
+def untyped_input(profile: ModelProfile, name: str) -> InvalidRequest:
     """Return the refusal of an input whose data type neither model nor request declares."""
-    return Refusal(
+    return InvalidRequest(
         f"the server declares no data type of input '{name}' of model '{profile.name}', and "
         "requests of this kind tell none; expected one of the types of KServe v2: name it in the "
         "setting models",
@@ -113,10 +113,10 @@ def entry_dims(
 ) -> tuple[int, ...]:
     """Return the dims of one batch entry: those of the request, or those configured for None.
 
-    Raise Refusal for dims that do not fit.
+    Raise InvalidRequest for dims that do not fit.
     """
     if dims is None and min(spec.dims, default=0) < 0:
-        raise Refusal(
+        raise InvalidRequest(
             f"model supports variable-size for input '{spec.name}', request must specify "
             f"input shape for model '{profile.name}'",
             "INVALID_ARGUMENT",
@@ -124,7 +124,7 @@ def entry_dims(
     if dims is None:
         return spec.dims
     if not fits(dims, spec.dims):
-        raise Refusal(
+        raise InvalidRequest(
             f"unexpected shape for input '{spec.name}' for model '{profile.name}'. "
             f"Expected {shape_text(spec.dims)}, got {shape_text(dims)}",
             "INVALID_ARGUMENT",

@@ -1,7 +1,7 @@
 """v1 wire messages ↔ V1Request and V1Reply, with the checks of v1's server
 (docs/v1-behaviour.md §3.4, §9).
 
-Refusals are :class:`Refusal`: over the v1 wire they travel in ``request_status``.
+Refusals are :class:`InvalidRequest`: over the v1 wire they travel in ``request_status``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import Refusal
+from tritonclient_shim.core.errors import InvalidRequest
 from tritonclient_shim.core.model import (
     Buffer,
     ModelProfile,
@@ -25,8 +25,8 @@ from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.translate import to_v2
 
 
-def _refusal(message: str) -> Refusal:
-    return Refusal(message, "INVALID_ARGUMENT")
+def _refusal(message: str) -> InvalidRequest:
+    return InvalidRequest(message, "INVALID_ARGUMENT")
 
 
 # --------------------------------------------------------------------------------- request

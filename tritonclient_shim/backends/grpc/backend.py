@@ -20,10 +20,10 @@ from tritonclient_shim.backends.grpc.connection import GrpcConnection, GrpcConne
 from tritonclient_shim.backends.grpc.errors import (
     CALL_ERRORS,
     StatusCode,
-    as_fault,
+    as_backend_error,
     breaks_channel,
     caused,
-    fault_of,
+    error_of,
     in_users_words,
 )
 from tritonclient_shim.backends.grpc.framing import (
@@ -35,7 +35,7 @@ from tritonclient_shim.backends.grpc.framing import (
 )
 from tritonclient_shim.backends.grpc.stream import GrpcStream
 from tritonclient_shim.backends.names import percent_encoded
-from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault
+from tritonclient_shim.core.errors import BackendError, ServerError, TransportError
 from tritonclient_shim.core.forks import Call, calls
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import InferCall, InferReply, ModelConfigDocument
@@ -55,7 +55,7 @@ def _configs(names: Sequence[str], connection: GrpcConnection) -> dict[str, Mode
     documents = {}
     for name, future in zip(names, futures):
         code = future.code()
-        if code is StatusCode.OK or not isinstance(fault_of(code, future.details()), ServerFault):
+        if code is StatusCode.OK or not isinstance(error_of(code, future.details()), ServerError):
             documents[name] = read(config_document, _checked(future.result()))
     return documents
 
@@ -128,7 +128,7 @@ class GrpcBackend(StreamingBackend):
         return self._connect().server.present()
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
-        """ModelConfig; ServerFault NOT_FOUND for an unknown or unloaded model."""
+        """ModelConfig; ServerError NOT_FOUND for an unknown or unloaded model."""
         return read(config_document, self._ask("ModelConfig", name, version=version).message)
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
@@ -142,15 +142,15 @@ class GrpcBackend(StreamingBackend):
         """Call ``rpc``; KServe's server has the name in another field (docs/v2-mapping.md §14)."""
         try:
             self._ask(rpc, model_name=name)
-        except ServerFault as fault:
-            if fault.code not in _NAMELESS or self.server_metadata().name != "kserve":
+        except ServerError as error:
+            if error.code not in _NAMELESS or self.server_metadata().name != "kserve":
                 raise
             try:
                 self._ask(rpc, repository_name=name, model_name=name)
-            except ServerFault as again:
+            except ServerError as again:
                 if "ModelNotReady" not in again.message:  # KServe fails to put it into words
                     raise
-                raise ServerFault(f"Model with name {name} is not ready.", "UNAVAILABLE") from again
+                raise ServerError(f"Model with name {name} is not ready.", "UNAVAILABLE") from again
 
     # ------------------------------------------------------------------------- inference
 
@@ -166,7 +166,7 @@ class GrpcBackend(StreamingBackend):
         entry = calls.enter()
         try:
             self._send(call, done, entry)
-        except Fault as unsent:
+        except BackendError as unsent:
             calls.leave(entry)
             done(unsent)
         except BaseException:
@@ -195,16 +195,16 @@ class GrpcBackend(StreamingBackend):
     async def _in_loop(self, body: bytes, use: ShmUse, headers: CallHeaders) -> Outcome:
         try:
             connection = self._connect()
-        except Fault as unsent:
+        except BackendError as unsent:
             return unsent
-        on_fault = partial(self._discard_if_broken, connection)
-        return await connection.in_loop().outcome(body, use, headers, on_fault)
+        on_error = partial(self._discard_if_broken, connection)
+        return await connection.in_loop().outcome(body, use, headers, on_error)
 
     def _outcome(self, connection: GrpcConnection, future: Any, use: ShmUse) -> Outcome:
         if future.code() is not StatusCode.OK:
-            fault = fault_of(future.code(), future.details())
-            self._discard_if_broken(connection, fault)
-            return caused(in_users_words(fault, use.regions), future)
+            error = error_of(future.code(), future.details())
+            self._discard_if_broken(connection, error)
+            return caused(in_users_words(error, use.regions), future)
         return decode_reply(future.result(), use.outputs)
 
     def open_stream(
@@ -213,8 +213,8 @@ class GrpcBackend(StreamingBackend):
         """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""
 
         def begin(connection: GrpcConnection) -> GrpcStream:
-            on_fault = partial(self._discard_if_broken, connection)
-            return GrpcStream(connection, on_reply, on_end, on_fault, headers)
+            on_error = partial(self._discard_if_broken, connection)
+            return GrpcStream(connection, on_reply, on_end, on_error, headers)
 
         return self._call(begin)
 
@@ -259,18 +259,18 @@ class GrpcBackend(StreamingBackend):
                 connection = self._connect()
                 return begin(connection)
         except CALL_ERRORS as error:
-            fault = as_fault(error, regions)
-            self._discard_if_broken(connection, fault)
-            raise fault from error
+            backend_error = as_backend_error(error, regions)
+            self._discard_if_broken(connection, backend_error)
+            raise backend_error from error
         finally:
             calls.leave(entry)
 
-    def _discard_if_broken(self, connection: GrpcConnection, fault: Fault) -> None:
-        if isinstance(fault, TransportFault):
+    def _discard_if_broken(self, connection: GrpcConnection, error: BackendError) -> None:
+        if isinstance(error, TransportError):
             connection.server.lose()
-        if breaks_channel(fault):
+        if breaks_channel(error):
             self._connector.discard(connection)
 
 
 def _refuse() -> GrpcConnection:
-    raise TransportFault("The gRPC backend is closed; open another one.")
+    raise TransportError("The gRPC backend is closed; open another one.")

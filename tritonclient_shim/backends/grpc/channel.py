@@ -12,13 +12,13 @@ from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.grpc.errors import (
     NO_SUCH_NAME,
     StatusCode,
-    transport_fault,
+    transport_error,
 )
 from tritonclient_shim.backends.grpc.framing import LIMIT
 from tritonclient_shim.backends.headers import Plugin, current_headers, headers_after
 from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core import addresses
-from tritonclient_shim.core.errors import TransportFault, TransportKind
+from tritonclient_shim.core.errors import TransportError, TransportKind
 from tritonclient_shim.settings import Settings, SettingsError
 
 Option = Tuple[str, Union[int, str]]
@@ -179,9 +179,9 @@ def target_of(address: str) -> str:
     return f"dns:///{quote(parts.host, safe=':')}:{port}"
 
 
-def unresolvable() -> TransportFault:
-    """v1's fault for a name that cannot be resolved (docs/v1-behaviour.md §3.1)."""
-    return transport_fault(StatusCode.UNAVAILABLE, NO_SUCH_NAME, TransportKind.UNREACHABLE)
+def unresolvable() -> TransportError:
+    """v1's error for a name that cannot be resolved (docs/v1-behaviour.md §3.1)."""
+    return transport_error(StatusCode.UNAVAILABLE, NO_SUCH_NAME, TransportKind.UNREACHABLE)
 
 
 def open_channel(api: Any, place: tuple[str, Any, Any]) -> Any:

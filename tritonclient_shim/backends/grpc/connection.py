@@ -27,11 +27,11 @@ from tritonclient_shim.backends.grpc.channel import (
     options_of,
     target_of,
 )
-from tritonclient_shim.backends.grpc.errors import as_fault, caused
+from tritonclient_shim.backends.grpc.errors import as_backend_error, caused
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
 from tritonclient_shim.backends.headers import Plugin, plugin_of
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.errors import Fault, TransportFault
+from tritonclient_shim.core.errors import BackendError, TransportError
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.core.reading import outcome_of
@@ -74,10 +74,10 @@ class GrpcConnector:
     def connect(self) -> GrpcConnection:
         """Return the shared connection of this process.
 
-        TransportFault for an impossible address, and in a child that was forked during calls.
+        TransportError for an impossible address, and in a child that was forked during calls.
         """
         if forks.calls.interrupted:
-            raise TransportFault(_INTERRUPTED.format(forks.calls.interrupted, forks.PATIENCE))
+            raise TransportError(_INTERRUPTED.format(forks.calls.interrupted, forks.PATIENCE))
         process = os.getpid()
         connection = self._connections.get(process)
         # setdefault decides between threads that come at once; the loser's never connects
@@ -123,7 +123,7 @@ class GrpcConnection:
     """The objects behind all calls to one endpoint. Closed when nothing refers to it.
 
     ``client`` is the tritonclient client; ``infer`` and ``stream`` take and give serialised
-    messages. TransportFault for an impossible address.
+    messages. TransportError for an impossible address.
     """
 
     def __init__(self, connector: GrpcConnector) -> None:
@@ -315,7 +315,11 @@ class LoopChannel:
         self._infer = channel.unary_unary(_SERVICE + "ModelInfer")
 
     async def outcome(
-        self, request: bytes, use: ShmUse, headers: CallHeaders, on_fault: Callable[[Fault], None]
+        self,
+        request: bytes,
+        use: ShmUse,
+        headers: CallHeaders,
+        on_error: Callable[[BackendError], None],
     ) -> Outcome:
         """ModelInfer of a serialised request."""
         metadata: Any = headers or None
@@ -324,7 +328,7 @@ class LoopChannel:
         try:
             reply = await self._infer(request, timeout=self._timeout, metadata=metadata)
         except grpc.RpcError as error:
-            fault = as_fault(error, use.regions)
-            on_fault(fault)
-            return caused(fault, error)
+            backend_error = as_backend_error(error, use.regions)
+            on_error(backend_error)
+            return caused(backend_error, error)
         return outcome_of(decode_reply, reply, use.outputs)

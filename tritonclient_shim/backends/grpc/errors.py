@@ -1,4 +1,4 @@
-"""gRPC status → fault: one table of patterns (docs/v1-behaviour.md §3.1, docs/v2-mapping.md §6)."""
+"""gRPC status → error: one table of patterns (docs/v1-behaviour.md §3.1, docs/v2-mapping.md §6)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Collection, NamedTuple, Pattern
 import grpc
 
 from tritonclient_shim.backends.names import user_message
-from tritonclient_shim.core.errors import Fault, ServerFault, TransportFault, TransportKind
+from tritonclient_shim.core.errors import BackendError, ServerError, TransportError, TransportKind
 from tritonclient_shim.core.server_sentences import said_by_triton
 
 StatusCode = grpc.StatusCode
@@ -136,27 +136,27 @@ _BREAKING = frozenset(
 )
 
 
-def transport_fault(
+def transport_error(
     code: Any, details: str, kind: TransportKind = TransportKind.OTHER
-) -> TransportFault:
-    """Status and details → fault in v1's words, ``GRPC client failed: 14: …``
+) -> TransportError:
+    """Status and details → error in v1's words, ``GRPC client failed: 14: …``
     (docs/v1-behaviour.md §3.1).
     """
-    fault = TransportFault(f"GRPC client failed: {code.value[0]}: {details}", str(code), kind)
-    fault.no_such_call = code is StatusCode.UNIMPLEMENTED
-    return fault
+    error = TransportError(f"GRPC client failed: {code.value[0]}: {details}", str(code), kind)
+    error.no_such_call = code is StatusCode.UNIMPLEMENTED
+    return error
 
 
-def fault_of(code: Any, details: str | None) -> Fault:
-    """Status and details of a call → the fault to raise."""
+def error_of(code: Any, details: str | None) -> BackendError:
+    """Status and details of a call → the error to raise."""
     text = details or ""
     if _is_refusal(code, text):
-        return server_fault(code, text)
+        return server_error_of(code, text)
     plain = text if code is StatusCode.UNKNOWN else _unwrapped(text)
     for rule in _RULES:
         if rule.code is code and rule.pattern.search(plain):
-            return transport_fault(rule.becomes, rule.text, rule.kind)
-    return transport_fault(code, plain)
+            return transport_error(rule.becomes, rule.text, rule.kind)
+    return transport_error(code, plain)
 
 
 def _is_refusal(code: Any, text: str) -> bool:
@@ -171,36 +171,36 @@ def _unwrapped(details: str) -> str:
     return _unwrapped(match[1]) if match else details
 
 
-def server_fault(code: Any, details: str) -> ServerFault:
+def server_error_of(code: Any, details: str) -> ServerError:
     """Return a refusal of the server, without its mention of a request id."""
-    return ServerFault(user_message(details, ()), code.name, str(code))
+    return ServerError(user_message(details, ()), code.name, str(code))
 
 
-def in_users_words(fault: Fault, regions: Collection[str]) -> Fault:
-    """``fault`` with the users' names of ``regions`` where the server wrote its own."""
-    if not regions or not isinstance(fault, ServerFault):
-        return fault
-    renamed = ServerFault(user_message(fault.message, regions), fault.code, fault.status)
-    return caused(renamed, fault.__cause__)
+def in_users_words(error: BackendError, regions: Collection[str]) -> BackendError:
+    """``error`` with the users' names of ``regions`` where the server wrote its own."""
+    if not regions or not isinstance(error, ServerError):
+        return error
+    renamed = ServerError(user_message(error.message, regions), error.code, error.status)
+    return caused(renamed, error.__cause__)
 
 
-def caused(fault: Fault, cause: BaseException | None) -> Fault:
-    """``fault``, chained to what made it, for faults that are handed over, not raised."""
-    fault.__cause__ = cause
-    return fault
+def caused(error: BackendError, cause: BaseException | None) -> BackendError:
+    """``error``, chained to what made it, for errors that are handed over, not raised."""
+    error.__cause__ = cause
+    return error
 
 
-def breaks_channel(fault: Fault) -> bool:
-    """True if the channel is of no use after this fault: a next call might not be sent."""
-    return isinstance(fault, TransportFault) and fault.kind in _BREAKING
+def breaks_channel(error: BackendError) -> bool:
+    """True if the channel is of no use after this error: a next call might not be sent."""
+    return isinstance(error, TransportError) and error.kind in _BREAKING
 
 
 #: What a gRPC call that fails raises.
 CALL_ERRORS = (grpc.RpcError, grpc.FutureCancelledError)
 
 
-def as_fault(error: Any, regions: Collection[str] = ()) -> Fault:
-    """One of :data:`CALL_ERRORS` → the fault to raise from it; see :func:`in_users_words`."""
+def as_backend_error(error: Any, regions: Collection[str] = ()) -> BackendError:
+    """One of :data:`CALL_ERRORS` → the error to raise from it; see :func:`in_users_words`."""
     if isinstance(error, grpc.FutureCancelledError):  # by an interceptor of the user
-        return transport_fault(StatusCode.CANCELLED, "Channel closed!")
-    return in_users_words(fault_of(error.code(), error.details()), regions)
+        return transport_error(StatusCode.CANCELLED, "Channel closed!")
+    return in_users_words(error_of(error.code(), error.details()), regions)

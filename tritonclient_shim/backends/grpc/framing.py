@@ -17,10 +17,15 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_fault
+from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_error_of
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core import byte_strings, dtypes
-from tritonclient_shim.core.errors import Fault, ForeignFault, TransportFault, UnreadableFault
+from tritonclient_shim.core.errors import (
+    BackendError,
+    ForeignError,
+    TransportError,
+    UnreadableReply,
+)
 from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
@@ -118,7 +123,7 @@ def typed_data(tensor: Any) -> bytes | None:
     exact = np.array(values, _WIDEST[row.numpy.kind])
     typed = exact.astype(row.numpy)
     if row.numpy.kind != "f" and (typed != exact).any():
-        raise UnreadableFault(
+        raise UnreadableReply(
             f"output {shown(tensor.name)} has a value out of range", f"type {tensor.datatype}"
         )
     content: bytes = typed.tobytes()
@@ -142,7 +147,7 @@ CUT_FROM = 64 * 1024
 
 
 def encode_request(call: InferCall) -> bytes:
-    """InferCall → serialised ``ModelInferRequest``; TransportFault above 2 GiB."""
+    """InferCall → serialised ``ModelInferRequest``; TransportError above 2 GiB."""
     inputs = tuple(map(_without_data, call.inputs))
     head = _layout(call.model_name, call.model_version, inputs, call.outputs)
     if call.sequence_id or call.priority or call.timeout_us:
@@ -159,7 +164,7 @@ def encode_request(call: InferCall) -> bytes:
             parts.append(prefix)
             parts += tensor.chunks
     if total > LIMIT:  # v1's check and words (docs/v1-behaviour.md §A)
-        raise TransportFault(
+        raise TransportError(
             f"Request has byte size {total} which exceed gRPC's byte size limit {LIMIT}."
         )
     return b"".join(parts)
@@ -252,15 +257,15 @@ def shm_use(call: InferCall) -> ShmUse:
     return ShmUse(outputs, frozenset(shm.region for shm in slices))
 
 
-def no_message() -> UnreadableFault:
-    """Return the fault of a call that ended with status OK and without a message."""
-    return UnreadableFault("it has no message", "one, as every answer has")
+def no_message() -> UnreadableReply:
+    """Return the error of a call that ended with status OK and without a message."""
+    return UnreadableReply("it has no message", "one, as every answer has")
 
 
 def decode_reply(data: Buffer | None, in_shm: frozenset[str] = frozenset()) -> InferReply:
     """Serialised ``ModelInferResponse`` → InferReply; None is a call that ended without one.
 
-    ForeignFault for another message, UnreadableFault for a reply that makes no sense. ``in_shm``
+    ForeignError for another message, UnreadableReply for a reply that makes no sense. ``in_shm``
     are the outputs in shared memory. Call it through ``core/reading.py``.
     """
     if data is None:
@@ -269,12 +274,12 @@ def decode_reply(data: Buffer | None, in_shm: frozenset[str] = frozenset()) -> I
         head, (ids, tensors) = take(data, _REPLY_ID, _RAW_OUTPUT)
         return _reply(head, str(ids[-1], "utf-8") if ids else "", tensors, in_shm)
     except (DecodeError, UnicodeDecodeError) as error:
-        raise ForeignFault("the answer is no inference response of KServe v2") from error
+        raise ForeignError("the answer is no inference response of KServe v2") from error
 
 
 def decode_stream_reply(
     data: bytes, use_of: Callable[[str], ShmUse]
-) -> tuple[str, InferReply | Fault]:
+) -> tuple[str, InferReply | BackendError]:
     """Serialised ``ModelStreamInferResponse`` → (request id, outcome).
 
     ``use_of`` tells a request's use of shared memory by its id. The wire has no status for a
@@ -291,8 +296,8 @@ def decode_stream_reply(
         if not error:
             return request_id, _reply(head, request_id, tensors, use.outputs)
     except (DecodeError, UnicodeDecodeError) as cut:
-        raise ForeignFault("the answer is no stream response of KServe v2") from cut
-    return request_id, in_users_words(server_fault(StatusCode.UNKNOWN, error), use.regions)
+        raise ForeignError("the answer is no stream response of KServe v2") from cut
+    return request_id, in_users_words(server_error_of(StatusCode.UNKNOWN, error), use.regions)
 
 
 class _ReplyHead(NamedTuple):
@@ -321,7 +326,7 @@ def _reply(
     if not tensors:  # a server may tell them as lists of numbers, MLServer to a request without any
         tensors = [one.data for one, _ in head.tensors if one.data is not None]
     if len(tensors) < len(head.tensors):
-        raise ForeignFault(
+        raise ForeignError(
             f"the answer has {len(head.tensors)} outputs, but data for {len(tensors)}"
         )
     outputs = []

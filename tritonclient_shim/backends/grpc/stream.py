@@ -16,7 +16,7 @@ import grpc
 
 from tritonclient_shim.backends.base import CallHeaders, StreamEnd, StreamReply
 from tritonclient_shim.backends.grpc.connection import GrpcConnection
-from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, as_fault, caused
+from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, as_backend_error, caused
 from tritonclient_shim.backends.grpc.framing import (
     NO_SHM,
     ShmUse,
@@ -24,7 +24,7 @@ from tritonclient_shim.backends.grpc.framing import (
     encode_request,
     shm_use,
 )
-from tritonclient_shim.core.errors import Fault, StreamEnded, TransportFault, TransportKind
+from tritonclient_shim.core.errors import BackendError, StreamEnded, TransportError, TransportKind
 from tritonclient_shim.core.model import InferCall
 from tritonclient_shim.core.reading import outcome_of
 
@@ -47,7 +47,7 @@ class Outbox:
         self._messages: SimpleQueue[bytes | None] = SimpleQueue()
         self._put = self._taken = 0  # bytes so far, each counted by one side
         self._open = True
-        self._fault: Fault | None = None  # why it takes no more
+        self._error: BackendError | None = None  # why it takes no more
         self._abandoned = False
         self._changed = threading.Condition()
         self._waiters = 0
@@ -59,7 +59,7 @@ class Outbox:
             if wait and self._full(size):
                 self._wait_for_room(size)
             if not self._open:
-                raise _ended(self._fault)
+                raise _ended(self._error)
             self._put += size
             self._messages.put(body)
 
@@ -82,9 +82,9 @@ class Outbox:
             self._messages.put(None)
             self._changed.notify_all()
 
-    def abandon(self, fault: Fault | None = None) -> None:
+    def abandon(self, error: BackendError | None = None) -> None:
         """Accept nothing more and forget what waits: a broken stream's context may live on."""
-        self._fault = self._fault or fault
+        self._error = self._error or error
         self._abandoned = True
         self.finish()
         with suppress(Empty):
@@ -107,13 +107,13 @@ class Outbox:
         return body
 
 
-def _ended(fault: Fault | None) -> StreamEnded:
+def _ended(error: BackendError | None) -> StreamEnded:
     """Return the error of a request that comes after the end of its stream."""
-    if fault is None:
+    if error is None:
         return StreamEnded(STREAM_CLOSED)
-    kind = getattr(fault, "kind", TransportKind.OTHER)
-    ended = StreamEnded(str(fault), getattr(fault, "status", ""), kind)
-    ended.__cause__ = fault
+    kind = getattr(error, "kind", TransportKind.OTHER)
+    ended = StreamEnded(str(error), getattr(error, "status", ""), kind)
+    ended.__cause__ = error
     return ended
 
 
@@ -129,11 +129,11 @@ class GrpcStream:
         connection: GrpcConnection,
         on_reply: StreamReply,
         on_end: StreamEnd,
-        on_fault: Callable[[Fault], None],
+        on_error: Callable[[BackendError], None],
         headers: CallHeaders = (),
     ) -> None:
         self._connection = connection  # kept from being closed while the stream lives
-        self._on_reply, self._on_end, self._on_fault = on_reply, on_end, on_fault
+        self._on_reply, self._on_end, self._on_error = on_reply, on_end, on_error
         self._shm_uses: dict[str, ShmUse] = {}  # by wire id, until answered
         self._outbox = Outbox()
         self._closing = False
@@ -169,26 +169,26 @@ class GrpcStream:
 
     def _read(self) -> None:
         try:
-            fault = outcome_of(self._read_all)
+            error = outcome_of(self._read_all)
         except BaseException:  # it ends this thread, and on_end must come all the same
-            self._end(TransportFault(STREAM_CLOSED))
+            self._end(TransportError(STREAM_CLOSED))
             raise
-        self._end(fault)
+        self._end(error)
 
-    def _end(self, fault: Fault | None) -> None:
-        self._outbox.abandon(fault)
+    def _end(self, error: BackendError | None) -> None:
+        self._outbox.abandon(error)
         self._call.cancel()
-        if fault is not None:
-            self._on_fault(fault)
-        self._on_end(fault)
+        if error is not None:
+            self._on_error(error)
+        self._on_end(error)
 
-    def _read_all(self) -> Fault | None:
+    def _read_all(self) -> BackendError | None:
         try:
             for message in self._call:
                 self._on_reply(*decode_stream_reply(message, self._shm_use))
         except grpc.RpcError as error:
-            return caused(as_fault(error), error)
-        return None if self._closing else TransportFault(STREAM_CLOSED)
+            return caused(as_backend_error(error), error)
+        return None if self._closing else TransportError(STREAM_CLOSED)
 
     def _shm_use(self, wire_id: str) -> ShmUse:
         return self._shm_uses.pop(wire_id, NO_SHM)

@@ -21,13 +21,13 @@ from tritonclient_shim.backends.grpc.connection import (
 from tritonclient_shim.backends.grpc.errors import (
     CALL_ERRORS,
     StatusCode,
-    as_fault,
+    as_backend_error,
     caused,
-    fault_of,
+    error_of,
     in_users_words,
 )
 from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
-from tritonclient_shim.core.errors import Fault, TransportFault
+from tritonclient_shim.core.errors import BackendError, TransportError
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import GRPC, Endpoint
 
@@ -162,18 +162,18 @@ class ChannelBackend(GrpcBackend):
         try:
             return begin(self.bound)
         except CALL_ERRORS as error:
-            fault = as_fault(error, regions)
-            self._discard_if_broken(self.bound, fault)
-            raise fault from error
+            backend_error = as_backend_error(error, regions)
+            self._discard_if_broken(self.bound, backend_error)
+            raise backend_error from error
 
     def _outcome(self, connection: Any, future: Any, use: ShmUse) -> Outcome:
         if future.code() is StatusCode.OK:
             return decode_reply(future.result(), use.outputs)
         error = None if future.cancelled() else future.exception()
-        fault = fault_of(future.code(), future.details())
-        return caused(in_users_words(fault, use.regions), error)
+        backend_error = error_of(future.code(), future.details())
+        return caused(in_users_words(backend_error, use.regions), error)
 
-    def _discard_if_broken(self, connection: Any, fault: Fault) -> None:
+    def _discard_if_broken(self, connection: Any, error: BackendError) -> None:
         """Keep the channel, which is the user's, whatever happened."""
-        if isinstance(fault, TransportFault):
+        if isinstance(error, TransportError):
             connection.server.lose()

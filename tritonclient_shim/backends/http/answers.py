@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, Sequence
 
-from tritonclient_shim.core.errors import ForeignFault, UnreadableFault
+from tritonclient_shim.core.errors import ForeignError, UnreadableReply
 from tritonclient_shim.core.model import Buffer, IndexRow, ModelConfigDocument
 from tritonclient_shim.core.reading import shown
 
@@ -18,40 +18,40 @@ _REQUIRED: Any = object()
 
 
 def json_of(body: Buffer) -> Any:
-    """Parse a body; ForeignFault if it is no JSON, UnreadableFault if it is too deep or large."""
+    """Parse a body; ForeignError if it is no JSON, UnreadableReply if it is too deep or large."""
     try:
         return json.loads(bytes(body))
     except ValueError as error:
-        raise ForeignFault(f"not the answer of a v2 server: {error!r}") from error
+        raise ForeignError(f"not the answer of a v2 server: {error!r}") from error
     except (RecursionError, MemoryError) as error:
-        raise UnreadableFault(repr(error)) from error
+        raise UnreadableReply(repr(error)) from error
 
 
 def check_done(body: Buffer) -> None:
-    """Raise ForeignFault if the body of a status 200 to a command is not a v2 server's.
+    """Raise ForeignError if the body of a status 200 to a command is not a v2 server's.
 
     Triton's is empty. Other v2 servers send a JSON object, and so may a proxy that never sends
     nothing. Headers are no evidence: a proxy sets its own.
     """
     answer = json_of(bytes(body).strip() or b"{}")
     if not isinstance(answer, dict) or "error" in answer:
-        raise ForeignFault(f"not the answer of a v2 server to a command: {shown(answer)}")
+        raise ForeignError(f"not the answer of a v2 server to a command: {shown(answer)}")
 
 
 def v2_object(answer: Any, name: str) -> JsonFields:
-    """Return the answer, a JSON object with a member of this name; else raise ForeignFault."""
+    """Return the answer, a JSON object with a member of this name; else raise ForeignError."""
     if type(answer) is not dict or name not in answer:
-        raise ForeignFault(f"not the answer of a v2 server: {shown(answer)}")
+        raise ForeignError(f"not the answer of a v2 server: {shown(answer)}")
     return JsonFields(answer)
 
 
 def v2_rows(rows: Any, name: str) -> JsonFields:
-    """Return the rows, a JSON list of objects, as a member of this name; else raise ForeignFault.
+    """Return the rows, a JSON list of objects, as a member of this name; else raise ForeignError.
 
     ``{}`` would pass for no rows.
     """
     if type(rows) is not list or not all(type(row) is dict for row in rows):
-        raise ForeignFault(f"not the answer of a v2 server: {shown(rows)}")
+        raise ForeignError(f"not the answer of a v2 server: {shown(rows)}")
     return JsonFields({name: rows})
 
 
@@ -59,7 +59,7 @@ class JsonFields:
     """A JSON object; see :class:`tritonclient_shim.backends.base.Fields`.
 
     An optional member may be missing or null. A member that is not what the protocol says raises
-    UnreadableFault, and so does any member of a value that is no object.
+    UnreadableReply, and so does any member of a value that is no object.
     """
 
     def __init__(self, value: Any) -> None:
@@ -68,7 +68,7 @@ class JsonFields:
     def _member(self, name: str, kind: type, expected: str, default: Any = _REQUIRED) -> Any:
         if type(self.value) is not dict:
             wanted = f"an object with a member {name!r}"
-            raise UnreadableFault(f"there is {shown(self.value)}", wanted)
+            raise UnreadableReply(f"there is {shown(self.value)}", wanted)
         member = self.value.get(name)
         if member is None and default is not _REQUIRED:
             return default
@@ -130,8 +130,8 @@ class JsonFields:
         return [*map(JsonFields, self.list(name, []))]
 
 
-def _odd(name: str, member: Any, expected: str) -> UnreadableFault:
-    return UnreadableFault(f"its {name!r} is {shown(member)}", expected)
+def _odd(name: str, member: Any, expected: str) -> UnreadableReply:
+    return UnreadableReply(f"its {name!r} is {shown(member)}", expected)
 
 
 def config_document(reply: JsonFields) -> ModelConfigDocument:

@@ -24,7 +24,7 @@ from tritonclient_shim.backends.http.framing import model_path
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.http.users_client import users_client
 from tritonclient_shim.backends.names import path_part, user_message
-from tritonclient_shim.core.errors import Fault, ForeignFault, ServerFault, TransportFault
+from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError, TransportError
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (
     Endpoint,
@@ -100,11 +100,11 @@ class HttpBackend(Backend):
         when it is asked whether it is live.
         """
         if self._http.send("GET", "/v2/health/live").status == 400:
-            raise ServerFault("Server not ready", "UNAVAILABLE")
+            raise ServerError("Server not ready", "UNAVAILABLE")
         try:
             return super().repository_index()
-        except ForeignFault as fault:
-            if not fault.no_such_call:
+        except ForeignError as error:
+            if not error.no_such_call:
                 raise
             served = self._http.send("GET", "/v2/models")
             if served.status != 200:
@@ -121,12 +121,12 @@ class HttpBackend(Backend):
         """Infer on a thread of the pool; at most 64 at once per endpoint, the rest wait."""
         try:
             exchange = self._prepared(call, copied=True)
-        except Fault as fault:
-            return done(fault)
+        except BackendError as error:
+            return done(error)
         try:
             self._http.executor.execute(lambda: _finish(call, exchange, done))
         except RuntimeError:  # no thread to be had
-            done(TransportFault(f"{PREFIX}Out of memory"))
+            done(TransportError(f"{PREFIX}Out of memory"))
 
     def _prepared(self, call: InferCall, copied: bool = False) -> Callable[[], Reply]:
         if call.binary:
@@ -179,7 +179,7 @@ class HttpBackend(Backend):
 
 
 def _infer_reply(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
-    """Run a prepared inference, return its result; Fault when there is none."""
+    """Run a prepared inference, return its result; BackendError when there is none."""
     reply = exchange()
     if reply.status != 200:
         raise _for_user(refusal(reply.status, reply.body), _names(call))
@@ -198,8 +198,8 @@ def _names(call: InferCall) -> Iterable[str]:
     return [call.model_name, *(shm.region for shm in slices if shm is not None)]
 
 
-def _for_user(fault: Fault, names: Iterable[str]) -> Fault:
-    """Fault → the same with names as the user gave them."""
-    if not isinstance(fault, ServerFault):
-        return fault
-    return ServerFault(user_message(fault.message, names), fault.code, fault.status)
+def _for_user(error: BackendError, names: Iterable[str]) -> BackendError:
+    """BackendError → the same with names as the user gave them."""
+    if not isinstance(error, ServerError):
+        return error
+    return ServerError(user_message(error.message, names), error.code, error.status)

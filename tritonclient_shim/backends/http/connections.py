@@ -33,7 +33,7 @@ from tritonclient_shim.backends.http.errors import (
 from tritonclient_shim.backends.http.response import Reply, read_reply
 from tritonclient_shim.core import forks
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import Buffer, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
@@ -62,7 +62,7 @@ class HttpConnection:
                 try:
                     self._socket = context.wrap_socket(self._socket, server_hostname=location.host)
                 except HANDSHAKE.errors as error:
-                    raise HANDSHAKE.fault(error) from error
+                    raise HANDSHAKE.error(error) from error
             self._socket.settimeout(connector.settings.network_timeout)
         except BaseException:  # whatever it is, nobody else knows of the socket
             self.close()
@@ -80,7 +80,7 @@ class HttpConnection:
             for part in _parts(pieces):
                 self._socket.sendall(part)
         except SEND.errors as error:
-            raise SEND.fault(error) from error
+            raise SEND.error(error) from error
         with self._socket.makefile("rb") as stream:
             return read_reply(stream)
 
@@ -121,14 +121,14 @@ class HttpPool:
 
     @property
     def location(self) -> Location:
-        """Return the parsed address; TransportFault when it is none, at first use as in v1
+        """Return the parsed address; TransportError when it is none, at first use as in v1
         (docs/v1-behaviour.md §3.1).
         """
         if self._location is None:
             try:
                 self._location = parse(self._endpoint.address, self._endpoint.secure)
             except ADDRESS.errors as error:
-                raise ADDRESS.fault(error) from error
+                raise ADDRESS.error(error) from error
         return self._location
 
     def known_server(self) -> KnownServer:
@@ -176,7 +176,7 @@ class HttpPool:
             try:
                 self._context = tls.client_context(self.connector.tls)
             except HANDSHAKE.errors as error:
-                raise HANDSHAKE.fault(error) from error
+                raise HANDSHAKE.error(error) from error
         return HttpConnection(self.location, self._context, self.connector)
 
     def _take(self) -> HttpConnection | None:
@@ -293,7 +293,7 @@ class HttpClient:
         return self._pool.executor
 
     def check_address(self) -> None:
-        """Raise TransportFault if the address of the endpoint is none."""
+        """Raise TransportError if the address of the endpoint is none."""
         self._pool.location  # noqa: B018  parsed at the first use
 
     def known_server(self) -> KnownServer:
@@ -307,7 +307,7 @@ class HttpClient:
         headers: Mapping[str, Any] = _NO_HEADERS,
         body: Sequence[Buffer] = (),
     ) -> Reply:
-        """Send one request, return its reply; TransportFault without one.
+        """Send one request, return its reply; TransportError without one.
 
         ``headers`` replace those of the thread's calls, and these the client's own.
         """
@@ -322,7 +322,7 @@ class HttpClient:
         pieces of ``body`` are read when the function runs.
         """
         if not self._open:
-            raise TransportFault(f"{PREFIX}this connection has been closed")
+            raise TransportError(f"{PREFIX}this connection has been closed")
         head = self._head(method, path, tuple(headers.items()))
         if method == "POST":
             head += b"Content-Length: %d\r\n" % sum([memoryview(piece).nbytes for piece in body])

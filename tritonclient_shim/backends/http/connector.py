@@ -13,7 +13,7 @@ from tritonclient_shim.backends.http.errors import CONNECT, PREFIX, SEND
 from tritonclient_shim.backends.http.response import read_status
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.addresses import join_port
-from tritonclient_shim.core.errors import TransportFault
+from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.settings import DEFAULTS, Proxy, Settings, of_connections, proxy_for
 
@@ -63,7 +63,7 @@ class HttpConnector(NamedTuple):
     def connect(self, location: Location) -> socket.socket:
         """Return a socket connected to the server, or to its proxy; it keeps the time limit.
 
-        Raises TransportFault where that is impossible.
+        Raises TransportError where that is impossible.
         """
         target, settings = self.proxy or location, self.settings
         try:
@@ -72,7 +72,7 @@ class HttpConnector(NamedTuple):
             if settings.keepalive_time is not None:
                 _keep_alive(peer, settings.keepalive_time, settings.keepalive_timeout or 20.0)
         except CONNECT.errors as error:
-            raise CONNECT.fault(error) from error
+            raise CONNECT.error(error) from error
         return peer
 
 
@@ -102,7 +102,7 @@ def _whole(seconds: float) -> int:
 
 
 def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> None:
-    """Have the proxy connect to the server (CONNECT); TransportFault when it does not."""
+    """Have the proxy connect to the server (CONNECT); TransportError when it does not."""
     target = join_port(location.host, location.port)
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.authorization:
@@ -110,8 +110,8 @@ def open_tunnel(connected: socket.socket, location: Location, proxy: Proxy) -> N
     try:
         connected.sendall("\r\n".join([*lines, "", ""]).encode())
     except SEND.errors as error:
-        raise SEND.fault(error) from error
+        raise SEND.error(error) from error
     with connected.makefile("rb", buffering=0) as stream:
         status = read_status(stream)
     if status != 200:
-        raise TransportFault(f"{PREFIX}Failure when receiving data from the peer")
+        raise TransportError(f"{PREFIX}Failure when receiving data from the peer")

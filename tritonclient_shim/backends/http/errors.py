@@ -1,4 +1,4 @@
-"""What can go wrong over HTTP → faults, as tables.
+"""What can go wrong over HTTP → errors, as tables.
 
 v1's clients showed the texts of libcurl, as ``HTTP client failed: <text>``. The rules below were
 checked against the genuine client (docs/v1-behaviour.md §3.1, §A).
@@ -19,10 +19,10 @@ from http.client import (
 from typing import Any, NamedTuple
 
 from tritonclient_shim.core.errors import (
-    Fault,
-    ForeignFault,
-    ServerFault,
-    TransportFault,
+    BackendError,
+    ForeignError,
+    ServerError,
+    TransportError,
     TransportKind,
 )
 from tritonclient_shim.core.server_sentences import Meaning, recognise, without_request_id
@@ -38,81 +38,81 @@ class UnknownCoding(HTTPException):
     """A body in a transfer coding that was not asked for."""
 
 
-class Unsent(TransportFault):
+class Unsent(TransportError):
     """The server cannot have the whole request: nothing was executed."""
 
 
-class Unanswered(TransportFault):
+class Unanswered(TransportError):
     """The request was sent and the connection ended before the first byte of an answer."""
 
 
-#: Of so many faults that a server finds in one request a message tells.
+#: Of so many errors that a server finds in one request a message tells.
 _MOST_DETAILS = 3
 #: Of a refusal in no known form a message tells so many bytes.
 _MOST_BYTES = 300
 
 
-class FaultRule(NamedTuple):
-    """An exception, libcurl's text for it, and the fault it becomes."""
+class ErrorRule(NamedTuple):
+    """An exception, libcurl's text for it, and the error it becomes."""
 
     exceptions: tuple[type[BaseException], ...]
     text: str
-    fault: type[TransportFault] = TransportFault
+    error: type[TransportError] = TransportError
     kind: TransportKind = TransportKind.OTHER
 
 
-_TIMEOUT = FaultRule(
+_TIMEOUT = ErrorRule(
     (socket.timeout, TimeoutError), "Timeout was reached", kind=TransportKind.TIMEOUT
 )
 
 
 class Phase:
-    """A step of an exchange. Use it as ``except SEND.errors as e: raise SEND.fault(e) from e``."""
+    """A step of an exchange. Use it as ``except SEND.errors as e: raise SEND.error(e) from e``."""
 
-    def __init__(self, *rules: FaultRule) -> None:
+    def __init__(self, *rules: ErrorRule) -> None:
         self._rules = rules
         self.errors = tuple(exception for rule in rules for exception in rule.exceptions)
 
-    def fault(self, error: BaseException) -> TransportFault:
-        """Return the fault that one of the :attr:`errors` becomes, by the first rule that fits."""
+    def error(self, error: BaseException) -> TransportError:
+        """Return the error that one of the :attr:`errors` becomes, by the first rule that fits."""
         rule = next(rule for rule in self._rules if isinstance(error, rule.exceptions))
-        return rule.fault(PREFIX + rule.text, kind=rule.kind)
+        return rule.error(PREFIX + rule.text, kind=rule.kind)
 
 
 ADDRESS = Phase(
-    FaultRule((InvalidURL,), "URL using bad/illegal format or missing URL"),
-    FaultRule((UnknownProtocol,), "Unsupported protocol"),
-    FaultRule((UnicodeError,), "Couldn't resolve host name"),
+    ErrorRule((InvalidURL,), "URL using bad/illegal format or missing URL"),
+    ErrorRule((UnknownProtocol,), "Unsupported protocol"),
+    ErrorRule((UnicodeError,), "Couldn't resolve host name"),
 )
 CONNECT = Phase(
     _TIMEOUT,
-    FaultRule((socket.gaierror, UnicodeError), "Couldn't resolve host name"),
-    FaultRule((OSError,), "Couldn't connect to server"),
+    ErrorRule((socket.gaierror, UnicodeError), "Couldn't resolve host name"),
+    ErrorRule((OSError,), "Couldn't connect to server"),
 )
 HANDSHAKE = Phase(
     _TIMEOUT,
-    FaultRule((ssl.SSLCertVerificationError,), "SSL peer certificate or SSH remote key was not OK"),
-    FaultRule((OSError, ValueError), "SSL connect error"),
+    ErrorRule((ssl.SSLCertVerificationError,), "SSL peer certificate or SSH remote key was not OK"),
+    ErrorRule((OSError, ValueError), "SSL connect error"),
 )
 SEND = Phase(
     _TIMEOUT,
-    FaultRule((OSError,), "Failed sending data to the peer", Unsent),
+    ErrorRule((OSError,), "Failed sending data to the peer", Unsent),
 )
 ANSWER = Phase(
     _TIMEOUT,
-    FaultRule((IncompleteRead,), "Transferred a partial file"),
-    FaultRule((RemoteDisconnected,), "Server returned nothing (no headers, no data)", Unanswered),
-    FaultRule((ConnectionError,), "Failure when receiving data from the peer", Unanswered),
-    FaultRule((OSError,), "Failure when receiving data from the peer"),
-    FaultRule((WeirdReply,), "Weird server reply"),
-    FaultRule((UnknownCoding,), "Unrecognized or bad HTTP Content or Transfer-Encoding"),
-    FaultRule((HTTPException, ValueError), "Unsupported protocol"),
+    ErrorRule((IncompleteRead,), "Transferred a partial file"),
+    ErrorRule((RemoteDisconnected,), "Server returned nothing (no headers, no data)", Unanswered),
+    ErrorRule((ConnectionError,), "Failure when receiving data from the peer", Unanswered),
+    ErrorRule((OSError,), "Failure when receiving data from the peer"),
+    ErrorRule((WeirdReply,), "Weird server reply"),
+    ErrorRule((UnknownCoding,), "Unrecognized or bad HTTP Content or Transfer-Encoding"),
+    ErrorRule((HTTPException, ValueError), "Unsupported protocol"),
 )
 BODY = Phase(
     _TIMEOUT,
-    FaultRule((MemoryError,), "Out of memory"),
-    FaultRule((IncompleteRead,), "Transferred a partial file"),
-    FaultRule((OSError, HTTPException, ValueError), "Failure when receiving data from the peer"),
+    ErrorRule((MemoryError,), "Out of memory"),
+    ErrorRule((IncompleteRead,), "Transferred a partial file"),
+    ErrorRule((OSError, HTTPException, ValueError), "Failure when receiving data from the peer"),
 )
 
 #: HTTP status → canonical gRPC name, as Triton and gRPC pair them.
@@ -134,10 +134,10 @@ CODES = {
 }
 
 
-def refusal(status: int, body: Any) -> Fault:
-    """Status and body of an answer other than 200 → the fault it stands for.
+def refusal(status: int, body: Any) -> BackendError:
+    """Status and body of an answer other than 200 → the error it stands for.
 
-    Only ``{"error": <text>}`` is a v2 server's refusal; anything else is ForeignFault.
+    Only ``{"error": <text>}`` is a v2 server's refusal; anything else is ForeignError.
     """
     try:
         reply = json.loads(bytes(body))
@@ -147,11 +147,11 @@ def refusal(status: int, body: Any) -> Fault:
     if not isinstance(text, str):
         wrong = f"HTTP status {status} without the error text of a v2 server"
         said = _detail(reply) or bytes(body[:_MOST_BYTES]).decode("utf-8", "replace").strip()
-        fault = ForeignFault(wrong, said or wrong)
-        fault.no_such_call = status in (404, 405, 501)
-        return fault
+        error = ForeignError(wrong, said or wrong)
+        error.no_such_call = status in (404, 405, 501)
+        return error
     said = without_request_id(text)
-    return ServerFault(said, _code(status, said), str(status))
+    return ServerError(said, _code(status, said), str(status))
 
 
 def _code(status: int, text: str) -> str:
@@ -164,7 +164,7 @@ def _code(status: int, text: str) -> str:
 def _detail(reply: Any) -> str:
     """Return what a server written with FastAPI, such as MLServer, says of a request; else ''.
 
-    Its list names the place and the fault, and repeats the request, which is left out here.
+    Its list names the place and the error, and repeats the request, which is left out here.
     """
     detail = reply.get("detail") if isinstance(reply, dict) else None
     rows = detail if isinstance(detail, list) else [{"msg": detail}]

@@ -20,7 +20,7 @@ import numpy as np
 from tritonclient_shim.backends.http.answers import JsonFields, json_of, v2_object
 from tritonclient_shim.backends.names import path_part, percent_encoded
 from tritonclient_shim.core import byte_strings, dtypes
-from tritonclient_shim.core.errors import UnreadableFault, Unsendable
+from tritonclient_shim.core.errors import UnreadableReply, Unsendable
 from tritonclient_shim.core.model import (
     Buffer,
     InferCall,
@@ -104,7 +104,7 @@ def _unsendable(name: str, has: str, wanted: str) -> Unsendable:
 def tensor_data(name: str, datatype: str, values: list[Any]) -> bytes:
     """Tensor as a JSON array, flat or nested → its bytes, as the binary form has them.
 
-    UnreadableFault for an element that is none of this data type.
+    UnreadableReply for an element that is none of this data type.
     """
     row = dtypes.BY_V2.get(datatype)
     flat = _flat(values)
@@ -112,7 +112,7 @@ def tensor_data(name: str, datatype: str, values: list[Any]) -> bytes:
         _check(name, datatype, flat, (str,))
         return byte_strings.serialize([text.encode() for text in flat])
     if row is None or row.numpy is None:
-        raise UnreadableFault(f"{shown(datatype)} has data in JSON", "binary data of this type")
+        raise UnreadableReply(f"{shown(datatype)} has data in JSON", "binary data of this type")
     _check(name, datatype, flat, _TYPES[row.numpy.kind])
     if row.numpy.kind == "f":
         return _floats(name, row.numpy, flat)
@@ -137,17 +137,17 @@ def _flat(values: list[Any]) -> list[Any]:
 
 
 def _check(name: str, datatype: str, values: list[Any], allowed: tuple[type, ...]) -> None:
-    """UnreadableFault if one of the values has another type."""
+    """UnreadableReply if one of the values has another type."""
     if {*map(type, values)} <= {*allowed}:
         return
     odd = next(value for value in values if type(value) not in allowed)
     if odd is None:
-        raise UnreadableFault(
+        raise UnreadableReply(
             f"output {shown(name)} has null, by which servers without binary tensors tell a NaN, "
             "and an infinity too",
             f"numbers of type {datatype}, or the same request over gRPC, which carries both",
         )
-    raise UnreadableFault(f"output {shown(name)} has the value {shown(odd)}", f"type {datatype}")
+    raise UnreadableReply(f"output {shown(name)} has the value {shown(odd)}", f"type {datatype}")
 
 
 def _floats(name: str, wanted: np.dtype[Any], values: list[Any]) -> bytes:
@@ -155,7 +155,7 @@ def _floats(name: str, wanted: np.dtype[Any], values: list[Any]) -> bytes:
     with np.errstate(over="ignore"):
         typed = exact.astype(wanted)
     if np.isinf(typed).sum() != np.isinf(exact).sum():
-        raise UnreadableFault(f"output {shown(name)} has a number too large", f"{wanted} numbers")
+        raise UnreadableReply(f"output {shown(name)} has a number too large", f"{wanted} numbers")
     content: bytes = typed.tobytes()
     return content
 
@@ -164,7 +164,7 @@ def _integer(name: str, wanted: np.dtype[Any], value: float) -> int:
     limits = np.iinfo(wanted)
     number = int(value) if type(value) is int or abs(value) <= 2**53 else None
     if number is None or number != value or not limits.min <= number <= limits.max:
-        raise UnreadableFault(f"output {shown(name)} has the value {value!r}", f"{wanted} numbers")
+        raise UnreadableReply(f"output {shown(name)} has the value {value!r}", f"{wanted} numbers")
     return number
 
 
@@ -236,7 +236,7 @@ def _region(shm: ShmSlice) -> str:
 def parse_response(body: Buffer, header_length: str | None) -> InferReply:
     """Body and ``Inference-Header-Content-Length`` → InferReply with views on the body.
 
-    ForeignFault when this is not a v2 response, UnreadableFault when it is wrong, see
+    ForeignError when this is not a v2 response, UnreadableReply when it is wrong, see
     :func:`~tritonclient_shim.core.reading.read`.
     """
     view = memoryview(body)
@@ -244,7 +244,7 @@ def parse_response(body: Buffer, header_length: str | None) -> InferReply:
     if header_length is not None:
         length = int(header_length) if header_length.isdigit() else length + 1
         if length > len(view):
-            raise UnreadableFault(
+            raise UnreadableReply(
                 f"its JSON header should have {shown(header_length)} bytes",
                 f"at most the {len(view)} sent",
             )
@@ -257,7 +257,7 @@ def parse_response(body: Buffer, header_length: str | None) -> InferReply:
             position += size
         outputs.append(tensor)
     if position != len(view):
-        raise UnreadableFault(
+        raise UnreadableReply(
             f"it has {len(view)} bytes", f"{shown(position)}, by the sizes of its outputs"
         )
     return InferReply(header.model_name, header.model_version, tuple(outputs), header.request_id)

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Mapping, NamedTuple
 import numpy as np
 
 from tritonclient_shim.backends.http.errors import ANSWER, BODY, UnknownCoding, WeirdReply
-from tritonclient_shim.core.errors import ForeignFault
+from tritonclient_shim.core.errors import ForeignError
 from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.core.reading import remembered
 
@@ -176,7 +176,7 @@ def read_reply(stream: Any) -> tuple[Reply, bool]:
     try:
         head = read_head(stream)
     except ANSWER.errors as error:
-        raise ANSWER.fault(error) from error
+        raise ANSWER.error(error) from error
     try:
         if head.length is not None:
             body = _exactly(stream, head.length)
@@ -186,7 +186,7 @@ def read_reply(stream: Any) -> tuple[Reply, bool]:
         if "content-encoding" in head.headers:
             reply = _decompressed(reply)
     except BODY.errors as error:
-        raise BODY.fault(error) from error
+        raise BODY.error(error) from error
     return reply, head.kept_open
 
 
@@ -198,7 +198,7 @@ def _decompressed(reply: Reply) -> Reply:
     try:
         return Reply(reply.status, headers, zlib.decompress(reply.body, zlib.MAX_WBITS | 32))
     except zlib.error as error:
-        raise ForeignFault(f"the answer is not compressed as it says: {error!r}") from error
+        raise ForeignError(f"the answer is not compressed as it says: {error!r}") from error
 
 
 def read_status(stream: Any) -> int:
@@ -206,7 +206,7 @@ def read_status(stream: Any) -> int:
     try:
         return read_head(stream, buffered=False).status
     except ANSWER.errors as error:
-        raise ANSWER.fault(error) from error
+        raise ANSWER.error(error) from error
 
 
 def _exactly(stream: BinaryIO, length: int) -> Buffer:

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, Mapping
 from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
 from tritonclient_shim.backends.http.connections import HttpClient
 from tritonclient_shim.backends.http.response import Reply
-from tritonclient_shim.core.errors import ForeignFault, TransportFault
+from tritonclient_shim.core.errors import ForeignError, TransportError
 
 _HOOKS = ("get", "post", "close")
 
@@ -74,10 +74,10 @@ class UserStub:
             raise RuntimeError("this client is closed; make a new one")
         try:
             return StubResponse(self._http.send(method, uri, headers, body))
-        except TransportFault as fault:
-            raise (fault.__cause__ or UnwrappedError(fault.message)) from None
-        except ForeignFault as fault:
-            raise UnwrappedError(str(fault)) from fault
+        except TransportError as error:
+            raise (error.__cause__ or UnwrappedError(error.message)) from None
+        except ForeignError as error:
+            raise UnwrappedError(str(error)) from error
 
 
 class Deferred:

@@ -20,10 +20,10 @@ from tritonclient_shim.backends.in_process.declared import HTTP_STATUS
 from tritonclient_shim.backends.in_process.server import InProcessServer
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import (
-    Fault,
-    ServerFault,
+    BackendError,
+    ServerError,
     StreamEnded,
-    TransportFault,
+    TransportError,
     Unsendable,
 )
 from tritonclient_shim.core.metadata import KnownServer
@@ -91,8 +91,8 @@ class InProcessBackend(StreamingBackend):
         """Run it on another thread, with a copy of the caller's data."""
         try:
             self._check()
-        except Fault as fault:
-            done(fault)
+        except BackendError as error:
+            done(error)
         else:
             taken = _copied(call)
             self._threads.execute(lambda: done(self._outcome(taken)))
@@ -104,8 +104,8 @@ class InProcessBackend(StreamingBackend):
         async def outcome() -> Outcome:
             try:
                 self._check()
-            except Fault as fault:
-                return fault
+            except BackendError as error:
+                return error
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._threads, self._outcome, taken)
 
@@ -117,12 +117,12 @@ class InProcessBackend(StreamingBackend):
         """Open a stream that answers one request after the other; no model sees ``headers``."""
         return _InProcessStream(self._outcome, on_reply, on_end)
 
-    def _outcome(self, call: InferCall) -> InferReply | Fault:
+    def _outcome(self, call: InferCall) -> InferReply | BackendError:
         try:
             with self._statuses():
                 return self._server.infer(call)
-        except Fault as fault:
-            return fault
+        except BackendError as error:
+            return error
 
     def client(self) -> Any:
         """There is no connection that a tritonclient client could use."""
@@ -137,19 +137,19 @@ class InProcessBackend(StreamingBackend):
 
     def _check(self) -> None:
         if self._closed:
-            raise TransportFault(f"the backend of {self.endpoint.address} is closed")
+            raise TransportError(f"the backend of {self.endpoint.address} is closed")
         if not self._server.running:
-            raise TransportFault(_NOBODY[self.endpoint.protocol]) from ConnectionRefusedError()
+            raise TransportError(_NOBODY[self.endpoint.protocol]) from ConnectionRefusedError()
 
     @contextmanager
     def _statuses(self) -> Iterator[None]:
         """Let refusals of the block have the status that tritonclient gives them."""
         try:
             yield
-        except ServerFault as fault:
+        except ServerError as error:
             over_http = self.endpoint.protocol == HTTP
-            status = HTTP_STATUS.get(fault.code, 500) if over_http else f"StatusCode.{fault.code}"
-            raise ServerFault(fault.message, fault.code, str(status)) from fault
+            status = HTTP_STATUS.get(error.code, 500) if over_http else f"StatusCode.{error.code}"
+            raise ServerError(error.message, error.code, str(status)) from error
 
 
 class _InProcessStream:
@@ -157,7 +157,7 @@ class _InProcessStream:
 
     def __init__(
         self,
-        outcome: Callable[[InferCall], InferReply | Fault],
+        outcome: Callable[[InferCall], InferReply | BackendError],
         on_reply: StreamReply,
         on_end: StreamEnd,
     ) -> None:
@@ -192,17 +192,17 @@ class _InProcessStream:
         self.close(wait=False)
 
     def _work(self) -> None:
-        ended: Fault | None = None
+        ended: BackendError | None = None
         try:
             while True:
                 call = self._next()
                 if call is None:
                     break
                 self._on_reply(call.request_id, self._outcome(call))
-        except Fault as fault:
-            ended = fault
+        except BackendError as error:
+            ended = error
         self._closed = True
-        self._on_end(TransportFault(_CLOSED) if self._cancelled and ended is None else ended)
+        self._on_end(TransportError(_CLOSED) if self._cancelled and ended is None else ended)
 
     def _next(self) -> InferCall | None:
         """Return the next request; None when the stream has ended."""

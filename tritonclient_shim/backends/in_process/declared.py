@@ -7,8 +7,7 @@ from typing import Any, Callable, Dict, Mapping
 
 import numpy as np
 
-from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core import dtypes, errors
 
 #: Tensors by name, as a function gets and returns them; of strings, ``bytes`` in object arrays.
 Arrays = Dict[str, Any]
@@ -26,7 +25,7 @@ HTTP_STATUS = {
 }
 
 
-class ServerError(ServerFault):
+class ServerError(errors.ServerError):
     """Raised by a model's function: the server refuses the request with this very message.
 
     Parameters

@@ -1,6 +1,6 @@
 """The server itself, without a protocol: its models, its regions, and its replies.
 
-Every refusal is a ServerFault.
+Every refusal is a ServerError.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tritonclient_shim.backends.in_process.declared import (
 )
 from tritonclient_shim.backends.in_process.tensors import inputs_of, output_of
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.metadata import ModelMetadata, ServerMetadata, TensorMetadata
 from tritonclient_shim.core.model import (
     BatchStatistics,
@@ -49,23 +49,23 @@ class Regions:
     def register(self, name: str, key: str, byte_size: int, offset: int = 0) -> None:
         """Open the object of this key under a name."""
         if name in self._known:
-            raise ServerFault(f"shared memory region '{name}' already in manager", "ALREADY_EXISTS")
+            raise ServerError(f"shared memory region '{name}' already in manager", "ALREADY_EXISTS")
         try:
             with open(os.path.join(_FOLDER, key.lstrip("/")), "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
         except (OSError, ValueError) as error:
             text = f"Unable to open shared memory region: '{key}'"
-            raise ServerFault(text, "INTERNAL") from error
+            raise ServerError(text, "INTERNAL") from error
         if offset < 0 or byte_size < 0 or offset + byte_size > len(memory):
             memory.close()
             text = f"failed to register shared memory region '{name}': invalid args"
-            raise ServerFault(text, "INVALID_ARGUMENT")
+            raise ServerError(text, "INVALID_ARGUMENT")
         self._known[name] = RegisteredRegion(name, byte_size, key, offset), memory
 
     def refuse_cuda(self, name: str) -> None:
         """There is no GPU here."""
         text = f"failed to register CUDA shared memory region '{name}': no CUDA in this server"
-        raise ServerFault(text, "INVALID_ARGUMENT")
+        raise ServerError(text, "INVALID_ARGUMENT")
 
     def unregister(self, name: str) -> None:
         """Forget a region; unknown names succeed."""
@@ -88,7 +88,7 @@ class Regions:
         """Write an output to its slice."""
         start, memory = self._place(part)
         if len(data) > part.byte_size:
-            raise ServerFault(
+            raise ServerError(
                 f"shared memory size specified with the request for output '{output}' "
                 f"({part.byte_size} bytes) should be at least {len(data)} bytes to hold the "
                 "results",
@@ -99,11 +99,11 @@ class Regions:
     def _place(self, part: ShmSlice) -> tuple[int, mmap.mmap]:
         if part.region not in self._known:
             text = f"Unable to find shared memory region: '{part.region}'"
-            raise ServerFault(text, "NOT_FOUND")
+            raise ServerError(text, "NOT_FOUND")
         row, memory = self._known[part.region]
         if part.offset + part.byte_size > row.byte_size:
             text = f"Invalid offset + byte size for shared memory region: '{part.region}'"
-            raise ServerFault(text, "INVALID_ARGUMENT")
+            raise ServerError(text, "INVALID_ARGUMENT")
         return row.offset + part.offset, memory
 
 
@@ -131,23 +131,23 @@ class RunningModel:
         self._sequences.clear()
 
     def version(self, asked: str) -> int:
-        """Return the version of a request; '' is the latest. Raises ServerFault."""
+        """Return the version of a request; '' is the latest. Raises ServerError."""
         unknown = f"Request for unknown model: '{self.name}'"
         if not self.loaded:
-            raise ServerFault(f"{unknown} has no available versions", "NOT_FOUND")
+            raise ServerError(f"{unknown} has no available versions", "NOT_FOUND")
         if asked and not (asked.isdigit() and int(asked) in self.model.versions):
-            raise ServerFault(f"{unknown} version {asked} is not found", "NOT_FOUND")
+            raise ServerError(f"{unknown} version {asked} is not found", "NOT_FOUND")
         return int(asked) if asked else max(self.model.versions)
 
     def run(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
-        """Call the function and count the call. Raises ServerFault."""
+        """Call the function and count the call. Raises ServerError."""
         began = time.monotonic_ns()
         rows = len(next(iter(inputs.values()))) if self.model.max_batch_size else 1
         try:
             with self._instances:
                 started = time.monotonic_ns()
                 arrays = self._called(version, inputs, call)
-        except ServerFault:
+        except ServerError:
             self._count(version, 0, began, began)
             raise
         self._count(version, rows, began, started)
@@ -159,10 +159,10 @@ class RunningModel:
             arguments.append(self._sequence(version, call))
         try:
             arrays = self.model.versions[version](*arguments)
-        except ServerFault:
+        except ServerError:
             raise
         except Exception as error:  # whatever a function raises is an answer
-            raise ServerFault(
+            raise ServerError(
                 f"Failed to process the request(s) for model '{self.name}_0_0', message: "
                 f"{type(error).__name__}: {error}",
                 "INTERNAL",
@@ -170,7 +170,7 @@ class RunningModel:
         names = {output.name for output in self.model.outputs}
         if not isinstance(arrays, dict) or not names.issuperset(arrays):
             shown = sorted(map(str, arrays)) if isinstance(arrays, dict) else type(arrays).__name__
-            raise ServerFault(
+            raise ServerError(
                 f"the function of model '{self.name}' returned {shown}; expected a dict with "
                 f"arrays for {sorted(names)}",
                 "INTERNAL",
@@ -181,7 +181,7 @@ class RunningModel:
         """Return the sequence of a request, begun or continued (docs/v2-mapping.md §4)."""
         number, key = call.sequence_id, (version, call.sequence_id)
         if not number:
-            raise ServerFault(
+            raise ServerError(
                 f"inference request to model '{self.name}' must specify a non-zero or non-empty "
                 "correlation ID",
                 "INVALID_ARGUMENT",
@@ -190,7 +190,7 @@ class RunningModel:
             if call.sequence_start:
                 self._sequences[key] = {}
             elif key not in self._sequences:
-                raise ServerFault(
+                raise ServerError(
                     f"inference request for sequence {number} to model '{self.name}' must specify "
                     "the START flag on the first request of the sequence",
                     "INVALID_ARGUMENT",
@@ -299,12 +299,12 @@ class InProcessServer:
             return tuple(row for model in loaded.values() for row in model.statistics())
         if name not in loaded:
             text = f"requested model '{name}' is not available"
-            raise ServerFault(text, "INVALID_ARGUMENT")
+            raise ServerError(text, "INVALID_ARGUMENT")
         rows = loaded[name].statistics()
         asked = tuple(row for row in rows if version in ("", row.version))
         if not asked:
             text = f"requested model version is not available for model '{name}'"
-            raise ServerFault(text, "INVALID_ARGUMENT")
+            raise ServerError(text, "INVALID_ARGUMENT")
         return asked
 
     def index(self) -> tuple[IndexRow, ...]:
@@ -321,7 +321,7 @@ class InProcessServer:
         """Load or reload."""
         if name not in self._models:
             text = f"failed to load '{name}', failed to poll from model repository"
-            raise ServerFault(text, "INTERNAL")
+            raise ServerError(text, "INTERNAL")
         self._models[name].load()
 
     def unload(self, name: str) -> None:
@@ -354,6 +354,6 @@ class InProcessServer:
     def _known(self, name: str, version: str) -> RunningModel:
         running = self._models.get(name)
         if running is None or not running.ever_loaded:
-            raise ServerFault(f"Request for unknown model: '{name}' is not found", "NOT_FOUND")
+            raise ServerError(f"Request for unknown model: '{name}' is not found", "NOT_FOUND")
         running.version(version)
         return running

@@ -12,10 +12,10 @@ import numpy as np
 
 from tritonclient_shim.backends.in_process.declared import Arrays, Model, Tensor, array_type
 from tritonclient_shim.core import byte_strings, dtypes
-from tritonclient_shim.core.errors import ServerFault
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import Buffer, InferCall, ShmSlice, TensorIn, TensorOut
 
-#: The bytes of a slice of a registered region. Raises ServerFault.
+#: The bytes of a slice of a registered region. Raises ServerError.
 ReadRegion = Callable[[ShmSlice], Buffer]
 
 _BATCH_NOTE = (
@@ -58,7 +58,7 @@ def _check_names(name: str, declared: dict[str, Tensor], values: dict[str, Tenso
 
 
 def _check_batch(name: str, model: Model, values: list[TensorIn]) -> None:
-    """Raise ServerFault unless all inputs have one number of rows that the model takes."""
+    """Raise ServerError unless all inputs have one number of rows that the model takes."""
     if not model.max_batch_size:
         return
     rows = [value.shape[0] if value.shape else 0 for value in values]
@@ -142,14 +142,14 @@ def output_of(name: str, tensor: Tensor, value: object, class_count: int) -> Ten
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of several lengths
-        raise ServerFault(
+        raise ServerError(
             f"the function of model '{name}' returned {type(value).__name__}, which makes no "
             f"array, for output '{tensor.name}'; expected an array of {wanted}",
             "INTERNAL",
         ) from error
     is_text = tensor.datatype == dtypes.STRING.v2
     if array.dtype != wanted and not (is_text and array.dtype.kind in "SU"):
-        raise ServerFault(
+        raise ServerError(
             f"the function of model '{name}' returned {array.dtype} for output '{tensor.name}', "
             f"which is declared {tensor.datatype}; expected an array of {wanted}",
             "INTERNAL",
@@ -194,5 +194,5 @@ def _shape(dims: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, dims))}]"
 
 
-def _refusal(text: str) -> ServerFault:
-    return ServerFault(text, "INVALID_ARGUMENT")
+def _refusal(text: str) -> ServerError:
+    return ServerError(text, "INVALID_ARGUMENT")

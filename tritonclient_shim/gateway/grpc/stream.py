@@ -18,7 +18,7 @@ from typing import Any, AsyncIterator
 import grpc
 
 from tritonclient_shim.backends.base import CallHeaders
-from tritonclient_shim.core.errors import Fault, InferenceServerException
+from tritonclient_shim.core.errors import BackendError, InferenceServerException
 from tritonclient_shim.gateway.access_log import AccessLog
 from tritonclient_shim.gateway.grpc.messages import Responses, read_request
 from tritonclient_shim.gateway.upstream.inference import End, Inferences
@@ -90,9 +90,9 @@ class V1Stream:
     async def _end(self, entry: StreamedRequest) -> End:
         if not entry.end.done():
 
-            def end(fault: Fault) -> None:
-                self._behind.give_up(fault)
-                entry.settle(self._upstream.error_of(fault))  # its stream may not be open yet
+            def end(error: BackendError) -> None:
+                self._behind.give_up(error)
+                entry.settle(self._upstream.error_of(error))  # its stream may not be open yet
 
             stop_waiting = self._inference.wait(end)
             try:

@@ -20,11 +20,11 @@ def number(digits: str, largest: int) -> int:
     short = digits.lstrip("0")[:30]  # Python refuses to read thousands of digits
     if int(short or "0") <= largest:
         return int(short or "0")
-    fault = Unsendable(
+    error = Unsendable(
         f"the number {digits[:30]}{'…' * (len(digits) > 30)} in the path is too large: expected a "
         f"number of at most {largest}"
     )
-    raise InferenceServerException(fault.message) from fault
+    raise InferenceServerException(error.message) from error
 
 
 # ---------------------------------------- the request of a call: parts of the path and the body

@@ -6,7 +6,7 @@ import time
 from typing import Any, Callable
 
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
-from tritonclient_shim.core.errors import InferenceServerException, TransportFault
+from tritonclient_shim.core.errors import InferenceServerException, TransportError
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 #: Seconds between two questions to a server that hangs.
@@ -44,8 +44,8 @@ class Health:
         """Return the seconds that a request waits before :meth:`hang` is asked."""
         return _HANGS_AFTER * self._timeout
 
-    def hang(self) -> TransportFault | None:
-        """Return a fault if the server has answered nothing for twice its time limit, else None.
+    def hang(self) -> TransportError | None:
+        """Return an error if the server has answered nothing for twice its time limit, else None.
 
         An inference may take long on a server that works; that server still answers for its health.
         """
@@ -55,7 +55,7 @@ class Health:
         silent = 0.0 if since is None else time.monotonic() - since
         if silent < _HANGS_AFTER * self._timeout:
             return None
-        return TransportFault(_HANGS.format(silent, self._timeout))
+        return TransportError(_HANGS.format(silent, self._timeout))
 
     def ask(self, request: pb.HealthRequest) -> pb.HealthResponse:
         """Return the server's answer, or why there is none."""
@@ -73,7 +73,7 @@ class Health:
 
     def _silence(self, text: str) -> pb.HealthResponse:
         error = InferenceServerException(text)
-        error.__cause__ = TransportFault(text)
+        error.__cause__ = TransportError(text)
         return pb.HealthResponse(request_status=self._failure(error))
 
     def _until_it_answers(self) -> None:

@@ -9,7 +9,7 @@ from typing import Callable, TypeVar, Union, cast
 from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
 from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
-from tritonclient_shim.core.errors import Fault, InferenceServerException, TransportFault
+from tritonclient_shim.core.errors import BackendError, InferenceServerException, TransportError
 from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream.server import Upstream
@@ -21,7 +21,7 @@ T = TypeVar("T")
 End = Union[Answer, InferenceServerException]
 
 #: Ends the wait for an answer of the v2 server.
-EndWait = Callable[[TransportFault], None]
+EndWait = Callable[[TransportError], None]
 
 #: Threads for questions to the v2 server.
 _THREADS = 64
@@ -97,8 +97,8 @@ class Inferences:
         try:
             await asyncio.wait_for(self._free.acquire(), self._timeout)
         except asyncio.TimeoutError:
-            fault = TransportFault(_NO_SLOT.format(self._limit, self._timeout))
-            raise InferenceServerException(fault.message) from fault
+            error = TransportError(_NO_SLOT.format(self._limit, self._timeout))
+            raise InferenceServerException(error.message) from error
 
     async def _answer(self, inference: Inference) -> Answer:
         """Return the answer. The request keeps its slot until then, even if its client leaves.
@@ -106,7 +106,7 @@ class Inferences:
         Raise InferenceServerException if it failed inside the gateway.
         """
         arrived: asyncio.Future[Answer] = self._loop.create_future()
-        stop_waiting = self.wait(lambda fault: _settle(arrived, Refused(inference, fault)))
+        stop_waiting = self.wait(lambda error: _settle(arrived, Refused(inference, error)))
 
         def free(_: object) -> None:
             stop_waiting()
@@ -127,8 +127,8 @@ class Inferences:
         try:
             sendable = await self._sendable(inference)
             _settle(arrived, sendable.answered(await self._outcome(sendable)))
-        except Fault as fault:
-            _settle(arrived, Refused(inference, fault))
+        except BackendError as backend_error:
+            _settle(arrived, Refused(inference, backend_error))
         except Exception as error:  # the request waits for an answer, whatever has failed
             _settle(arrived, self._upstream.defect(error))
 
@@ -142,13 +142,13 @@ class Inferences:
         try:
             backend = cast(StreamingBackend, self._upstream.session.backend)
             return await backend.infer_in_loop(sendable.call)()
-        except Fault as fault:
-            return fault
+        except BackendError as error:
+            return error
 
     def wait(self, end: EndWait) -> Callable[[], None]:
         """Begin a wait for the v2 server. Return the function to call after an answer.
 
-        ``end`` is called with a fault at the time limit, or earlier if the server hangs.
+        ``end`` is called with an error at the time limit, or earlier if the server hangs.
         """
         limit = self._loop.call_later(self._timeout, self._end_late, end)
         self._waits[end] = time.monotonic()
@@ -169,15 +169,15 @@ class Inferences:
             await asyncio.sleep(health.patience)
             begun = time.monotonic() - health.patience
             old = [end for end, since in self._waits.items() if since <= begun]
-            fault = None
+            error = None
             if old:
                 try:
-                    fault = await self.on_thread(health.hang)
+                    error = await self.on_thread(health.hang)
                 except Exception:  # such as a plugin's: the log reports it when a request fails
                     continue
-            if fault is not None:
+            if error is not None:
                 for end in self._waits.keys() & old:
-                    end(fault)
+                    end(error)
 
 
 def _settle(arrived: asyncio.Future[Answer], end: End) -> None:

@@ -9,10 +9,10 @@ from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import (
-    Fault,
+    BackendError,
     InferenceServerException,
-    ServerFault,
-    TransportFault,
+    ServerError,
+    TransportError,
     TransportKind,
     Unsendable,
     cause_of,
@@ -64,15 +64,17 @@ class _GatewaySession(ServerSession):
         """Return the server's id, '' if it is not known yet. Do not ask the server."""
         return self._server_id
 
-    def fault_to_error(self, fault: Fault, *more: Any, **named: Any) -> InferenceServerException:
-        """Return the error for a fault. After the time limit, its text names the option."""
-        if isinstance(fault, TransportFault) and fault.kind is TransportKind.TIMEOUT:
-            fault = self.timed_out()
-        return super().fault_to_error(fault, *more, **named)
+    def to_v1_error(
+        self, error: BackendError, *more: Any, **named: Any
+    ) -> InferenceServerException:
+        """Return the error for an error. After the time limit, its text names the option."""
+        if isinstance(error, TransportError) and error.kind is TransportKind.TIMEOUT:
+            error = self.timed_out()
+        return super().to_v1_error(error, *more, **named)
 
-    def timed_out(self) -> TransportFault:
-        """Return the fault of a request that the server has not answered in time."""
-        return TransportFault(_LATE.format(self.timeout, self._option))
+    def timed_out(self) -> TransportError:
+        """Return the error of a request that the server has not answered in time."""
+        return TransportError(_LATE.format(self.timeout, self._option))
 
 
 class Upstream:
@@ -106,7 +108,7 @@ class Upstream:
         Raise SettingsError if a setting cannot be used.
         """
         for session in self._sessions:
-            with suppress(Fault):  # each client gets it as an answer
+            with suppress(BackendError):  # each client gets it as an answer
                 session.backend  # noqa: B018 (opens it)
 
     def close(self) -> None:
@@ -179,17 +181,17 @@ class Upstream:
     def _client_failure(self, error: InferenceServerException) -> tuple[int, str]:
         """Return v1's code and text of an error that is no refusal of v1's."""
         text = error.message() or ""
-        if isinstance(cause_of(error), ServerFault):  # with a code that v1 did not have
+        if isinstance(cause_of(error), ServerError):  # with a code that v1 did not have
             return request_status_pb2.UNKNOWN, text
         if isinstance(cause_of(error), Unsendable):
             return request_status_pb2.INVALID_ARG, text
         behind = f"the inference server behind this gateway, {self.address}"
         return request_status_pb2.UNAVAILABLE, f"no answer from {behind}: {text}"
 
-    def error_of(self, fault: Fault) -> InferenceServerException:
+    def error_of(self, backend_error: BackendError) -> InferenceServerException:
         """Return the error for the unanswered requests of a stream that has broken."""
-        error = self.session.fault_to_error(fault)
-        error.__cause__ = fault
+        error = self.session.to_v1_error(backend_error)
+        error.__cause__ = backend_error
         return error
 
     def defect(self, error: BaseException) -> InferenceServerException:
@@ -197,7 +199,7 @@ class Upstream:
         log.error("a request failed inside the gateway", exc_info=error)
         text = f"the gateway failed: {type(error).__name__}: {error}"
         refusal = InferenceServerException(text, self.session.known_id, next_request_id())
-        refusal.__cause__ = ServerFault(text, "INTERNAL")
+        refusal.__cause__ = ServerError(text, "INTERNAL")
         return refusal
 
     @property
@@ -209,10 +211,10 @@ class Upstream:
         """Ask the server for its metadata. Return why there is no answer, '' if there is one."""
         try:
             self.session.backend.server_metadata()
-        except ServerFault:
+        except ServerError:
             return ""
-        except TransportFault as fault:
-            return fault.message
-        except Fault:
+        except TransportError as error:
+            return error.message
+        except BackendError:
             return "whoever answers is no v2 inference server"
         return ""

@@ -11,11 +11,11 @@ from typing import Any, Callable, TypeVar, cast
 from tritonclient_shim.backends.base import Backend, CallHeaders, Outcome, StreamingBackend
 from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.errors import (
-    Fault,
-    Refusal,
-    ServerFault,
+    BackendError,
+    InvalidRequest,
+    ServerError,
     StreamEnded,
-    TransportFault,
+    TransportError,
 )
 from tritonclient_shim.core.metadata import MODEL_CONFIGURATION
 from tritonclient_shim.core.model import InferCall
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _OVERHEAD = 4096
 #: Seconds without an unanswered request after which the v2 stream is closed.
 _IDLE = 1.0
-_CLOSED = TransportFault("its stream was closed")
+_CLOSED = TransportError("its stream was closed")
 #: Triton 2.33 ends with a segmentation fault when a request on a stream names a model or a version
 #: that it does not have. This is the first release that is known to refuse it (docs/servers.md).
 _WITHOUT_CRASH = (2, 39)
@@ -44,7 +44,7 @@ def is_fragile(backend: Backend) -> bool:
     if server.fragile_streams is None:
         try:
             metadata = backend.server_metadata()
-        except Fault:  # the stream will report what is wrong
+        except BackendError:  # the stream will report what is wrong
             return False
         server = backend.known_server()
         old = (2,) <= metadata.release < _WITHOUT_CRASH
@@ -104,12 +104,12 @@ class StreamBehind:
             self._stream = None
             stream.close(wait=False)
 
-    def give_up(self, fault: Fault) -> None:
+    def give_up(self, error: BackendError) -> None:
         """Drop the stream. Its unanswered requests fail."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.cancel()
-            self._broken(stream, fault)
+            self._broken(stream, error)
 
     def cancel(self) -> None:
         """Drop the v2 stream, after the end of the v1 stream."""
@@ -132,10 +132,10 @@ class StreamBehind:
                 self._stream = self._number = None
                 await self._send(request, sendable)
         except SequenceLost as lost:
-            refusal = Refusal(lost.message, "INVALID_ARGUMENT")
+            refusal = InvalidRequest(lost.message, "INVALID_ARGUMENT")
             request.settle(Refused(inference, refusal))
-        except Fault as fault:
-            request.settle(Refused(inference, fault))
+        except BackendError as backend_error:
+            request.settle(Refused(inference, backend_error))
         except Exception as error:  # the request waits for an answer, whatever has failed
             request.settle(self._upstream.defect(error))
 
@@ -150,7 +150,7 @@ class StreamBehind:
         self._sent[request] = stream
         try:
             stream.send(call, partial(self._answered, request, sendable))
-        except Fault:
+        except BackendError:
             self._sent.pop(request, None)
             raise
 
@@ -169,22 +169,22 @@ class StreamBehind:
         return stream
 
     def _check(self, checked: set[tuple[str, str]], call: InferCall) -> None:
-        """Ask for the model, on a thread. Raise ServerFault, as a stream does, if it is missing."""
+        """Ask for the model, on a thread. Raise ServerError, as a stream does, if it is missing."""
         try:
             self._upstream.session.backend.model_config(call.model_name, call.model_version)
-        except ServerFault as fault:
-            raise status.of_stream(fault) from fault
+        except ServerError as error:
+            raise status.of_stream(error) from error
         checked.add((call.model_name, call.model_version))
 
     # ------------------------------------------------------------- on the v2 stream's thread
 
     def _answered(self, request: StreamedRequest, sendable: Sendable, outcome: Outcome) -> None:
-        if isinstance(outcome, ServerFault):
+        if isinstance(outcome, ServerError):
             outcome = status.of_stream(outcome)
         self._in_loop(self._settle, request, sendable.answered(outcome))
 
-    def _ended(self, stream: RequestStream, fault: Fault | None) -> None:
-        self._in_loop(self._broken, stream, fault)
+    def _ended(self, stream: RequestStream, error: BackendError | None) -> None:
+        self._in_loop(self._broken, stream, error)
 
     def _in_loop(self, function: Any, *arguments: Any) -> None:
         with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
@@ -196,13 +196,13 @@ class StreamBehind:
         self._sent.pop(request, None)
         request.settle(end)
 
-    def _broken(self, stream: RequestStream, fault: Fault | None) -> None:
-        """Fail the requests that a stream has not answered. Without a fault, there are none."""
+    def _broken(self, stream: RequestStream, backend_error: BackendError | None) -> None:
+        """Fail the requests that a stream has not answered. Without an error, there are none."""
         if stream is self._stream:
             self._stream = None
-        if fault is not None and self._number == stream.number:
+        if backend_error is not None and self._number == stream.number:
             self._number = None
-        error = self._upstream.error_of(fault or _CLOSED)
+        error = self._upstream.error_of(backend_error or _CLOSED)
         for request, used in [*self._sent.items()]:
             if used is stream:
                 self._settle(request, error)
