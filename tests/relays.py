@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
-from typing import Any
+from typing import Any, Callable
 
 
 class Relay:
@@ -15,6 +15,7 @@ class Relay:
     With ``context`` it speaks TLS to the client and none to the server. With ``is_proxy`` the
     target is what the client names in CONNECT, kept in ``asked``. While ``flows`` is cleared
     every connection is silent: it is open and accepted, and nothing comes through.
+    After `shut` new connections are refused, until `open`.
     """
 
     def __init__(
@@ -30,18 +31,37 @@ class Relay:
         self.flows.set()
         self.asked: list[bytes] = []
         self._sockets: list[Any] = []
-        self._listener = socket.create_server(place)
-        self.port = self._listener.getsockname()[1]
+        self._awaited: tuple[bytes, Callable[[], None]] | None = None
+        self._place = place
+        self.open()
         self.address = f"{place[0]}:{self.port}"
-        threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Relay:
         return self
 
     def __exit__(self, *unused: object) -> None:
         self.flows.set()
+        self.shut()
+
+    @property
+    def port(self) -> int:
+        """Return the port that clients connect to, also while it is shut."""
+        return self._place[1]
+
+    def open(self) -> None:
+        """Accept connections, on the port of before."""
+        self._listener = socket.create_server(self._place)
+        self._place = self._listener.getsockname()[:2]
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def shut(self) -> None:
+        """End every connection, and refuse new ones."""
         self._sockets.append(self._listener)
         self.cut()
+
+    def when_sent(self, text: bytes, action: Callable[[], None]) -> None:
+        """Call ``action`` once, 0.1 s after bytes with ``text`` were passed to the target."""
+        self._awaited = (text, action)
 
     def lead_to(self, target: str) -> None:
         """Pass bytes on to another target from now on, as if another server had been started."""
@@ -56,10 +76,10 @@ class Relay:
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
             while True:
-                client = self._listener.accept()[0]
+                client = listener.accept()[0]
                 self.connections += 1
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
@@ -104,6 +124,10 @@ class Relay:
                 data = self.passed(data)
                 setattr(self, counter, getattr(self, counter) + len(data))
                 sink.sendall(data)
+                awaited = self._awaited
+                if awaited is not None and counter == "sent" and awaited[0] in data:
+                    self._awaited = None
+                    threading.Timer(0.1, awaited[1]).start()
         for item in (source, sink):
             with suppress(OSError):
                 item.shutdown(socket.SHUT_RDWR)

@@ -10,17 +10,17 @@ from typing import Any, Iterator
 import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException
+from tests.relays import Relay
 from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
-from tests.server.infer_proxy import Door
 
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
 
 
 @pytest.fixture
-def door(url: str) -> Iterator[Door]:
-    """Yield a door in front of the session's server over the protocol."""
-    with Door(url) as door:
-        yield door
+def relay(url: str) -> Iterator[Relay]:
+    """Yield a relay to the session's server over the protocol."""
+    with Relay(url) as relay:
+        yield relay
 
 
 def lost(error: InferenceServerException, protocol: int) -> None:
@@ -29,40 +29,38 @@ def lost(error: InferenceServerException, protocol: int) -> None:
     assert (error.server_id(), error.request_id()) == ("", 0)
 
 
-def cut_soon(door: Door) -> threading.Timer:
-    timer = threading.Timer(0.15, door.shut)
-    timer.start()
-    return timer
+def shut_in_the_midst(relay: Relay) -> None:
+    """Shut the relay while the server works on the next request of the model "slow"."""
+    relay.when_sent(b"INPUT0", relay.shut)
 
 
 @pytest.mark.smoke
-def test_lost_during_run(door: Door, protocol: int) -> None:
+def test_lost_during_run(relay: Relay, protocol: int) -> None:
     """Connection lost during a call: a client error, at once; getters are reset."""
     # docs/v1-behaviour.md §3.1
-    with InferContext(door.url, protocol, "slow") as context:
+    with InferContext(relay.address, protocol, "slow") as context:
         context.run(fp32(0), ONE)
-        timer = cut_soon(door)
+        shut_in_the_midst(relay)
         with pytest.raises(InferenceServerException) as caught:
             context.run(fp32(1), ONE)
         lost(caught.value, protocol)
         assert context.get_last_request_id() is None
-        timer.join()
 
 
-def test_a_failed_connection_says_where_to_look(door: Door, protocol: int) -> None:
+def test_a_failed_connection_says_where_to_look(relay: Relay, protocol: int) -> None:
     """The address and the command for it are noted on the error, whose text stays v1's."""
     # docs/v1-behaviour.md §3.1
     advice = (
-        f"({door.url}; is this Triton's {('HTTP', 'gRPC')[protocol]} port? "
-        f"tritonclient-shim doctor --url {door.url} --protocol {('http', 'grpc')[protocol]})"
+        f"({relay.address}; is this Triton's {('HTTP', 'gRPC')[protocol]} port? "
+        f"tritonclient-shim doctor --url {relay.address} --protocol {('http', 'grpc')[protocol]})"
     )
-    with InferContext(door.url, protocol, "slow") as context:
+    with InferContext(relay.address, protocol, "slow") as context:
+        shut_in_the_midst(relay)
         pending = context.async_run(fp32(1), ONE)
-        cut_soon(door).join()
         with pytest.raises(InferenceServerException) as later:
             context.get_async_run_results(pending, True)
     with pytest.raises(InferenceServerException) as first:
-        InferContext(door.url, protocol, "slow")
+        InferContext(relay.address, protocol, "slow")
     for error in (first.value, later.value):
         lost(error, protocol)
         assert str(error) == f"[ 0] {error.message()}"
@@ -70,26 +68,26 @@ def test_a_failed_connection_says_where_to_look(door: Door, protocol: int) -> No
         assert getattr(error, "__notes__", [advice]) == [advice]
 
 
-def test_lost_during_async_run(door: Door, protocol: int) -> None:
+def test_lost_during_async_run(relay: Relay, protocol: int) -> None:
     """The callback fires, the fetch tells; for requests of the old style as well."""
     # docs/v1-behaviour.md §5
     done = Completions()
-    with InferContext(door.url, protocol, "slow") as context:
+    with InferContext(relay.address, protocol, "slow") as context:
+        shut_in_the_midst(relay)
         context.async_run(done, fp32(1), ONE)
         old = context.async_run(fp32(1), ONE)
-        cut_soon(door).join()
         for request_id in (done.wait()[0], old):
             with pytest.raises(InferenceServerException) as caught:
                 context.get_async_run_results(request_id, True)
             lost(caught.value, protocol)
 
 
-def test_refused_async_run(door: Door, protocol: int) -> None:
+def test_refused_async_run(relay: Relay, protocol: int) -> None:
     """A request that cannot even be sent is told by async_run or by its fetch."""
     # docs/v1-behaviour.md §5
     done = Completions()
-    with InferContext(door.url, protocol, "simple") as context:
-        door.shut()
+    with InferContext(relay.address, protocol, "simple") as context:
+        relay.shut()
         with pytest.raises(InferenceServerException) as caught:
             context.async_run(done, add_sub(), BOTH)
             context.get_async_run_results(*done.wait())
@@ -101,27 +99,27 @@ def test_server_is_back(triton: Any) -> None:
     """HTTP server restart: an old context works at once, without a failing call first."""
     # docs/v1-behaviour.md §E.7
     done = Completions()
-    with Door(triton.http) as door, InferContext(door.url, 0, "simple") as context:
+    with Relay(triton.http) as relay, InferContext(relay.address, 0, "simple") as context:
         for _ in range(3):
             assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
-            door.shut()
-            door.open()
+            relay.shut()
+            relay.open()
         context.async_run(done, add_sub(), BOTH)
         (request_id,) = done.wait()
         assert len(context.get_async_run_results(request_id)) == 2
 
 
-def test_server_is_back_after_failures(door: Door, protocol: int) -> None:
+def test_server_is_back_after_failures(relay: Relay, protocol: int) -> None:
     """Calls that failed meanwhile do not keep a context from recovering."""
     # docs/v1-behaviour.md §9.2, §E.7
-    with InferContext(door.url, protocol, "simple") as context:
+    with InferContext(relay.address, protocol, "simple") as context:
         context.run(add_sub(), BOTH)
-        door.shut()
+        relay.shut()
         for _ in range(2):
             with pytest.raises(InferenceServerException) as caught:
                 context.run(add_sub(), BOTH)
             lost(caught.value, protocol)
-        door.open()
+        relay.open()
         assert eventually(context)["OUTPUT0"][0].tolist() == SUM
 
 
@@ -136,26 +134,28 @@ def eventually(context: InferContext) -> Any:
     return context.run(add_sub(), BOTH)
 
 
-def test_connections_are_kept(door: Door, protocol: int) -> None:
+def test_connections_are_kept(relay: Relay, protocol: int) -> None:
     """Runs of one context reuse one connection (docs/v1-behaviour.md §9.1)."""
-    with InferContext(door.url, protocol, "simple") as context:
+    with InferContext(relay.address, protocol, "simple") as context:
         for _ in range(10):
             context.run(add_sub(), BOTH)
-        assert door.connections == 1
+        assert relay.connections == 1
 
 
 @pytest.fixture
-def broken_stream(triton: Any) -> Iterator[tuple[Door, InferContext]]:
-    """Yield a streaming context that has worked, and the door it goes through."""
-    with Door(triton.grpc) as door, InferContext(door.url, 1, "slow", streaming=True) as context:
+def broken_stream(triton: Any) -> Iterator[tuple[Relay, InferContext]]:
+    """Yield a streaming context that has worked, and the relay to its server."""
+    with Relay(triton.grpc) as relay:
+        context = InferContext(relay.address, 1, "slow", streaming=True)
         context.run(fp32(0), ONE)
-        yield door, context
+        yield relay, context
+        context.close()
 
 
 def test_stream_breaks_during_run(broken_stream: Any) -> None:
     """v1's run() hung for ever; here it raises (docs/v1-behaviour.md §5)."""
-    door, context = broken_stream
-    cut_soon(door)
+    relay, context = broken_stream
+    shut_in_the_midst(relay)
     with pytest.raises(InferenceServerException) as caught:
         context.run(fp32(1), ONE)
     lost(caught.value, 1)
@@ -164,12 +164,12 @@ def test_stream_breaks_during_run(broken_stream: Any) -> None:
 def test_stream_breaks_during_async_run(broken_stream: Any) -> None:
     """Outstanding callbacks never fired in v1; here each fires, the fetch tells."""
     # docs/v1-behaviour.md §5
-    door, context = broken_stream
+    relay, context = broken_stream
     done = Completions()
+    shut_in_the_midst(relay)
     for _ in range(3):
         context.async_run(done, fp32(1), ONE)
     old = context.async_run(fp32(1), ONE)
-    cut_soon(door)
     for request_id in [*done.wait(3), old]:
         with pytest.raises(InferenceServerException) as caught:
             context.get_async_run_results(request_id)
@@ -179,8 +179,8 @@ def test_stream_breaks_during_async_run(broken_stream: Any) -> None:
 def test_stream_breaks_while_idle(broken_stream: Any) -> None:
     """While the server is gone, each call tells so; the context can be closed."""
     # docs/v1-behaviour.md §5
-    door, context = broken_stream
-    door.shut()
+    relay, context = broken_stream
+    relay.shut()
     for _ in range(3):
         with pytest.raises(InferenceServerException) as caught:
             context.run(fp32(0), ONE)

@@ -13,6 +13,7 @@ import tritonclient_shim
 from tensorrtserver.api import InferContext, InferenceServerException, ModelControlContext
 from testbed import TritonServer
 from tests.generation_marks import not_on
+from tests.relays import Relay
 from tests.server.infer_cases import (
     BOTH,
     END,
@@ -29,7 +30,6 @@ from tests.server.infer_cases import (
     number,
     server_error,
 )
-from tests.server.infer_proxy import Door
 from tests.stream_server import StreamServer, reply
 
 OUTPUT = {"OUTPUT": RAW}
@@ -183,18 +183,18 @@ def until_it_works(call: Callable[[], Any]) -> Any:
 
 
 @pytest.fixture
-def door(triton: TritonServer) -> Iterator[Door]:
-    """Yield a door in front of the session's server."""
-    with Door(triton.grpc) as door:
-        yield door
+def relay(triton: TritonServer) -> Iterator[Relay]:
+    """Yield a relay to the session's server."""
+    with Relay(triton.grpc) as relay:
+        yield relay
 
 
-def test_next_request(door: Door) -> None:
+def test_next_request(relay: Relay) -> None:
     """run() and both kinds of async_run() work after a break, on one new stream."""
-    with InferContext(door.url, 1, "slow", streaming=True) as context:
+    with InferContext(relay.address, 1, "slow", streaming=True) as context:
         for _ in range(3):
             context.run(fp32(0), ONE)
-            threading.Timer(0.15, door.cut).start()
+            relay.when_sent(b"INPUT0", relay.cut)
             with pytest.raises(InferenceServerException, match="14: Socket closed"):
                 context.run(fp32(1), ONE)
             done = Completions()
@@ -204,7 +204,7 @@ def test_next_request(door: Door) -> None:
             assert number(context.get_async_run_results(old, True)) == 0
 
 
-def test_callback_of_the_broken_stream_sends(door: Door) -> None:
+def test_callback_of_the_broken_stream_sends(relay: Relay) -> None:
     """A callback that is told of the break may send the request again from where it is."""
     again = Completions()
     text: list[str] = []
@@ -216,22 +216,22 @@ def test_callback_of_the_broken_stream_sends(door: Door) -> None:
         context.async_run(again, fp32(0), ONE)
         assert number(context.run(fp32(0), ONE)) == 0
 
-    with InferContext(door.url, 1, "slow", streaming=True) as context:
+    with InferContext(relay.address, 1, "slow", streaming=True) as context:
         context.run(fp32(0), ONE)
+        relay.when_sent(b"INPUT0", relay.cut)
         for _ in range(3):
             context.async_run(resend, fp32(1), ONE)
-        threading.Timer(0.15, door.cut).start()
         for request_id in again.wait(3):
             assert number(context.get_async_run_results(request_id)) == 0
     assert text == ["GRPC client failed: 14: Socket closed"] * 3
 
 
-def test_open_sequence(door: Door) -> None:
+def test_open_sequence(relay: Relay) -> None:
     """A sequence that was open is refused by run() and async_run() until it is started again."""
-    with InferContext(door.url, 1, "sequence_sum", streaming=True) as context:
+    with InferContext(relay.address, 1, "sequence_sum", streaming=True) as context:
         assert number(context.run(int32(5), OUTPUT, 1, START, 9000), "OUTPUT") == 5
         assert number(context.run(int32(1), OUTPUT, 1, START | END, 9001), "OUTPUT") == 1
-        door.cut()
+        relay.cut()
         until_it_works(lambda: context.run(int32(1), OUTPUT, 1, START | END, 9002))
         for flags in (0, END):
             with client_error(LOST.format(9000)):
@@ -298,11 +298,11 @@ def test_model_unloaded(start_triton: Any) -> None:
         assert number(context.run(fp32(0), ONE)) == 0
 
 
-def test_closed_while_broken(door: Door) -> None:
+def test_closed_while_broken(relay: Relay) -> None:
     """close() ends a context whose stream has broken, and it stays closed."""
-    context = InferContext(door.url, 1, "slow", streaming=True)
+    context = InferContext(relay.address, 1, "slow", streaming=True)
     context.run(fp32(0), ONE)
-    door.shut()
+    relay.shut()
     context.close()
     for call in (context.run, context.async_run):
         with client_error("InferContext is closed"):
