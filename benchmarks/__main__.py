@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: run the table, or some of its rows, on a server of its own."""
+"""``python -m benchmarks``: run all rows, or some of them, on a server of its own."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def _run(server: TritonServer, only: str, seconds: float) -> Iterator[Comparison
 def _in_processes(server: TritonServer, only: str) -> Iterator[Comparison]:
     if only in processes.MEMORY:
         for protocol, number in PROTOCOLS.items():
-            yield from processes.memory(server.url(number), protocol)
+            yield processes.memory(server.url(number), protocol)
     if only in processes.IMPORT:
         yield processes.imports()
 
 
 def main() -> int:
-    """Run, and print a line per comparison as it is done, then the table."""
+    """Run, and print a line per comparison as it is done."""
     options = _arguments()
     done = []
     with TritonServer.start(models=MODELS) as server:
@@ -64,7 +64,6 @@ def main() -> int:
         for comparison in _run(server, options.only, options.seconds):
             print(report.line(comparison), flush=True)
             done.append(comparison)
-    print(report.table(done, conditions))
     if options.json:
         document = json.dumps(report.figures(done, conditions), indent=1, ensure_ascii=False)
         options.json.write_text(document + "\n", "utf-8")

@@ -1,8 +1,8 @@
-"""The bare program: what the facade sends, ready made, over the same transport, and no more.
+"""The bare program: sends the facade's finished requests over the same transport, and no more.
 
-Its answers are received completely and decoded by nobody, so that the facade ÷ bare is what making
-requests and reading answers adds. The requests are those of one call of the facade, recorded. The
-transport is grpcio on bytes or, over HTTP, the facade's own connections and threads.
+It receives the replies completely, and ignores them. So facade ÷ bare is the cost of making
+requests and reading replies. The requests are recorded from one call of the facade. The transport
+is grpcio on bytes or, over HTTP, the facade's own connections and threads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Grpc:
         self.stream = channel.stream_stream(f"{_SERVICE}ModelStreamInfer")
 
     def infer_all(self, requests: Sequence[bytes]) -> list[bytes]:
-        """Send all requests, then wait for the answers."""
+        """Send all requests, then wait for the replies."""
         sent = [self.infer.future(request) for request in requests]
         return [future.result() for future in sent]
 
@@ -50,11 +50,11 @@ class _Http:
         self._pool = pool
 
     def infer(self, request: bytes) -> Reply:
-        """Send a request, wait for its answer; AssertionError when it is a refusal."""
+        """Return the reply; raise AssertionError for an error of the server."""
         return _accepted(self._pool.request([request]))
 
     def infer_all(self, requests: Sequence[bytes]) -> list[Reply]:
-        """Send all requests, then wait for the answers, which come in any order."""
+        """Send all requests, then wait for the replies, which come in any order."""
         replies: SimpleQueue[Reply] = SimpleQueue()
 
         def send(request: bytes) -> None:
@@ -66,29 +66,29 @@ class _Http:
 
 
 def _accepted(reply: Reply) -> Reply:
-    """Return the reply; gRPC raises errors by itself."""
+    """Return the reply if its status is 200. gRPC raises errors by itself."""
     if reply.status != 200:
         raise AssertionError(f"a bare request was refused with status {reply.status}")
     return reply
 
 
-def one(facade: Call, url: str, protocol: int, closing: ExitStack) -> Call:
-    """Return the one request of a later call of ``facade``, with its raw reply."""
-    facade()  # the first one may have to ask the server for more
+def single_request(facade: Call, url: str, protocol: int, closing: ExitStack) -> Call:
+    """Return a call that sends the only request of a call of ``facade``."""
+    facade()  # the first call may ask the server for more
     transport, (request,) = _ready(facade, url, protocol, closing)
     return partial(transport.infer, request)
 
 
 def in_flight(facade: Call, url: str, protocol: int, closing: ExitStack) -> Call:
-    """All requests of a call of ``facade``, all handed over before the first is awaited."""
+    """Return a call that sends all requests of a call of ``facade``, then waits for the replies."""
     transport, requests = _ready(facade, url, protocol, closing)
     return partial(transport.infer_all, requests)
 
 
 def streamed(facade: Call, url: str, closing: ExitStack) -> Call:
-    """All requests of a call of ``facade``, over a gRPC stream of each call's own.
+    """Return a call that sends all requests of a call of ``facade`` over a new gRPC stream.
 
-    A sequence has the same id in each call: it has ended, and its first request starts it anew.
+    A sequence has the same id in each call. The first request starts the sequence anew.
     """
     transport, requests = _Grpc(url, closing), _sent_by_grpc(facade)
     return lambda: list(transport.stream(iter(requests)))
@@ -119,7 +119,7 @@ def _sent_by_grpc(facade: Call) -> list[bytes]:
 
 
 def _sent_by_http(facade: Call) -> Recorded:
-    """Each request with the connections that it was sent over."""
+    """Return the requests of a call, each with its connections."""
     sent: Recorded = []
     send = HttpPool.request
 

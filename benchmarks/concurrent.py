@@ -10,9 +10,8 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from benchmarks import bare
-from benchmarks.floor import Pipeline
 from benchmarks.harness import LONGEST_WAIT, Call, Row, Workload, equal
-from benchmarks.ports import HandPort, futures_client
+from benchmarks.ports import HandPort
 from tensorrtserver.api import InferContext, InferRequestHeader, ProtocolType
 
 REQUESTS = 1000
@@ -23,7 +22,7 @@ Request = Mapping[str, Any]
 
 
 class Arrivals:
-    """Callbacks add arrays to it; the caller waits until all are there."""
+    """Arrays that callbacks add; the caller waits until all have arrived."""
 
     def __init__(self, count: int) -> None:
         self._arrays: list[Any] = []
@@ -31,25 +30,25 @@ class Arrivals:
         self._done = threading.Event()
 
     def add(self, array: Any) -> None:
-        """One result; called by one thread at a time."""
+        """Add a result; one thread at a time may call this."""
         self._arrays.append(array)
         if len(self._arrays) == self._count:
             self._done.set()
 
     def wait(self) -> list[Any]:
-        """All results, as they came. TimeoutError when a callback failed, or was not called."""
+        """Return all results as they arrived; raise TimeoutError if some are missing."""
         if not self._done.wait(LONGEST_WAIT):
             raise TimeoutError(f"{len(self._arrays)} of {self._count} results came")
         return self._arrays
 
 
 def _requests() -> list[Request]:
-    one = np.ones(16, dtype=np.int32)
-    return [{"INPUT0": np.full(16, n, np.int32), "INPUT1": one} for n in range(REQUESTS)]
+    ones = np.ones(16, dtype=np.int32)
+    return [{"INPUT0": np.full(16, n, np.int32), "INPUT1": ones} for n in range(REQUESTS)]
 
 
 def in_flight(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """1000 asynchronous requests, all handed over before the first result is awaited."""
+    """Make 1000 asynchronous requests, all sent before the first result is awaited."""
     ctx = InferContext(url, protocol, "simple")
     closing.callback(ctx.close)
     requests, outputs = _requests(), {"OUTPUT0": RAW}
@@ -66,11 +65,11 @@ def in_flight(url: str, protocol: int, closing: ExitStack) -> Workload:
 
     port = HandPort(url, protocol, closing)
     hand = _hand_grpc if protocol == ProtocolType.GRPC else _hand_http
-    programs: dict[str, Call] = {"facade": facade, "hand": lambda: hand(port, requests)}
-    programs.update(futures_client(url, protocol, "simple", requests, "OUTPUT0", closing))
-    programs["bare"] = bare.in_flight(facade, url, protocol, closing)
-    sent, received = 2 * 16 * 4, 16 * 4
-    programs["floor"] = Pipeline(sent, received, REQUESTS, closing).call
+    programs: dict[str, Call] = {
+        "facade": facade,
+        "hand": lambda: hand(port, requests),
+        "bare": bare.in_flight(facade, url, protocol, closing),
+    }
     return Workload(programs, equal_in_any_order)
 
 
@@ -100,7 +99,7 @@ def _hand_grpc(port: HandPort, requests: Sequence[Request]) -> list[Any]:
 
 
 def _hand_http(port: HandPort, requests: Sequence[Request]) -> list[Any]:
-    """Its ``async_infer`` sleeps 10 ms per request, whatever its ``concurrency`` is."""
+    """Return the results; ``async_infer`` sleeps 10 ms per request, with any ``concurrency``."""
     sent = []
     for request in requests:
         inputs, wanted = port.inputs(_batch(request)), port.outputs(["OUTPUT0"])
@@ -109,7 +108,7 @@ def _hand_http(port: HandPort, requests: Sequence[Request]) -> list[Any]:
 
 
 def sequence(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """One sequence of 10,000 steps on a gRPC stream, none waiting for the one before."""
+    """Make a sequence of 10,000 steps on a gRPC stream, without waiting between the steps."""
     ctx = InferContext(url, protocol, "sequence_sum", streaming=True)
     closing.callback(ctx.close)
     value = [np.ones(1, dtype=np.int32)]
@@ -128,10 +127,11 @@ def sequence(url: str, protocol: int, closing: ExitStack) -> Workload:
         return arrived.wait()
 
     port = HandPort(url, protocol, closing)
-    programs: dict[str, Call] = {"facade": facade}
-    programs["hand"] = lambda: _hand_sequence(port, value, next(ids))
-    programs["bare"] = bare.streamed(facade, url, closing)
-    programs["floor"] = Pipeline(4, 4, STEPS, closing).call
+    programs: dict[str, Call] = {
+        "facade": facade,
+        "hand": lambda: _hand_sequence(port, value, next(ids)),
+        "bare": bare.streamed(facade, url, closing),
+    }
     return Workload(programs, equal)
 
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 
-from benchmarks.floor import ROOT
+from benchmarks.harness import ROOT
 from testbed import TritonServer
 
 ROUNDS = 9

@@ -1,7 +1,6 @@
 """Runs programs in turns and compares them pair by pair.
 
-CPU time is that of this process, all its threads included (``time.process_time``): what the
-client's machine spends. The server's, and that of the floor's other end, are not in it.
+CPU time is that of this process with all its threads (``time.process_time``), without the server's.
 """
 
 from __future__ import annotations
@@ -13,35 +12,35 @@ import statistics
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
-#: A workload ends after so many rounds, or after so many seconds if that comes first.
+ROOT = Path(__file__).resolve().parents[1]
+#: A workload ends after this many rounds or seconds.
 PAIRS = 30
 SECONDS = 20.0
-#: … but never before it has a spread to show, or before short calls have been repeated often.
+#: A workload runs at least this long, for a spread of the ratios and many repeated short calls.
 LEAST_PAIRS = 4
 LEAST_SECONDS = 2.0
 WARM_UP_SECONDS = 0.5
-#: Seconds that a program waits for results that are on their way.
+#: Seconds that a program waits for its results.
 LONGEST_WAIT = 120.0
 
-#: One call of a program; returns what the program got, to be compared with the others'.
+#: A call of a program; returns its results, which are compared with those of other programs.
 Call = Callable[[], Any]
 
-#: Programs that move the same bytes but compute nothing: their results are not compared.
-NOT_COMPARED = ("bare", "floor")
 #: The most that facade ÷ bare may be in every row, wall time.
 BARE_GOAL = 1.15
 
 
 @dataclass(frozen=True)
 class Workload:
-    """The same work as several programs, on one protocol.
+    """Several programs that do the same work over one protocol.
 
-    ``programs`` maps ``facade``, ``hand``, ``bare`` and further names to calls; ``same`` says
-    whether two of their results are equal.
+    ``programs`` maps ``facade``, ``hand``, ``bare`` and further names to calls. ``same`` is true if
+    two results are equal.
     """
 
     programs: dict[str, Call]
@@ -50,11 +49,10 @@ class Workload:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table.
+    """A row of the table.
 
-    ``goals`` maps the names of the protocols that have this row to the most that facade ÷ hand
-    may be there, wall time. ``make`` takes a server's address, the protocol's number, and a stack
-    for whatever has to be closed after the workload.
+    ``goals`` maps names of protocols to the highest accepted facade ÷ hand, by wall time. ``make``
+    takes a server's address, the protocol's number, and a stack of what to close afterwards.
     """
 
     name: str
@@ -70,7 +68,7 @@ class Samples:
     cpu: list[float] = field(default_factory=list)
 
     def add(self, call: Call) -> None:
-        """Time one call. The garbage of the one before is not this one's to collect."""
+        """Time one call, after collecting the garbage of earlier calls."""
         gc.collect()
         cpu, wall = time.process_time(), time.perf_counter()
         call()
@@ -80,7 +78,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Median of the ratios of neighbouring runs, and the quartiles around it."""
+    """The median of the ratios of neighbouring runs, and the quartiles."""
 
     median: float
     low: float
@@ -97,7 +95,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The facade against one other program."""
+    """The facade against another program."""
 
     workload: str
     protocol: str
@@ -111,7 +109,7 @@ class Comparison:
 def compare(row: Row, protocol: str, workload: Workload, seconds: float) -> list[Comparison]:
     """Run a workload's programs in turns; see PAIRS and SECONDS.
 
-    AssertionError when two programs disagree on a result.
+    Raise AssertionError if two programs get different results.
     """
     _warm_up(row, workload)
     samples = {name: Samples() for name in workload.programs}
@@ -135,9 +133,9 @@ def enough(rounds: int, passed: float, seconds: float) -> bool:
 
 
 def orders(names: list[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the order of each round: all that there are, shuffled, then all of them again.
+    """Yield the order of each round: all permutations, shuffled, again and again.
 
-    So none runs mostly first, or mostly behind the same other.
+    So no program runs mostly first, or mostly after the same program.
     """
     every = list(itertools.permutations(names))
     shuffle = random.Random(7).shuffle
@@ -148,7 +146,7 @@ def orders(names: list[str]) -> Iterator[tuple[str, ...]]:
 
 @contextmanager
 def _old_objects_frozen() -> Iterator[None]:
-    """Leave what exists already out of garbage collections: one before each call is then cheap."""
+    """Leave present objects out of garbage collections, so that each collection is cheap."""
     gc.collect()
     gc.freeze()
     try:
@@ -166,15 +164,15 @@ def _warm_up(row: Row, workload: Workload) -> None:
 
 
 def check(name: str, workload: Workload) -> None:
-    """Run every program once; AssertionError unless each gets what the facade gets."""
+    """Run every program once; raise AssertionError unless each gets what the facade gets."""
     results = {name: call() for name, call in workload.programs.items()}
     for program, result in results.items():
-        if program not in NOT_COMPARED and not workload.same(results["facade"], result):
+        if program != "bare" and not workload.same(results["facade"], result):
             raise AssertionError(f"{name}: facade and {program} got different results")
 
 
 def equal(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """As many, of the same datatypes and values; a list in one, the first axis in the other."""
+    """True if both have equal arrays; either may be a list, or an array with them in its rows."""
     if len(ours) != len(theirs):
         return False
     pairs = [(np.asarray(a), np.asarray(b)) for a, b in zip(ours, theirs)]

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.peak PROGRAM URL PROTOCOL``: what one 256 MB tensor adds to the peak.
+"""``python -m benchmarks.peak PROGRAM URL PROTOCOL``: print what a 256 MB tensor adds to the peak.
 
-Prints the bytes by which the peak resident size of this process grows when a program sends the
-tensor and receives it. Each program imports its own client only.
+A program sends the tensor and receives it. Printed are the bytes by which the peak resident size of
+this process grows. Each program imports only its own client.
 """
 
 from __future__ import annotations
@@ -33,27 +33,20 @@ def _hand(url: str, protocol: int, closing: ExitStack) -> Identity:
     return lambda array: port.infer(MODEL, {"INPUT0": [array]}, ["OUTPUT0"])()[0][0]
 
 
-def _pytriton(url: str, protocol: int, closing: ExitStack) -> Identity:
-    from benchmarks.ports import pytriton_client
-
-    client = pytriton_client("ModelClient", url, protocol, MODEL, closing)
-    return lambda array: client.infer_batch(INPUT0=array[np.newaxis])["OUTPUT0"][0]
-
-
-PROGRAMS = {"facade": _facade, "hand": _hand, "pytriton": _pytriton}
+PROGRAMS = {"facade": _facade, "hand": _hand}
 
 
 def _peak() -> int:
-    """In bytes. ``ru_maxrss`` would include the parent's, from before exec."""
+    """Return the peak in bytes. ``ru_maxrss`` would include the parent's, from before exec."""
     with open("/proc/self/status", encoding="ascii") as status:
         kilobytes = next(line.split()[1] for line in status if line.startswith("VmHWM"))
     return int(kilobytes) * 1024
 
 
 def growth(identity: Identity) -> int:
-    """By how much one call raises the peak; AssertionError unless the tensor comes back."""
+    """Return how much a call raises the peak; raise AssertionError for another tensor."""
     values = np.arange(MEGABYTES * 2**20 // 4, dtype=np.float32)
-    identity(values[:4])  # what is loaded and connected once is not the tensor's
+    identity(values[:4])  # imports and connections do not count
     before = _peak()
     result = identity(values)
     grown = _peak() - before

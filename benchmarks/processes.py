@@ -1,4 +1,4 @@
-"""What needs a process of its own: peak memory, and the time an import takes."""
+"""Comparisons in processes of their own: peak memory, and the duration of an import."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import subprocess
 import sys
 from typing import Callable
 
-from benchmarks.floor import ROOT
-from benchmarks.harness import Comparison, Ratio, orders
+from benchmarks.harness import ROOT, Comparison, Ratio, orders
 from benchmarks.peak import MEGABYTES, PROGRAMS
-from benchmarks.ports import has_pytriton
 
 MEMORY = f"peak memory growth, {MEGABYTES} MB both ways"
 MEMORY_GOALS = {"gRPC": 0.6, "HTTP": 0.8}
@@ -49,32 +47,21 @@ def in_turns(programs: dict[str, Callable[[], float]], rounds: int) -> dict[str,
     return figures
 
 
-def memory(url: str, protocol: str) -> list[Comparison]:
-    """Growth of the peak resident size by one 256 MB tensor sent and received."""
+def memory(url: str, protocol: str) -> Comparison:
+    """Compare the growth of the peak resident size by a 256 MB tensor, sent and received."""
 
     def program(name: str) -> Callable[[], float]:
         number = "1" if protocol == "gRPC" else "0"
         return lambda: _output("-m", "benchmarks.peak", name, url, number)
 
-    names = [name for name in PROGRAMS if name != "pytriton" or has_pytriton()]
-    grown = in_turns({name: program(name) for name in names}, MEMORY_ROUNDS)
-    goals = {"hand": MEMORY_GOALS[protocol]}
-    return [
-        Comparison(
-            MEMORY,
-            protocol,
-            name,
-            MEMORY_ROUNDS,
-            Ratio.of(grown["facade"], grown[name]),
-            None,
-            goals.get(name),
-        )
-        for name in names[1:]
-    ]
+    grown = in_turns({name: program(name) for name in PROGRAMS}, MEMORY_ROUNDS)
+    ratio = Ratio.of(grown["facade"], grown["hand"])
+    goal = MEMORY_GOALS[protocol]
+    return Comparison(MEMORY, protocol, "hand", MEMORY_ROUNDS, ratio, None, goal)
 
 
 def imports() -> Comparison:
-    """``import tensorrtserver.api`` against ``import numpy, google.protobuf``."""
+    """Compare ``import tensorrtserver.api`` with ``import numpy, google.protobuf``."""
 
     def program(statement: str) -> Callable[[], float]:
         return lambda: _output("-c", _TIMED.format(statement=statement))

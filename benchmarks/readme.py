@@ -1,6 +1,6 @@
-"""``python -m benchmarks.readme FILE``: write what ``--json FILE`` measured into the pages.
+"""``python -m benchmarks.readme FILE``: write the figures of ``--json FILE`` into the pages.
 
-README.md gets a few rows, docs/costs.md all of them and how they were taken. In each page the text
+README.md gets a few rows, docs/costs.md all rows and how they were taken. In each page the text
 between START and STOP is replaced.
 """
 
@@ -33,14 +33,14 @@ Document = Mapping[str, Any]
 
 
 def costs(document: Document) -> str:
-    """Return the table of all rows, then how it was taken."""
+    """Return the table of all rows, and how the figures were taken."""
     ratios = _ratios(document)
     workloads = dict.fromkeys(workload for workload, _, against in ratios if against == "hand")
     head = ["workload"]
     for protocol in ("gRPC", "HTTP"):
         head += [f"{protocol} ÷ hand", *(heading for heading, _, _ in COLUMNS[1:])]
     lines = [_cells(workload, ratios, COLUMNS) for workload in workloads]
-    text = f"{_import(document)} {_taken(document)}"
+    text = _taken(document, ratios)
     return f"{_table(head, lines)}\n{textwrap.fill(text, WIDTH, break_on_hyphens=False)}"
 
 
@@ -52,9 +52,9 @@ def overview(document: Document) -> str:
 
 
 def _ratios(document: Document) -> dict[tuple[str, str, str], Document]:
-    """Return the comparisons by workload, protocol and program. ValueError without every row."""
+    """Return the comparisons by workload, protocol and program; raise ValueError for a part."""
     if document["only"]:
-        raise ValueError(f"these are the rows with {document['only']!r} only: run scripts/bench")
+        raise ValueError(f"FILE has only rows with {document['only']!r}: run scripts/bench")
     return {
         (row["workload"], row["protocol"], row["against"]): row for row in document["comparisons"]
     }
@@ -78,34 +78,25 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def _import(document: Document) -> str:
-    (taken,) = (row for row in document["comparisons"] if row["against"] == "imports")
-    return (
-        f"Importing `tensorrtserver.api` takes {taken['wall']['median']:.2f} times as long as "
-        "importing numpy and google.protobuf, which it needs."
-    )
-
-
-def _taken(document: Document) -> str:
+def _taken(document: Document, ratios: Mapping[tuple[str, str, str], Document]) -> str:
+    (duration,) = (row["wall"]["median"] for key, row in ratios.items() if key[2] == "imports")
     versions = ", ".join(f"{name} {number}" for name, number in document["versions"].items())
     return (
-        f"Taken on {document['date']} with up to {document['seconds']:g} seconds per row on "
-        f"{document['cores']} cores: {versions}."
+        f"Importing `tensorrtserver.api` takes {duration:.2f} times as long as importing numpy and "
+        f"google.protobuf, which it needs. Taken on {document['date']} with up to "
+        f"{document['seconds']:g} seconds per row on {document['cores']} cores: {versions}."
     )
 
 
 def replaced(page: str, new: str) -> str:
-    """Return a page with a new part. ValueError unless it has each marker once, in order."""
-    if page.count(START) != 1 or page.count(STOP) != 1:
-        raise ValueError(f"the page must have one line {START!r} and one line {STOP!r}")
+    """Return a page with a new part; raise ValueError unless it has each marker once."""
     before, rest = page.split(START)
-    if STOP not in rest:
-        raise ValueError(f"the page must have {STOP!r} below {START!r}")
-    return f"{before}{START}\n\n{new}\n\n{STOP}{rest.split(STOP)[1]}"
+    _, after = rest.split(STOP)
+    return f"{before}{START}\n\n{new}\n\n{STOP}{after}"
 
 
 def main(file: str) -> None:
-    """Write the part of both pages, or of none."""
+    """Write the parts of both pages, or none."""
     document = json.loads(Path(file).read_text("utf-8"))
     parts = {README: overview(document), COSTS: costs(document)}
     pages = {path: replaced(path.read_text("utf-8"), part) for path, part in parts.items()}

@@ -11,7 +11,6 @@ import tritonclient.utils.shared_memory as their_shm
 
 import tensorrtserver.shared_memory as our_shm
 from benchmarks import bare
-from benchmarks.floor import Region
 from benchmarks.harness import Call, Row, Workload
 from benchmarks.ports import HandPort
 from tensorrtserver.api import InferContext, SharedMemoryControlContext
@@ -24,15 +23,14 @@ RAW = InferContext.ResultFormat.RAW
 def shared(url: str, protocol: int, closing: ExitStack) -> Workload:
     """Write the input region, run, read the output region.
 
-    Bare writes nothing and reads nothing: it only has the server use the facade's regions.
+    Bare writes and reads nothing. It only has the server use the facade's regions.
     """
     values = np.arange(COUNT, dtype=np.float32)
     facade = _facade(url, protocol, values, closing)
     programs = {
         "facade": facade,
         "hand": _hand(HandPort(url, protocol, closing), values, closing),
-        "bare": bare.one(facade, url, protocol, closing),
-        "floor": Region(SIZE, closing).call,
+        "bare": bare.single_request(facade, url, protocol, closing),
     }
 
     def same(ours: Any, theirs: Any) -> bool:
@@ -56,13 +54,13 @@ def _facade(url: str, protocol: int, values: Any, closing: ExitStack) -> Call:
         closing.callback(control.unregister, handle)
         return handle
 
-    given, taken = region("in"), region("out")
+    source, target = region("in"), region("out")
     ctx = InferContext(url, protocol, "identity_fp32")
     closing.callback(ctx.close)
 
     def call() -> Any:
-        our_shm.set_shared_memory_region(given, [values])
-        return ctx.run({"INPUT0": (given, [COUNT])}, {"OUTPUT0": (RAW, taken)}, 1)["OUTPUT0"][0]
+        our_shm.set_shared_memory_region(source, [values])
+        return ctx.run({"INPUT0": (source, [COUNT])}, {"OUTPUT0": (RAW, target)}, 1)["OUTPUT0"][0]
 
     return call
 
@@ -76,16 +74,16 @@ def _hand(port: HandPort, values: Any, closing: ExitStack) -> Call:
         closing.callback(port.client.unregister_system_shared_memory, name)
         return handle
 
-    given, taken = region("in"), region("out")
+    source, target = region("in"), region("out")
 
     def call() -> Any:
-        their_shm.set_shared_memory_region(given, [values])
+        their_shm.set_shared_memory_region(source, [values])
         tensor = port.module.InferInput("INPUT0", [1, COUNT], "FP32")
         tensor.set_shared_memory("their_in", SIZE)
         wanted = port.module.InferRequestedOutput("OUTPUT0")
         wanted.set_shared_memory("their_out", SIZE)
         port.client.infer("identity_fp32", [tensor], outputs=[wanted])
-        return their_shm.get_contents_as_numpy(taken, np.float32, [COUNT])
+        return their_shm.get_contents_as_numpy(target, np.float32, [COUNT])
 
     return call
 

@@ -1,4 +1,4 @@
-"""Comparisons as lines, as a table, and as JSON."""
+"""Comparisons as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import os
 import platform
 from dataclasses import asdict
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any, Mapping, Sequence
 
 import tritonclient.http
 
 from benchmarks.harness import Comparison, Ratio
 
-_PACKAGES = ("tritonclient", "grpcio", "numpy", "protobuf", "nvidia-pytriton")
+_PACKAGES = ("tritonclient", "grpcio", "numpy", "protobuf")
 Conditions = Mapping[str, Any]
 
 
 def conditions(http: str, only: str, seconds: float) -> Conditions:
-    """How the figures are taken, on the server with this HTTP address."""
+    """Return how the figures are taken, on the server with this HTTP address."""
     return {
         "date": date.today().isoformat(),
         "only": only,
@@ -30,11 +30,7 @@ def conditions(http: str, only: str, seconds: float) -> Conditions:
 
 def _versions(http: str) -> dict[str, str]:
     versions = {"Python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
+    versions.update({name: version(name) for name in _PACKAGES})
     with tritonclient.http.InferenceServerClient(http) as client:
         versions["Triton"] = client.get_server_metadata()["version"]
     return versions
@@ -46,33 +42,15 @@ def _ratio(ratio: Ratio | None) -> str:
     return f"{ratio.median:.2f} ({ratio.low:.2f}–{ratio.high:.2f})"
 
 
-def line(one: Comparison) -> str:
-    """Return a comparison as one line."""
+def line(comparison: Comparison) -> str:
+    """Return a comparison as one line, with the quartiles of its ratios."""
+    is_named = comparison.against not in ("hand", "imports")
+    against = f" ÷ {comparison.against}" if is_named else ""
+    goal = "" if comparison.goal is None else f", goal ≤ {comparison.goal:.2f}"
     return (
-        f"{one.workload}, {one.protocol}{_against(one)}: wall {_ratio(one.wall)}, "
-        f"CPU {_ratio(one.cpu)}, {one.pairs} pairs"
+        f"{comparison.workload}, {comparison.protocol}{against}: wall {_ratio(comparison.wall)}"
+        f"{goal}, CPU {_ratio(comparison.cpu)}, {comparison.pairs} pairs"
     )
-
-
-def _against(one: Comparison) -> str:
-    """Nothing for the programs that the names of the rows are about."""
-    return "" if one.against in ("hand", "imports") else f" ÷ {one.against}"
-
-
-def table(done: Sequence[Comparison], taken: Conditions) -> str:
-    """Facade ÷ each other program in Markdown: median (lower quartile–upper quartile)."""
-    rows = [
-        "| workload | protocol | wall | client CPU | goal (wall) | pairs |",
-        "|---|---|---|---|---|---|",
-    ]
-    for comparison in done:
-        name = comparison.workload + _against(comparison)
-        goal = f"≤ {comparison.goal:.2f}" if comparison.goal is not None else "–"
-        ratios = f"{_ratio(comparison.wall)} | {_ratio(comparison.cpu)}"
-        rows.append(f"| {name} | {comparison.protocol} | {ratios} | {goal} | {comparison.pairs} |")
-    rows.append("")
-    rows.append(", ".join(f"{name} {number}" for name, number in taken["versions"].items()))
-    return "\n".join(rows)
 
 
 def figures(done: Sequence[Comparison], taken: Conditions) -> dict[str, Any]:

@@ -12,9 +12,8 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from benchmarks import bare
-from benchmarks.floor import Echo
 from benchmarks.harness import Call, Row, Workload, equal
-from benchmarks.ports import HandPort, model_client
+from benchmarks.ports import HandPort
 from tensorrtserver.api import InferContext
 from tritonclient_shim.core import reading
 from tritonclient_shim.session import prepared
@@ -27,13 +26,13 @@ BLOCK = 20
 
 
 def _random(count: int, shape: tuple[int, ...]) -> list[Any]:
-    """Entries that differ: eight equal rows of scores the server sorts in much less time."""
+    """Return entries that differ, because the server sorts equal rows in much less time."""
     generator = np.random.default_rng(7)
     return [generator.random(shape, dtype=np.float32) for _ in range(count)]
 
 
 def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, outputs: int = 1) -> Row:
-    """RAW results of the model's outputs: by the facade, the hand ports, bare, and the floor."""
+    """Return a row with RAW results of the model's outputs."""
     names = [f"OUTPUT{number}" for number in range(outputs)]
 
     def make(url: str, protocol: int, closing: ExitStack) -> Workload:
@@ -46,17 +45,18 @@ def _raw(name: str, grpc: float, http: float, model: str, inputs: Inputs, output
             return [results[name] for name in names]
 
         port = HandPort(url, protocol, closing)
-        programs: dict[str, Call] = {"facade": facade, "hand": port.infer(model, inputs, names)}
-        programs.update(model_client(url, protocol, model, inputs, names, closing))
-        programs["bare"] = bare.one(facade, url, protocol, closing)
-        programs["floor"] = Echo(_bytes(inputs.values()), _bytes(facade()), closing).call
+        programs: dict[str, Call] = {
+            "facade": facade,
+            "hand": port.infer(model, inputs, names),
+            "bare": bare.single_request(facade, url, protocol, closing),
+        }
         return Workload(programs, _same_batches)
 
     return Row(name, {"gRPC": grpc, "HTTP": http}, make)
 
 
 def small(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """Make a small run; also without what is kept of requests and of replies for the next ones."""
+    """Make a small run, also with each cache of the session turned off."""
     workload = _SMALL.make(url, protocol, closing)
     programs = workload.programs
     programs["nothing prepared"] = _with(prepared, "enabled", False, programs["facade"])
@@ -77,20 +77,8 @@ def _with(module: Any, switch: str, value: Any, call: Call) -> Call:
     return switched
 
 
-def _bytes(batches: Any) -> int:
-    """Of all arrays, as they travel: each text behind its length in four bytes."""
-    arrays = [array for arrays in batches for array in arrays]
-    return sum(_size(array) for array in arrays)
-
-
-def _size(array: Any) -> int:
-    if array.dtype == object:
-        return sum(4 + len(text) for text in array.ravel())
-    return int(array.nbytes)
-
-
 def _same_batches(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """Output by output, entry by entry."""
+    """True if all entries of all outputs are equal."""
     return len(ours) == len(theirs) and all(equal(a, b) for a, b in zip(ours, theirs))
 
 
@@ -101,7 +89,7 @@ def _strings(count: int) -> Row:
 
 
 def classes(url: str, protocol: int, closing: ExitStack) -> Workload:
-    """CLASS top-5 of 1000, batch 8; by hand from the server's strings."""
+    """Make CLASS top-5 of 1000, batch 8; by hand from the server's strings."""
     scores = _random(8, (1000,))
     ctx = InferContext(url, protocol, "classify_1000")
     closing.callback(ctx.close)
@@ -111,15 +99,16 @@ def classes(url: str, protocol: int, closing: ExitStack) -> Workload:
 
     port = HandPort(url, protocol, closing)
     hand = port.classify("classify_1000", {"INPUT": scores}, "OUTPUT", 5)
-    texts = [f"{value:.6f}:{index}:{label}" for row in hand() for index, value, label in row]
-    echo = Echo(_bytes([scores]), sum(4 + len(text) for text in texts), closing)
-    programs = {"facade": facade, "hand": hand, "floor": echo.call}
-    programs["bare"] = bare.one(facade, url, protocol, closing)
+    programs = {
+        "facade": facade,
+        "hand": hand,
+        "bare": bare.single_request(facade, url, protocol, closing),
+    }
     return Workload(programs, same_classes)
 
 
 def same_classes(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """Same indices and labels; values up to the six decimals that the server prints."""
+    """True if indices and labels are equal, and values up to six decimals, as the server prints."""
     if [len(row) for row in ours] != [len(row) for row in theirs]:
         return False
     return all(
@@ -130,9 +119,9 @@ def same_classes(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
 
 
 def and_in_a_row(row: Row) -> tuple[Row, Row]:
-    """Return a row of short calls, and one with a block of calls per sample.
+    """Return a row of short calls, and a row with a block of calls per sample.
 
-    The single call comes right after a collection of garbage; users call in loops.
+    A single call runs right after a garbage collection. Users call in loops.
     """
 
     def make(url: str, protocol: int, closing: ExitStack) -> Workload:
