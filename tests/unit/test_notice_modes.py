@@ -71,6 +71,7 @@ def test_all_notices_usage_patterns(tmp_path: Path) -> None:
         *("TS020", "TS101", "TS102", "TS103")
     ]
     assert [id for place, id in noticed(done.stderr) if place.endswith(":3")] == ["TS020"]
+    assert "tensorrtserver.api.*Context(verbose=) is deprecated" in done.stderr
 
 
 PLACES = {
