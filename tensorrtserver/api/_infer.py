@@ -100,6 +100,7 @@ class InferContext(Context):
         from tritonclient_shim.core.errors import InferenceServerException
         from tritonclient_shim.session import control
         from tritonclient_shim.session.infer_session import InferSession
+        from tritonclient_shim.settings import SettingsError
         from tritonclient_shim.translate import constructors
 
         # in v1's order (docs/v1-behaviour.md §3.1)
@@ -115,9 +116,12 @@ class InferContext(Context):
         headers = constructors.parse_headers(http_headers, kind)
         constructors.refuse_reserved(headers)
         endpoint = constructors.parse_url(address, kind)
-        self._ctx = InferSession(
-            endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
-        )
+        try:
+            self._ctx = InferSession(
+                endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
+            )
+        except SettingsError as error:
+            raise error.with_traceback(None)  # noqa: B904 - the user's line and the text are enough
         if verbose:
             control.server_status(self._ctx, name, next_request_id())
 

@@ -12,7 +12,7 @@ from tritonclient_shim.backends.grpc import connection
 from tritonclient_shim.backends.http import connector
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
-from tritonclient_shim.settings.fields import ADDRESS, FIELDS, REQUEST, SECURE
+from tritonclient_shim.settings.fields import FIELDS, SECURE
 from tritonclient_shim.settings.models import DeclaredModel
 
 CONNECTOR_FOR: Mapping[str, Callable[[Endpoint, Settings], Any]] = {
@@ -75,13 +75,6 @@ def test_connections_are_of_their_settings(
     matters = endpoint.protocol in declared or (endpoint.secure and SECURE in declared)
     assert (changed == connector_for(endpoint, DEFAULTS)) is not matters
     assert changed == connector_for(endpoint, Settings(**{name: others[name]}))
-
-
-def test_every_setting_is_declared() -> None:
-    """A setting is a property of connections, of the address or of requests; none is of nothing."""
-    known = {HTTP, GRPC, SECURE, ADDRESS, REQUEST}
-    assert {name for name, one in FIELDS.items() if not one.metadata["of"]} == set()
-    assert set().union(*(setting.metadata["of"] for setting in FIELDS.values())) == known
 
 
 def test_files_count_by_their_content(tmp_path: Path) -> None:

@@ -6,13 +6,11 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
-from tritonclient_shim.settings import models as declarations
 from tritonclient_shim.settings import values
+from tritonclient_shim.settings.models import DeclaredModel, declared_models
 
-#: What a setting is a property of, besides connections over HTTP and over GRPC.
+#: The connections that a setting is a property of, besides those over HTTP and over GRPC.
 SECURE = "secure connections"  # over either protocol
-ADDRESS = "address"  # of the server; part of every endpoint
-REQUEST = "request"  # each one of a client, whatever connection it is sent on
 
 
 class SettingsError(ValueError):
@@ -20,9 +18,10 @@ class SettingsError(ValueError):
 
 
 def _setting(default: Any, reader: values.Reader, *of: str, secret: bool = False) -> Any:
-    """Return a field. ``of`` names what the setting is a property of.
+    """Return a field. ``of`` names the connections that the setting is a property of.
 
-    Contexts share connections if all that matters to a connection is equal.
+    Without one the setting belongs to the server's address, or to each request. Contexts share
+    connections if all settings of a connection are equal.
     """
     metadata = {"reader": reader, "of": frozenset(of), "secret": secret}
     return field(default=default, metadata=metadata)
@@ -36,8 +35,8 @@ class Settings:
     in capitals; docs/settings.md describes each.
     """
 
-    rewrite_addresses: tuple[tuple[str, str], ...] = _setting((), values.rules, ADDRESS)
-    tls: str = _setting("auto", values.tls, ADDRESS)
+    rewrite_addresses: tuple[tuple[str, str], ...] = _setting((), values.rules)
+    tls: str = _setting("auto", values.tls)
     root_certificates: str | None = _setting(None, values.existing_file, SECURE)
     client_key: str | None = _setting(None, values.existing_file, SECURE)
     client_certificate: str | None = _setting(None, values.existing_file, SECURE)
@@ -46,9 +45,7 @@ class Settings:
     network_timeout: float | None = _setting(None, values.seconds, HTTP, GRPC)
     keepalive_time: float | None = _setting(None, values.seconds, HTTP, GRPC)
     keepalive_timeout: float | None = _setting(20.0, values.seconds, HTTP, GRPC)
-    http_headers: tuple[tuple[str, str], ...] = _setting(
-        (), values.http_headers, REQUEST, secret=True
-    )
+    http_headers: tuple[tuple[str, str], ...] = _setting((), values.http_headers, secret=True)
     proxy: str = _setting("environment", values.proxy, HTTP, GRPC, secret=True)
     grpc_metadata: tuple[tuple[str, str], ...] = _setting(
         (), values.grpc_metadata, GRPC, secret=True
@@ -56,13 +53,11 @@ class Settings:
     grpc_channel_arguments: tuple[tuple[str, int | str], ...] = _setting(
         (), values.channel_arguments, GRPC
     )
-    plugin: Any = _setting(None, values.plugin, GRPC, REQUEST)  # over HTTP, each client asks it
-    models: tuple[tuple[str, declarations.DeclaredModel], ...] = _setting(
-        (), declarations.declared_models, REQUEST
-    )
+    plugin: Any = _setting(None, values.plugin, GRPC)  # over HTTP, each client calls it
+    models: tuple[tuple[str, DeclaredModel], ...] = _setting((), declared_models)
 
-    def declared(self, model: str) -> declarations.DeclaredModel | None:
-        """Return what ``models`` says of one model, None without a word."""
+    def declared(self, model: str) -> DeclaredModel | None:
+        """Return the model's entry in ``models``; None without one."""
         return dict(self.models).get(model) if self.models else None
 
 
@@ -73,15 +68,14 @@ FIELDS: dict[str, Field[Any]] = {setting.name: setting for setting in fields(Set
 
 
 def of_connections(settings: Settings, endpoint: Endpoint) -> Settings:
-    """Return the same settings, as far as they are properties of connections to the endpoint.
+    """Return the settings that matter to connections to the endpoint; all others have defaults.
 
-    All others have their defaults: what is made from these settings alone can be shared by all
-    whose settings are equal to them.
+    Contexts whose results are equal can share what is made from them.
     """
     if settings is DEFAULTS:
         return DEFAULTS
     kinds = {endpoint.protocol, SECURE} if endpoint.secure else {endpoint.protocol}
-    names = [name for name, one in FIELDS.items() if kinds & one.metadata["of"]]
+    names = [name for name, setting in FIELDS.items() if kinds & setting.metadata["of"]]
     return Settings(**{name: getattr(settings, name) for name in names})
 
 
@@ -91,26 +85,13 @@ def variable(name: str) -> str:
 
 
 def read(name: str, value: Any, source: str) -> Any:
-    """``value`` → what the setting holds; SettingsError, which names ``source``, if unusable."""
-    one = FIELDS[name]
+    """``value`` → the setting; SettingsError, which names ``source``, if it is unusable."""
+    metadata = FIELDS[name].metadata
     try:
-        return one.metadata["reader"](value)
+        return metadata["reader"](value)
     except ValueError as error:
-        shown = "not usable" if one.metadata["secret"] else repr(value)
+        shown = "not usable" if metadata["secret"] else repr(value)
         raise SettingsError(
             f"{source} is {shown}; expected {error}. Change or remove it; "
             "see tritonclient-shim guide settings"
         ) from None
-
-
-def check_together(settings: Settings) -> Settings:
-    """Return the same settings; SettingsError when two of them contradict each other."""
-    if (settings.client_key is None) is not (settings.client_certificate is None):
-        present, missing = ("client_key", "client_certificate")
-        if settings.client_key is None:
-            present, missing = missing, present
-        raise SettingsError(
-            f"the setting {present} is given without {missing}; a client proves who it is with "
-            f"both. Give {missing} as well ({variable(missing)}), or remove {present}"
-        )
-    return settings

@@ -16,7 +16,6 @@ from tritonclient_shim.settings.fields import (
     FIELDS,
     Settings,
     SettingsError,
-    check_together,
     read,
     variable,
 )
@@ -72,13 +71,11 @@ def _parsed_proxy(text: str, source: str) -> Proxy:
 
 
 _VARIABLES = {name: variable(name) for name in FIELDS}
-#: Variables of ours that are not fields of Settings.
-_OTHERS = frozenset({"TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"})
-
-#: How the variables of the gateway's options begin, which are none of these settings.
+#: How the variables of the gateway's options begin, which are no settings.
 _GATEWAY = "TRITON_SHIM_GATEWAY_"
 
 _lock = forks.Lock()
+#: What ``configure()`` has set. A value may be None: a time limit that is off.
 _configured: Mapping[str, Any] = {}
 
 
@@ -116,70 +113,77 @@ def configure(**changes: Any) -> Settings:
         There is no setting of that name.
     """
     global _configured
-    usable = {name: _checked(name, value) for name, value in changes.items()}
-    with _lock:
-        wanted = {**_configured, **usable}
-        kept = {name: value for name, value in wanted.items() if value is not None}
-        settings = _combined(kept, _from_environment())
-        _configured = kept
+    for name in changes:
+        if name not in FIELDS:
+            near = _nearest(name, FIELDS)
+            hint = f"did you mean {near}?" if near else f"there are: {', '.join(FIELDS)}."
+            raise TypeError(
+                f"configure() knows no setting {name!r}; {hint} "
+                "See tritonclient-shim guide settings"
+            )
+    try:
+        added = {
+            name: read(name, value, f"configure({name}=…)")
+            for name, value in changes.items()
+            if value is not None
+        }
+        with _lock:
+            kept = {name: value for name, value in _configured.items() if name not in changes}
+            settings = _combined({**kept, **added})
+            _configured = {**kept, **added}
+    except SettingsError as error:
+        raise error.with_traceback(None)  # noqa: B904 - the user's line and the text are enough
     return settings
-
-
-def _checked(name: str, value: Any) -> Any:
-    if name not in FIELDS:
-        near = _nearest(name, FIELDS)
-        hint = f"did you mean {near}?" if near else f"there are: {', '.join(FIELDS)}."
-        raise TypeError(
-            f"configure() knows no setting {name!r}; {hint} See tritonclient-shim guide settings"
-        )
-    if value is None:
-        return None
-    return _Configured(read(name, value, f"configure({name}=…)"))
-
-
-class _Configured:
-    """A value given to ``configure()``. It may be None, which is not the same as no value."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
 
 def current() -> Settings:
     """Return the settings for a context made now; SettingsError when a variable cannot be used."""
-    return _combined(_configured, _from_environment())
+    return _combined(_configured)
 
 
-def _from_environment() -> tuple[tuple[str, str], ...]:
-    """(field, text) of each variable that is set and not empty."""
+def _texts() -> dict[str, str]:
+    """Return the text of each field whose variable is set and not empty."""
     get = os.environ.get
-    return tuple((name, text) for name, known in _VARIABLES.items() if (text := get(known)))
+    return {name: text for name, known in _VARIABLES.items() if (text := get(known))}
 
 
-def _combined(configured: Mapping[str, Any], texts: tuple[tuple[str, str], ...]) -> Settings:
+def _combined(configured: Mapping[str, Any]) -> Settings:
+    """Return these settings over the environment's; SettingsError if two contradict each other."""
+    texts = _texts()
     if not configured and not texts:
         return DEFAULTS
-    chosen = _read_all(tuple(pair for pair in texts if pair[0] not in configured))
-    chosen.update((name, one.value) for name, one in configured.items())
-    return check_together(Settings(**chosen))
-
-
-def _read_all(texts: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    return {name: read(name, text, _VARIABLES[name]) for name, text in texts}
+    chosen = {
+        name: read(name, text, _VARIABLES[name])
+        for name, text in texts.items()
+        if name not in configured
+    }
+    settings = Settings(**chosen, **configured)
+    if (settings.client_key is None) is not (settings.client_certificate is None):
+        present, missing = "client_key", "client_certificate"
+        if settings.client_key is None:
+            present, missing = missing, present
+        raise SettingsError(
+            f"the setting {present} is given without {missing}; a client proves who it is with "
+            f"both. Give {missing} as well ({variable(missing)}), or remove {present}"
+        )
+    return settings
 
 
 def described() -> tuple[EffectiveSetting, ...]:
-    """Every setting as it applies now, one row each; SettingsError as :func:`current`."""
-    settings, texts = current(), dict(_from_environment())
-    rows = []
-    for name, known in _VARIABLES.items():
-        source = "environment" if name in texts else "default"
-        source = "configure()" if name in _configured else source
-        rows.append(EffectiveSetting(name, _shown(name, getattr(settings, name)), source, known))
-    others = (("warnings", warnings_mode()), ("report", report_path() or "none"))
-    for name, shown in others:
-        source = "environment" if os.environ.get(variable(name)) else "default"
-        rows.append(EffectiveSetting(name, shown, source, variable(name)))
-    return tuple(rows)
+    """Return a row for every setting as it applies now; raise SettingsError as :func:`current`."""
+    settings = current()
+    shown = {name: _shown(name, getattr(settings, name)) for name in FIELDS}
+    shown.update(warnings=warnings_mode(), report=report_path() or "none")
+    return tuple(
+        EffectiveSetting(name, value, _source(name), variable(name))
+        for name, value in shown.items()
+    )
+
+
+def _source(name: str) -> str:
+    if name in _configured:
+        return "configure()"
+    return "environment" if os.environ.get(variable(name)) else "default"
 
 
 def _shown(name: str, value: Any) -> str:
@@ -201,8 +205,8 @@ def _shown(name: str, value: Any) -> str:
 
 
 def unknown_variables() -> tuple[tuple[str, str], ...]:
-    """``TRITON_SHIM_`` variables that are no setting: (name, the most similar name or '')."""
-    known = {*_VARIABLES.values(), *_OTHERS}
+    """Return the ``TRITON_SHIM_`` variables that are no settings, and the nearest name of each."""
+    known = {*_VARIABLES.values(), "TRITON_SHIM_WARNINGS", "TRITON_SHIM_REPORT"}
     strange = sorted(
         name
         for name in os.environ

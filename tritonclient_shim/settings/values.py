@@ -179,13 +179,9 @@ _EXPECTED = (
 
 
 def rules(value: Any) -> Any:
-    """Mapping, or ``old=new, …`` → rules, first match first; ValueError with what is expected."""
-    if isinstance(value, str):
-        parts = [part.partition("=") for part in value.split(",") if part.strip()]
-        value = [(old, new) for old, _, new in parts]
+    """Mapping, or ``old=new, …`` → rules, first match first."""
     try:
-        items = list(value.items() if isinstance(value, Mapping) else value)
-        rewrites = tuple((str.strip(old), str.strip(new)) for old, new in items)
+        rewrites = tuple((str.strip(old), str.strip(new)) for old, new in _items(value, ",", "="))
     except (TypeError, ValueError):
         raise ValueError(_EXPECTED) from None
     for old, new in rewrites:
