@@ -80,7 +80,8 @@ def c_string(value: Any, position: int, errors: str = "surrogateescape") -> str:
 def model_name(value: Any, position: int) -> str:
     """Return the name of a model to load, to unload or to ask about, its NULs included."""
     _refuse_none(value, "model_name must be text")
-    return whole(_encoded(value, position))
+    encoded = _encoded(value, position)
+    return value if isinstance(value, str) else whole(encoded)
 
 
 def _encoded(value: Any, position: int) -> bytes:
