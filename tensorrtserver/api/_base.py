@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Sequence, TypeVar, Union
+from typing import Any, Callable, Sequence, TypeVar, Union
 
 from tritonclient_shim import notice
 
@@ -33,6 +33,15 @@ class Context:
                 "name instead, and make another context from them there"
             )
         return self.__dict__
+
+    def _open_session(self, kind: Callable[..., Any], *arguments: object) -> None:
+        """Make the session. A SettingsError shows the user's line and its text, not our frames."""
+        from tritonclient_shim.settings import SettingsError
+
+        try:
+            self._ctx = kind(*arguments)
+        except SettingsError as error:
+            raise error.with_traceback(None)  # noqa: B904
 
     def close(self) -> None:
         """Close the context."""

@@ -74,7 +74,6 @@ class ServerContext(Context):
         """Check the arguments in v1's order and make the session (docs/v1-behaviour.md §6)."""
         notice.used(self._notice_id)
         from tritonclient_shim.session.server import ServerSession
-        from tritonclient_shim.settings import SettingsError
         from tritonclient_shim.translate import constructors
 
         constructors.check_headers(http_headers)
@@ -83,10 +82,7 @@ class ServerContext(Context):
         self._model_name = "" if model_name is None else arguments.model_name(model_name, 6)
         endpoint = constructors.parse_url(address, constructors.protocol_of(number))
         headers = constructors.parse_headers(http_headers, endpoint.protocol)
-        try:
-            self._ctx = ServerSession(endpoint, headers, bool(verbose))
-        except SettingsError as error:
-            raise error.with_traceback(None)  # noqa: B904 - the user's line and the text are enough
+        self._open_session(ServerSession, endpoint, headers, bool(verbose))
 
     def _call(self, operation: Callable[..., _T], *arguments: object, keep_id: bool = False) -> _T:
         """Run an operation of the session under a new request id and return its result.

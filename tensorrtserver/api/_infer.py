@@ -100,7 +100,6 @@ class InferContext(Context):
         from tritonclient_shim.core.errors import InferenceServerException
         from tritonclient_shim.session import control
         from tritonclient_shim.session.infer_session import InferSession
-        from tritonclient_shim.settings import SettingsError
         from tritonclient_shim.translate import constructors
 
         # in v1's order (docs/v1-behaviour.md §3.1)
@@ -116,14 +115,11 @@ class InferContext(Context):
         headers = constructors.parse_headers(http_headers, kind)
         constructors.refuse_reserved(headers)
         endpoint = constructors.parse_url(address, kind)
-        try:
-            self._ctx = InferSession(
-                endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
-            )
-        except SettingsError as error:
-            raise error.with_traceback(None)  # noqa: B904 - the user's line and the text are enough
+        self._open_session(
+            InferSession, endpoint, headers, name, version, sequence, bool(streaming), bool(verbose)
+        )
         if verbose:
-            control.server_status(self._ctx, name, next_request_id())
+            control.server_status(self._session(), name, next_request_id())
 
     def __del__(self) -> None:
         # At the interpreter's end threads stop anywhere, and may hold locks: do nothing then.

@@ -132,7 +132,7 @@ def configure(**changes: Any) -> Settings:
             settings = _combined({**kept, **added})
             _configured = {**kept, **added}
     except SettingsError as error:
-        raise error.with_traceback(None)  # noqa: B904 - the user's line and the text are enough
+        raise error.with_traceback(None)  # noqa: B904 - without our frames
     return settings
 
 
