@@ -98,6 +98,7 @@ class InferContext(Context):
         self._last_correlation_id = 0
         notice.used("TS050")
         from tritonclient_shim.core.errors import InferenceServerException
+        from tritonclient_shim.core.model import PROTOCOLS
         from tritonclient_shim.session import control
         from tritonclient_shim.session.infer_session import InferSession
         from tritonclient_shim.translate import constructors
@@ -110,7 +111,7 @@ class InferContext(Context):
         version = -1 if model_version is None else arguments.signed(model_version, UINT64, 7)
         sequence = arguments.unsigned(correlation_id, UINT64, 8)
         kind = constructors.protocol_of(number)
-        if streaming and kind == "http":
+        if streaming and not PROTOCOLS[kind].has_streams:
             raise InferenceServerException("Streaming is only allowed with gRPC protocol")
         headers = constructors.parse_headers(http_headers, kind)
         constructors.refuse_reserved(headers)

@@ -11,12 +11,12 @@ import pytest
 from testbed import TritonServer
 from tests.backends.contract import Contract
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.model import Endpoint
+from tritonclient_shim.core.model import PROTOCOLS, Endpoint
 
 OpenBackend = Callable[[Endpoint], Backend]
 
 
-@pytest.fixture(params=["http", "grpc"])
+@pytest.fixture(params=PROTOCOLS)
 def wire(request: pytest.FixtureRequest) -> str:
     """Return the protocol under test, as Endpoint names it."""
     name: str = request.param

@@ -17,15 +17,13 @@ from tritonclient_shim.core.errors import (
     InferenceServerException,
     TransportError,
 )
-from tritonclient_shim.core.model import GRPC, HTTP, ModelProfile
+from tritonclient_shim.core.model import HTTP, PROTOCOLS, ModelProfile
 from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.constructors import parse_url
 
 __all__ = ["server", "without_user"]
 
-_NAMES = {HTTP: "HTTP", GRPC: "gRPC"}
-_PORTS = {HTTP: 8000, GRPC: 8001}
 _ADVICE = (
     "Check that the server runs, its address and its port: by default 8000 is Triton's for HTTP, "
     "8001 for gRPC. TLS is a setting (tritonclient-shim guide settings)"
@@ -38,7 +36,7 @@ class _Probe:
     """Asks a server over one protocol, and gives each answer up after some seconds."""
 
     def __init__(self, url: str, protocol: str, seconds: float) -> None:
-        self.name = _NAMES[protocol]
+        self.name = PROTOCOLS[protocol].title
         self._session = ServerSession(parse_url(url, protocol))
         self._seconds = seconds
 
@@ -63,7 +61,7 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
     url, shown = arguments.url, without_user(arguments.url)
     script = arguments.protocol or HTTP
     refusals: list[str] = []
-    for protocol in (script, GRPC if script == HTTP else HTTP):
+    for protocol in (script, *(other for other in PROTOCOLS if other != script)):
         try:
             probe = _Probe(url, protocol, arguments.timeout)
             metadata = probe.ask(lambda backend: backend.server_metadata())
@@ -88,9 +86,10 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
 
 def _swapped(url: str, script: str, there: str) -> str:
     """Return the text for an address that is the other protocol's port."""
+    title = PROTOCOLS[script].title
     return (
-        f"{url} is a server's {_NAMES[there]} port, and was to be asked over {_NAMES[script]}: "
-        f"give the script the {_NAMES[script]} port (by default {_PORTS[script]}), or "
+        f"{url} is a server's {PROTOCOLS[there].title} port, and was to be asked over {title}: "
+        f"give the script the {title} port (by default {PROTOCOLS[script].port}), or "
         f'ProtocolType.from_str("{there}")'
     )
 

@@ -17,9 +17,59 @@ from tritonclient_shim.core.metadata import TRITON, Capabilities, ServerMetadata
 #: Anything that offers its bytes as one C-contiguous buffer: bytes, memoryview, ndarray.
 Buffer = Any
 
-#: Names of the two protocols, as used in endpoints, settings and messages.
+#: Names of the protocols, as used in endpoints, settings and messages.
 HTTP = "http"
 GRPC = "grpc"
+
+
+class ProtocolRules(NamedTuple):
+    """How programs of v1 name a protocol, and what they observe over it."""
+
+    title: str
+    v1_number: int  # docs/v1-behaviour.md §1.5
+    port: int  # Triton's default
+    has_streams: bool = False
+    sends_headers: bool = False  # docs/v1-behaviour.md §6.6
+    #: Names are parts of paths (docs/v1-behaviour.md §9.1).
+    names_in_paths: bool = False
+    #: Every negative version is the latest (docs/v1-behaviour.md §3.1).
+    negative_is_latest: bool = False
+    #: Health is False if a server answers with an error (docs/v1-behaviour.md §6.1).
+    error_is_unhealthy: bool = False
+    #: ``verbose`` prints health, and regions to stderr (docs/v1-behaviour.md §10.2).
+    prints_health: bool = False
+    regions_to_stderr: bool = False
+    #: ``get_stat`` counts failures, and asynchronous requests on completion
+    #: (docs/v1-behaviour.md §4.6).
+    counts_failures: bool = False
+    counts_on_completion: bool = False
+    #: Closing a context waits for the next asynchronous request (docs/v1-behaviour.md §5).
+    close_waits: bool = False
+
+
+#: What differs by protocol, except in ``backends/``.
+PROTOCOLS = {
+    HTTP: ProtocolRules(
+        "HTTP",
+        v1_number=0,
+        port=8000,
+        sends_headers=True,
+        names_in_paths=True,
+        negative_is_latest=True,
+        error_is_unhealthy=True,
+        counts_on_completion=True,
+    ),
+    GRPC: ProtocolRules(
+        "gRPC",
+        v1_number=1,
+        port=8001,
+        has_streams=True,
+        prints_health=True,
+        regions_to_stderr=True,
+        counts_failures=True,
+        close_waits=True,
+    ),
+}
 
 #: Sequence flags of a v1 request (docs/v1-behaviour.md §3.9).
 FLAG_SEQUENCE_START = 1
@@ -30,9 +80,14 @@ FLAG_SEQUENCE_END = 2
 class Endpoint:
     """Where a server is and how to reach it; the key under which connections are shared."""
 
-    protocol: str  # HTTP or GRPC
+    protocol: str  # a key of PROTOCOLS
     address: str  # "host:port", for HTTP possibly followed by a path prefix
     secure: bool = False
+
+    @property
+    def rules(self) -> ProtocolRules:
+        """Return what programs observe over the endpoint's protocol."""
+        return PROTOCOLS[self.protocol]
 
 
 class ShmSlice(NamedTuple):

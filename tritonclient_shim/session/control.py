@@ -21,7 +21,6 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.metadata import MODEL_CONFIGURATION, ServerMetadata
 from tritonclient_shim.core.model import (
-    HTTP,
     Endpoint,
     IndexRow,
     ModelConfigDocument,
@@ -62,17 +61,18 @@ def is_ready(session: ServerSession, request_id: int) -> bool:
 
 
 def _health(session: ServerSession, mode: str, request_id: int) -> bool:
-    http = session.endpoint.protocol == HTTP
+    rules = session.endpoint.rules
     try:
         healthy = session.backend.live() if mode == "live" else session.backend.ready()
     except BackendError as backend_error:
         # Over HTTP every answer but 200, of whatever server, meant False
         # (docs/v1-behaviour.md §6.1).
-        if not (http and isinstance(backend_error, (ServerError, ForeignError))):
+        replied = isinstance(backend_error, (ServerError, ForeignError))
+        if not (replied and rules.error_is_unhealthy):
             error = session.to_v1_error(backend_error, request_id, NO_HEALTH_STATUS)
             raise error from shown_cause(backend_error)
         healthy = False
-    if session.verbose and not http:
+    if session.verbose and rules.prints_health:
         print(f"{mode}: {int(healthy)}")
     return healthy
 
@@ -224,7 +224,7 @@ def unload(session: ServerSession, model_name: str, request_id: int) -> None:
 def _changing(session: ServerSession, model_name: str, request_id: int) -> Iterator[None]:
     # docs/v1-behaviour.md §9.1: over HTTP the name was one part of a path, which else matched
     # nothing.
-    if session.endpoint.protocol == HTTP and (not model_name or "/" in model_name):
+    if session.endpoint.rules.names_in_paths and (not model_name or "/" in model_name):
         raise InferenceServerException(NO_CONTROL_STATUS)
     try:
         with session.guard(request_id, NO_CONTROL_STATUS, RequestContext(model_name), _LOADING):

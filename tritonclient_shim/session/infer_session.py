@@ -20,7 +20,7 @@ from tritonclient_shim.core.errors import (
     shown_cause,
 )
 from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.core.model import GRPC, HTTP, Endpoint, ModelProfile, V1Reply, V1Request
+from tritonclient_shim.core.model import Endpoint, ModelProfile, V1Reply, V1Request
 from tritonclient_shim.core.reading import outcome_of
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.session import prepared
@@ -197,7 +197,7 @@ class InferSession(ServerSession):
         if answer is None:
             return None
         inference = answer.inference
-        reply = self._reply(inference, answer, counts=self.endpoint.protocol == GRPC)
+        reply = self._reply(inference, answer, counts=not self.endpoint.rules.counts_on_completion)
         return Completed(inference, reply, client_id)
 
     def ready(self, wait: bool) -> int | None:
@@ -209,9 +209,9 @@ class InferSession(ServerSession):
 
         Without ``wait`` it returns at once; the server still gets all that a stream was given.
         """
-        unary_grpc = self.endpoint.protocol == GRPC and self._stream is None
+        waits = wait and self.endpoint.rules.close_waits and self._stream is None
         try:
-            self._requests.close(wait_for_next=wait and unary_grpc)
+            self._requests.close(wait_for_next=waits)
             if self._stream is not None:
                 self._stream.close(wait)
         finally:  # a signal's handler may end the waits
@@ -314,8 +314,7 @@ class InferSession(ServerSession):
     def _completed(self, sent: Sendable, outcome: Outcome) -> None:
         """Complete an asynchronous request, whatever it was sent through: see :data:`Done`."""
         answer = sent.answered(outcome)
-        # docs/v1-behaviour.md §4.6: over HTTP an asynchronous request counts when it completes.
-        if self.endpoint.protocol == HTTP:
+        if self.endpoint.rules.counts_on_completion:
             answer = sent.answered(outcome_of(answer.checked))
             if not isinstance(answer.outcome, BackendError):
                 self.stat.add(sent.inference, None)
@@ -327,8 +326,7 @@ class InferSession(ServerSession):
         try:
             reply = answer.reply(self._send)
         except InferenceServerException:
-            # docs/v1-behaviour.md §4.6: a refusal over HTTP has no body and is not counted.
-            if counts and self.endpoint.protocol == GRPC:
+            if counts and self.endpoint.rules.counts_failures:
                 self.stat.add(inference, received)
             raise
         if counts:

@@ -25,7 +25,7 @@ from tritonclient_shim.core.errors import (
 )
 from tritonclient_shim.core.ids import next_request_id
 from tritonclient_shim.core.metadata import capabilities_of
-from tritonclient_shim.core.model import GRPC, Endpoint
+from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.wording import RequestContext, v1_text
 
@@ -140,9 +140,8 @@ class ServerSession:
         protocol = self.endpoint.protocol
         address = without_user(self.endpoint.address)
         url = shlex.quote(f"https://{address}" if self.endpoint.secure else address)
-        name = "gRPC" if protocol == GRPC else "HTTP"
         command = f"tritonclient-shim doctor --url {url} --protocol {protocol}"
-        advice = f"({address}; is this Triton's {name} port? {command})"
+        advice = f"({address}; is this Triton's {self.endpoint.rules.title} port? {command})"
         error = InferenceServerException(message, "", 0, status, advice)
         if sys.version_info >= (3, 11):
             error.add_note(advice)

@@ -17,7 +17,7 @@ from tritonclient_shim.core.errors import (
     ServerError,
     shown_cause,
 )
-from tritonclient_shim.core.model import HTTP, Endpoint
+from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.core.reading import read
 from tritonclient_shim.core.server_sentences import Meaning, says
 from tritonclient_shim.protos import server_status_pb2 as pb
@@ -49,7 +49,7 @@ def guard(session: ServerSession, request_id: int) -> ContextManager[None]:
 def register(session: ServerSession, handle: object, request_id: int) -> None:
     """Register the system region behind a handle under its name."""
     region = _region(handle, SYSTEM)
-    if session.endpoint.protocol == HTTP:
+    if session.endpoint.rules.names_in_paths:
         _check_http_path(region.name, region.key)
     with guard(session, request_id):
         register_system(session.backend, region.name, region.key, region.byte_size, region.offset)
@@ -114,8 +114,8 @@ def status(session: ServerSession, request_id: int) -> pb.SharedMemoryStatus:
     with guard(session, request_id):
         message = read(to_regions, session.backend.shm_status())
     if session.verbose:
-        http = session.endpoint.protocol == HTTP
-        print(message, file=sys.stdout if http else sys.stderr)  # docs/v1-behaviour.md §10.2
+        to_stderr = session.endpoint.rules.regions_to_stderr
+        print(message, file=sys.stderr if to_stderr else sys.stdout)
     return message
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
-from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.core.model import GRPC, PROTOCOLS, Endpoint
 from tritonclient_shim.settings import values
 from tritonclient_shim.settings.models import DeclaredModel, declared_models
 
-#: The connections that a setting is a property of, besides those over HTTP and over GRPC.
+#: The connections that a setting is a property of, besides those over a protocol.
 SECURE = "secure connections"  # over either protocol
 
 
@@ -41,12 +41,12 @@ class Settings:
     client_key: str | None = _setting(None, values.existing_file, SECURE)
     client_certificate: str | None = _setting(None, values.existing_file, SECURE)
     insecure: bool = _setting(False, values.truth, SECURE)
-    connect_timeout: float | None = _setting(None, values.seconds, HTTP, GRPC)
-    network_timeout: float | None = _setting(None, values.seconds, HTTP, GRPC)
-    keepalive_time: float | None = _setting(None, values.seconds, HTTP, GRPC)
-    keepalive_timeout: float | None = _setting(20.0, values.seconds, HTTP, GRPC)
+    connect_timeout: float | None = _setting(None, values.seconds, *PROTOCOLS)
+    network_timeout: float | None = _setting(None, values.seconds, *PROTOCOLS)
+    keepalive_time: float | None = _setting(None, values.seconds, *PROTOCOLS)
+    keepalive_timeout: float | None = _setting(20.0, values.seconds, *PROTOCOLS)
     http_headers: tuple[tuple[str, str], ...] = _setting((), values.http_headers, secret=True)
-    proxy: str = _setting("environment", values.proxy, HTTP, GRPC, secret=True)
+    proxy: str = _setting("environment", values.proxy, *PROTOCOLS, secret=True)
     grpc_metadata: tuple[tuple[str, str], ...] = _setting(
         (), values.grpc_metadata, GRPC, secret=True
     )

@@ -10,13 +10,14 @@ from typing import Any, Tuple
 from tritonclient_shim.core import arguments
 from tritonclient_shim.core.addresses import without_scheme
 from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
+from tritonclient_shim.core.model import HTTP, PROTOCOLS, Endpoint
 
 #: Names and values, sorted by name.
 Headers = Tuple[Tuple[str, str], ...]
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+_BY_NUMBER = {rules.v1_number: protocol for protocol, rules in PROTOCOLS.items()}
 _EXPECTED = "expected a list of 'Name:Value' entries, str or bytes"
 
 
@@ -40,12 +41,12 @@ def protocol_of(value: Any) -> str:
     for v1's C layer, the number counts modulo 2**32. Raise InferenceServerException for other
     numbers.
     """
-    protocol = {0: HTTP, 1: GRPC}.get(int(value) & arguments.UINT32)
-    if protocol is None:
+    number = int(value) & arguments.UINT32
+    if number not in _BY_NUMBER:
         raise InferenceServerException(
             "unexpected protocol integer, expecting 0 for HTTP or 1 for gRPC"
         )
-    return protocol
+    return _BY_NUMBER[number]
 
 
 def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
@@ -60,7 +61,7 @@ def parse_headers(http_headers: Any, protocol: str = HTTP) -> Headers:
     entry smuggle in further headers.
     """
     check_headers(http_headers)
-    if protocol != HTTP or not http_headers:
+    if not PROTOCOLS[protocol].sends_headers or not http_headers:
         return ()
     if isinstance(http_headers, (str, bytes)):
         raise InferenceServerException(

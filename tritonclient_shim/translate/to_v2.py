@@ -15,7 +15,7 @@ from tritonclient_shim.core.errors import InvalidRequest, ServerError
 from tritonclient_shim.core.model import (
     FLAG_SEQUENCE_END,
     FLAG_SEQUENCE_START,
-    HTTP,
+    PROTOCOLS,
     InferCall,
     ModelProfile,
     OutputSpec,
@@ -63,7 +63,7 @@ def version(model: str, number: int, protocol: str) -> str:
 
     Over HTTP every negative number meant the latest, over gRPC only -1 did.
     """
-    if number == -1 or (number < 0 and protocol == HTTP):
+    if number == -1 or (number < 0 and PROTOCOLS[protocol].negative_is_latest):
         return ""
     if number < 0:
         raise ServerError(

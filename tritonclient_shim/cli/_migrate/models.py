@@ -10,7 +10,7 @@ from google.protobuf import json_format, text_format
 from tritonclient_shim.cli import Refused
 from tritonclient_shim.core.addresses import without_user
 from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.core.model import GRPC, HTTP
+from tritonclient_shim.core.model import PROTOCOLS
 from tritonclient_shim.protos import model_config_pb2
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.constructors import parse_url
@@ -30,7 +30,7 @@ def configurations(server: str, files: Sequence[str]) -> dict[str, _Config]:
 def _of_server(server: str) -> dict[str, _Config]:
     """Return the configurations of the models that are ready, over whichever protocol answers."""
     reasons = []
-    for protocol in (HTTP, GRPC):
+    for protocol in PROTOCOLS:
         try:
             return _ask(server, protocol)
         except InferenceServerException as error:
