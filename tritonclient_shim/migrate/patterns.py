@@ -33,9 +33,9 @@ def patterns_in(id: str, call: ast.Call, evaluator: Evaluator, skipped: int) -> 
     if id not in PARAMETERS:
         return
     for name, value in arguments(PARAMETERS[id], call, skipped).items():
-        pattern, rule = _RULES.get(name, ("", None))
-        if rule is not None and rule(value, evaluator):
-            yield pattern
+        for pattern in ARGUMENT_PATTERNS:
+            if pattern.parameter == name and _shows(pattern, value, evaluator):
+                yield pattern.id
 
 
 def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mapping[str, ast.expr]:
@@ -49,18 +49,16 @@ def arguments(names: tuple[str, ...], call: ast.Call, skipped: int = 0) -> Mappi
     return expressions
 
 
-def _other_than(*defaults: object) -> ExpressionRule:
-    """Return a rule that holds for all but these constants, also for unknown values."""
-
-    def rule(value: ast.expr, evaluator: Evaluator) -> bool:
-        if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:
-            return False
-        try:
-            return ast.literal_eval(value) not in defaults
-        except (ValueError, TypeError):
-            return True
-
-    return rule
+def _shows(pattern: ArgumentPattern, value: ast.expr, evaluator: Evaluator) -> bool:
+    """True if the argument shows the pattern. A value that nobody knows is not harmless."""
+    if pattern.kind:
+        return _KINDS[pattern.kind](value, evaluator)
+    if isinstance(value, (ast.List, ast.Tuple)) and not value.elts:
+        return False
+    try:
+        return ast.literal_eval(value) not in pattern.harmless
+    except (ValueError, TypeError):
+        return True
 
 
 def _has_scheme(value: ast.expr, evaluator: Evaluator) -> bool:
@@ -97,11 +95,3 @@ _KINDS: dict[str, ExpressionRule] = {
     HANDLE_IN: _handle_in,
     HANDLE_OUT: _handle_out,
 }
-
-
-def _rule(pattern: ArgumentPattern) -> ExpressionRule:
-    return _KINDS[pattern.kind] if pattern.kind else _other_than(*pattern.harmless)
-
-
-#: Parameter → the usage pattern that a value given for it can show, and the rule for that.
-_RULES = {pattern.parameter: (pattern.id, _rule(pattern)) for pattern in ARGUMENT_PATTERNS}
