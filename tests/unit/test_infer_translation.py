@@ -199,7 +199,7 @@ def test_a_region_without_the_strings_that_it_should_have() -> None:
     """A string output whose region holds something else is an error of ours, no ValueError."""
     where = ShmSlice("r", 8)
     wanted = request.RequestedOutput("T", V1Output("T", shm=where), Overwritten())
-    options = request.Options((wanted,), 1, request.Numbers(0, 0, 0, 0))
+    options = request.Options((wanted,), 1)
     reply = V1Reply("m", 1, 1, (V1Result("T", "BYTES", (1,), 8, None, where),))
     with pytest.raises(UnreadableReply, match="malformed string tensor"):
         result.read_into({}, options, reply)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tensorrtserver.api import InferContext
 from tritonclient_shim import testing
-from tritonclient_shim.core.arguments import UINT64, RunArguments
+from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import (
     ArgumentError,
     InferenceServerException,
@@ -97,27 +97,32 @@ def _no_region(handle: object) -> Any:
     raise AssertionError("there is no shared memory here")
 
 
-def given_by(inputs: Any, outputs: Any, scalars: Any) -> RunArguments:
+def arguments_of(inputs: Any, outputs: Any, scalars: Any) -> RunArguments:
     """Return arguments as a record; ``scalars`` follow the outputs."""
     return RunArguments(inputs, outputs, *scalars)
 
 
-def long_way(inputs: Any, outputs: Any, scalars: Any) -> Any:
+def long_way(arguments: RunArguments) -> Any:
     """Options, request and call, the shapes that stick, or the error."""
-    arguments = given_by(inputs, outputs, scalars)
     shapes: dict[str, tuple[int, ...]] = {}
     try:
         options = request.parse_options(PROFILE, arguments, _no_region)
         bound = request.bind_inputs(PROFILE, options, arguments, shapes, _no_region)
     except ERRORS as error:
         return error
-    result = request.build(options, bound, -1, options.numbers.correlation_id, 7)
+    result = request.build(options, bound, -1, options.correlation_id, 7)
     return options, result, to_v2.infer_call(PROFILE, result, GRPC), shapes
 
 
-def prepared_by(inputs: Any, outputs: Any, scalars: Any) -> Any:
-    options, result, _, _ = long_way(inputs, outputs, scalars)
-    return prepared.prepare(PROFILE, options, given_by(inputs, outputs, scalars), result, GRPC)
+def prepared_by(arguments: RunArguments) -> Any:
+    options, result, _, _ = long_way(arguments)
+    return prepared.prepare(PROFILE, options, arguments, result, GRPC)
+
+
+def bind(known: Any, arguments: RunArguments, profile: ModelProfile = PROFILE) -> Any:
+    """Return what the long way returns, made of a prepared request; None for another request."""
+    bound = known.bind(profile, arguments, 0, lambda: 7)
+    return bound and (known.options, *bound, known.shapes)
 
 
 def comparable(options: Any, bound: Any, call: Any, shapes: Any) -> Any:
@@ -133,36 +138,29 @@ def comparable(options: Any, bound: Any, call: Any, shapes: Any) -> Any:
 @given(GOOD, REQUESTS, st.sets(st.integers(0, 4), max_size=2))
 def test_a_request_after_a_prepared_one(first: Any, other: Any, changes: set[int]) -> None:
     """What can be bound is what the long way makes."""
-    known = prepared_by(*first)
-    second = tuple(
-        theirs if i in changes else ours for i, (ours, theirs) in enumerate(zip(first, other))
+    second = arguments_of(
+        *(theirs if i in changes else ours for i, (ours, theirs) in enumerate(zip(first, other)))
     )
-    data = known.data_of(PROFILE, given_by(*second))
-    if data is None:
+    bound = bind(prepared_by(arguments_of(*first)), second)
+    if bound is None:
         assert changes, "a request that is equal to the first one can be bound"
         return
-    expected = long_way(*second)
-    correlation_id = second[2][2] & UINT64
-    bound, call = known.bind(data, given_by(*second), correlation_id, 7)
-    complete = known.complete(bound, call, PROFILE)
-    assert comparable(known.options, complete, call, known.shapes) == comparable(*expected)
+    assert comparable(*bound) == comparable(*long_way(second))
 
 
 @given(REQUESTS)
 def test_whatever_is_prepared_first(first: Any) -> None:
     """Odd requests that succeed are prepared right, or not at all."""
-    expected = long_way(*first)
-    if isinstance(expected, Exception):
-        return
-    known = prepared_by(*first)
-    data = known and known.data_of(PROFILE, given_by(*first))
-    if data is not None:
-        bound, call = known.bind(data, given_by(*first), first[2][2] & UINT64, 7)
-        complete = known.complete(bound, call, PROFILE)
-        assert comparable(known.options, complete, call, known.shapes) == comparable(*expected)
+    arguments = arguments_of(*first)
+    expected = long_way(arguments)
+    known = None if isinstance(expected, Exception) else prepared_by(arguments)
+    bound = known and bind(known, arguments)
+    if bound is not None:
+        assert comparable(*bound) == comparable(*expected)
 
 
-USUAL, PLAIN = ONE[0], ONE[1:]
+INPUTS_OF_ONE, PLAIN = ONE[0], ONE[1:]
+USUAL = arguments_of(INPUTS_OF_ONE, {"ANY": (1,)}, PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -171,31 +169,33 @@ USUAL, PLAIN = ONE[0], ONE[1:]
 def test_only_arrays_are_prepared(outputs: Any) -> None:
     """Classes need labels, which may change: each such request goes the long way."""
     # docs/v1-behaviour.md §4.2
-    result = long_way(USUAL, outputs, PLAIN)
-    assert (
-        prepared.prepare(PROFILE, result[0], given_by(USUAL, outputs, PLAIN), result[1], GRPC)
-        is None
-    )
+    assert prepared_by(arguments_of(INPUTS_OF_ONE, outputs, PLAIN)) is None
 
 
 def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turned off, nothing is prepared, and nothing is bound to what had been prepared."""
-    known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
-    assert known.data_of(PROFILE, given_by(USUAL, {"ANY": (1,)}, PLAIN)) is not None
+    known = prepared_by(USUAL)
+    assert bind(known, USUAL) is not None
     monkeypatch.setattr(prepared, "enabled", False)
-    assert known.data_of(PROFILE, given_by(USUAL, {"ANY": (1,)}, PLAIN)) is None
-    assert prepared_by(USUAL, {"ANY": (1,)}, PLAIN) is None
+    assert bind(known, USUAL) is None
+    assert prepared_by(USUAL) is None
 
 
 def test_no_data_is_kept() -> None:
     """A caller's arrays live no longer than their request."""
     array = np.zeros(2, np.float32)
     gone = weakref.ref(array)
-    inputs = {"ANY": [array], "FIXED": [SQUARES[0]]}
-    known = prepared_by(inputs, {"ANY": (1,)}, PLAIN)
-    del array, inputs
+    arguments = arguments_of({"ANY": [array], "FIXED": [SQUARES[0]]}, {"ANY": (1,)}, PLAIN)
+    known = prepared_by(arguments)
+    del array, arguments
     assert known is not None
     assert gone() is None
+
+
+def test_a_reloaded_model() -> None:
+    """What was prepared for another configuration is not used, however equal it looks."""
+    other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
+    assert bind(prepared_by(USUAL), USUAL, other) is None
 
 
 # -------------------------------------------------------------------------------- replies
@@ -235,28 +235,25 @@ def outcome(bound: Any, reply: InferReply) -> Any:
 @given(st.one_of(st.just(FIRST), REPLIES), REPLIES, st.sampled_from([("ANY",), ("TEXT", "ANY")]))
 def test_a_reply_after_another(first: InferReply, second: InferReply, names: Any) -> None:
     """A reply that is like the first one is read as the long way reads it."""
-    known = prepared_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)
-    arguments = given_by(USUAL, dict.fromkeys(names, (1,)), PLAIN)
-    data = known.data_of(PROFILE, arguments)
-    bound, _ = known.bind(data, arguments, 0, 5)
+    arguments = arguments_of(INPUTS_OF_ONE, dict.fromkeys(names, (1,)), PLAIN)
+    known = prepared_by(arguments)
+    _, bound, _, _ = bind(known, arguments)
     before = outcome(bound, first)
     if not isinstance(before, ServerError):
         known.learn(first, before)
     for reply in (first, second):
-        result = known.v1_reply(reply, 5)
+        result = known.v1_reply(reply, 7)
         assert result is None or result == outcome(bound, reply)
 
 
 def test_the_next_reply_is_known() -> None:
     """Other data in tensors of the same kind are what is known of the first reply."""
-    known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
-    arguments = given_by(USUAL, {"ANY": (1,)}, PLAIN)
-    data = known.data_of(PROFILE, arguments)
-    bound, _ = known.bind(data, arguments, 0, 0)
+    known = prepared_by(USUAL)
+    _, bound, _, _ = bind(known, USUAL)
     known.learn(FIRST, to_v1.v1_reply(PROFILE, bound, FIRST, None))
     second = FIRST._replace(outputs=(FIRST.outputs[0]._replace(data=b"12345678"),))
-    assert known.v1_reply(second, 9) == to_v1.v1_reply(PROFILE, bound._replace(id=9), second, None)
-    assert known.v1_reply(second, 9) is not None
+    assert known.v1_reply(second, 7) == to_v1.v1_reply(PROFILE, bound, second, None)
+    assert known.v1_reply(second, 7) is not None
 
 
 # ----------------------------------------------------------------------------- replacement
@@ -317,10 +314,3 @@ def test_requests_that_never_resemble_each_other(program: Program) -> None:
     assert not any(program.is_bound(size) for size in range(1, 33))
     assert program.prepared == 32 / prepared.RARELY
     assert [program.is_bound(2) for _ in range(prepared.RARELY + 1)][-1]
-
-
-def test_a_reloaded_model() -> None:
-    """What was prepared for another configuration is not used, however equal it looks."""
-    known = prepared_by(USUAL, {"ANY": (1,)}, PLAIN)
-    other = ModelProfile("m", 4, PROFILE.inputs, PROFILE.outputs)
-    assert known.data_of(other, given_by(USUAL, {"ANY": (1,)}, PLAIN)) is None

@@ -6,11 +6,11 @@ import sys
 import threading
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, NamedTuple, cast
+from typing import Any, Callable, NamedTuple, cast
 
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.core import forks
-from tritonclient_shim.core.arguments import UINT64, RunArguments
+from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.daemon_executor import within
 from tritonclient_shim.core.errors import (
     BackendError,
@@ -30,7 +30,7 @@ from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.session.streams import ContextStream
 from tritonclient_shim.shm.handle_table import lookup
-from tritonclient_shim.shm.region import Region, RegionError
+from tritonclient_shim.shm.region import RegionError
 from tritonclient_shim.translate import open_servers, request, result
 from tritonclient_shim.translate.constructors import Headers
 from tritonclient_shim.translate.request import Options
@@ -39,21 +39,6 @@ from tritonclient_shim.translate.request import Options
 ASKED_AGAIN_WITHIN = 5.0
 
 _NO_STATUS = "status request did not return status"
-
-
-def _client_error(error: RegionError) -> InferenceServerException:
-    """Return the client error for a foreign handle, or a region that cannot be read
-    (docs/v1-behaviour.md §4.3).
-    """
-    return InferenceServerException(str(error))
-
-
-def _look_up(handle: object) -> Region:
-    """Return the region of a handle; raise InferenceServerException if it is none of ours."""
-    try:
-        return lookup(handle)
-    except RegionError as error:
-        raise _client_error(error) from shown_cause(error)
 
 
 class Completed(NamedTuple):
@@ -81,10 +66,8 @@ class Completed(NamedTuple):
         """Fill the dict that ``run`` returns. Raises v1's client errors for an odd reply."""
         try:
             result.read_into(results, self.inference.options, self.reply, self.client_id)
-        except RegionError as error:
-            raise _client_error(error) from shown_cause(error)
-        except UnreadableReply as backend_error:
-            raise InferenceServerException(backend_error.message) from shown_cause(backend_error)
+        except (RegionError, UnreadableReply) as error:
+            raise InferenceServerException(str(error)) from shown_cause(error)
 
 
 class InferSession(ServerSession):
@@ -185,7 +168,7 @@ class InferSession(ServerSession):
                 self.backend.infer_async(sendable.call, done)
         except BackendError as error:
             self._requests.forget(client_id)
-            raise sendable.error(error) from shown_cause(error)
+            raise sendable.inference.error(error) from shown_cause(error)
         except BaseException:  # such as a plugin's own: nothing was sent
             self._requests.forget(client_id)
             raise
@@ -230,29 +213,26 @@ class InferSession(ServerSession):
         if profile is None:  # the model was not loaded when it was last asked for
             with self.guard(next_request_id(), _NO_STATUS):
                 profile = self._model.read(self.backend)
-        known = self._prepared
-        data = None if known is None else known.data_of(profile, arguments)
-        if known is None or data is None:
-            options, v1_request = self._checked(profile, arguments, numbered)
-            inference = Inference(
-                self, self._model, self.model_version, next_request_id(), v1_request.id,
-                lambda _: v1_request, (), options, started, perf_counter_ns() - started,
-            )  # fmt: skip
-            try:
-                return inference.prepare()
-            except BackendError as error:
-                return Refused(inference, error)
-        correlation_id = arguments.correlation_id & UINT64 or self.correlation_id
-        self.correlation_id = correlation_id
-        self._shapes.update(known.shapes)
-        client_id = self._requests.next_id() if numbered else 0
-        v1_request, call = known.bind(data, arguments, correlation_id, client_id)
-        make = partial(known.complete, v1_request, call)
+        next_id: Callable[[], int] = self._requests.next_id if numbered else int  # else 0
+        known, bound = self._prepared, None
+        if known is not None:
+            bound = known.bind(profile, arguments, self.correlation_id, next_id)
+        if known is not None and bound is not None:
+            options, v1_request = known.options, bound[0]
+            self.correlation_id = v1_request.correlation_id
+            self._shapes.update(known.shapes)
+        else:
+            options, v1_request = self._checked(profile, arguments, next_id)
         inference = Inference(
-            self, self._model, self.model_version, next_request_id(), client_id,
-            make, (), known.options, started, perf_counter_ns() - started,
+            self, self._model, self.model_version, next_request_id(), v1_request.id,
+            lambda _: v1_request, (), options, started, perf_counter_ns() - started,
         )  # fmt: skip
-        return Sendable(inference, profile, v1_request, call, known)
+        if bound is not None:
+            return Sendable(inference, profile, *bound, known)
+        try:
+            return inference.prepare()
+        except BackendError as error:
+            return Refused(inference, error)
 
     def _changed_since(self, known: ModelProfile) -> ModelProfile | None:
         """Read the configuration that a refusal followed from once more; None if it was right.
@@ -268,37 +248,31 @@ class InferSession(ServerSession):
             return None
 
     def _checked(
-        self, profile: ModelProfile, arguments: RunArguments, numbered: bool
+        self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
     ) -> tuple[Options, V1Request]:
         """Make the request the long way, anew if it was refused by an outdated configuration."""
         try:
-            return self._v1_request(profile, arguments, numbered)
+            return self._v1_request(profile, arguments, next_id)
         except InferenceServerException:
             changed = self._changed_since(profile)
             if changed is None:
                 raise
-        return self._v1_request(changed, arguments, numbered)
+        return self._v1_request(changed, arguments, next_id)
 
     def _v1_request(
-        self, profile: ModelProfile, arguments: RunArguments, numbered: bool
+        self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
     ) -> tuple[Options, V1Request]:
         """Make the request the long way, and perhaps prepare it for the next one."""
         whole = open_servers.completed(profile, arguments)
-        options = request.parse_options(whole, arguments, _look_up)
-        number = options.numbers.correlation_id
-        if number and profile.server.sequences:
-            self.correlation_id = number
         try:
-            inputs = request.bind_inputs(whole, options, arguments, self._shapes, _look_up)
-        except RegionError as error:
-            raise _client_error(error) from shown_cause(error)
-        v1_request = request.build(
-            options,
-            inputs,
-            self.model_version,
-            number or self.correlation_id,
-            self._requests.next_id() if numbered else 0,
-        )
+            options = request.parse_options(whole, arguments, lookup)
+            if options.correlation_id and profile.server.sequences:
+                self.correlation_id = options.correlation_id
+            inputs = request.bind_inputs(whole, options, arguments, self._shapes, lookup)
+        except RegionError as error:  # a foreign handle, or a region that cannot be read
+            raise InferenceServerException(str(error)) from shown_cause(error)
+        number = options.correlation_id or self.correlation_id
+        v1_request = request.build(options, inputs, self.model_version, number, next_id())
         if whole is not profile:
             return options, open_servers.with_types(whole, v1_request)
         # requests that hardly ever resemble each other are not worth it

@@ -28,7 +28,7 @@ from tritonclient_shim.session.prepared import PreparedRequest
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate import to_v1, to_v2
 from tritonclient_shim.translate.open_servers import check_context, check_request
-from tritonclient_shim.translate.request import Numbers, Options
+from tritonclient_shim.translate.request import Options
 from tritonclient_shim.translate.wording import RequestContext
 
 _NO_STATUS = "infer request did not return status"
@@ -36,9 +36,6 @@ _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction p
 
 #: Refusals of a server that has too much to do: they say nothing about the model.
 _BUSY = frozenset(("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"))
-
-#: What is made of a reply that no context reads.
-NO_OPTIONS = Options((), 0, Numbers(0, 0, 0, 0))
 
 #: Stands for a call whose inputs were dropped when it had been sent.
 _SENT = InferCall("", "", (), ())
@@ -66,7 +63,7 @@ class Inference(NamedTuple):
     client_id: int
     make: MakeRequest
     headers: CallHeaders = ()
-    options: Options = NO_OPTIONS
+    options: Options = Options()
     started_ns: int = 0
     send_ns: int = 0
 
@@ -81,19 +78,19 @@ class Inference(NamedTuple):
         try:
             return self._sendable(profile, streaming)
         except InvalidRequest:
-            if profile.server.configurations:
-                self._check_version()
-            # A profile that was read from a confused server, or has changed since, refuses
-            # requests that the model takes: it is read once more, at the cost of one request.
+            if profile.server.configurations:  # v1's server looked for the version first
+                name, protocol = self.model.name, self.session.endpoint.protocol
+                version = to_v2.version(name, self.version, protocol)
+                if version:
+                    backend.model_config(name, version)
+            # The profile may be outdated, or of a confused server: read it once more.
             if not self.model.reloaded(backend, profile):
                 raise
         return self._sendable(self.model.read(backend), streaming)
 
     def prepare_promptly(self, streaming: bool = False) -> Sendable | None:
         """Return what can be sent without asking the server; None if it may have to be asked."""
-        if self.model.profile is None:
-            return None
-        profile = self.model.present(self.session.backend)
+        profile = self.model.present(self.session.backend) if self.model.profile else None
         if profile is None:
             return None
         try:
@@ -112,13 +109,6 @@ class Inference(NamedTuple):
             call = call._replace(headers=self.headers)
         return Sendable(self, profile, request, call)
 
-    def _check_version(self) -> None:
-        """Raise BackendError for an unknown version: v1's server looked for the version first."""
-        session, name = self.session, self.model.name
-        number = to_v2.version(name, self.version, session.endpoint.protocol)
-        if number:
-            session.backend.model_config(name, number)
-
     def run(self, send: Send) -> Answer:
         """Prepare the request and send it."""
         try:
@@ -127,8 +117,10 @@ class Inference(NamedTuple):
             return Refused(self, error)
         return sendable.send(send)
 
-    def error(self, error: BackendError, batching: bool = False) -> InferenceServerException:
+    def error(self, error: BackendError) -> InferenceServerException:
         """Return the error to raise from an error, in v1's words."""
+        profile = self.model.profile
+        batching = profile is not None and profile.batching
         asked = RequestContext(self.model.name, str(self.version), batching)
         return self.session.to_v1_error(error, self.request_id, _NO_STATUS, asked)
 
@@ -163,18 +155,9 @@ class Sendable(NamedTuple):
 
         For asynchronous requests: their arrays may be large, and the caller may reuse them.
         """
-        request = self.request
-        if request.inputs and not self.classified:
-            request = request._replace(inputs=())
-        # made directly: _replace takes several times as long
-        session, model, version, request_id, client_id, _, headers, options, started_ns, send_ns = (
-            self.inference
-        )
-        light = Inference(
-            session, model, version, request_id, client_id, _sent_once,
-            headers, options, started_ns, send_ns,
-        )  # fmt: skip
-        return Sendable(light, self.profile, request, _SENT, self.prepared, once=True)
+        request = self.request if self.classified else self.request._replace(inputs=())
+        inference = self.inference._replace(make=_sent_once)
+        return Sendable(inference, self.profile, request, _SENT, self.prepared, once=True)
 
     @property
     def classified(self) -> bool:
@@ -185,10 +168,6 @@ class Sendable(NamedTuple):
     def stateful(self) -> bool:
         """True if the request must keep its place among others, and never be sent twice."""
         return to_v2.stateful(self.profile, self.request)
-
-    def error(self, error: BackendError) -> InferenceServerException:
-        """Return the error to raise from an error, in v1's words."""
-        return self.inference.error(error, self.profile.batching)
 
     def answered(self, outcome: Outcome) -> Answered:
         """Return what can be read, after the call has been sent."""
@@ -251,27 +230,20 @@ class Answered(NamedTuple):
         ``again``, unless it must not be sent twice.
         """
         sent, outcome = self
-        prepared = sent.prepared
+        inference, prepared = sent.inference, sent.prepared
         if prepared is not None and not isinstance(outcome, BackendError):
-            reply = prepared.v1_reply(outcome, sent.inference.client_id)
+            reply = prepared.v1_reply(outcome, inference.client_id)
             if reply is not None:
                 return reply
         try:
-            return self._read()
-        except BackendError as error:
             try:
-                repeat = self._may_repeat(error)
-            except BackendError as other:
-                raise sent.error(other) from shown_cause(other)
-            if not repeat:
-                raise sent.error(error) from shown_cause(error)
-        answer = sent.inference.run(again)
-        if isinstance(answer, Refused):
-            return answer.reply(again)
-        try:
-            return answer._read()
+                return self._read()
+            except BackendError as error:
+                if not self._may_repeat(error):
+                    raise
+            return inference.prepare().send(again)._read()
         except BackendError as error:
-            raise answer.sent.error(error) from shown_cause(error)
+            raise inference.error(error) from shown_cause(error)
 
     def _read(self) -> V1Reply:
         """Return the reply. Raises BackendError."""

@@ -10,7 +10,7 @@ which knows nothing of this. So do all requests while :data:`enabled` is False.
 from __future__ import annotations
 
 from operator import attrgetter, is_, itemgetter
-from typing import Any, List, Mapping, NamedTuple, Tuple
+from typing import Any, Callable, List, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -54,16 +54,8 @@ class _PreparedInput(NamedTuple):
 
     key: Any
     kinds: list[Any]
+    dims: tuple[int, ...] | None
     tensor: TensorIn
-
-
-class _KnownReply(NamedTuple):
-    """The kind of a reply: its model, its tensors, and the results with their tensors' places."""
-
-    model: tuple[str, str]
-    kinds: list[Any]
-    reply: V1Reply
-    places: list[int]
 
 
 class PreparedRequest:
@@ -79,7 +71,7 @@ class PreparedRequest:
         profile: ModelProfile,
         options: Options,
         outputs: Mapping[Any, Any],
-        inputs: list[_PreparedInput],
+        keys: Sequence[Any],
         request: V1Request,
         call: InferCall,
     ) -> None:
@@ -89,15 +81,59 @@ class PreparedRequest:
         self.shapes = {item.name: item.dims or () for item in request.inputs}
         #: True once a request has been bound to it.
         self.used = False
-        self._inputs = inputs
-        self._outputs = [*outputs.items()]
-        self._types = [*map(type, outputs), *map(type, outputs.values())]
-        self._request = request._replace(inputs=())  # the data are the caller's
+        # The data are the caller's: keep none.
+        self._inputs = [
+            _PreparedInput(
+                key, [*map(_kind_of_array, item.chunks)], item.dims, tensor._replace(chunks=())
+            )
+            for key, item, tensor in zip(keys, request.inputs, call.inputs)
+        ]
+        self._request = request._replace(inputs=())
         self._call = call._replace(inputs=())
-        self._reply: _KnownReply | None = None
+        self._outputs = [*outputs.items(), *map(type, outputs), *map(type, outputs.values())]
+        #: The kind of the first reply, the places of its outputs' tensors, and it without data.
+        self._reply: tuple[list[Any], list[int], V1Reply] | None = None
 
-    def data_of(self, profile: ModelProfile, passed: RunArguments) -> Data | None:
-        """Return the data of a request with these arguments; None if it is another request."""
+    def bind(
+        self,
+        profile: ModelProfile,
+        passed: RunArguments,
+        correlation_id: int,
+        next_id: Callable[[], int],
+    ) -> tuple[V1Request, InferCall] | None:
+        """Return the request with these arguments, and its call; None if it is another request.
+
+        ``correlation_id`` is the context's. ``next_id`` is called for a request that is bound.
+        """
+        data = self._data(profile, passed)
+        if data is None:
+            return None
+        self.used = True
+        flags = passed.flags & arguments.UINT32
+        number = passed.correlation_id & arguments.UINT64 or correlation_id
+        priority = passed.priority & arguments.UINT32
+        timeout_us = passed.timeout_us & arguments.UINT64
+        client_id = next_id()
+        inputs, tensors = [], []
+        for (_, _, dims, (name, datatype, shape, _, size, _)), chunks in zip(self._inputs, data):
+            inputs.append(V1Input(name, dims, chunks, size))
+            tensors.append(TensorIn(name, datatype, shape, chunks, size))
+        # Named tuples are made directly: _replace takes several times as long.
+        shared, wire = self._request, self._call
+        request = V1Request(
+            shared.model_version, shared.batch_size, tuple(inputs), shared.outputs,
+            number, flags, priority, timeout_us, client_id,
+        )  # fmt: skip
+        call = InferCall(
+            wire.model_name, wire.model_version, tuple(tensors), wire.outputs,
+            str(client_id) if client_id else "", number,
+            bool(flags & FLAG_SEQUENCE_START), bool(flags & FLAG_SEQUENCE_END),
+            priority, timeout_us, wire.binary,
+        )  # fmt: skip
+        return request, call
+
+    def _data(self, profile: ModelProfile, passed: RunArguments) -> Data | None:
+        """Return the arrays of a request with these arguments; None if it is another request."""
         inputs, outputs, batch_size, *numbers = passed
         if (
             not enabled
@@ -108,13 +144,13 @@ class PreparedRequest:
             or batch_size != self.options.batch_size
             or [*map(type, numbers)] != _INTEGERS
             or len(inputs) != len(self._inputs)
-            or [*map(type, outputs), *map(type, outputs.values())] != self._types
-            or [*outputs.items()] != self._outputs
+            or [*outputs.items(), *map(type, outputs), *map(type, outputs.values())]
+            != self._outputs
         ):
             return None
         data: Data = []
         try:
-            for key, kinds, _ in self._inputs:
+            for key, kinds, _, _ in self._inputs:
                 arrays = inputs[key]
                 if type(arrays) is not list or [*map(_kind_of_array, arrays)] != kinds:
                     return None
@@ -123,57 +159,16 @@ class PreparedRequest:
             return None
         return data
 
-    def bind(
-        self, data: Data, passed: RunArguments, correlation_id: int, client_id: int
-    ) -> tuple[V1Request, InferCall]:
-        """Return the request with these data, arguments and ids, without its inputs; and its call.
-
-        ``passed`` are the arguments whose data these are.
-        """
-        self.used = True
-        flags = passed.flags & arguments.UINT32
-        priority = passed.priority & arguments.UINT32
-        timeout_us = passed.timeout_us & arguments.UINT64
-        # Named tuples are made directly: _replace takes several times as long.
-        shared, wire = self._request, self._call
-        request = V1Request(
-            shared.model_version, shared.batch_size, (), shared.outputs,
-            correlation_id, flags, priority, timeout_us, client_id,
-        )  # fmt: skip
-        tensors = [
-            TensorIn(name, datatype, shape, chunks, size)
-            for (_, _, (name, datatype, shape, _, size, _)), chunks in zip(self._inputs, data)
-        ]
-        call = InferCall(
-            wire.model_name, wire.model_version, tuple(tensors), wire.outputs,
-            str(client_id) if client_id else "", correlation_id,
-            bool(flags & FLAG_SEQUENCE_START), bool(flags & FLAG_SEQUENCE_END),
-            priority, timeout_us, wire.binary,
-        )  # fmt: skip
-        return request, call
-
-    def complete(self, request: V1Request, call: InferCall, _: ModelProfile) -> V1Request:
-        """Return a bound request with its inputs, as the long way makes it."""
-        inputs = [
-            V1Input(item.name, self.shapes[item.name] or None, item.chunks, item.byte_size)
-            for item in call.inputs
-        ]
-        return request._replace(inputs=tuple(inputs))
-
     def v1_reply(self, answer: InferReply, client_id: int) -> V1Reply | None:
         """Return the v1 reply if the answer is of the first one's kind; otherwise None."""
-        known = self._reply
-        tensors = answer.outputs
-        if (
-            known is None
-            or (answer.model_name, answer.model_version) != known.model
-            or [*map(_kind_of_tensor, tensors)] != known.kinds
-        ):
+        if self._reply is None:
             return None
-        name, version, batch_size, outputs, _ = known.reply
+        kind, places, (name, version, batch_size, outputs, _) = self._reply
+        if _kind_of_reply(answer) != kind:
+            return None
         results = []
-        for place, (output, datatype, dims, size, _, _, _) in zip(known.places, outputs):
-            data = tensors[place].data
+        for place, (output, datatype, dims, size, _, _, _) in zip(places, outputs):
+            data = answer.outputs[place].data
             if data is None:
                 return None
             results.append(V1Result(output, datatype, dims, size, data))
@@ -183,17 +178,18 @@ class PreparedRequest:
         """Remember the kind of the first answer, which the long way has made this reply of."""
         if self._reply is not None or not to_v1.fits(self.profile, answer):
             return
-        places = {tensor.name: place for place, tensor in enumerate(answer.outputs)}
+        place_of = {tensor.name: place for place, tensor in enumerate(answer.outputs)}
         plain = all(
             result.data is not None and dtypes.itemsize(result.datatype) for result in reply.outputs
         )
-        if plain and len(places) == len(answer.outputs):
-            self._reply = _KnownReply(
-                (answer.model_name, answer.model_version),
-                [*map(_kind_of_tensor, answer.outputs)],
-                reply._replace(outputs=tuple(item._replace(data=None) for item in reply.outputs)),
-                [places[result.name] for result in reply.outputs],
-            )
+        if plain and len(place_of) == len(answer.outputs):
+            places = [place_of[result.name] for result in reply.outputs]
+            outputs = tuple([result._replace(data=None) for result in reply.outputs])
+            self._reply = _kind_of_reply(answer), places, reply._replace(outputs=outputs)
+
+
+def _kind_of_reply(answer: InferReply) -> list[Any]:
+    return [answer.model_name, answer.model_version, *map(_kind_of_tensor, answer.outputs)]
 
 
 def prepare(
@@ -205,37 +201,28 @@ def prepare(
 ) -> PreparedRequest | None:
     """Return what later requests may share of a request; None if they can share nothing."""
     inputs, outputs = passed.inputs, passed.outputs
-    if not (enabled and type(inputs) is dict and type(outputs) is dict):
+    if (
+        not enabled
+        or profile.decoupled
+        or not profile.server.configurations  # the profile is asked for again after a time
+        or type(inputs) is not dict
+        or type(outputs) is not dict
+        or len(inputs) != len(request.inputs)
+        or any(type(form) is not tuple or form != RAW for form in outputs.values())
+    ):
         return None
-    if len(inputs) != len(request.inputs) or profile.decoupled:
-        return None
-    if not profile.server.configurations:  # the profile is asked for again after a time
-        return None
-    if any(type(value) is not tuple or value != RAW for value in outputs.values()):
-        return None
-    keys = [_key_of(item, inputs) for item in request.inputs]
-    if None in keys:
+    by_name = {arguments.text(key, "an input name", 3): key for key in inputs}
+    keys = [by_name[item.name] for item in request.inputs]
+    if not all(_are_chunks(inputs[key], item) for key, item in zip(keys, request.inputs)):
         return None
     try:
         call = to_v2.infer_call(profile, request, protocol)
     except BackendError:
         return None
-    prepared = [
-        _PreparedInput(key, [*map(_kind_of_array, item.chunks)], tensor._replace(chunks=()))
-        for key, item, tensor in zip(keys, request.inputs, call.inputs)
-    ]
-    return PreparedRequest(profile, options, outputs, prepared, request, call)
+    return PreparedRequest(profile, options, outputs, keys, request, call)
 
 
-def _key_of(bound: V1Input, inputs: Mapping[Any, Any]) -> Any:
-    """Return the caller's key of an input; None unless its bytes are the caller's arrays."""
-    for key, arrays in inputs.items():
-        if arguments.text(key, "an input name", 3) == bound.name:
-            same = type(arrays) is list and len(arrays) == len(bound.chunks)
-            if (
-                same
-                and all(map(is_, arrays, bound.chunks))
-                and {*map(type, arrays)} == {np.ndarray}
-            ):
-                return key
-    return None
+def _are_chunks(arrays: Any, bound: V1Input) -> bool:
+    """True if the bytes of an input are the caller's arrays."""
+    same = type(arrays) is list and len(arrays) == len(bound.chunks)
+    return same and all(map(is_, arrays, bound.chunks)) and {*map(type, arrays)} == {np.ndarray}

@@ -36,15 +36,6 @@ CLASS = 2
 StickyShapes = MutableMapping[str, "tuple[int, ...]"]
 
 
-class Numbers(NamedTuple):
-    """The numbers of a request, as v1's C layer saw them."""
-
-    flags: int
-    correlation_id: int  # 0: keep the context's
-    priority: int
-    timeout_us: int
-
-
 class RequestedOutput(NamedTuple):
     """A requested output, and the caller's key under which its result is put."""
 
@@ -54,11 +45,14 @@ class RequestedOutput(NamedTuple):
 
 
 class Options(NamedTuple):
-    """All of a request except its inputs: v1's request options."""
+    """All of a request except its inputs: v1's request options, as v1's C layer saw them."""
 
-    outputs: tuple[RequestedOutput, ...]
-    batch_size: int  # as asked; the request itself carries at least 1 (docs/v1-behaviour.md §3.5)
-    numbers: Numbers
+    outputs: tuple[RequestedOutput, ...] = ()
+    batch_size: int = 0  # as asked; the request has at least 1 (docs/v1-behaviour.md §3.5)
+    flags: int = 0
+    correlation_id: int = 0  # 0: keep the context's
+    priority: int = 0
+    timeout_us: int = 0
 
 
 def parse_options(profile: ModelProfile, run: RunArguments, look_up: LookUp) -> Options:
@@ -72,7 +66,7 @@ def parse_options(profile: ModelProfile, run: RunArguments, look_up: LookUp) -> 
     batch_size = unsigned(run.batch_size, UINT64, 3)
     correlation_id = unsigned(run.correlation_id, UINT64, 4)
     priority = unsigned(run.priority, UINT32, 5)
-    numbers = Numbers(flags, correlation_id, priority, unsigned(run.timeout_us, UINT64, 6))
+    timeout_us = unsigned(run.timeout_us, UINT64, 6)
     outputs = run.outputs.items()
     requested = tuple([_output(profile, key, value, look_up) for key, value in outputs])
     # A model that does not batch has the effective maximum 1 (docs/v1-behaviour.md §3.5).
@@ -82,7 +76,7 @@ def parse_options(profile: ModelProfile, run: RunArguments, look_up: LookUp) -> 
             f"run batch-size {batch_size} exceeds maximum batch size {largest} "
             f"allowed for model '{profile.name}'"
         )
-    return Options(requested, batch_size, numbers)
+    return Options(requested, batch_size, flags, correlation_id, priority, timeout_us)
 
 
 def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> RequestedOutput:
@@ -259,8 +253,8 @@ def build(
         inputs,
         tuple([requested.output for requested in options.outputs]),
         correlation_id,
-        options.numbers.flags,
-        options.numbers.priority,
-        options.numbers.timeout_us,
+        options.flags,
+        options.priority,
+        options.timeout_us,
         id,
     )
