@@ -14,13 +14,12 @@ def test_a_dropped_client_closes_unless_the_interpreter_ends(
     monkeypatch: Any, ending: bool
 ) -> None:
     """At the interpreter's end gRPC's threads have stopped: closing would wait for ever."""
-    closed = []
+    closed: list[Any] = []
 
     class Client:
-        def __del__(self) -> None:
-            closed.append(1)
+        """A client of tritonclient's."""
 
-    client = clients.user_client_class(Client)()
+    client = clients.user_client_class(Client, close=lambda _: closed.append(1))()
     monkeypatch.setattr("sys.is_finalizing", lambda: ending)
     del client
     assert closed == ([] if ending else [1])

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from queue import Queue
 from typing import Any, Iterator
 
 import grpc
 import pytest
 import tritonclient.grpc
-from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException
 
 from testbed import TritonServer
 from tests.backends.contract_calls import simple, slow
-from tests.certificates import Authority
-from tests.grpc_listener import Listener, server_credentials
+from tests.grpc_listener import Listener
 from tritonclient_shim.backends.base import StreamingBackend
-from tritonclient_shim.backends.clients import user_client_class
-from tritonclient_shim.backends.grpc import connection, open_backend
+from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.backends.grpc.users_channel import (
     CallOptions,
     ChannelBackend,
@@ -88,46 +83,24 @@ def test_pending_async_calls_learn_of_a_closed_channel(start_triton: Any) -> Non
     assert error.message.startswith("GRPC client failed: 1: ")
 
 
-@pytest.fixture
-def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Return a tritonclient that keeps its channel elsewhere."""
+def test_a_tritonclient_without_its_channel(
+    backend: StreamingBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tritonclient that keeps its channel elsewhere cannot be unwrapped; calls work."""
 
     class Sealed:
         """A client that has only public methods."""
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self.public = tritonclient.grpc.InferenceServerClient(*args, **kwargs)
+            self.arguments = args, kwargs
 
-    class Grpc:
-        InferenceServerClient = Sealed
+        def stop_stream(self) -> None:
+            """End the stream."""
 
-    class Tritonclient:
-        grpc = Grpc
-
-    monkeypatch.setattr(connection, "tritonclient", Tritonclient)
-
-
-def live(connected: connection.GrpcConnection) -> bool:
-    """Ask on the connection's own channel."""
-    return bool(connected.method("ServerLive")(service_pb2.ServerLiveRequest()).live)
-
-
-@pytest.mark.usefixtures("sealed")
-def test_without_the_channel_of_tritonclient(triton: TritonServer) -> None:
-    """A tritonclient that keeps its channel elsewhere gets a second one beside it."""
-    connected = connection.GrpcConnection(connection.connector_for(Endpoint(GRPC, triton.grpc)))
-    assert live(connected)
-    assert connected.user_client() is connected.client
-
-
-@pytest.mark.usefixtures("sealed")
-def test_a_second_channel_is_as_secure(tmp_path: Path) -> None:
-    """The channel beside a hidden one has its credentials."""
-    authority = Authority(tmp_path)
-    with Listener(server_credentials(authority.issue("127.0.0.1"))) as listener:
-        endpoint = Endpoint(GRPC, listener.address, secure=True)
-        trusting = Settings(root_certificates=authority.roots)
-        assert live(connection.GrpcConnection(connection.connector_for(endpoint, trusting)))
+    monkeypatch.setattr(tritonclient.grpc, "InferenceServerClient", Sealed)
+    with pytest.raises(RuntimeError, match="no _channel and _client_stub .*2.40 to 2.73"):
+        backend.client()
+    assert backend.live()
 
 
 def test_control_calls_on_a_users_channel(triton: TritonServer) -> None:
@@ -174,17 +147,3 @@ def test_without_grpc() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.stdout.endswith("; run: pip install 'tritonclient[grpc]'\n")
-
-
-def test_a_client_without_del_goes_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tritonclient whose client does not close itself when it is dropped leaves no message."""
-
-    class Sealed:
-        """A client that has nothing of its own."""
-
-    ignored: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
-    dropped = user_client_class(Sealed)()
-    del dropped
-    gc.collect()
-    assert ignored == []

@@ -13,7 +13,7 @@ from tests.backends.contract_calls import simple
 from tests.backends.test_grpc_no_message import url as url_of_server_without_messages
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.backends.grpc.connection import ServerOfChannel
+from tritonclient_shim.backends.grpc.channel import ServerOfChannel
 from tritonclient_shim.core.errors import ServerError, TransportError, UnreadableReply
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply
 

@@ -10,7 +10,7 @@ import pytest
 from testbed import TritonServer
 from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.backends.grpc.connection import LARGE, connector_for
+from tritonclient_shim.backends.grpc.backend import LARGE, connector_for
 from tritonclient_shim.backends.grpc.framing import decode_reply, encode_request
 from tritonclient_shim.core.errors import ServerError, TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, OutputSpec, TensorIn
@@ -36,7 +36,7 @@ def test_it_is_answered_like_any_other(triton: TritonServer) -> None:
 def test_it_is_let_go(triton: TritonServer, values: Any, kept: int) -> None:
     """A large request is taken out of its list, so that nothing keeps it while the server works."""
     request = [encode_request(call(values=values))]
-    reply = decode_reply(connector_for(Endpoint(GRPC, triton.grpc)).connect().exchange(request))
+    reply = decode_reply(connector_for(Endpoint(GRPC, triton.grpc)).connect().exchange(request, ()))
     assert np.array_equal(np.frombuffer(bytes_of(reply.outputs[0]), np.float32), values)
     assert len(request) == kept
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Mapping
 import pytest
 
 from tests.certificates import Authority
-from tritonclient_shim.backends.grpc import connection
+from tritonclient_shim.backends.grpc import backend
 from tritonclient_shim.backends.http import connector
 from tritonclient_shim.core.model import GRPC, HTTP, Endpoint
 from tritonclient_shim.settings import DEFAULTS, Settings
@@ -17,7 +17,7 @@ from tritonclient_shim.settings.models import DeclaredModel
 
 CONNECTOR_FOR: Mapping[str, Callable[[Endpoint, Settings], Any]] = {
     HTTP: connector.connector_for,
-    GRPC: connection.connector_for,
+    GRPC: backend.connector_for,
 }
 ENDPOINTS = [
     Endpoint(protocol, "h:1", secure) for protocol in CONNECTOR_FOR for secure in (False, True)

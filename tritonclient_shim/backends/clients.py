@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
+from functools import lru_cache, wraps
 from typing import Any, Callable
 
+import tritonclient
 from tritonclient.utils import InferenceServerException as TritonException
 
 from tritonclient_shim.core.errors import InferenceServerException
@@ -36,16 +37,50 @@ def user_error(error: Any) -> Any:
     return unwrapped
 
 
-_classes: dict[Any, Any] = {}
+class _ClosedStub:
+    """The stub of a client that its user has closed."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise UnwrappedError("this client is closed; unwrap() the context again")
 
 
-def user_client_class(base: Any) -> Any:
-    """Return a subclass whose methods raise errors of both libraries, to callbacks as well."""
-    known = _classes.get(base)
-    return known or _classes.setdefault(base, type(base.__name__, (base,), _members(base)))
+def is_closed(client: Any) -> bool:
+    """True if the user has closed this client."""
+    return isinstance(client._client_stub, _ClosedStub)
 
 
-def _members(base: Any) -> dict[str, Any]:
+def check_hooks(client: Any, *names: str) -> None:
+    """Raise RuntimeError for a tritonclient without the attributes that ``unwrap()`` uses."""
+    if not all(hasattr(client, name) for name in names):
+        version = getattr(tritonclient, "__version__", "installed here")
+        raise RuntimeError(
+            f"a client of tritonclient {version} has no {' and '.join(names)} any more; unwrap() "
+            "needs a tritonclient from 2.40 to 2.73"
+        )
+
+
+@lru_cache(maxsize=None)
+def user_client_class(base: Any, close: Callable[[Any], None]) -> Any:
+    """Return a subclass for users of a connection that belongs to a context.
+
+    Its methods raise errors of both libraries, to callbacks as well. Its ``close`` ends with
+    ``close`` what the client has started, and leaves the connection open.
+    """
+
+    def close_client(self: Any) -> None:
+        close(self)
+        self._client_stub = _ClosedStub()
+
+    def __del__(self: Any) -> None:
+        # Late clients have outlived gRPC's threads, for which they would wait for ever.
+        if not sys.is_finalizing():
+            self.close()
+
+    return _class_with_user_errors(base, close=close_client, __del__=__del__)
+
+
+@lru_cache(maxsize=None)
+def _class_with_user_errors(base: Any, **members: Any) -> Any:
     methods = {
         name: raw
         for kind in reversed(base.__mro__[:-1])
@@ -53,29 +88,14 @@ def _members(base: Any) -> dict[str, Any]:
         if not name.startswith("_") and inspect.isfunction(raw)
     }
     wrapped = {name: _with_user_errors(method) for name, method in methods.items()}
-    finalizer = {"__del__": _finalizer(base)} if hasattr(base, "__del__") else {}
-    return {"__doc__": base.__doc__, **finalizer, **wrapped}
-
-
-def _finalizer(base: Any) -> Callable[[Any], None]:
-    """tritonclient's ``__del__``, which closes, but not when the interpreter ends.
-
-    A client that still exists then, because for example a stopped reader thread refers to it, has
-    outlived gRPC's own threads: closing the channel would wait for them for ever.
-    """
-
-    def __del__(self: Any) -> None:
-        if not sys.is_finalizing():
-            base.__del__(self)
-
-    return __del__
+    return type(base.__name__, (base,), {"__doc__": base.__doc__, **wrapped, **members})
 
 
 def _with_user_errors(method: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(method)
     calls_back = "callback" in signature.parameters
 
-    @functools.wraps(method)
+    @wraps(method)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if calls_back:
             bound = signature.bind(*args, **kwargs)
@@ -89,7 +109,8 @@ def _with_user_errors(method: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise unwrapped from error
         if hasattr(result, "get_result"):  # of tritonclient.http's async_infer
-            result.__class__ = user_client_class(type(result))
+            kind: Any = type(result)
+            result.__class__ = _class_with_user_errors(kind)
         return result
 
     return wrapped

@@ -27,8 +27,7 @@ def open_backend(
     """
     del headers
     try:
-        from tritonclient_shim.backends.grpc.backend import GrpcBackend
-        from tritonclient_shim.backends.grpc.connection import connector_for
+        from tritonclient_shim.backends.grpc.backend import GrpcBackend, connector_for
     except (ImportError, RuntimeError) as missing:  # tritonclient turns one into the other
         raise ImportError(_MISSING) from missing
-    return GrpcBackend(connector_for(endpoint, settings))
+    return GrpcBackend(endpoint, connector_for(endpoint, settings).connect)

@@ -1,13 +1,24 @@
-"""KServe v2 over gRPC: control calls with tritonclient's messages, inference framed by hand."""
+"""KServe v2 over gRPC: the connections of a process, and the calls that a session makes on them.
+
+Control calls have tritonclient's messages. Messages of inferences are made in ``framing.py``.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import weakref
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from operator import methodcaller
-from typing import Any, Awaitable, Callable, Collection, Mapping, Sequence, TypeVar
+from typing import Any, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, TypeVar
 
-from tritonclient.grpc import service_pb2
+import grpc
+import tritonclient.grpc
+from tritonclient.grpc import service_pb2, service_pb2_grpc
 
+from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.base import (
     CallHeaders,
     Done,
@@ -16,15 +27,26 @@ from tritonclient_shim.backends.base import (
     StreamingBackend,
     StreamReply,
 )
-from tritonclient_shim.backends.grpc.connection import GrpcConnection, GrpcConnector, is_closed
+from tritonclient_shim.backends.clients import check_hooks, is_closed, user_client_class
+from tritonclient_shim.backends.grpc.channel import (
+    INFER,
+    STREAM,
+    CallInterceptor,
+    LoopChannel,
+    Place,
+    ServerOfChannel,
+    channel_credentials,
+    check_files,
+    options_of,
+    target_of,
+    unary_method,
+)
 from tritonclient_shim.backends.grpc.errors import (
     CALL_ERRORS,
     StatusCode,
     as_backend_error,
     breaks_channel,
-    caused,
     error_of,
-    in_users_words,
 )
 from tritonclient_shim.backends.grpc.framing import (
     ShmUse,
@@ -34,30 +56,181 @@ from tritonclient_shim.backends.grpc.framing import (
     shm_use,
 )
 from tritonclient_shim.backends.grpc.stream import GrpcStream
+from tritonclient_shim.backends.headers import Plugin, current_headers, plugin_of
 from tritonclient_shim.backends.names import percent_encoded
+from tritonclient_shim.core import forks
 from tritonclient_shim.core.errors import BackendError, ServerError, TransportError
 from tritonclient_shim.core.forks import Call, calls
 from tritonclient_shim.core.metadata import KnownServer
-from tritonclient_shim.core.model import InferCall, InferReply, ModelConfigDocument
+from tritonclient_shim.core.model import Endpoint, InferCall, InferReply, ModelConfigDocument
 from tritonclient_shim.core.reading import outcome_of, read
+from tritonclient_shim.settings import DEFAULTS, Settings, of_connections
 
 T = TypeVar("T")
-#: Configurations asked for at the same time.
-WINDOW = 64
+#: Requests of this many bytes are sent as a stream: that takes a thread, but frees memory early.
+LARGE = 16 * 1024 * 1024
+_INTERRUPTED = (
+    "GRPC client failed: 14: This process was forked while {} gRPC calls of its parent were under "
+    "way, after which gRPC may hang or crash; expected calls that end within {:g} seconds; "
+    "fork at another time, start the process with multiprocessing's method 'spawn', or use HTTP"
+)
 #: With one of these KServe's server refuses a command that has no name where it looks for one.
 _NAMELESS = ("UNKNOWN", "NOT_FOUND")
 
 
-def _configs(names: Sequence[str], connection: GrpcConnection) -> dict[str, ModelConfigDocument]:
-    """Ask for configurations at the same time, and leave out those that the server refuses."""
-    method = connection.method("ModelConfig")
-    futures = [method.future(service_pb2.ModelConfigRequest(name=name)) for name in names]
-    documents = {}
-    for name, future in zip(names, futures):
-        code = future.code()
-        if code is StatusCode.OK or not isinstance(error_of(code, future.details()), ServerError):
-            documents[name] = read(config_document, _checked(future.result()))
-    return documents
+class GrpcConnector:
+    """How connections to an endpoint are made, and the connection of each process.
+
+    Equal connectors are one object; see :func:`connector_for`.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, settings: Settings, files: tls.Tls, plugin: Plugin | None
+    ) -> None:
+        self.endpoint = endpoint
+        self.timeout = settings.network_timeout
+        self._options = options_of(settings)
+        self._files = files
+        #: For our calls, which are given their time limit, and for those of a user's client.
+        self.interceptor = CallInterceptor(settings, plugin, None)
+        self.users_interceptor = CallInterceptor(settings, plugin, self.timeout)
+        #: By the number of the process, so that a forked child makes a connection of its own and
+        #: leaves its parent's sockets alone. Kept until the end of the process, as v1 kept a
+        #: channel per url (docs/v1-behaviour.md §9.2).
+        self._connections: dict[int, GrpcConnection] = {}
+
+    def connect(self) -> GrpcConnection:
+        """Return the shared connection of this process.
+
+        TransportError for an impossible address, and in a child that was forked during calls.
+        """
+        if calls.interrupted:
+            raise TransportError(_INTERRUPTED.format(calls.interrupted, forks.PATIENCE))
+        process = os.getpid()
+        connection = self._connections.get(process)
+        # setdefault decides between threads that come at once; the loser's never connects
+        return connection or self._connections.setdefault(process, GrpcConnection(self))
+
+    def place(self) -> Place:
+        """Return what channels are opened with; TransportError for an impossible address."""
+        target = target_of(self.endpoint.address)
+        credentials = channel_credentials(self._files) if self.endpoint.secure else None
+        return Place(target, credentials, self._options)
+
+    def discard(self, failed: GrpcConnection) -> None:
+        """Let the next call make a new connection; calls under way keep theirs."""
+        process = os.getpid()
+        if self._connections.get(process) is failed:
+            self._connections.pop(process, None)
+
+
+_connectors: dict[Any, GrpcConnector] = {}
+
+
+def connector_for(endpoint: Endpoint, settings: Settings = DEFAULTS) -> GrpcConnector:
+    """Return the connector of an endpoint and its settings; SettingsError for unusable files."""
+    relevant = of_connections(settings, endpoint)
+    files, plugin = tls.tls_of(relevant), plugin_of(relevant)
+    # plugins need not be hashable, and a connector keeps its own alive
+    hashable = relevant if plugin is None else replace(relevant, plugin=None)
+    key = (endpoint, hashable, files, id(plugin))
+    connector = _connectors.get(key)
+    if connector is None:
+        check_files(files)
+        fresh = GrpcConnector(endpoint, relevant, files, plugin)
+        connector = _connectors.setdefault(key, fresh)
+    return connector
+
+
+class GrpcConnection:
+    """A channel and its methods. The channel is closed when nothing refers to the connection.
+
+    ``infer`` takes and returns serialised messages.
+    """
+
+    def __init__(self, connector: GrpcConnector) -> None:
+        self._connector = connector
+        self._place = connector.place()
+        self._timeout = connector.timeout
+        self._plain = self._place.open_channel(grpc)
+        weakref.finalize(self, self._plain.close).atexit = False
+        forks.calls.guard_forks()  # the first channel has registered gRPC's own handlers
+        self.server = ServerOfChannel(self._plain)
+        self._channel = connector.interceptor.intercepted(self._plain)
+        self.infer = self._channel.unary_unary(INFER)
+        self._infer_large = self._channel.stream_unary(INFER)
+        self._stream = self._channel.stream_stream(STREAM)
+        self._loop_channel: LoopChannel | None = None
+
+    def method(self, name: str) -> Any:
+        """Return the call object of a unary method of protobuf messages."""
+        return unary_method(self._channel, name)
+
+    def exchange(self, request: list[bytes], headers: CallHeaders) -> bytes:
+        """Return the serialised reply to a serialised request, which is alone in its list.
+
+        gRPC keeps the only message of a call until the reply is there. A large one is taken out
+        of the list and sent as a stream of one, the same on the wire, which it lets go.
+        """
+        is_large = len(request[0]) >= LARGE
+        method = self._infer_large if is_large else self.infer
+        message = _popped(request) if is_large else request[0]
+        reply: bytes = method(message, self._timeout, headers or None)
+        return reply
+
+    def call(self, method: Any, request: Any, headers: CallHeaders = ()) -> Any:
+        """Call a unary method."""
+        return method(request, self._timeout, headers or None)
+
+    def start(self, method: Any, request: Any, headers: CallHeaders = ()) -> Any:
+        """Call a unary method in the background."""
+        return method.future(request, self._timeout, headers or None)
+
+    def stream(self, requests: Iterator[bytes], headers: CallHeaders = ()) -> Any:
+        """Open a stream of serialised messages."""
+        return self._stream(requests, metadata=headers or None)
+
+    def in_loop(self) -> LoopChannel:
+        """Return the channel of the running event loop, in place of another loop's."""
+        known = self._loop_channel
+        if known is None or known.loop is not asyncio.get_running_loop():
+            known = LoopChannel(self._place, self._connector.interceptor, self._timeout)
+            self._loop_channel = known
+            self.server.follow(known.channel)
+        return known
+
+    def users_client(self) -> Any:
+        """Return a client for a user, on this connection, which it keeps open.
+
+        Its stream, its plugin and its end are its own.
+        """
+        kind = user_client_class(
+            tritonclient.grpc.InferenceServerClient, close=methodcaller("stop_stream")
+        )
+        target, credentials, options = self._place
+        client = kind(target, creds=credentials, channel_args=options)
+        check_hooks(client, "_channel", "_client_stub")
+        client._channel.close()  # it has never connected
+        client._channel = self._connector.users_interceptor.intercepted(self._plain)
+        client._client_stub = service_pb2_grpc.GRPCInferenceServiceStub(client._channel)
+        client._connection = self
+        return client
+
+    def fail(self, error: BackendError) -> None:
+        """Forget the server, or the whole connection, if the error of a call demands it."""
+        if isinstance(error, TransportError):
+            self.server.lose()
+        if breaks_channel(error):
+            self.discard()
+
+    def discard(self) -> None:
+        """Let the next call use a new connection."""
+        self._connector.discard(self)
+
+
+def _popped(request: list[bytes]) -> Iterator[bytes]:
+    while request:
+        yield request.pop()
 
 
 class MessageFields:
@@ -89,38 +262,33 @@ class MessageFields:
 
 def config_document(reply: Any) -> ModelConfigDocument:
     """``ModelConfigResponse`` → document with the wire bytes of ``inference.ModelConfig``."""
+    if reply is None:
+        raise no_message()
     config = reply.config
     content, policy = bytes(config.SerializeToString()), config.model_transaction_policy
     return ModelConfigDocument(content, config.backend, policy.decoupled)
 
 
-def _checked(reply: Any) -> Any:
-    if reply is None:
-        raise no_message()
-    return reply
-
-
 class GrpcBackend(StreamingBackend):
     """One server over gRPC; see :class:`tritonclient_shim.backends.base.StreamingBackend`.
 
-    All backends of a process with the same settings share one connection per endpoint, which
-    outlives them.
+    ``connect`` returns the connection that calls use now. All backends of a process with the same
+    settings share a connection per endpoint, which outlives them.
     """
 
-    def __init__(self, connector: GrpcConnector) -> None:
-        self.endpoint = connector.endpoint
-        self._connector = connector
-        self._connect = connector.connect
-        self._user_client: tuple[GrpcConnection, Any] | None = None
+    def __init__(self, endpoint: Endpoint, connect: Callable[[], GrpcConnection]) -> None:
+        self.endpoint = endpoint
+        self._connect = connect
+        self._user_client: Any = None
 
     # ------------------------------------------------------------------- server and models
 
     def live(self) -> bool:
-        """ServerLive."""
+        """Return the answer to ServerLive."""
         return bool(self._ask("ServerLive").message.live)
 
     def ready(self) -> bool:
-        """ServerReady."""
+        """Return the answer to ServerReady."""
         return bool(self._ask("ServerReady").message.ready)
 
     def known_server(self) -> KnownServer:
@@ -128,15 +296,24 @@ class GrpcBackend(StreamingBackend):
         return self._connect().server.present()
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
-        """ModelConfig; ServerError NOT_FOUND for an unknown or unloaded model."""
+        """Return the configuration; ServerError NOT_FOUND for an unknown or unloaded model."""
         return read(config_document, self._ask("ModelConfig", name, version=version).message)
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
-        """ModelConfig of several models, up to :data:`WINDOW` at once, refused ones left out."""
-        documents: dict[str, ModelConfigDocument] = {}
-        for start in range(0, len(names), WINDOW):
-            documents.update(self._call(partial(_configs, names[start : start + WINDOW])))
-        return documents
+        """Ask for several configurations at the same time, and leave out refused ones."""
+
+        def ask(connection: GrpcConnection) -> dict[str, ModelConfigDocument]:
+            method, metadata = connection.method("ModelConfig"), current_headers()
+            requests = [service_pb2.ModelConfigRequest(name=name) for name in names]
+            futures = [connection.start(method, request, metadata) for request in requests]
+            documents = {}
+            for name, future in zip(names, futures):
+                with suppress(ServerError):
+                    reply = _reply_of(connection, future)
+                    documents[name] = read(config_document, reply)
+            return documents
+
+        return self._call(ask)
 
     def _command(self, rpc: str, name: str) -> None:
         """Call ``rpc``; KServe's server has the name in another field (docs/v2-mapping.md §14)."""
@@ -152,17 +329,28 @@ class GrpcBackend(StreamingBackend):
                     raise
                 raise ServerError(f"Model with name {name} is not ready.", "UNAVAILABLE") from again
 
+    def _ask(self, call: str, name: str = "", **fields: Any) -> MessageFields:
+        if name:
+            fields["name"] = percent_encoded(name) if "SharedMemory" in call else name
+        request, metadata = getattr(service_pb2, f"{call}Request")(**fields), current_headers()
+        reply = self._call(
+            lambda connection: connection.call(connection.method(call), request, metadata), (name,)
+        )
+        if reply is None:
+            raise no_message()
+        return MessageFields(reply)
+
     # ------------------------------------------------------------------------- inference
 
     def infer(self, call: InferCall) -> InferReply:
-        """ModelInfer, without a deadline (docs/v1-behaviour.md §10.4)."""
+        """Make one inference, without a deadline (docs/v1-behaviour.md §10.4)."""
         request, use = [encode_request(call)], shm_use(call)
-        data = self._call(methodcaller("exchange", request), use.regions)
+        data = self._call(methodcaller("exchange", request, call.headers), use.regions)
         request.clear()  # perhaps as large as the reply
         return read(decode_reply, data, use.outputs)
 
     def infer_async(self, call: InferCall, done: Done) -> None:
-        """ModelInfer in the background; ``done`` runs on a thread of gRPC's as a rule."""
+        """Send now; ``done`` runs on a thread of gRPC's as a rule."""
         entry = calls.enter()
         try:
             self._send(call, done, entry)
@@ -174,76 +362,62 @@ class GrpcBackend(StreamingBackend):
             raise
 
     def _send(self, call: InferCall, done: Done, entry: Call) -> None:
-        body, use = encode_request(call), shm_use(call)
+        body, use, headers = encode_request(call), shm_use(call), call.headers
 
         def begin(connection: GrpcConnection) -> tuple[GrpcConnection, Any]:
-            headers = {"metadata": call.headers} if call.headers else {}
-            return connection, connection.infer.future(body, **headers)
+            return connection, connection.start(connection.infer, body, headers)
 
         def finish(future: Any) -> None:
             calls.leave(entry)
-            done(outcome_of(self._outcome, connection, future, use))
+            done(outcome_of(_infer_reply_of, connection, future, use))
 
         connection, future = self._call(begin)
         entry.detach()
         future.add_done_callback(finish)  # runs it here and now when the call has ended
 
     def infer_in_loop(self, call: InferCall) -> Callable[[], Awaitable[Outcome]]:
-        """ModelInfer for an event loop; the request is encoded now, on whichever thread."""
+        """Encode the request now, on whichever thread, and send it in the event loop."""
         return partial(self._in_loop, encode_request(call), shm_use(call), call.headers)
 
     async def _in_loop(self, body: bytes, use: ShmUse, headers: CallHeaders) -> Outcome:
         try:
             connection = self._connect()
+            reply = await connection.in_loop().infer(body, headers)
         except BackendError as unsent:
             return unsent
-        on_error = partial(self._discard_if_broken, connection)
-        return await connection.in_loop().outcome(body, use, headers, on_error)
-
-    def _outcome(self, connection: GrpcConnection, future: Any, use: ShmUse) -> Outcome:
-        if future.code() is not StatusCode.OK:
-            error = error_of(future.code(), future.details())
-            self._discard_if_broken(connection, error)
-            return caused(in_users_words(error, use.regions), future)
-        return decode_reply(future.result(), use.outputs)
+        except grpc.RpcError as error:
+            backend_error = as_backend_error(error, use.regions)
+            connection.fail(backend_error)
+            return backend_error
+        return outcome_of(decode_reply, reply, use.outputs)
 
     def open_stream(
         self, on_reply: StreamReply, on_end: StreamEnd, headers: CallHeaders = ()
     ) -> GrpcStream:
-        """ModelStreamInfer; a server that cannot be reached shows at ``on_end``."""
+        """Open a stream; a server that cannot be reached shows at ``on_end``."""
 
         def begin(connection: GrpcConnection) -> GrpcStream:
-            on_error = partial(self._discard_if_broken, connection)
-            return GrpcStream(connection, on_reply, on_end, on_error, headers)
+            def call(requests: Iterator[bytes]) -> Any:
+                return connection.stream(requests, headers)
+
+            return GrpcStream(call, on_reply, on_end, connection.fail)
 
         return self._call(begin)
 
     # ------------------------------------------------------------------------ connection
 
     def client(self) -> Any:
-        """Return a ``tritonclient.grpc.InferenceServerClient`` on the shared connection.
-
-        Its stream, its plugin and its end are its own.
-        """
+        """Return a ``tritonclient.grpc.InferenceServerClient`` on the shared connection."""
         connection, client = self._connect(), self._user_client
-        if client is None or client[0] is not connection or is_closed(client[1]):
-            client = self._user_client = (connection, connection.user_client())
-        return client[1]
+        if client is None or client._connection is not connection or is_closed(client):
+            client = self._user_client = connection.users_client()
+        return client
 
     def close(self) -> None:
         """Refuse further calls; the connection is the process's and stays
         (docs/v1-behaviour.md §9.2).
         """
         self._connect = _refuse
-
-    def _ask(self, call: str, name: str = "", **fields: Any) -> MessageFields:
-        if name:
-            fields["name"] = percent_encoded(name) if "SharedMemory" in call else name
-        request = getattr(service_pb2, f"{call}Request")(**fields)
-        names = (name,) if name else ()
-        return MessageFields(
-            _checked(self._call(lambda connection: connection.method(call)(request), names))
-        )
 
     def _call(self, begin: Callable[[GrpcConnection], T], regions: Collection[str] = ()) -> T:
         """Use the connection; once more with a new one if a user of ``client()`` closed it."""
@@ -255,21 +429,28 @@ class GrpcBackend(StreamingBackend):
             except ValueError as error:
                 if "Cannot invoke RPC" not in str(error):
                     raise
-                self._connector.discard(connection)
+                connection.discard()
                 connection = self._connect()
                 return begin(connection)
         except CALL_ERRORS as error:
             backend_error = as_backend_error(error, regions)
-            self._discard_if_broken(connection, backend_error)
+            connection.fail(backend_error)
             raise backend_error from error
         finally:
             calls.leave(entry)
 
-    def _discard_if_broken(self, connection: GrpcConnection, error: BackendError) -> None:
-        if isinstance(error, TransportError):
-            connection.server.lose()
-        if breaks_channel(error):
-            self._connector.discard(connection)
+
+def _reply_of(connection: GrpcConnection, future: Any, regions: Collection[str] = ()) -> Any:
+    """Return the reply of a call in the background; raise BackendError if it has failed."""
+    if future.code() is StatusCode.OK:
+        return future.result()
+    error = error_of(future.code(), future.details(), regions)
+    connection.fail(error)
+    raise error from None if future.cancelled() else future.exception()
+
+
+def _infer_reply_of(connection: GrpcConnection, future: Any, use: ShmUse) -> InferReply:
+    return decode_reply(_reply_of(connection, future, use.regions), use.outputs)
 
 
 def _refuse() -> GrpcConnection:

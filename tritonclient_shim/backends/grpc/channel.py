@@ -1,25 +1,34 @@
-"""How a gRPC channel is made: target, arguments, credentials, and what is added to each call."""
+"""A gRPC channel: its target, arguments and credentials, what is added to each call, its server."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Tuple, Union
 from urllib.parse import quote
 
 import grpc
+import grpc.aio
+from tritonclient.grpc import service_pb2
 
 from tritonclient_shim.backends import tls
+from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.backends.grpc.errors import (
     NO_SUCH_NAME,
     StatusCode,
     transport_error,
 )
 from tritonclient_shim.backends.grpc.framing import LIMIT
-from tritonclient_shim.backends.headers import Plugin, current_headers, headers_after
+from tritonclient_shim.backends.headers import Plugin, headers_after
 from tritonclient_shim.backends.tls import Tls
 from tritonclient_shim.core import addresses
 from tritonclient_shim.core.errors import TransportError, TransportKind
+from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.settings import Settings, SettingsError
+
+_SERVICE = "/inference.GRPCInferenceService/"
+INFER, STREAM = f"{_SERVICE}ModelInfer", f"{_SERVICE}ModelStreamInfer"
+_READY = grpc.ChannelConnectivity.READY.value[0]
 
 Option = Tuple[str, Union[int, str]]
 
@@ -79,7 +88,9 @@ def channel_credentials(files: Tls) -> Any:
     return grpc.ssl_channel_credentials(*[None if pem is None else pem.content for pem in pems])
 
 
-class _CallFields(NamedTuple):
+class CallDetails(NamedTuple):
+    """Fields of a call, in the form that gRPC reads."""
+
     method: str
     timeout: float | None
     metadata: Any
@@ -88,52 +99,45 @@ class _CallFields(NamedTuple):
     compression: Any
 
 
-class Details(_CallFields, grpc.ClientCallDetails):
-    """gRPC's description of a call."""
-
-
-def interceptor_of(settings: Settings, plugin: Plugin | None) -> CallInterceptor | None:
-    """Return what adds to calls as the settings say; None if they add nothing."""
-    wanted = (settings.network_timeout, settings.grpc_metadata, plugin)
-    return None if wanted == (None, (), None) else CallInterceptor(*wanted)
-
-
 class CallInterceptor(
     grpc.UnaryUnaryClientInterceptor,
     grpc.StreamUnaryClientInterceptor,
     grpc.StreamStreamClientInterceptor,
 ):
-    """``timeout``, in seconds, is that of unary calls; a stream may last as long as it likes."""
+    """Add the metadata of the settings, and the plugin's changes, to each call.
 
-    def __init__(
-        self,
-        timeout: float | None,
-        metadata: tuple[tuple[str, str], ...],
-        plugin: Plugin | None,
-    ) -> None:
-        self._timeout = timeout
-        self._metadata = metadata
+    ``timeout``, in seconds, is that of unary calls; a stream may last as long as it likes.
+    """
+
+    def __init__(self, settings: Settings, plugin: Plugin | None, timeout: float | None) -> None:
+        self._metadata = settings.grpc_metadata
         self._plugin = plugin
+        self._timeout = timeout
 
-    def intercept_unary_unary(self, continuation: Callable[..., Any], call: Any, one: Any) -> Any:
+    def intercepted(self, channel: Any) -> Any:
+        """Return the channel with the additions; the channel itself if there are none."""
+        if (self._timeout, self._metadata, self._plugin) == (None, (), None):
+            return channel
+        return grpc.intercept_channel(channel, self)
+
+    def intercept_unary_unary(
+        self, continuation: Callable[..., Any], call: Any, request: Any
+    ) -> Any:
         """Call with the time limit, unless the call has its own, and with the metadata."""
         timeout = self._timeout if call.timeout is None else call.timeout
-        return continuation(self._details(call, timeout), one)
+        return continuation(self._details(call, timeout), request)
 
-    def intercept_stream_unary(
-        self, continuation: Callable[..., Any], call: Any, several: Any
-    ) -> Any:
-        """Treat a large message, which is sent as a stream, like any other."""
-        return self.intercept_unary_unary(continuation, call, several)
+    #: A large message, which is sent as a stream, is a call like any other.
+    intercept_stream_unary = intercept_unary_unary
 
     def intercept_stream_stream(
-        self, continuation: Callable[..., Any], call: Any, several: Any
+        self, continuation: Callable[..., Any], call: Any, requests: Any
     ) -> Any:
         """Open a stream with the metadata."""
-        return continuation(self._details(call, call.timeout), several)
+        return continuation(self._details(call, call.timeout), requests)
 
-    def _details(self, call: Any, timeout: float | None) -> Details:
-        return Details(
+    def _details(self, call: Any, timeout: float | None) -> CallDetails:
+        return CallDetails(
             call.method,
             timeout,
             self.metadata_with(tuple(call.metadata or ())),
@@ -143,11 +147,9 @@ class CallInterceptor(
         )
 
     def metadata_with(self, own: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
-        """Return the metadata of a call; ``given`` replaces what the settings say by that name."""
-        metadata = self._metadata
-        for more in (current_headers(), own):
-            names = {name for name, _ in more}
-            metadata = (*(pair for pair in metadata if pair[0] not in names), *more)
+        """Return the metadata of a call; ``own`` replaces the settings' metadata by name."""
+        names = {name for name, _ in own}
+        metadata = (*(pair for pair in self._metadata if pair[0] not in names), *own)
         if self._plugin is None:
             return metadata
         changed = headers_after(self._plugin, dict(metadata))
@@ -184,9 +186,94 @@ def unresolvable() -> TransportError:
     return transport_error(StatusCode.UNAVAILABLE, NO_SUCH_NAME, TransportKind.UNREACHABLE)
 
 
-def open_channel(api: Any, place: tuple[str, Any, Any]) -> Any:
-    """Open a channel beside tritonclient's, with its options; ``api`` is grpc or grpc.aio."""
-    target, credentials, options = place
-    if credentials is not None:
-        return api.secure_channel(target, credentials, options=options)
-    return api.insecure_channel(target, options=options)
+class Place(NamedTuple):
+    """Where a channel leads, and how."""
+
+    target: str
+    credentials: Any
+    options: tuple[Option, ...]
+
+    def open_channel(self, api: Any) -> Any:
+        """Open a channel of ``api``, which is grpc or grpc.aio."""
+        if self.credentials is None:
+            return api.insecure_channel(self.target, options=self.options)
+        return api.secure_channel(self.target, self.credentials, options=self.options)
+
+
+def unary_method(channel: Any, name: str) -> Any:
+    """Return the call object of a unary method of the service on ``channel``."""
+    request = getattr(service_pb2, f"{name}Request")
+    reply = getattr(service_pb2, f"{name}Response")
+    return channel.unary_unary(_SERVICE + name, request.SerializeToString, reply.FromString)
+
+
+def channel_state(channel: Any) -> Any:
+    """Return the state of a channel, None where it has none. Raise ValueError if it is closed.
+
+    grpcio's public way to it needs a thread that wakes up five times a second. The method is the
+    innermost channel's, around which lie those of interceptors.
+    """
+    while channel is not None:
+        state = getattr(channel, "check_connectivity_state", None)
+        if state is not None:
+            return state(False)
+        channel = getattr(channel, "_channel", None)
+    return None
+
+
+class ServerOfChannel:
+    """The server that a channel leads to. Any thread may call.
+
+    A channel connects again by itself, and perhaps to another server. It shows whether it is
+    connected, not whether it has been without a connection in between. So what is known is not
+    believed for long either (see ``session/models.py``).
+    """
+
+    def __init__(self, channel: Any) -> None:
+        self._channel = channel
+        self._followed: Any = None
+        self._was_ready = False
+        self._server = KnownServer()
+
+    def follow(self, channel: Any) -> None:
+        """Watch a further channel to the same server, of ``grpc.aio``."""
+        self._followed, self._was_ready = channel, False
+
+    def present(self) -> KnownServer:
+        """Return what is known of the server; nothing if the channel has lost its connection."""
+        if self._server.is_known and not (
+            channel_state(self._channel) in (_READY, None) and self._is_connected()
+        ):
+            self.lose()
+        return self._server
+
+    def _is_connected(self) -> bool:
+        """True if the further channel has kept its connection, or never had one."""
+        if self._followed is None:
+            return True
+        ready = self._followed.get_state() is grpc.ChannelConnectivity.READY
+        lost, self._was_ready = self._was_ready and not ready, ready
+        return not lost
+
+    def lose(self) -> None:
+        """Forget the server: a call has shown that the connection is lost."""
+        self._server = KnownServer()
+
+
+class LoopChannel:
+    """A channel of ``grpc.aio``, which belongs to one event loop.
+
+    The interceptor's additions are made here, because ``grpc.aio`` has interceptors of its own.
+    """
+
+    def __init__(self, place: Place, interceptor: CallInterceptor, timeout: float | None) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.channel = place.open_channel(grpc.aio)
+        self._interceptor = interceptor
+        self._timeout = timeout
+        self._infer = self.channel.unary_unary(INFER)
+
+    async def infer(self, request: bytes, headers: CallHeaders) -> Any:
+        """Return the serialised reply to a serialised request."""
+        metadata = tuple(self._interceptor.metadata_with(headers)) or None
+        return await self._infer(request, timeout=self._timeout, metadata=metadata)

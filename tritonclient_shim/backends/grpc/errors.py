@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Collection, NamedTuple, Pattern
+from typing import Any, Collection
 
 import grpc
 
@@ -14,8 +14,8 @@ from tritonclient_shim.core.server_sentences import said_by_triton
 StatusCode = grpc.StatusCode
 
 STREAM_CLOSED = "Stream has been closed."  # docs/v1-behaviour.md §A
-CONNECT_FAILED = "Connect Failed"
 NO_SUCH_NAME = "Name resolution failure"
+_REMOVED = "Stream removed"
 
 #: Statuses under which a server refuses, unless the words are gRPC's own.
 _APPLICATION = frozenset(
@@ -35,7 +35,7 @@ _APPLICATION = frozenset(
 
 
 #: The first words of messages that gRPC makes on this side, under codes that servers use as well.
-#: Nothing but the words tells the two apart: metadata and debug text are the same for both.
+#: Only the words distinguish them: metadata and debug text are the same for both.
 _GRPCS_OWN = re.compile(
     "Stream removed|GOAWAY received|No status received|Received RST_STREAM with error code "
     "|Received http2 header with status: |Exception (de)?serializing re"
@@ -48,81 +48,36 @@ _GRPCS_OWN = re.compile(
 #: this side.
 _WRAPPED = re.compile(r"(?:Stream removed|RST_STREAM) \((.*)\)", re.DOTALL)
 
-
-class _StatusRule(NamedTuple):
-    """Details that match ``pattern`` under ``code`` become v1's ``text`` under ``becomes``."""
-
-    code: Any
-    pattern: Pattern[str]
-    becomes: Any
-    text: str
-    kind: TransportKind
-
-
-def _rule(code: Any, pattern: str, becomes: Any, text: str, kind: TransportKind) -> _StatusRule:
-    return _StatusRule(code, re.compile(pattern, re.IGNORECASE | re.DOTALL), becomes, text, kind)
-
-
-_RULES = (
-    # Somebody listens but hangs up on HTTP/2, for example an HTTP port (docs/v1-behaviour.md §3.1).
-    _rule(
-        StatusCode.UNAVAILABLE,
-        "failed to connect .*(Socket closed|Connection reset|Broken pipe|http1)",
-        StatusCode.UNKNOWN,
-        "Stream removed",
-        TransportKind.UNREACHABLE,
+#: Code → patterns of details, each with v1's text and the kind of the error. The first that fits
+#: counts.
+_RULES: dict[Any, tuple[tuple[str, str, TransportKind], ...]] = {
+    StatusCode.UNAVAILABLE: (
+        ("failed to connect", "Connect Failed", TransportKind.UNREACHABLE),
+        (
+            "errors resolving|DNS resolution failed|name resolution",
+            NO_SUCH_NAME,
+            TransportKind.UNREACHABLE,
+        ),
+        (
+            "Socket closed|Connection reset|Broken pipe|GOAWAY|connection closed",
+            "Socket closed",
+            TransportKind.OTHER,
+        ),
+        # gRPC's words in the days of v1, and still in grpcio 1.56.
+        (
+            "ping timeout|^keepalive watchdog timeout$",
+            "keepalive watchdog timeout",
+            TransportKind.SILENT,
+        ),
     ),
-    _rule(
-        StatusCode.UNAVAILABLE,
-        "failed to connect",
-        StatusCode.UNAVAILABLE,
-        CONNECT_FAILED,
-        TransportKind.UNREACHABLE,
+    StatusCode.DEADLINE_EXCEEDED: (
+        ("Deadline Exceeded", "Deadline Exceeded", TransportKind.TIMEOUT),
     ),
-    _rule(
-        StatusCode.UNAVAILABLE,
-        "errors resolving|DNS resolution failed|name resolution",
-        StatusCode.UNAVAILABLE,
-        NO_SUCH_NAME,
-        TransportKind.UNREACHABLE,
-    ),
-    _rule(
-        StatusCode.UNAVAILABLE,
-        "Socket closed|Connection reset|Broken pipe|GOAWAY|connection closed",
-        StatusCode.UNAVAILABLE,
-        "Socket closed",
-        TransportKind.OTHER,
-    ),
-    # gRPC's words in the days of v1, and still in grpcio 1.56.
-    _rule(
-        StatusCode.UNAVAILABLE,
-        "ping timeout|^keepalive watchdog timeout$",
-        StatusCode.UNAVAILABLE,
-        "keepalive watchdog timeout",
-        TransportKind.SILENT,
-    ),
-    _rule(
-        StatusCode.DEADLINE_EXCEEDED,
-        "Deadline Exceeded",
-        StatusCode.DEADLINE_EXCEEDED,
-        "Deadline Exceeded",
-        TransportKind.TIMEOUT,
-    ),
-    _rule(
-        StatusCode.UNKNOWN,
-        "^Stream removed",
-        StatusCode.UNKNOWN,
-        "Stream removed",
-        TransportKind.DROPPED,
-    ),
-    _rule(
-        StatusCode.INTERNAL,
-        "^Stream removed$",
-        StatusCode.INTERNAL,
-        "Stream removed",
-        TransportKind.DROPPED,
-    ),
-)
+    StatusCode.UNKNOWN: (("^Stream removed", _REMOVED, TransportKind.DROPPED),),
+    StatusCode.INTERNAL: (("^Stream removed$", _REMOVED, TransportKind.DROPPED),),
+}
+#: Somebody listens but hangs up on HTTP/2, for example an HTTP port (docs/v1-behaviour.md §3.1).
+_HANGS_UP = "failed to connect .*(Socket closed|Connection reset|Broken pipe|http1)"
 
 #: Kinds after which a channel is of no use. Without a connection gRPC waits before it tries again.
 #: After silence or a time limit gRPC may hand the next call to a connection that leads nowhere.
@@ -147,16 +102,25 @@ def transport_error(
     return error
 
 
-def error_of(code: Any, details: str | None) -> BackendError:
-    """Status and details of a call → the error to raise."""
+def error_of(code: Any, details: str | None, regions: Collection[str] = ()) -> BackendError:
+    """Status and details of a call → the error to raise.
+
+    A refusal has the users' names of ``regions`` where the server wrote stored names.
+    """
     text = details or ""
     if _is_refusal(code, text):
-        return server_error_of(code, text)
+        return refusal(code, text, regions)
     plain = text if code is StatusCode.UNKNOWN else _unwrapped(text)
-    for rule in _RULES:
-        if rule.code is code and rule.pattern.search(plain):
-            return transport_error(rule.becomes, rule.text, rule.kind)
+    if code is StatusCode.UNAVAILABLE and _matches(_HANGS_UP, plain):
+        return transport_error(StatusCode.UNKNOWN, _REMOVED, TransportKind.UNREACHABLE)
+    for pattern, v1_text, kind in _RULES.get(code, ()):
+        if _matches(pattern, plain):
+            return transport_error(code, v1_text, kind)
     return transport_error(code, plain)
+
+
+def _matches(pattern: str, details: str) -> bool:
+    return re.search(pattern, details, re.IGNORECASE | re.DOTALL) is not None
 
 
 def _is_refusal(code: Any, text: str) -> bool:
@@ -171,23 +135,9 @@ def _unwrapped(details: str) -> str:
     return _unwrapped(match[1]) if match else details
 
 
-def server_error_of(code: Any, details: str) -> ServerError:
+def refusal(code: Any, details: str, regions: Collection[str]) -> ServerError:
     """Return a refusal of the server, without its mention of a request id."""
-    return ServerError(user_message(details, ()), code.name, str(code))
-
-
-def in_users_words(error: BackendError, regions: Collection[str]) -> BackendError:
-    """``error`` with the users' names of ``regions`` where the server wrote its own."""
-    if not regions or not isinstance(error, ServerError):
-        return error
-    renamed = ServerError(user_message(error.message, regions), error.code, error.status)
-    return caused(renamed, error.__cause__)
-
-
-def caused(error: BackendError, cause: BaseException | None) -> BackendError:
-    """``error``, chained to what made it, for errors that are handed over, not raised."""
-    error.__cause__ = cause
-    return error
+    return ServerError(user_message(details, regions), code.name, str(code))
 
 
 def breaks_channel(error: BackendError) -> bool:
@@ -200,7 +150,10 @@ CALL_ERRORS = (grpc.RpcError, grpc.FutureCancelledError)
 
 
 def as_backend_error(error: Any, regions: Collection[str] = ()) -> BackendError:
-    """One of :data:`CALL_ERRORS` → the error to raise from it; see :func:`in_users_words`."""
+    """One of :data:`CALL_ERRORS` → the error that it stands for, chained to it."""
     if isinstance(error, grpc.FutureCancelledError):  # by an interceptor of the user
-        return transport_error(StatusCode.CANCELLED, "Channel closed!")
-    return in_users_words(error_of(error.code(), error.details()), regions)
+        backend_error: BackendError = transport_error(StatusCode.CANCELLED, "Channel closed!")
+    else:
+        backend_error = error_of(error.code(), error.details(), regions)
+    backend_error.__cause__ = error
+    return backend_error

@@ -17,7 +17,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
 
-from tritonclient_shim.backends.grpc.errors import StatusCode, in_users_words, server_error_of
+from tritonclient_shim.backends.grpc.errors import StatusCode, refusal
 from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core import byte_strings, dtypes
 from tritonclient_shim.core.errors import (
@@ -297,7 +297,7 @@ def decode_stream_reply(
             return request_id, _reply(head, request_id, tensors, use.outputs)
     except (DecodeError, UnicodeDecodeError) as cut:
         raise ForeignError("the answer is no stream response of KServe v2") from cut
-    return request_id, in_users_words(server_error_of(StatusCode.UNKNOWN, error), use.regions)
+    return request_id, refusal(StatusCode.UNKNOWN, error, use.regions)
 
 
 class _ReplyHead(NamedTuple):

@@ -10,13 +10,12 @@ import sys
 import threading
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import grpc
 
-from tritonclient_shim.backends.base import CallHeaders, StreamEnd, StreamReply
-from tritonclient_shim.backends.grpc.connection import GrpcConnection
-from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, as_backend_error, caused
+from tritonclient_shim.backends.base import StreamEnd, StreamReply
+from tritonclient_shim.backends.grpc.errors import STREAM_CLOSED, as_backend_error
 from tritonclient_shim.backends.grpc.framing import (
     NO_SHM,
     ShmUse,
@@ -126,19 +125,16 @@ class GrpcStream:
 
     def __init__(
         self,
-        connection: GrpcConnection,
+        begin: Callable[[Iterator[bytes]], Any],
         on_reply: StreamReply,
         on_end: StreamEnd,
         on_error: Callable[[BackendError], None],
-        headers: CallHeaders = (),
     ) -> None:
-        self._connection = connection  # kept from being closed while the stream lives
         self._on_reply, self._on_end, self._on_error = on_reply, on_end, on_error
         self._shm_uses: dict[str, ShmUse] = {}  # by wire id, until answered
         self._outbox = Outbox()
         self._closing = False
-        own = {"metadata": headers} if headers else {}
-        self._call: Any = connection.stream(self._outbox, **own)
+        self._call = begin(self._outbox)
         # daemon: an open stream must not keep the interpreter from exiting
         self._reader = threading.Thread(target=self._read, name="grpc-stream", daemon=True)
         self._reader.start()
@@ -162,7 +158,10 @@ class GrpcStream:
     def cancel(self) -> None:
         """Drop the stream at once; everything unanswered is lost."""
         self._outbox.abandon()
-        self._call.cancel()
+        self._cancel_call()
+
+    def _cancel_call(self) -> None:
+        getattr(self._call, "cancel", bool)()  # an interceptor's own iterator has no such method
 
     def _on_reader(self) -> bool:
         return threading.current_thread() is self._reader
@@ -177,7 +176,7 @@ class GrpcStream:
 
     def _end(self, error: BackendError | None) -> None:
         self._outbox.abandon(error)
-        self._call.cancel()
+        self._cancel_call()
         if error is not None:
             self._on_error(error)
         self._on_end(error)
@@ -187,7 +186,7 @@ class GrpcStream:
             for message in self._call:
                 self._on_reply(*decode_stream_reply(message, self._shm_use))
         except grpc.RpcError as error:
-            return caused(as_backend_error(error), error)
+            return as_backend_error(error)
         return None if self._closing else TransportError(STREAM_CLOSED)
 
     def _shm_use(self, wire_id: str) -> ShmUse:

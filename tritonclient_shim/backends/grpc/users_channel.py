@@ -1,43 +1,29 @@
 """KServe v2 on a gRPC channel that belongs to the user: its options, credentials, interceptors.
 
-Nothing here opens, closes or replaces a connection. Every call carries what the user gave for
-it, and the time limit holds for all calls of one :class:`ChannelBackend` together.
+Nothing here opens, closes or replaces a connection. Every call carries the user's options. The
+time limit holds for all calls of one :class:`ChannelBackend` together.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Collection, Iterator, Sequence, TypeVar
+from typing import Any, Iterator, Sequence
 
-from tritonclient_shim.backends.base import Outcome
+from tritonclient_shim.backends.base import CallHeaders
 from tritonclient_shim.backends.grpc.backend import GrpcBackend
-from tritonclient_shim.backends.grpc.connection import (
+from tritonclient_shim.backends.grpc.channel import (
+    INFER,
+    STREAM,
     ServerOfChannel,
     channel_state,
-    connector_for,
     unary_method,
 )
-from tritonclient_shim.backends.grpc.errors import (
-    CALL_ERRORS,
-    StatusCode,
-    as_backend_error,
-    caused,
-    error_of,
-    in_users_words,
-)
-from tritonclient_shim.backends.grpc.framing import ShmUse, decode_reply
 from tritonclient_shim.core.errors import BackendError, TransportError
-from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import GRPC, Endpoint
-
-T = TypeVar("T")
-
-_SERVICE = "/inference.GRPCInferenceService/"
 
 #: The address of a channel is the user's secret; all channels share this endpoint.
 CHANNEL = Endpoint(GRPC, "channel")
-_NO_CONNECTOR = connector_for(CHANNEL)  # settings do not reach a user's channel
 
 
 @dataclass(frozen=True)
@@ -51,7 +37,7 @@ class CallOptions:
     compression: Any = None
 
     def arguments(self) -> dict[str, Any]:
-        """Arguments for a call that starts now."""
+        """Return the arguments of a call that starts now."""
         timeout = None if self.deadline is None else self.deadline - time.monotonic()
         return {
             "timeout": timeout,
@@ -66,114 +52,68 @@ class ChannelConnection:
     """The v2 methods of one channel."""
 
     def __init__(self, channel: Any) -> None:
-        self._channel = channel
+        self.channel = channel
         self.server = ServerOfChannel(channel)
-        self.infer = channel.unary_unary(_SERVICE + "ModelInfer")
-        self.stream = channel.stream_stream(_SERVICE + "ModelStreamInfer")
-
-    def method(self, name: str) -> Any:
-        """Return the call object of a unary method of protobuf messages."""
-        return unary_method(self._channel, name)
+        self.infer = channel.unary_unary(INFER)
+        self.stream = channel.stream_stream(STREAM)
 
     def check_open(self) -> None:
         """Raise gRPC's ValueError if the user has closed the channel."""
-        channel_state(self._channel)
-
-
-class _Unary:
-    """A unary method with the options of one user's call."""
-
-    def __init__(self, method: Any, call: BoundConnection) -> None:
-        self._method = method
-        self._bound = call
-
-    def __call__(self, request: Any) -> Any:
-        response, self._bound.last = self._method.with_call(
-            request, **self._bound.options.arguments()
-        )
-        return response
-
-    def future(self, request: Any) -> Any:
-        future = self._method.future(request, **self._bound.options.arguments())
-        self._bound.last = future
-        return future
-
-
-class _Stream:
-    """A running stream; an interceptor's own iterator of responses will do."""
-
-    def __init__(self, responses: Any) -> None:
-        self._responses = responses
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._responses)
-
-    def cancel(self) -> None:
-        getattr(self._responses, "cancel", bool)()
+        channel_state(self.channel)
 
 
 class BoundConnection:
-    """A connection as one call of the user sees it: what :class:`GrpcBackend` works with.
+    """A connection for one call of the user, in the place of a :class:`GrpcConnection`.
 
     ``last`` is gRPC's object for the latest call, None before the first.
     """
 
     def __init__(self, connection: ChannelConnection, options: CallOptions) -> None:
         self._connection = connection
-        self.options = options
+        self._options = options
         self.last: Any = None
         self.server = connection.server
+        self.infer = connection.infer
 
-    @property
-    def infer(self) -> _Unary:
-        """ModelInfer of serialised messages."""
-        return _Unary(self._connection.infer, self)
+    def method(self, name: str) -> Any:
+        """Return the call object of a unary method of protobuf messages."""
+        return unary_method(self._connection.channel, name)
 
-    def exchange(self, request: list[bytes]) -> Any:
-        """ModelInfer: the serialised request, alone in its list → the serialised reply."""
-        return self.infer(request[0])
+    def exchange(self, request: list[bytes], headers: CallHeaders) -> Any:
+        """Return the serialised reply to a serialised request, which is alone in its list."""
+        return self.call(self.infer, request[0], headers)
 
-    def stream(self, requests: Iterator[bytes]) -> _Stream:
-        """ModelStreamInfer of serialised messages."""
-        self.last = self._connection.stream(requests, **self.options.arguments())
-        return _Stream(self.last)
+    def call(self, method: Any, request: Any, _: CallHeaders = ()) -> Any:
+        """Call a unary method."""
+        reply, self.last = method.with_call(request, **self._options.arguments())
+        return reply
 
-    def method(self, name: str) -> _Unary:
-        """Return the call object of a unary method; see :meth:`ChannelConnection.method`."""
-        return _Unary(self._connection.method(name), self)
+    def start(self, method: Any, request: Any, _: CallHeaders = ()) -> Any:
+        """Call a unary method in the background."""
+        self.last = method.future(request, **self._options.arguments())
+        return self.last
+
+    def stream(self, requests: Iterator[bytes], _: CallHeaders = ()) -> Any:
+        """Open a stream of serialised messages."""
+        self.last = self._connection.stream(requests, **self._options.arguments())
+        return self.last
+
+    def fail(self, error: BackendError) -> None:
+        """Forget the server after an error of the transport, but keep the user's channel."""
+        if isinstance(error, TransportError):
+            self.server.lose()
+
+    def discard(self) -> None:
+        """Keep the channel, which is the user's."""
 
 
 class ChannelBackend(GrpcBackend):
     """A v2 server for one call of a channel's user, however many calls it takes."""
 
     def __init__(self, connection: ChannelConnection, options: CallOptions) -> None:
-        super().__init__(_NO_CONNECTOR)
-        self.bound = BoundConnection(connection, options)
-
-    def known_server(self) -> KnownServer:
-        """Return what is known of the server behind this channel."""
-        return self.bound.server.present()
+        self.bound: Any = BoundConnection(connection, options)
+        super().__init__(CHANNEL, lambda: self.bound)
 
     def client(self) -> Any:
         """Raise TypeError: a stub has no context to unwrap."""
         raise TypeError("a user's channel has no tritonclient client; expected unwrap(context)")
-
-    def _call(self, begin: Callable[[Any], T], regions: Collection[str] = ()) -> T:
-        try:
-            return begin(self.bound)
-        except CALL_ERRORS as error:
-            backend_error = as_backend_error(error, regions)
-            self._discard_if_broken(self.bound, backend_error)
-            raise backend_error from error
-
-    def _outcome(self, connection: Any, future: Any, use: ShmUse) -> Outcome:
-        if future.code() is StatusCode.OK:
-            return decode_reply(future.result(), use.outputs)
-        error = None if future.cancelled() else future.exception()
-        backend_error = error_of(future.code(), future.details())
-        return caused(in_users_words(backend_error, use.regions), error)
-
-    def _discard_if_broken(self, connection: Any, error: BackendError) -> None:
-        """Keep the channel, which is the user's, whatever happened."""
-        if isinstance(error, TransportError):
-            connection.server.lose()

@@ -8,6 +8,7 @@ from base64 import b64encode
 from typing import Any, Callable, Iterable
 
 from tritonclient_shim.backends.base import Backend, Done
+from tritonclient_shim.backends.clients import is_closed
 from tritonclient_shim.backends.http import framing
 from tritonclient_shim.backends.http.answers import (
     JsonFields,
@@ -146,7 +147,7 @@ class HttpBackend(Backend):
 
         Unlike tritonclient's own it may be used from any thread; it has this backend's headers.
         """
-        if self._user_client is None or self._user_client._client_stub.closed:
+        if self._user_client is None or is_closed(self._user_client):
             self._http.check_address()
             self._user_client = users_client(self._http)
         return self._user_client

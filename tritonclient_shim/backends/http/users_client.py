@@ -13,12 +13,14 @@ from concurrent.futures import Future, TimeoutError, wait
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Mapping
 
-from tritonclient_shim.backends.clients import UnwrappedError, user_client_class
+from tritonclient_shim.backends.clients import (
+    UnwrappedError,
+    check_hooks,
+    user_client_class,
+)
 from tritonclient_shim.backends.http.connections import HttpClient
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.core.errors import ForeignError, TransportError
-
-_HOOKS = ("get", "post", "close")
 
 
 class StubResponse:
@@ -50,7 +52,6 @@ class UserStub:
 
     def __init__(self, http: HttpClient) -> None:
         self._http = http
-        self.closed = False
 
     def get(self, request_uri: str, headers: Mapping[str, str] | None = None) -> StubResponse:
         """GET."""
@@ -63,15 +64,9 @@ class UserStub:
         content = body.encode() if isinstance(body, str) else body
         return self._send("POST", request_uri, headers or {}, (content,))
 
-    def close(self) -> None:
-        """Refuse further calls; the connections belong to the pool."""
-        self.closed = True
-
     def _send(
         self, method: str, uri: str, headers: Mapping[str, str], body: tuple[Any, ...]
     ) -> StubResponse:
-        if self.closed:
-            raise RuntimeError("this client is closed; make a new one")
         try:
             return StubResponse(self._http.send(method, uri, headers, body))
         except TransportError as error:
@@ -138,20 +133,15 @@ def users_client(http: HttpClient) -> Any:
 
     Its errors are also v1's. RuntimeError for a tritonclient without the places used here.
     """
-    import tritonclient
-
     with _no_collection():
         from tritonclient.http import InferenceServerClient
 
-    client = InferenceServerClient("localhost")  # never contacted
-    original: Any = getattr(client, "_client_stub", None)
-    if not all(hasattr(original, hook) for hook in _HOOKS):
-        version = getattr(tritonclient, "__version__", "installed here")
-        raise RuntimeError(
-            f"tritonclient {version} does not send through _client_stub.get and .post any more; "
-            "unwrap() over HTTP needs a tritonclient from 2.40 to 2.73"
-        )
-    original.close()
+    client = user_client_class(InferenceServerClient, close=_wait)("localhost")  # never contacted
+    check_hooks(client, "_client_stub", "_pool")
+    client._client_stub.close()
     client._client_stub, client._pool = UserStub(http), ThreadPool(http)
-    client.__class__ = user_client_class(type(client))
     return client
+
+
+def _wait(client: Any) -> None:
+    client._pool.join()
