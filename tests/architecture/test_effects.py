@@ -142,7 +142,7 @@ EFFECTS = (
             SHIM + "core/daemon_executor.py",
             SHIM + "session/in_flight.py",
             SHIM + "session/streams.py",
-            SHIM + "service/streams.py",
+            SHIM + "stub/streams.py",
             SHIM + "stub/calls.py",
             SHIM + "gateway/",
             SHIM + "backends/",
@@ -161,7 +161,7 @@ EFFECTS = (
             SHIM + "backends/http/connections.py",  # hands RLock to forks.Lock
             SHIM + "backends/in_process/backend.py",  # of streams, which no child uses
             SHIM + "backends/grpc/stream.py",
-            SHIM + "service/streams.py",
+            SHIM + "stub/streams.py",
             SHIM + "gateway/",  # it does not fork
         ),
         "lock = threading.Lock()",

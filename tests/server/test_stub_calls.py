@@ -380,7 +380,7 @@ responses = stub.StreamInfer(iter(requests.get, None))
 requests.put(simple_request(1))
 print(next(responses).meta_data.id)
 if sys.argv[2] == "held":
-    hold(responses._responses._flow._changed)
+    hold(responses._stream._changed)
 """
 
 

@@ -26,7 +26,7 @@ from tests.server.stub_cases import (
     stub_at,
 )
 from tests.stream_server import StreamServer, reply
-from tritonclient_shim.service import streams
+from tritonclient_shim.stub import streams
 
 Code = grpc.StatusCode
 

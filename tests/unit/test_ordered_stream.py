@@ -12,8 +12,8 @@ from tests.unit.fake_streams import LOST, FakeBackend
 from tritonclient_shim.core.errors import InferenceServerException, TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint
 from tritonclient_shim.service.infer import InferService
-from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.session.server import ServerSession
+from tritonclient_shim.stub.streams import OrderedStream
 
 
 def unopened(requests: Iterator[Any]) -> OrderedStream:
@@ -21,7 +21,9 @@ def unopened(requests: Iterator[Any]) -> OrderedStream:
     backend: Any = FakeBackend()
     backend.refuses = LOST
     session = ServerSession(Endpoint(GRPC, "nowhere"), backend=backend)
-    return OrderedStream(InferService(session), requests)
+    stream = OrderedStream(InferService(session))
+    stream.start(requests)
+    return stream
 
 
 def test_stream_that_cannot_be_opened() -> None:
@@ -34,10 +36,10 @@ def test_stream_that_cannot_be_opened() -> None:
             yield pb.InferRequest(model_name="m")
 
     responses = unopened(requests())
-    assert responses.ended()
+    assert responses.ended
     for _ in range(2):
         with pytest.raises(InferenceServerException, match="Socket closed"):
-            next(responses)
+            responses.take()
     responses.cancel()
     assert responses.wait() == LOST
     assert len(taken) <= 1
@@ -68,5 +70,5 @@ def test_no_stream_and_no_requests() -> None:
     """A stream that there never was, and that is asked for nothing, ends with the error alone."""
     responses = unopened(iter(()))
     with pytest.raises(InferenceServerException, match="Socket closed"):
-        next(responses)
+        responses.take()
     assert responses.wait() == LOST

@@ -1,7 +1,7 @@
 """v1's ``GRPCServiceStub`` on a channel to a v2 server (docs/v1-behaviour.md §9.2).
 
-A server's refusal is told in ``response.request_status``, with v1's code, and raises nothing. An
-error that gRPC itself reports is raised as the ``grpc.RpcError`` that it is.
+A server's refusal is in ``response.request_status``, with v1's code, and raises nothing. An error
+that gRPC itself reports is raised as the ``grpc.RpcError`` that it is.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from tritonclient_shim import notice
-from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
+from tritonclient_shim.service.control import ControlService
 from tritonclient_shim.stub.channel import UsersChannel
 from tritonclient_shim.stub.rpcs import InferRpc, StreamInferRpc, UnaryRpc
 
 __all__ = ["GRPCServiceStub"]
-
-_ALL = {**v1.RPCS, **v1.RETIRED_RPCS}
 
 
 class GRPCServiceStub:
@@ -55,21 +53,14 @@ class GRPCServiceStub:
         user = UsersChannel(channel)
         self.Infer = InferRpc(user)
         self.StreamInfer = StreamInferRpc(user)
-        self.Status = UnaryRpc(user, "TS075", _ALL["Status"], lambda calls: calls.control.status)
-        self.Health = UnaryRpc(user, "TS076", _ALL["Health"], lambda calls: calls.control.health)
-        self.ModelControl = UnaryRpc(
-            user, "TS077", _ALL["ModelControl"], lambda calls: calls.control.model_control
-        )
+        self.Status = UnaryRpc(user, "TS075", "Status", ControlService.status)
+        self.Health = UnaryRpc(user, "TS076", "Health", ControlService.health)
+        self.ModelControl = UnaryRpc(user, "TS077", "ModelControl", ControlService.model_control)
         self.SharedMemoryControl = UnaryRpc(
-            user,
-            "TS078",
-            _ALL["SharedMemoryControl"],
-            lambda calls: calls.control.shared_memory_control,
+            user, "TS078", "SharedMemoryControl", ControlService.shared_memory_control
         )
-        self.Repository = UnaryRpc(
-            user, "TS079", _ALL["Repository"], lambda calls: calls.control.repository
-        )
-        self.Profile = UnaryRpc(user, "TS080", _ALL["Profile"], lambda calls: calls.control.profile)
+        self.Repository = UnaryRpc(user, "TS079", "Repository", ControlService.repository)
+        self.Profile = UnaryRpc(user, "TS080", "Profile", ControlService.profile)
 
 
 GRPCServiceStub.__module__ = "tensorrtserver.api.grpc_service_pb2_grpc"

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from concurrent import futures
 from functools import partial
-from typing import Any, Callable, Iterator, TypeVar
+from typing import Any, Callable, Iterable, Iterator, TypeVar
 
 import grpc
 
@@ -19,8 +20,8 @@ from tritonclient_shim.core.errors import (
     TransportError,
     cause_of,
 )
-from tritonclient_shim.service.streams import OrderedStream
 from tritonclient_shim.stub.channel import Calls
+from tritonclient_shim.stub.streams import OrderedStream
 
 T = TypeVar("T")
 
@@ -95,9 +96,8 @@ def rpc_error(error: BaseException) -> BaseException:
     if isinstance(backend_error, TransportError) and backend_error.status:
         name = backend_error.status.rpartition(".")[2]
         return LocalRpcError(grpc.StatusCode[name], backend_error.message.split(": ", 2)[-1])
-    return LocalRpcError(
-        grpc.StatusCode.RESOURCE_EXHAUSTED, str(backend_error)
-    )  # a request too large
+    too_large = grpc.StatusCode.RESOURCE_EXHAUSTED  # a request too large
+    return LocalRpcError(too_large, str(backend_error))
 
 
 class _UsersCall(grpc.Call):
@@ -113,6 +113,17 @@ class _UsersCall(grpc.Call):
     def trailing_metadata(self) -> Any:
         """Return the metadata of the latest call to the v2 server."""
         return getattr(self._calls.last(), "trailing_metadata", tuple)()
+
+    def code(self) -> Any:
+        """Wait for the end of the call, and return its status code."""
+        return self._status()[0]
+
+    def details(self) -> str:
+        """Wait for the end of the call, and return the text of its status."""
+        return self._status()[1]
+
+    def _status(self) -> tuple[Any, str]:
+        return grpc.StatusCode.OK, ""
 
     def time_remaining(self) -> float | None:
         """Return the seconds until the call's time limit; None if it has none."""
@@ -208,14 +219,6 @@ class CallFuture(_UsersCall, grpc.Future):
 
     # ----------------------------------------------------------------------------- grpc.Call
 
-    def code(self) -> Any:
-        """Wait for the end of the call, and return its status code."""
-        return self._status()[0]
-
-    def details(self) -> str:
-        """Wait for the end of the call, and return the text of its status."""
-        return self._status()[1]
-
     def _status(self) -> tuple[Any, str]:
         try:
             error = self.exception()
@@ -240,42 +243,35 @@ class StreamCall(_UsersCall, Iterator[Any]):
     The stream is cancelled when nobody refers to this object any more.
     """
 
-    def __init__(self, calls: Calls, responses: OrderedStream) -> None:
+    def __init__(self, calls: Calls, requests: Iterable[Any]) -> None:
         super().__init__(calls)
-        self._responses = responses
+        self._stream = OrderedStream(calls.infer)
+        self._stream.start(requests)
 
     def __iter__(self) -> StreamCall:
         return self
 
     def __next__(self) -> Any:
         """Return the next response; raise RpcError if the stream broke."""
-        return answered(lambda: next(self._responses))
+        return answered(self._stream.take)
 
     next = __next__  # gRPC's own object has this method
 
     def cancel(self) -> bool:
         """Cancel the stream at once; False if it has ended."""
         active = self.is_active()
-        self._responses.cancel()
+        self._stream.cancel()
         return active
 
-    def code(self) -> Any:
-        """Wait for the end of the stream, and return its status code."""
-        return self._status()[0]
-
-    def details(self) -> str:
-        """Wait for the end of the stream, and return the text of its status."""
-        return self._status()[1]
-
     def _status(self) -> tuple[Any, str]:
-        error = self._responses.wait()
+        error = self._stream.wait()
         return _status_of(None if error is None else rpc_error(error))
 
     def is_active(self) -> bool:
-        return not self._responses.ended()
+        return not self._stream.ended
 
     def done(self) -> bool:
-        return self._responses.ended()
+        return self._stream.ended
 
     running = is_active
 
@@ -285,6 +281,11 @@ class StreamCall(_UsersCall, Iterator[Any]):
     def add_callback(self, callback: Callable[[], None]) -> bool:
         """Call ``callback()`` when the stream ends. Returns False, and does nothing, if it has."""
         return self.is_active() and bool(self._calls.last().add_callback(callback))
+
+    def __del__(self) -> None:
+        # At the interpreter's end the stream's threads stop wherever they are, with their locks.
+        if hasattr(self, "_stream") and not sys.is_finalizing():
+            self._stream.cancel()
 
 
 def _logged(callback: Callable[[], None]) -> None:

@@ -69,17 +69,18 @@ class UsersChannel:
             self.known = _known.setdefault(channel, _Known())
         except TypeError:  # a channel class of the user's without weak references or a hash
             self.known = _Known()
-        #: Of these only what models are counts here: the connection is the user's.
+        #: Only ``models`` counts here: the connection is the user's.
         self.settings = settings.current()
 
-
-def call_options(
-    timeout: float | None,
-    metadata: Any,
-    credentials: Any,
-    wait_for_ready: bool | None,
-    compression: Any,
-) -> CallOptions:
-    """Return gRPC's arguments for a call that starts now; ``timeout`` is in seconds."""
-    deadline = None if timeout is None else time.monotonic() + timeout
-    return CallOptions(deadline, metadata, credentials, wait_for_ready, compression)
+    def calls(
+        self,
+        timeout: float | None = None,
+        metadata: Any = None,
+        credentials: Any = None,
+        wait_for_ready: bool | None = None,
+        compression: Any = None,
+    ) -> Calls:
+        """Return the service for a call that starts now. ``timeout`` is in seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        options = CallOptions(deadline, metadata, credentials, wait_for_ready, compression)
+        return Calls(self, options)

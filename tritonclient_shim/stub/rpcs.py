@@ -16,8 +16,8 @@ from google.protobuf.message import DecodeError, EncodeError
 from tritonclient_shim import notice
 from tritonclient_shim.core.errors import BackendError, TransportError
 from tritonclient_shim.protos import grpc_service_pb2 as pb
-from tritonclient_shim.protos.grpc_service_pb2_grpc import Rpc
-from tritonclient_shim.service.streams import OrderedStream
+from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
+from tritonclient_shim.service.infer import InferService
 from tritonclient_shim.session.inference import Answer, Inference, Refused
 from tritonclient_shim.stub.calls import (
     CallFuture,
@@ -26,79 +26,51 @@ from tritonclient_shim.stub.calls import (
     StreamCall,
     answered,
 )
-from tritonclient_shim.stub.channel import Calls, UsersChannel, call_options
+from tritonclient_shim.stub.channel import Calls, UsersChannel
+
+ALL_RPCS = {**RPCS, **RETIRED_RPCS}
 
 _NOT_SENT = "Exception serializing request!"  # gRPC's sentence
 _NOT_READ = "Unable to parse request"  # the sentence of a server in C++, as v1's was
-
-#: One call's service → the method of it that answers the rpc.
-Method = Callable[[Calls], Callable[[Any], Any]]
 
 
 class UnaryRpc(grpc.UnaryUnaryMultiCallable):
     """One request, one response.
 
-    The arguments after the request are gRPC's: ``timeout``, ``metadata``, ``credentials``,
-    ``wait_for_ready`` and ``compression``.
+    ``options`` are gRPC's: ``timeout``, ``metadata``, ``credentials``, ``wait_for_ready`` and
+    ``compression``, by position or by name. Each call raises TypeError for any other.
     """
 
-    def __init__(self, channel: UsersChannel, notice_id: str, rpc: Rpc, method: Method) -> None:
+    def __init__(
+        self, channel: UsersChannel, notice_id: str, name: str, method: Callable[..., Any]
+    ) -> None:
         self._notice_id = notice_id
         self._channel = channel
-        self._request_class = rpc.request
+        self._request_class = ALL_RPCS[name].request
         self._method = method
 
-    def __call__(
-        self,
-        request: Any,
-        timeout: float | None = None,
-        metadata: Any = None,
-        credentials: Any = None,
-        wait_for_ready: bool | None = None,
-        compression: Any = None,
-    ) -> Any:
+    def __call__(self, request: Any, *options: Any, **named_options: Any) -> Any:
         """Return the response; raise RpcError when the server did not give one."""
-        response, _ = self.with_call(
-            request, timeout, metadata, credentials, wait_for_ready, compression
-        )
+        response, _ = self.with_call(request, *options, **named_options)
         return response
 
     def with_call(
-        self,
-        request: Any,
-        timeout: float | None = None,
-        metadata: Any = None,
-        credentials: Any = None,
-        wait_for_ready: bool | None = None,
-        compression: Any = None,
+        self, request: Any, *options: Any, **named_options: Any
     ) -> tuple[Any, FinishedCall]:
         """Return the response, and gRPC's view of the call."""
         notice.used(self._notice_id)
-        options = call_options(timeout, metadata, credentials, wait_for_ready, compression)
-        calls = Calls(self._channel, options)
+        calls = self._channel.calls(*options, **named_options)
         message = request
         if type(request) is not self._request_class:
             message = _parsed(self._request_class, _serialized(self._request_class, request))
-        response = answered(lambda: self._method(calls)(message))
+        response = answered(lambda: self._answer(calls, message))
         return response, FinishedCall(calls)
 
-    def future(
-        self,
-        request: Any,
-        timeout: float | None = None,
-        metadata: Any = None,
-        credentials: Any = None,
-        wait_for_ready: bool | None = None,
-        compression: Any = None,
-    ) -> CallFuture:
-        """Start the call; the request has been read when this returns.
-
-        RpcError at once for what is no request, as gRPC does.
-        """
+    def future(self, request: Any, *options: Any, **named_options: Any) -> CallFuture:
+        """Copy the request, and start the call. Raise RpcError for what is no request, as gRPC."""
         notice.used(self._notice_id)
         content = _serialized(self._request_class, request)
-        options = call_options(timeout, metadata, credentials, wait_for_ready, compression)
-        calls = Calls(self._channel, options)
+        calls = self._channel.calls(*options, **named_options)
         future = CallFuture(calls)
         try:
             message = _parsed(self._request_class, content)
@@ -108,8 +80,11 @@ class UnaryRpc(grpc.UnaryUnaryMultiCallable):
             self._start(message, calls, future)
         return future
 
+    def _answer(self, calls: Calls, message: Any) -> Any:
+        return self._method(calls.control, message)
+
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
-        future.on_thread(lambda: future.run(lambda: self._method(calls)(message)))
+        future.on_thread(lambda: future.run(lambda: self._answer(calls, message)))
 
 
 class InferRpc(UnaryRpc):
@@ -119,8 +94,10 @@ class InferRpc(UnaryRpc):
     """
 
     def __init__(self, channel: UsersChannel) -> None:
-        rpc = Rpc(pb.InferRequest, pb.InferResponse)
-        super().__init__(channel, "TS073", rpc, lambda calls: calls.infer.infer)
+        super().__init__(channel, "TS073", "Infer", InferService.infer)
+
+    def _answer(self, calls: Calls, message: Any) -> Any:
+        return self._method(calls.infer, message)
 
     def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
         inference = calls.infer.inference(message)
@@ -154,20 +131,11 @@ class StreamInferRpc(grpc.StreamStreamMultiCallable):
     def __init__(self, channel: UsersChannel) -> None:
         self._channel = channel
 
-    def __call__(
-        self,
-        request_iterator: Any,
-        timeout: float | None = None,
-        metadata: Any = None,
-        credentials: Any = None,
-        wait_for_ready: bool | None = None,
-        compression: Any = None,
-    ) -> StreamCall:
-        """Start the stream; iterate over the result for the responses."""
+    def __call__(self, request_iterator: Any, *options: Any, **named_options: Any) -> StreamCall:
+        """Start the stream; iterate over the result for the responses. See :class:`UnaryRpc`."""
         notice.used("TS074")
-        options = call_options(timeout, metadata, credentials, wait_for_ready, compression)
-        calls = Calls(self._channel, options)
-        return StreamCall(calls, OrderedStream(calls.infer, _copies(request_iterator)))
+        calls = self._channel.calls(*options, **named_options)
+        return StreamCall(calls, _copies(request_iterator))
 
 
 def _serialized(message_class: Any, request: Any) -> bytes:

@@ -1,17 +1,16 @@
-"""``StreamInfer``: answers in the order of the requests, over one stream to the v2 server.
+"""``StreamInfer``: responses in the order of the requests, over one stream to the v2 server.
 
-Three threads meet here: the pump takes requests from their iterator, which may block for as
-long as it likes; the stream's reader brings the answers; the consumer waits for its next one.
+Three threads meet here. The pump takes requests from their iterator, which may block for any time.
+The stream's reader brings the answers. The consumer waits for its next response.
 """
 
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
 from collections import deque
 from functools import partial
-from typing import Iterable, Iterator, cast
+from typing import Iterable, cast
 
 from tritonclient_shim.backends.base import Outcome, StreamingBackend
 from tritonclient_shim.core.errors import BackendError, InvalidRequest, ServerError, TransportError
@@ -21,10 +20,10 @@ from tritonclient_shim.service.infer import InferService
 from tritonclient_shim.session.inference import Answer, Refused, Sendable
 from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
-#: Bytes of requests whose answers nobody has taken yet, before no more are accepted.
+#: Bytes of requests whose responses the consumer has not taken. More requests wait for room.
 MAX_UNREAD = 64 * 1024 * 1024
 
-#: Bytes that one of them takes in this process beside its content, on the safe side.
+#: Bytes that a request takes in this process beside its content, at most.
 OVERHEAD = 4096
 
 CANCELLED = TransportError(
@@ -35,46 +34,6 @@ ITERATOR_FAILED = TransportError(
 )
 
 
-class OrderedStream(Iterator[pb.InferResponse]):
-    """The responses to a stream of requests, over one v2 stream for all of them.
-
-    A thread takes the requests as they come. The responses come strictly in their order,
-    refusals among them; what breaks the stream is raised as InferenceServerException of the
-    client family. Cancelled when nobody refers to it any more.
-    """
-
-    def __init__(self, service: InferService, requests: Iterable[pb.InferRequest]) -> None:
-        self._flow = _Flow(service)
-        pump = threading.Thread(
-            target=self._flow.pump, args=(requests,), name="v1-stream-requests", daemon=True
-        )
-        pump.start()
-
-    def __iter__(self) -> OrderedStream:
-        return self
-
-    def __next__(self) -> pb.InferResponse:
-        """Return the response to the next request; InferenceServerException if the stream broke."""
-        return self._flow.take()
-
-    def cancel(self) -> None:
-        """Drop the stream at once: what has not been answered is lost. Idempotent."""
-        self._flow.cancel()
-
-    def wait(self) -> BackendError | None:
-        """Wait for the end of the stream, and return what ended it; None for a regular end."""
-        return self._flow.wait()
-
-    def ended(self) -> bool:
-        """True if the stream has ended. Responses may still wait to be taken."""
-        return self._flow.ended
-
-    def __del__(self) -> None:
-        # At the interpreter's end the stream's threads stop wherever they are, with their locks.
-        if hasattr(self, "_flow") and not sys.is_finalizing():
-            self._flow.cancel()
-
-
 class _Entry:
     """One request's place in the order and, later, its answer."""
 
@@ -83,8 +42,11 @@ class _Entry:
         self.answer: Answer | None = None
 
 
-class _Flow:
-    """What the three threads share; none of them keeps the consumer's end alive."""
+class OrderedStream:
+    """The requests and responses of a stream. Its threads do not refer to the consumer's object.
+
+    Responses come strictly in the order of the requests, refusals among them.
+    """
 
     def __init__(self, service: InferService) -> None:
         self._service = service
@@ -94,19 +56,24 @@ class _Flow:
         self._next_id = itertools.count(1).__next__
         self._error: BackendError | None = None
         self._stream: RequestStream | None = None
-        self.ended = False
+        self.ended = False  # responses may still wait to be taken
         try:
             backend = cast(StreamingBackend, service.session.backend)
             self._stream = RequestStream(backend, Sequences(), lambda _, error: self._end(error))
         except BackendError as error:
             self._end(error)
 
+    def start(self, requests: Iterable[pb.InferRequest]) -> None:
+        """Send the requests on a thread, as they come."""
+        name = "v1-stream-requests"
+        threading.Thread(target=self._pump, args=(requests,), name=name, daemon=True).start()
+
     # ------------------------------------------------------------------- the pump's thread
 
-    def pump(self, requests: Iterable[pb.InferRequest]) -> None:
-        """Send all requests, half-close, and stay until the last answer.
+    def _pump(self, requests: Iterable[pb.InferRequest]) -> None:
+        """Send all requests, and half-close.
 
-        A BackendError of the iterator tells that what came was no request; it ends the stream.
+        The iterator raises BackendError for an object that is no request, which ends the stream.
         """
         try:
             for request in requests:
@@ -114,7 +81,7 @@ class _Flow:
                     return
         except BackendError as error:
             self._drop(error)
-        except BaseException:  # of the iterator; it is shown as that of any thread
+        except BaseException:  # of the iterator; shown like that of any thread
             self._drop(ITERATOR_FAILED)
             raise
         else:
@@ -176,7 +143,10 @@ class _Flow:
     # --------------------------------------------------------------- the consumer's thread
 
     def take(self) -> pb.InferResponse:
-        """Return the next response. Raises StopIteration at the end, or what broke the stream."""
+        """Return the next response. Raise StopIteration at the end.
+
+        Raise InferenceServerException of the client family if the stream broke.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._next_answer() is not None or self.ended)
             answer = self._next_answer()
@@ -195,12 +165,12 @@ class _Flow:
         return self._service.session.to_v1_error(self._error)
 
     def wait(self) -> BackendError | None:
-        """Wait for the end, and return what ended the stream."""
+        """Wait for the end of the stream, and return what ended it; None for a regular end."""
         with self._changed:
             self._changed.wait_for(lambda: self.ended)
             return self._error
 
     def cancel(self) -> None:
-        """End the stream now, unless it has ended."""
+        """Drop the stream at once, unless it has ended: requests without an answer are lost."""
         if not self.ended:
             self._drop(CANCELLED)
