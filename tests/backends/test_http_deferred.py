@@ -14,10 +14,7 @@ from tritonclient_shim.core.daemon_executor import DaemonExecutor
 PATIENCE = 30.0
 
 
-class Client:
-    """What the pool needs of an HTTP client."""
-
-    executor = DaemonExecutor(2, "test")
+EXECUTOR = DaemonExecutor(2, "test")
 
 
 @pytest.mark.parametrize(
@@ -31,7 +28,7 @@ def test_whatever_is_raised_is_the_outcome(kind: Any, monkeypatch: pytest.Monkey
     def act() -> None:
         raise kind("odd answer")
 
-    deferred = ThreadPool(Client()).apply_async(act, ())  # type: ignore[arg-type]
+    deferred = ThreadPool(EXECUTOR).apply_async(act, ())
     with pytest.raises(kind, match="odd answer"):
         deferred.get(timeout=PATIENCE)
     assert not died
@@ -39,7 +36,7 @@ def test_whatever_is_raised_is_the_outcome(kind: Any, monkeypatch: pytest.Monkey
 
 def test_no_answer_yet() -> None:
     """Who does not wait, or not long enough, is told so; the answer can still be had."""
-    pool, answered = ThreadPool(Client()), threading.Event()  # type: ignore[arg-type]
+    pool, answered = ThreadPool(EXECUTOR), threading.Event()
     deferred = pool.apply_async(answered.wait, (PATIENCE,))
     for arguments in ({"block": False}, {"timeout": 0.01}):
         with pytest.raises(gevent.Timeout):

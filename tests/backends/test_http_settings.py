@@ -167,7 +167,7 @@ def test_keepalive_of_the_socket(server: ScriptedServer) -> None:
     ):
         backend = open_backend(endpoint, (), settings)
         backend.live()
-        (connection,) = backend._http._pool._idle
+        (connection,) = backend._http.pool._idle
         options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE)]
         names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
         options += [(socket.IPPROTO_TCP, name) for name in names]

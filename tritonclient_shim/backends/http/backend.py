@@ -24,7 +24,7 @@ from tritonclient_shim.backends.http.errors import PREFIX, refusal
 from tritonclient_shim.backends.http.framing import model_path
 from tritonclient_shim.backends.http.response import Reply
 from tritonclient_shim.backends.http.users_client import users_client
-from tritonclient_shim.backends.names import path_part, user_message
+from tritonclient_shim.backends.names import path_part
 from tritonclient_shim.core.errors import BackendError, ForeignError, ServerError, TransportError
 from tritonclient_shim.core.metadata import KnownServer
 from tritonclient_shim.core.model import (
@@ -40,14 +40,14 @@ from tritonclient_shim.settings import Settings
 _HEADER_LENGTH = "Inference-Header-Content-Length"
 #: The header of a JSON body, without which some servers take it for text.
 JSON = {"Content-Type": "application/json"}
-_MODEL, _REPOSITORY = "/v2/models/{name}", "/v2/repository/models/{name}"
+_REPOSITORY = "/v2/repository/models/{name}"
 _SYSTEM, _CUDA = "/v2/systemsharedmemory", "/v2/cudasharedmemory"
 #: Control call → method, path, and a member of its reply. A command's reply has none.
 _CALLS = {
     "ServerMetadata": ("GET", "/v2", "name"),
-    "ModelMetadata": ("GET", _MODEL, "name"),
-    "ModelConfig": ("GET", f"{_MODEL}/config", "name"),
-    "ModelStatistics": ("GET", "/v2/models{any_name}/stats", "model_stats"),
+    "ModelMetadata": ("GET", "{model}", "name"),
+    "ModelConfig": ("GET", "{model}/config", "name"),
+    "ModelStatistics": ("GET", "{model}/stats", "model_stats"),
     "RepositoryIndex": ("POST", "/v2/repository/index", "models"),
     "RepositoryModelLoad": ("POST", f"{_REPOSITORY}/load", ""),
     "RepositoryModelUnload": ("POST", f"{_REPOSITORY}/unload", ""),
@@ -88,7 +88,7 @@ class HttpBackend(Backend):
 
     def known_server(self) -> KnownServer:
         """Return what is known of the server behind the pooled connections."""
-        return self._http.known_server()
+        return self._http.pool.known_server()
 
     def model_config(self, name: str, version: str = "") -> ModelConfigDocument:
         """GET /v2/models/<name>[/versions/<version>]/config."""
@@ -125,7 +125,7 @@ class HttpBackend(Backend):
         except BackendError as error:
             return done(error)
         try:
-            self._http.executor.execute(lambda: _finish(call, exchange, done))
+            self._http.pool.executor.execute(lambda: done(outcome_of(_infer_reply, call, exchange)))
         except RuntimeError:  # no thread to be had
             done(TransportError(f"{PREFIX}Out of memory"))
 
@@ -148,7 +148,7 @@ class HttpBackend(Backend):
         Unlike tritonclient's own it may be used from any thread; it has this backend's headers.
         """
         if self._user_client is None or is_closed(self._user_client):
-            self._http.check_address()
+            self._http.pool.location  # noqa: B018  raises TransportError for an impossible address
             self._user_client = users_client(self._http)
         return self._user_client
 
@@ -161,17 +161,15 @@ class HttpBackend(Backend):
 
     def _ask(self, call: str, name: str = "", **fields: Any) -> JsonFields:
         method, template, member = _CALLS[call]
-        part, version = path_part(name), fields.pop("version", "")
-        if version:
-            part += f"/versions/{path_part(version)}"
+        part, model = path_part(name), model_path(name, fields.pop("version", ""))
         if "raw_handle" in fields:
             fields["raw_handle"] = {"b64": b64encode(fields["raw_handle"]).decode()}
-        any_name, region = (f"/{part}", f"/region/{part}") if name else ("", "")
-        path = template.format(name=part, any_name=any_name, region=region)
+        region = f"/region/{part}" if name else ""
+        path = template.format(name=part, model=model, region=region)
         headers, body = (JSON, [json.dumps(fields).encode()]) if method == "POST" else ({}, [])
         reply = self._http.send(method, path, headers, body)
         if reply.status != 200:
-            raise _for_user(refusal(reply.status, reply.body), (name,))
+            raise refusal(reply.status, reply.body, (name,))
         if not member:
             check_done(reply.body)
             return JsonFields({})
@@ -183,24 +181,12 @@ def _infer_reply(call: InferCall, exchange: Callable[[], Reply]) -> InferReply:
     """Run a prepared inference, return its result; BackendError when there is none."""
     reply = exchange()
     if reply.status != 200:
-        raise _for_user(refusal(reply.status, reply.body), _names(call))
+        raise refusal(reply.status, reply.body, _names(call))
     length = reply.headers.get(_HEADER_LENGTH.lower())
     return read(framing.parse_response, reply.body, length)
-
-
-def _finish(call: InferCall, exchange: Callable[[], Reply], done: Done) -> None:
-    """Run a prepared inference and hand its outcome to ``done``, exactly once."""
-    done(outcome_of(_infer_reply, call, exchange))
 
 
 def _names(call: InferCall) -> Iterable[str]:
     """Return the names in a call that the server knows in percent-encoded form."""
     slices = [tensor.shm for tensor in call.inputs] + [output.shm for output in call.outputs]
     return [call.model_name, *(shm.region for shm in slices if shm is not None)]
-
-
-def _for_user(error: BackendError, names: Iterable[str]) -> BackendError:
-    """BackendError → the same with names as the user gave them."""
-    if not isinstance(error, ServerError):
-        return error
-    return ServerError(user_message(error.message, names), error.code, error.status)

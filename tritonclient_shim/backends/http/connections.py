@@ -11,7 +11,7 @@ import ssl
 import threading
 from collections import deque
 from functools import lru_cache, partial
-from typing import Any, Callable, Iterator, Mapping, Sequence, Tuple
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Tuple
 
 from tritonclient_shim.backends import tls
 from tritonclient_shim.backends.headers import current_headers, headers_after, plugin_of
@@ -255,50 +255,36 @@ def usable_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
     value and one that describes the message itself are left out. ValueError for a name or
     value that no HTTP message can carry.
     """
-    chosen: dict[str, tuple[str, str]] = {}
     for name, value in headers:
         if not HEADER_NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be the name of an HTTP header")
         if not HEADER_VALUE.fullmatch(value):
             raise ValueError(f"the value of HTTP header {name!r} has control characters: {value!r}")
-        chosen[name.lower()] = (name, value)
-    kept = (pair for key, pair in chosen.items() if key not in _OURS and pair[1])
-    return dict(sorted(kept))
+    chosen = _by_name(headers).items()
+    return dict(sorted(pair for key, pair in chosen if key not in _OURS and pair[1]))
 
 
-def merged(defaults: Mapping[str, Any], headers: Mapping[str, Any]) -> dict[str, Any]:
-    """Default headers, overridden by those of the same name in whatever case."""
-    replaced = {name.lower() for name in headers}
-    rest = {name: value for name, value in defaults.items() if name.lower() not in replaced}
-    return {**rest, **headers}
+def _by_name(headers: Iterable[tuple[str, Any]]) -> dict[str, tuple[str, Any]]:
+    """Headers → headers by lower-case name; the last of equal names wins."""
+    return {name.lower(): (name, value) for name, value in headers}
 
 
 class HttpClient:
-    """Sends requests with ``headers`` added to each, until it is closed; from any thread."""
+    """Sends requests with ``headers`` added to each, until it is closed; from any thread.
+
+    ``pool`` has the connections of all clients that connect alike.
+    """
 
     def __init__(
         self, endpoint: Endpoint, headers: dict[str, str], settings: Settings = DEFAULTS
     ) -> None:
         self._headers = headers
         self._plugin = plugin_of(settings)
-        self._pool = acquire(connector_for(endpoint, settings))
-        self._proxy = None if endpoint.secure else self._pool.connector.proxy
+        self.pool = acquire(connector_for(endpoint, settings))
+        self._proxy = None if endpoint.secure else self.pool.connector.proxy
         self._open = True
         # a plugin may change the headers of every request
         self._head = self._new_head if self._plugin else lru_cache(maxsize=64)(self._new_head)
-
-    @property
-    def executor(self) -> DaemonExecutor:
-        """Return the threads of the endpoint's asynchronous requests, 64 at most."""
-        return self._pool.executor
-
-    def check_address(self) -> None:
-        """Raise TransportError if the address of the endpoint is none."""
-        self._pool.location  # noqa: B018  parsed at the first use
-
-    def known_server(self) -> KnownServer:
-        """Return what is known of the server behind the connections."""
-        return self._pool.known_server()
 
     def send(
         self,
@@ -311,7 +297,7 @@ class HttpClient:
 
         ``headers`` replace those of the thread's calls, and these the client's own.
         """
-        return self.prepare(method, path, merged(dict(current_headers()), headers), body)()
+        return self.prepare(method, path, {**dict(current_headers()), **headers}, body)()
 
     def prepare(
         self, method: str, path: str, headers: Mapping[str, Any], body: Sequence[Buffer] = ()
@@ -326,18 +312,18 @@ class HttpClient:
         head = self._head(method, path, tuple(headers.items()))
         if method == "POST":
             head += b"Content-Length: %d\r\n" % sum([memoryview(piece).nbytes for piece in body])
-        return partial(self._pool.request, (head + b"\r\n", *body), method == "GET")
+        return partial(self.pool.request, (head + b"\r\n", *body), method == "GET")
 
     def close(self) -> None:
         """Give up the share of the pool; to be called once."""
         self._open = False
-        release(self._pool)
+        release(self.pool)
 
     def _new_head(self, method: str, path: str, headers: _Items) -> bytes:
         """Return the first line of a request, and the headers: the address's, the user's, and the
         plugin's. A header without value is left out.
         """
-        location = self._pool.location
+        location = self.pool.location
         origin = f"http://{location.host_header}" if self._proxy else ""  # proxies want it
         own = {
             "Host": location.host_header,
@@ -346,16 +332,9 @@ class HttpClient:
             "Content-Type": "application/octet-stream",
             "Proxy-Authorization": self._proxy.authorization if self._proxy else "",
         }
-        everything = self._after_plugin(merged(merged(own, self._headers), dict(headers)))
+        sent = _by_name((*own.items(), *self._headers.items(), *headers))
+        if self._plugin is not None:
+            sent = _by_name(headers_after(self._plugin, dict(sent.values())).items())
         lines = [f"{method} {origin}{location.prefix}{path} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in everything.items() if value or value == 0]
+        lines += [f"{name}: {value}" for name, value in sent.values() if value or value == 0]
         return "\r\n".join([*lines, ""]).encode()
-
-    def _after_plugin(self, headers: dict[str, Any]) -> dict[str, Any]:
-        """Apply the plugin; its new headers replace old ones of their names in any case."""
-        if self._plugin is None:
-            return headers
-        changed = headers_after(self._plugin, dict(headers))
-        kept = {name: value for name, value in changed.items() if headers.get(name) == value}
-        new = {name: value for name, value in changed.items() if name not in kept}
-        return merged(kept, new)

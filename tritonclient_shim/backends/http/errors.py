@@ -16,8 +16,9 @@ from http.client import (
     RemoteDisconnected,
     UnknownProtocol,
 )
-from typing import Any, NamedTuple
+from typing import Any, Iterable, NamedTuple
 
+from tritonclient_shim.backends.names import user_message
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
@@ -25,7 +26,7 @@ from tritonclient_shim.core.errors import (
     TransportError,
     TransportKind,
 )
-from tritonclient_shim.core.server_sentences import Meaning, recognise, without_request_id
+from tritonclient_shim.core.server_sentences import Meaning, recognise
 
 PREFIX = "HTTP client failed: "
 
@@ -134,10 +135,11 @@ CODES = {
 }
 
 
-def refusal(status: int, body: Any) -> BackendError:
+def refusal(status: int, body: Any, names: Iterable[str] = ()) -> BackendError:
     """Status and body of an answer other than 200 → the error it stands for.
 
-    Only ``{"error": <text>}`` is a v2 server's refusal; anything else is ForeignError.
+    Only ``{"error": <text>}`` is a v2 server's refusal; anything else is ForeignError. The text has
+    the users' ``names`` where the server wrote stored names.
     """
     try:
         reply = json.loads(bytes(body))
@@ -150,7 +152,7 @@ def refusal(status: int, body: Any) -> BackendError:
         error = ForeignError(wrong, said or wrong)
         error.no_such_call = status in (404, 405, 501)
         return error
-    said = without_request_id(text)
+    said = user_message(text, names)
     return ServerError(said, _code(status, said), str(status))
 
 

@@ -170,9 +170,12 @@ def _integer(name: str, wanted: np.dtype[Any], value: float) -> int:
 
 @lru_cache(maxsize=1024)
 def model_path(name: str, version: str) -> str:
-    """Return the path of a model, or of one version; Unsendable for a name with steps in it."""
-    versions = f"/versions/{path_part(version)}" if version else ""
-    return f"/v2/models/{path_part(name)}{versions}"
+    """Return the path of a model, of one version, or of all models ('').
+
+    Unsendable for a name with steps in it.
+    """
+    model = f"/{path_part(name)}" if name else ""
+    return f"/v2/models{model}" + (f"/versions/{path_part(version)}" if version else "")
 
 
 def request_pieces(call: InferCall) -> list[Buffer]:

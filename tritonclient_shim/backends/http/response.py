@@ -31,7 +31,6 @@ _MAX_HEADERS = 256
 _MAX_INTERIM = 100  # answers like "100 Continue" that announce the real one
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) +([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 _HEADER = re.compile(r"([^\x00-\x20:\x7f]+):([^\x00\r]*)\r?\n")
-_FOLDED = re.compile(r"[ \t]+([^\x00\r]*)\r?\n")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 SMALL = 1 << 16  # bytes; a body from here on is worth a buffer of its own
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
@@ -103,21 +102,15 @@ def _parsed_head(stream: BinaryIO) -> Head:
 def read_headers(stream: BinaryIO) -> dict[str, str]:
     """Header lines up to the empty one; trailers, too."""
     headers: dict[str, str] = {}
-    name = ""
     for _ in range(_MAX_HEADERS):
         line = read_line(stream)
         if line in (b"\r\n", b"\n"):
             return headers
         if not line.endswith(b"\n"):
             raise IncompleteRead(line)
-        text = line.decode("latin-1")
-        folded = _FOLDED.fullmatch(text) if name else None
-        match = folded or _HEADER.fullmatch(text)
+        match = _HEADER.fullmatch(line.decode("latin-1"))
         if match is None:
             raise WeirdReply(f"a line is no header: {line[:80]!r}")
-        if folded:
-            headers[name] = f"{headers[name]} {folded[1].strip()}"
-            continue
         name, value = match[1].lower(), match[2].strip()
         if name in _LISTS and name in headers:
             value = f"{headers[name]}, {value}"

@@ -20,6 +20,7 @@ from tritonclient_shim.backends.clients import (
 )
 from tritonclient_shim.backends.http.connections import HttpClient
 from tritonclient_shim.backends.http.response import Reply
+from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import ForeignError, TransportError
 
 
@@ -98,13 +99,13 @@ class Deferred:
 class ThreadPool:
     """Stands in for ``_pool``: tritonclient's greenlets belong to the thread that made a client."""
 
-    def __init__(self, http: HttpClient) -> None:
-        self._http = http
+    def __init__(self, executor: DaemonExecutor) -> None:
+        self._executor = executor
         self._running: set[Future[Any]] = set()
 
     def apply_async(self, act: Callable[..., Any], arguments: Any) -> Deferred:
         """Run soon; at most 64 at once per endpoint. RuntimeError when no thread is to be had."""
-        future = self._http.executor.submit(act, *arguments)
+        future = self._executor.submit(act, *arguments)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return Deferred(future)
@@ -139,7 +140,7 @@ def users_client(http: HttpClient) -> Any:
     client = user_client_class(InferenceServerClient, close=_wait)("localhost")  # never contacted
     check_hooks(client, "_client_stub", "_pool")
     client._client_stub.close()
-    client._client_stub, client._pool = UserStub(http), ThreadPool(http)
+    client._client_stub, client._pool = UserStub(http), ThreadPool(http.pool.executor)
     return client
 
 
