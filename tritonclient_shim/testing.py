@@ -26,9 +26,9 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from tritonclient_shim import backends
-from tritonclient_shim.backends import in_process
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.backends.in_process import (
+    InProcessBackend,
     InProcessServer,
     Model,
     Sequence,
@@ -147,7 +147,7 @@ def server(
     process_server = InProcessServer(id, served)
 
     def opened(endpoint: Endpoint) -> Backend:
-        return in_process.open_backend(endpoint, process_server)
+        return InProcessBackend(endpoint, process_server)
 
     endpoints = (_endpoint(HTTP, running.http), _endpoint(GRPC, running.grpc))
     begun = []

@@ -6,15 +6,8 @@ suite holds its answers against Triton's. ``tritonclient_shim.testing`` is what 
 
 from __future__ import annotations
 
-from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.in_process.backend import InProcessBackend
 from tritonclient_shim.backends.in_process.declared import Model, Sequence, ServerError, Tensor
 from tritonclient_shim.backends.in_process.server import InProcessServer
-from tritonclient_shim.core.model import Endpoint
 
-__all__ = ["InProcessServer", "Model", "Sequence", "ServerError", "Tensor", "open_backend"]
-
-
-def open_backend(endpoint: Endpoint, server: InProcessServer) -> StreamingBackend:
-    """Return a backend for a server of this process, whichever protocol the endpoint names."""
-    return InProcessBackend(endpoint, server)
+__all__ = ["InProcessBackend", "InProcessServer", "Model", "Sequence", "ServerError", "Tensor"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any, Awaitable, Callable, Iterator, Mapping, Sequence
 
 from tritonclient_shim.backends.base import (
@@ -162,27 +162,21 @@ class _InProcessStream:
         on_end: StreamEnd,
     ) -> None:
         self._outcome, self._on_reply, self._on_end = outcome, on_reply, on_end
-        self._calls: deque[InferCall] = deque()
-        self._changed = threading.Condition()
+        self._calls: SimpleQueue[InferCall | None] = SimpleQueue()
         self._closed = self._cancelled = False
         self._reader = threading.Thread(target=self._work, name="in-process-stream", daemon=True)
         self._reader.start()
 
     def send(self, call: InferCall) -> None:
         """Queue one request; StreamEnded, and nothing queued, when the stream is closed."""
-        taken = _copied(call)
-        with self._changed:
-            if self._closed:
-                raise StreamEnded(_CLOSED)
-            self._calls.append(taken)
-            self._changed.notify_all()
+        if self._closed:
+            raise StreamEnded(_CLOSED)
+        self._calls.put(_copied(call))
 
     def close(self, wait: bool = True) -> None:
         """Take no more requests; with ``wait``, until all have been answered."""
         self._closed = True
-        if self._changed.acquire(blocking=wait):
-            self._changed.notify_all()
-            self._changed.release()
+        self._calls.put(None)
         if wait and threading.current_thread() is not self._reader:
             self._reader.join()
 
@@ -194,23 +188,14 @@ class _InProcessStream:
     def _work(self) -> None:
         ended: BackendError | None = None
         try:
-            while True:
-                call = self._next()
-                if call is None:
+            for call in iter(self._calls.get, None):
+                if self._cancelled:
                     break
                 self._on_reply(call.request_id, self._outcome(call))
         except BackendError as error:
             ended = error
         self._closed = True
         self._on_end(TransportError(_CLOSED) if self._cancelled and ended is None else ended)
-
-    def _next(self) -> InferCall | None:
-        """Return the next request; None when the stream has ended."""
-        with self._changed:
-            while not self._calls and not self._closed:
-                # close() may come from the garbage collector, and then takes no lock
-                self._changed.wait(0.1)
-            return self._calls.popleft() if self._calls and not self._cancelled else None
 
 
 def _copied(call: InferCall) -> InferCall:

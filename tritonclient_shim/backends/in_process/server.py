@@ -9,7 +9,7 @@ import mmap
 import os
 import threading
 import time
-from typing import Any, Mapping
+from typing import Any, Iterable, Mapping, NamedTuple
 
 from tritonclient_shim.backends.in_process.declared import (
     Arrays,
@@ -117,7 +117,8 @@ class RunningModel:
         self.ever_loaded = model.loaded
         self._lock = forks.Lock()
         self._sequences: dict[tuple[int, int], dict[str, Any]] = {}
-        self._statistics: dict[int, _Counted] = {number: _Counted() for number in model.versions}
+        self._requests: dict[int, list[_Request]] = {number: [] for number in model.versions}
+        self._last_ms = dict.fromkeys(model.versions, 0)
         self.after_fork()
         forks.repair(self)
 
@@ -141,16 +142,19 @@ class RunningModel:
 
     def run(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
         """Call the function and count the call. Raises ServerError."""
-        began = time.monotonic_ns()
+        began = started = time.monotonic_ns()
         rows = len(next(iter(inputs.values()))) if self.model.max_batch_size else 1
         try:
             with self._instances:
                 started = time.monotonic_ns()
                 arrays = self._called(version, inputs, call)
         except ServerError:
-            self._count(version, 0, began, began)
+            rows = 0
             raise
-        self._count(version, rows, began, started)
+        finally:
+            request = _Request(rows, started - began, time.monotonic_ns() - started)
+            self._requests[version].append(request)
+        self._last_ms[version] = time.time_ns() // 1_000_000
         return arrays
 
     def _called(self, version: int, inputs: Arrays, call: InferCall) -> Arrays:
@@ -200,62 +204,51 @@ class RunningModel:
                 del self._sequences[key]
         return Sequence(number, call.sequence_start, call.sequence_end, state)
 
-    def _count(self, version: int, rows: int, began: int, started: int) -> None:
-        with self._lock:
-            self._statistics[version].add(rows, began, started, time.monotonic_ns())
-
     def statistics(self) -> tuple[ModelStatistics, ...]:
         """Return what has been counted, one entry per version."""
-        with self._lock:
-            return tuple(
-                one.statistics(self.name, str(version)) for version, one in self._statistics.items()
-            )
-
-
-class _Counted:
-    """The counts of one version."""
-
-    def __init__(self) -> None:
-        self._last_ms = 0
-        self._succeeded = self._failed = self._queued = Duration()
-        self._computed: dict[int, Duration] = {}
-
-    def add(self, rows: int, began: int, started: int, ended: int) -> None:
-        """Count a request of so many rows, 0 for one that failed; times in nanoseconds."""
-        if not rows:
-            self._failed = _plus(self._failed, ended - began)
-            return
-        self._last_ms = time.time_ns() // 1_000_000
-        self._succeeded = _plus(self._succeeded, ended - began)
-        self._queued = _plus(self._queued, started - began)
-        self._computed[rows] = _plus(self._computed.get(rows, Duration()), ended - started)
-
-    def statistics(self, name: str, version: str) -> ModelStatistics:
-        """As the statistics extension tells them."""
-        count = sum(duration.count for duration in self._computed.values())
-        compute = Duration(count, sum(duration.ns for duration in self._computed.values()))
-        none = Duration(count)
-        return ModelStatistics(
-            name,
-            version,
-            self._last_ms,
-            inference_count=sum(rows * one.count for rows, one in self._computed.items()),
-            execution_count=count,
-            success=self._succeeded,
-            fail=self._failed,
-            queue=self._queued,
-            compute_input=none,
-            compute_infer=compute,
-            compute_output=none,
-            batches=tuple(
-                BatchStatistics(rows, Duration(one.count), one, Duration(one.count))
-                for rows, one in sorted(self._computed.items())
-            ),
+        return tuple(
+            _statistics(self.name, str(version), self._last_ms[version], [*requests])
+            for version, requests in self._requests.items()
         )
 
 
-def _plus(known: Duration, ns: int) -> Duration:
-    return Duration(known.count + 1, known.ns + max(1, ns))
+class _Request(NamedTuple):
+    """A request to a model, with times in nanoseconds. It has no rows if it has failed."""
+
+    rows: int
+    queue_ns: int
+    compute_ns: int
+
+
+def _duration(times: Iterable[int]) -> Duration:
+    """Return the sum of times, each of them 1 ns or more."""
+    known = [max(1, ns) for ns in times]
+    return Duration(len(known), sum(known))
+
+
+def _statistics(name: str, version: str, last_ms: int, all_: list[_Request]) -> ModelStatistics:
+    """Return the statistics of a version, as the statistics extension tells them."""
+    good = [request for request in all_ if request.rows]
+    rows = sorted({request.rows for request in good})
+    computed = {n: _duration(one.compute_ns for one in good if one.rows == n) for n in rows}
+    none = Duration(len(good))
+    return ModelStatistics(
+        name,
+        version,
+        last_ms,
+        inference_count=sum(request.rows for request in good),
+        execution_count=len(good),
+        success=_duration(request.queue_ns + request.compute_ns for request in good),
+        fail=_duration(one.queue_ns + one.compute_ns for one in all_ if not one.rows),
+        queue=_duration(request.queue_ns for request in good),
+        compute_input=none,
+        compute_infer=_duration(request.compute_ns for request in good),
+        compute_output=none,
+        batches=tuple(
+            BatchStatistics(size, Duration(times.count), times, Duration(times.count))
+            for size, times in computed.items()
+        ),
+    )
 
 
 #: As Triton 2.51 names them, as far as they are here.
