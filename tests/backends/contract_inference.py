@@ -101,12 +101,6 @@ class InferenceContract:
             assert reply.model_version == used
             assert array_of(reply.outputs[0]).item() == float(used)
 
-    def test_names_with_slash_and_colon(self, backend: Backend) -> None:
-        """Tensor names may have '/' and ':' (docs/v1-behaviour.md §E.14)."""
-        value = tensor("in/put:0", np.ones((1, 4), np.float32))
-        (output,) = backend.infer(single("tensor_names", value, "out/put:1")).outputs
-        np.testing.assert_array_equal(array_of(output), np.full((1, 4), 2.0))
-
     def test_classification(self, backend: Backend) -> None:
         """Classes come as strings 'value:index:label' (docs/v2-mapping.md §1)."""
         value = tensor("INPUT", np.arange(10, dtype=np.float32).reshape(1, 10))
@@ -132,13 +126,6 @@ class InferenceContract:
         """Both take 64 bits (docs/v2-mapping.md §5)."""
         reply = backend.infer(simple(priority=number, timeout_us=number))
         assert [output.name for output in reply.outputs] == ["OUTPUT0", "OUTPUT1"]
-
-    def test_unknown_model(self, backend: Backend) -> None:
-        """An inference with an unknown model is NOT_FOUND, with the user's name in the text."""
-        with pytest.raises(ServerError) as caught:
-            backend.infer(simple(model_name="no such model"))
-        assert caught.value.code == "NOT_FOUND"
-        assert caught.value.message == "Request for unknown model: 'no such model' is not found"
 
     def test_request_id_is_not_in_messages(self, backend: Backend) -> None:
         """The server's mention of the request id is removed (docs/v1-behaviour.md §E.10)."""

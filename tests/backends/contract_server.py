@@ -39,10 +39,6 @@ class ServerContract:
         assert metadata.name == "triton"
         assert metadata.version[0].isdigit()
 
-    def test_extensions(self, backend: Backend) -> None:
-        """What Triton can do is listed; its model configurations among it."""
-        assert {"model_configuration", "sequence"} <= {*backend.server_metadata().extensions}
-
     def test_model_metadata(self, backend: Backend) -> None:
         """Names, data types and shapes of the tensors, the batch dimension first."""
         metadata = backend.model_metadata("simple")
@@ -73,23 +69,12 @@ class ServerContract:
         assert caught.value.code == "NOT_FOUND"
         assert caught.value.message.startswith(f"Request for unknown model: '{name}' ")
 
-    def test_model_config_of_unknown_version(self, backend: Backend) -> None:
-        """A version that is not there is NOT_FOUND."""
-        with pytest.raises(ServerError) as caught:
-            backend.model_config("simple", "99")
-        assert caught.value.code == "NOT_FOUND"
-        assert "version 99 is not found" in caught.value.message
-
     def test_model_configs(self, backend: Backend) -> None:
         """Several at once are the same as one by one; refused ones are left out."""
         names = ["simple", "no_such_model", "identity_fp32", "spare", "slow", "failing", "classify"]
         documents = backend.model_configs(names)
         assert list(documents) == ["simple", "identity_fp32", "slow", "failing", "classify"]
         assert documents["classify"].content == backend.model_config("classify").content
-
-    def test_model_configs_of_nothing(self, backend: Backend) -> None:
-        """No names, no configurations."""
-        assert dict(backend.model_configs([])) == {}
 
     def test_statistics_count_inferences(self, backend: Backend) -> None:
         """An inference of three rows shows in the statistics of its model."""

@@ -11,11 +11,11 @@ import pytest
 from tritonclient.grpc import model_config_pb2
 
 from testbed import TritonServer
-from tests.backends.contract_calls import simple, slow
+from tests.backends.contract_calls import simple
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.core.errors import ServerError, TransportError
-from tritonclient_shim.core.model import GRPC, Endpoint, InferCall, InferReply
+from tritonclient_shim.core.errors import TransportError
+from tritonclient_shim.core.model import GRPC, Endpoint
 
 
 @pytest.fixture
@@ -24,37 +24,6 @@ def backend(triton: TritonServer) -> Iterator[StreamingBackend]:
     opened = open_backend(Endpoint(GRPC, triton.grpc))
     yield opened
     opened.close()
-
-
-def test_opening_contacts_nobody() -> None:
-    """Constructing costs no network, whatever the address; v1's contexts did the same."""
-    # docs/v1-behaviour.md §6
-    for address in ("", "localhost", "nobody.invalid:1"):
-        assert open_backend(Endpoint(GRPC, address)).endpoint.address == address
-
-
-def test_closing_one_leaves_the_others(backend: StreamingBackend, triton: TritonServer) -> None:
-    """A backend's close disturbs neither calls nor streams of another on the same endpoint."""
-    other = open_backend(Endpoint(GRPC, triton.grpc))
-    outcomes: Queue[Any] = Queue()
-    backend.infer_async(slow(0.3), outcomes.put)
-    stream = backend.open_stream(lambda _, outcome: outcomes.put(outcome), lambda _: None)
-    stream.send(slow(0.3))
-    other.close()
-    other.close()
-    stream.close()
-    assert isinstance(outcomes.get(timeout=10), InferReply)
-    assert isinstance(outcomes.get(timeout=10), InferReply)
-
-
-def test_async_refusals_are_handed_over(backend: StreamingBackend) -> None:
-    """A refused asynchronous call reaches done as an error, chained to gRPC's error."""
-    outcomes: Queue[Any] = Queue()
-    backend.infer_async(InferCall("nobody", "", (), ()), outcomes.put)
-    error = outcomes.get(timeout=10)
-    assert isinstance(error, ServerError)
-    assert error.message == "Request for unknown model: 'nobody' is not found"
-    assert isinstance(error.__cause__, grpc.RpcError)
 
 
 @pytest.mark.parametrize("address", ["localhost", "127.0.0.1:1"])
@@ -74,14 +43,6 @@ def test_configuration_is_the_wire_form(backend: StreamingBackend) -> None:
     config = model_config_pb2.ModelConfig.FromString(document.content)
     assert (config.name, config.max_batch_size) == ("simple", 8)
     assert (document.backend, document.decoupled) == ("python", False)
-
-
-def test_many_configurations_at_once(backend: StreamingBackend) -> None:
-    """model_configs keeps the order of its argument, beyond one window too, and skips refusals."""
-    names = ["simple", "nobody", "slow"] * 40 + ["spare"]
-    documents = backend.model_configs(names)
-    assert list(documents) == ["simple", "slow"]
-    assert documents["slow"] == backend.model_config("slow")
 
 
 @pytest.mark.parametrize("shift", [2**16, 2 * 2**16])

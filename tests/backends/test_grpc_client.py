@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from queue import Queue
 from typing import Any, Iterator
 
-import grpc
 import pytest
 import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
@@ -19,11 +17,6 @@ from tests.backends.contract_calls import simple, slow
 from tests.grpc_listener import Listener
 from tritonclient_shim.backends.base import StreamingBackend
 from tritonclient_shim.backends.grpc import open_backend
-from tritonclient_shim.backends.grpc.users_channel import (
-    CallOptions,
-    ChannelBackend,
-    ChannelConnection,
-)
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
 from tritonclient_shim.settings import Settings
@@ -101,15 +94,6 @@ def test_a_tritonclient_without_its_channel(
     with pytest.raises(RuntimeError, match="no _channel and _client_stub .*2.40 to 2.73"):
         backend.client()
     assert backend.live()
-
-
-def test_control_calls_on_a_users_channel(triton: TritonServer) -> None:
-    """They are sent on that channel, with what the user gave for the call."""
-    with grpc.insecure_channel(triton.grpc) as channel:
-        options = CallOptions(deadline=time.monotonic() + 30)
-        backend = ChannelBackend(ChannelConnection(channel), options)
-        assert backend.live()
-        assert backend.bound.last.code() is grpc.StatusCode.OK
 
 
 def test_errors_of_a_plugin_are_the_callers() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from tritonclient_shim.backends.grpc.channel import target_of
 from tritonclient_shim.backends.grpc.errors import as_backend_error, breaks_channel, error_of
 from tritonclient_shim.core.errors import ServerError, TransportError, TransportKind
 
@@ -121,17 +120,6 @@ def test_details_may_be_missing() -> None:
     assert error.message == "GRPC client failed: 14: "
 
 
-def test_errors_that_spend_a_channel() -> None:
-    """A channel that never connected, or may be silent, is given up; else it reconnects itself."""
-    assert breaks_channel(error_of(CODE.UNAVAILABLE, "failed to connect to all addresses"))
-    assert breaks_channel(error_of(CODE.UNAVAILABLE, "errors resolving h:1"))
-    assert breaks_channel(error_of(CODE.UNAVAILABLE, "ping timeout"))
-    assert breaks_channel(error_of(CODE.DEADLINE_EXCEEDED, "Deadline Exceeded"))
-    assert not breaks_channel(error_of(CODE.UNAVAILABLE, "Socket closed"))
-    assert breaks_channel(error_of(CODE.INTERNAL, "Stream removed"))
-    assert not breaks_channel(error_of(CODE.NOT_FOUND, "Connect Failed"))
-
-
 def test_a_channel_is_not_given_up_for_words() -> None:
     """A peer's text that ends like one of ours does not spend the channel."""
     assert not breaks_channel(error_of(CODE.UNAVAILABLE, "the proxy says: Connect Failed"))
@@ -143,37 +131,3 @@ def test_a_time_limit_has_a_kind() -> None:
     error = error_of(CODE.DEADLINE_EXCEEDED, "Stream removed (Deadline Exceeded)")
     assert isinstance(error, TransportError)
     assert error.kind is TransportKind.TIMEOUT
-
-
-@pytest.mark.parametrize(
-    ("address", "target"),
-    [
-        ("localhost:8001", "dns:///localhost:8001"),
-        ("127.0.0.1:1", "dns:///127.0.0.1:1"),
-        ("my_host-1.example.org:65535", "dns:///my_host-1.example.org:65535"),
-        ("[::1]:8001", "dns:///%5B::1%5D:8001"),
-        ("dns:///triton:8001", "dns:///triton:8001"),
-        ("dns:8001", "dns:///dns:8001"),
-        ("unix:/run/triton.sock", "unix:/run/triton.sock"),
-    ],
-)
-def test_addresses(address: str, target: str) -> None:
-    """An address becomes a target that gRPC cannot read in any other way."""
-    assert target_of(address) == target
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("", " ", "localhost", "localhost:", ":8001", "localhost:http", "localhost:0"),
-        *("localhost:65536", "localhost:70001", "localhost:-1", "http://localhost:8001"),
-        *("localhost:8001/x", "a b:8001", "::1:8001", "h:1:2", "localhost:8001\n", "h:٨٠٠١"),
-    ],
-)
-def test_impossible_addresses(address: str) -> None:
-    """Nobody is contacted for an address that names no port; v1's words."""
-    # docs/v1-behaviour.md §3.1
-    with pytest.raises(TransportError) as caught:
-        target_of(address)
-    assert caught.value.message == "GRPC client failed: 14: Name resolution failure"
-    assert caught.value.status == "StatusCode.UNAVAILABLE"

@@ -103,34 +103,6 @@ def test_refusals_name_regions_as_users_do(triton: TritonServer) -> None:
     assert error.message == "Unable to find shared memory region: 'no such/region'"
 
 
-def test_large_answers_come_as_views(triton: TritonServer) -> None:
-    """A large tensor arrives over a stream without a copy, and correctly."""
-    data = np.arange(10**6, dtype=np.float32)
-    tensor = TensorIn("INPUT0", "FP32", (1, data.size), (data,), data.nbytes)
-    log = Log()
-    stream = log.open(triton.grpc)
-    stream.send(InferCall("identity_fp32", "", (tensor,), (OutputSpec("OUTPUT0"),), "1"))
-    _, reply = log.replies.get(timeout=20)
-    stream.close()
-    assert isinstance(reply.outputs[0].data, memoryview)
-    np.testing.assert_array_equal(np.frombuffer(reply.outputs[0].data, np.float32), data)
-
-
-def test_sequences_run_over_a_stream(triton: TritonServer) -> None:
-    """START, middle and END of a 64-bit sequence id above 2^63 arrive in order."""
-    # docs/v2-mapping.md §4
-    log = Log()
-    stream = log.open(triton.grpc)
-    for number in range(1, 5):
-        data = np.array([number], dtype=np.int32)
-        tensors = (TensorIn("INPUT", "INT32", (1, 1), (data,), 4),)
-        outputs, flags = (OutputSpec("OUTPUT"),), (number == 1, number == 4)
-        stream.send(InferCall("sequence_sum", "", tensors, outputs, "", 2**64 - 9, *flags))
-    stream.close()
-    replies = [log.replies.get(timeout=20)[1] for _ in range(4)]
-    assert [int(np.frombuffer(r.outputs[0].data, np.int32)[0]) for r in replies] == [1, 3, 6, 10]
-
-
 def test_sending_on_a_closed_stream(triton: TritonServer) -> None:
     """v1's words for a request after the stream's end (docs/v1-behaviour.md §A)."""
     log = Log()

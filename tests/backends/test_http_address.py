@@ -7,36 +7,7 @@ import pytest
 from tests.backends.scripted_server import ScriptedServer, http
 from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.connections import usable_headers
-from tritonclient_shim.backends.http.connector import parse
 from tritonclient_shim.core.model import Endpoint, InferCall
-
-
-@pytest.mark.parametrize(
-    ("address", "secure", "expected"),
-    [
-        ("localhost:8000", False, ("localhost", 8000, "localhost:8000", "")),
-        ("localhost", False, ("localhost", 80, "localhost", "")),
-        ("localhost", True, ("localhost", 443, "localhost", "")),
-        ("localhost:", False, ("localhost", 80, "localhost", "")),
-        ("localhost:8000/", False, ("localhost", 8000, "localhost:8000", "")),
-        ("h:1/pre/fix/", False, ("h", 1, "h:1", "/pre/fix")),
-        ("h/pre%20fix", False, ("h", 80, "h", "/pre%20fix")),
-        ("h/é", False, ("h", 80, "h", "/%C3%A9")),
-        ("[::1]:8000", False, ("::1", 8000, "[::1]:8000", "")),
-        ("[fe80::1%eth0]:1", False, ("fe80::1%eth0", 1, "[fe80::1%eth0]:1", "")),
-        ("bücher.example:1", False, ("xn--bcher-kva.example", 1, "xn--bcher-kva.example:1", "")),
-    ],
-)
-def test_address(address: str, secure: bool, expected: tuple[str, int, str, str]) -> None:
-    """Host, port, Host header and prefix of an address (docs/v2-mapping.md §9)."""
-    location = parse(address, secure)
-    assert location[:4] == expected
-    assert location.authorization == ""
-
-
-def test_user_info() -> None:
-    """User and password in front of the host are sent as libcurl sends them."""
-    assert parse("us%65r:p%40ss@h:1", False).authorization == "Basic dXNlcjpwQHNz"
 
 
 def test_headers_are_sorted_and_last_wins() -> None:

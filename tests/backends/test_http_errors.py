@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.backends.scripted_server import CLOSE, CLOSE_AFTER, RESET, Answer, ScriptedServer, http
-from tritonclient_shim.backends.http import errors, open_backend
+from tritonclient_shim.backends.http import open_backend
 from tritonclient_shim.backends.http.errors import CODES, refusal
 from tritonclient_shim.core.errors import ForeignError, ServerError, TransportError
 from tritonclient_shim.core.model import Endpoint, InferCall
@@ -111,34 +111,6 @@ def test_foreign_answer(answer: bytes) -> None:
             with pytest.raises(ForeignError):
                 call()
         backend.close()
-
-
-@pytest.mark.parametrize(("status", "healthy"), [(200, True), (400, False), (404, False)])
-def test_any_answer_counts_for_health(status: int, healthy: bool) -> None:
-    """Health is True iff the status is 200, whoever answers (docs/v1-behaviour.md §6.1)."""
-    with ScriptedServer(lambda request: http(status, b"<html>")) as server:
-        backend = open_backend(Endpoint("http", server.address))
-        assert backend.live() is healthy
-        assert backend.ready() is healthy
-        backend.close()
-
-
-def test_truncated_tensor() -> None:
-    """A tensor that is longer than the body is no v2 answer (docs/v1-behaviour.md §4.7)."""
-    output = {"name": "o", "datatype": "INT8", "shape": [9], "parameters": {"binary_data_size": 9}}
-    header = json.dumps({"model_name": "m", "outputs": [output]}).encode()
-    answer = http(200, header + b"12345678", f"Inference-Header-Content-Length: {len(header)}")
-    with ScriptedServer(lambda request: answer) as server:
-        backend = open_backend(Endpoint("http", server.address))
-        with pytest.raises(ForeignError, match="it has 128 bytes; expected 129, by"):
-            backend.infer(CALL)
-        backend.close()
-
-
-@pytest.mark.parametrize("phase", [errors.CONNECT, errors.HANDSHAKE, errors.SEND, errors.ANSWER])
-def test_an_interrupt_is_no_error(phase: errors.Phase) -> None:
-    """Ctrl-C in the middle of an exchange reaches the user."""
-    assert not any(issubclass(KeyboardInterrupt, kind) for kind in phase.errors)
 
 
 @pytest.mark.parametrize(("status", "code"), sorted(CODES.items()) + [(418, "UNKNOWN")])

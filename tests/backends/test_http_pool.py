@@ -74,16 +74,6 @@ def test_forgotten_backend_closes_connections(server: ScriptedServer) -> None:
     assert server.closed_by_client.acquire(timeout=PATIENCE)
 
 
-def test_secure_and_plain_do_not_share(server: ScriptedServer) -> None:
-    """Equal addresses with and without TLS are different endpoints."""
-    plain, secure = backend_on(server), open_backend(Endpoint("http", server.address, True))
-    plain.live()
-    with pytest.raises(TransportError, match="SSL connect error"):
-        secure.live()
-    plain.close()
-    secure.close()
-
-
 @pytest.mark.parametrize("failure", [CLOSE, RESET])
 def test_get_is_repeated_on_a_kept_connection(failure: Answer) -> None:
     """A GET that a kept connection swallowed is sent again on a fresh one."""
@@ -118,16 +108,6 @@ def test_inference_is_never_run_twice(failure: Answer) -> None:
         assert len(server.requests) == 2
         assert backend.infer(CALL).model_name == "m"
         backend.close()
-
-
-def test_idle_connection_closed_by_the_server(server: ScriptedServer) -> None:
-    """A connection closed while idle is noticed before an inference is sent on it."""
-    backend = backend_on(server)
-    backend.infer(CALL)
-    server.drop()
-    assert backend.infer(CALL).model_name == "m"
-    assert server.connections == 2
-    backend.close()
 
 
 def test_connection_that_breaks_before_the_request(
@@ -196,17 +176,6 @@ def test_server_restart(server: ScriptedServer) -> None:
     with ScriptedServer(lambda request: REPLY, server.port) as restarted:
         assert backend.infer(CALL).model_name == "m"
         assert len(restarted.requests) == 1
-        backend.close()
-
-
-def test_connection_close_is_honoured() -> None:
-    """An answer with ``Connection: close`` ends its connection."""
-    answer = http(200, b"", "Connection: close")
-    with ScriptedServer(lambda request: answer) as server:
-        backend = backend_on(server)
-        assert backend.live()
-        assert backend.live()
-        assert server.connections == 2
         backend.close()
 
 

@@ -26,9 +26,8 @@ from tests.backends.unreadable_cases import CLASS, RAW, UNREADABLE, output, refu
 
 pytest_plugins = ["tests.backends.unreadable_cases"]
 
+
 DEEP = b'{"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-
-
 CONFIGS = [
     {**model_config(), "max_batch_size": "many"},
     {**model_config(), "max_batch_size": 2**40},
@@ -81,18 +80,6 @@ def test_http_control(kind: str, content: Any, ask: Any, http_server: HttpAnswer
         SharedMemoryControlContext: "get_shared_memory_status",
     }.get(ask, "get_server_status")
     assert re.match(UNREADABLE, refused(getattr(context, call)))
-
-
-def test_deep_json_everywhere(http_server: HttpAnswers) -> None:
-    """JSON that is nested too deep to be read is refused (docs/v1-behaviour.md §6)."""
-    deep = (b"[" * 100_000, None)
-    http_server.replaced = dict.fromkeys(("metadata", "index", "system", "infer"), deep)
-    for call in (
-        ServerStatusContext(http_server.address, 0).get_server_status,
-        ModelRepositoryContext(http_server.address, 0).get_model_repository_index,
-        SharedMemoryControlContext(http_server.address, 0).get_shared_memory_status,
-    ):
-        refused(call)
 
 
 def newer_config(protocol: int, *, inputs: bool) -> Any:

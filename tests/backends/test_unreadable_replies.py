@@ -36,7 +36,6 @@ from tests.backends.unreadable_cases import (
     with_callback,
     with_id,
 )
-from tritonclient_shim.settings import configure
 
 pytest_plugins = ["tests.backends.unreadable_cases"]
 
@@ -158,14 +157,6 @@ def test_a_class_beyond_all(index: int, http_server: HttpAnswers, opened: Any) -
     assert classes == [[(1, 2.0, "b"), (0, 1.0, "")]]
 
 
-def test_no_labels_at_all(http_server: HttpAnswers, opened: Any) -> None:
-    """An answer without the output whose labels were asked for has none (docs/v2-mapping.md §1)."""
-    http_server.replaced["classes"] = with_data({**reply(), "outputs": []}, b"")
-    context = opened(http_server.address, 0, "m")
-    classes = context.run(INPUTS, {"LABELLED": (CLASS, 1)})["LABELLED"]
-    assert classes == [[(1, 2.0, "")]]
-
-
 def test_stub(grpc_server: GrpcAnswers) -> None:
     """A raw stub's call ends as gRPC's own do when an answer cannot be read."""
     # docs/v1-behaviour.md §9.2
@@ -187,18 +178,3 @@ def test_stub(grpc_server: GrpcAnswers) -> None:
             assert "the server's answer could not be read: its classification" in (
                 caught.value.details()
             )
-
-
-def test_nothing_is_owed_of_what_was_not_sent(http_server: HttpAnswers, opened: Any) -> None:
-    """A request that a plugin kept from being sent is not waited for (docs/v1-behaviour.md §5)."""
-
-    def plugin(request: Any) -> None:
-        if "Inference-Header-Content-Length" in request.headers:
-            raise LookupError("no token")
-
-    configure(plugin=plugin)
-    context = opened(http_server.address, 0, "m")
-    with pytest.raises(LookupError, match="no token"):
-        context.async_run(INPUTS, {"OUT": RAW})
-    none = "No asynchronous requests have been sent"
-    assert refused(lambda: context.get_ready_async_request(False)) == none

@@ -288,8 +288,7 @@ def decode_stream_reply(
     try:
         rest, (replies,) = take(data, _STREAM_REPLY)
         error = service_pb2.ModelStreamInferResponse.FromString(rest).error_message if rest else ""
-        # protobuf may tell a reply in several parts, which are one when joined
-        reply = replies[0] if len(replies) == 1 else b"".join(replies)
+        reply = replies[-1] if replies else b""
         head, (ids, tensors) = take(reply, _REPLY_ID, _RAW_OUTPUT)
         request_id = str(ids[-1], "utf-8") if ids else ""
         use = use_of(request_id)
