@@ -86,7 +86,7 @@ def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each extra is named, with the command that installs a missing one."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     notes = [finding.text for finding in doctor.extras()]
-    assert [text.partition(":")[0] for text in notes] == ["gateway", "migrate"]
+    assert [text.partition(":")[0] for text in notes] == ["gateway"]
     assert notes[0].endswith("-m pip install 'aiohttp>=3.10.11' 'prometheus-client>=0.12'")
     setup = configparser.ConfigParser(interpolation=None)
     setup.read(Path(__file__).resolve().parents[2] / "setup.cfg", "utf-8")

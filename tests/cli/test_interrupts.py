@@ -40,7 +40,6 @@ def test_scan(tmp_path: Path) -> None:
 
 def test_migrate(scan: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
     """What became of the files before the interruption is printed; its status is 130."""
-    pytest.importorskip("libcst", reason="the extra for migrate is not installed")
     from tritonclient_shim.rewrite import files
 
     real = files.migrate

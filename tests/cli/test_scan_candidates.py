@@ -63,7 +63,6 @@ def test_removed_names_of_other_programs(scan: Scanner) -> None:
 
 def test_migrate_leaves_other_programs_alone(scan: Scanner) -> None:
     """What NumPy removed is rewritten only in a folder that uses v1."""
-    pytest.importorskip("libcst", reason="the extra for migrate is not installed")
     other, ours = scan.write("theirs/a.py", OLD_NUMPY), scan.write("ours/a.py", OLD_NUMPY)
     scan.write("ours/b.py", STAR)
     main(["migrate", "--write", "."])
@@ -74,8 +73,6 @@ def test_migrate_leaves_other_programs_alone(scan: Scanner) -> None:
 @pytest.mark.parametrize("command", ["scan", "migrate"])
 def test_warnings_of_sources(scan: Scanner, command: str) -> None:
     """What Python warns of in a source is its author's business."""
-    if command == "migrate":
-        pytest.importorskip("libcst", reason="the extra for migrate is not installed")
     scan.write("a.py", STAR + "if 1 is 1: '\\d'\n" + RUN)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

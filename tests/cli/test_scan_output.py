@@ -171,13 +171,3 @@ def test_exclude_files_that_are_named(scan: Scanner) -> None:
     done = scan("vendor/a.py", "--exclude", "vendor")
     assert (done.status, done.out) == (0, "0 files read.\n")
     assert "not all excluded" in done.err
-
-
-def test_without_libcst(scan: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is claimed of `migrate` where its analysis is missing; how to get it is printed."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    scan.write("a.py", CONTEXT + RUN)
-    out = scan("a.py").out
-    assert "automatic" not in out and "by hand" not in out and "rewrites 0" not in out
-    assert 'pip install "tritonclient-shim[migrate]"' in out
-    assert {use["automatic"] for use in scan.document("a.py")["uses"]} == {None}

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from tests.migrate.table import PROGRAMS_FOLDER
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.scan import scan
 from tritonclient_shim.registry import ENTRIES
-from tritonclient_shim.rewrite.files import migrate, rewritable
+from tritonclient_shim.rewrite.files import migrate, scan
 from tritonclient_shim.rewrite.options import MigrateOptions
 from tritonclient_shim.rewrite.program import IMPORTS
 
@@ -39,8 +38,8 @@ def test_uses_told_as_automatic_are_gone_afterwards() -> None:
         if path.suffix not in (".py", ".ipynb"):
             continue
         data = path.read_bytes()
-        uses = rewritable(sources.parsed(str(path), data))
-        by_hand = Counter(id for (_, id), is_automatic in uses.items() if not is_automatic)
+        uses = scan(sources.parsed(str(path), data))
+        by_hand = Counter(row.entry.id for row in uses if not row.rewritable)
         after = sources.parsed(str(path), migrate(str(path), data, MigrateOptions("", True)).after)
         left = Counter(row.entry.id for row in scan(after))
         for id in IMPORTS:  # an import stays with one of its names, and is told once for its file

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -196,21 +194,6 @@ def test_cells_without_statements_stay(folder: Path, source: str) -> None:
     main(["migrate", "--write", "n.ipynb"])
     after = json.loads((folder / "n.ipynb").read_text("utf-8"))["cells"]
     assert [cell["source"] for cell in after] == ["", source]
-
-
-def test_without_libcst(folder: Path) -> None:
-    """Where libcst is missing, the command to install it is printed, and scan still works."""
-    program = (
-        "import sys; sys.modules['libcst'] = None\n"
-        "from tritonclient_shim.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    command = [sys.executable, "-c", program]
-    done = subprocess.run([*command, "migrate", "a.py"], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert 'install it with: pip install "tritonclient-shim[migrate]"' in done.stderr
-    done = subprocess.run([*command, "scan", "a.py"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_chosen_ids(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from tests.migrate.round_trips import (
 )
 from tests.migrate.table import PROGRAMS
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.scan import scan
+from tritonclient_shim.rewrite.files import scan
 
 
 @pytest.mark.parametrize("case", marked(CASES, OPEN))

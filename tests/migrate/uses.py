@@ -13,7 +13,7 @@ from typing import Dict
 
 from tests.migrate.table import PROGRAMS_FOLDER
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.scan import scan
+from tritonclient_shim.rewrite.files import scan
 
 EXPECTED = Path(__file__).with_name("expected_uses.txt")
 Uses = Dict[str, str]  # place → the ids, and the line

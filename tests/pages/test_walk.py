@@ -137,7 +137,6 @@ def test_5_fix_one_use(walk: Walk) -> None:
 
 def test_6_migrate(walk: Walk) -> None:
     """The migration prints a diff, says how to write it, and its result prints the same."""
-    pytest.importorskip("libcst", reason="the extra for migrate is not installed")
     walk.write()
     command = "tritonclient-shim migrate --to grpc script.py"
     assert "--write writes the changes" in walk.type("docs/migrate.md", command, status=1)

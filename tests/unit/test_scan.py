@@ -9,7 +9,7 @@ import pytest
 
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.scan import scan
+from tritonclient_shim.rewrite.files import scan
 
 STAR = "from tensorrtserver.api import *\n"
 RUN = "ctx.run({}, {})\n"
@@ -239,8 +239,6 @@ def test_deep_nesting(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, name: str, text: str
 ) -> None:
     """A file that is nested too deeply is named, and does not hide the others."""
-    if command == "migrate":
-        pytest.importorskip("libcst", reason="the extra for migrate is not installed")
     (tmp_path / name).write_text(text)
     (tmp_path / "script.py").write_text(STAR)
     assert main([command, str(tmp_path)]) == 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.scan import scan
+from tritonclient_shim.rewrite.files import scan
 
 STAR = "from tensorrtserver.api import *\n"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.scan import scan
+from tritonclient_shim.rewrite.files import scan
 
 #: Python in all but the ending: other tools that read this folder shall not take it for ours.
 CORPUS = sorted((Path(__file__).parent / "scan_corpus").glob("*.txt"))

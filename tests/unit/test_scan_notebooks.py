@@ -9,7 +9,7 @@ import pytest
 
 from tritonclient_shim.cli import main
 from tritonclient_shim.migrate import sources
-from tritonclient_shim.migrate.scan import scan
+from tritonclient_shim.rewrite.files import scan
 
 STAR = "from tensorrtserver.api import *\nctx = ServerHealthContext(u, p)\n"
 

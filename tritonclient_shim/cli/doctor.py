@@ -61,7 +61,6 @@ REQUIRED = {
 #: (setup.cfg). Asked for the extra, pip would install the whole distribution.
 EXTRAS = {
     "gateway": {"aiohttp": "aiohttp>=3.10.11", "prometheus_client": "prometheus-client>=0.12"},
-    "migrate": {"libcst": "libcst>=1.1"},
 }
 
 

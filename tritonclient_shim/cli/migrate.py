@@ -1,7 +1,7 @@
 """Rewrite sources of the legacy API to tritonclient.
 
-This needs libcst: pip install "tritonclient-shim[migrate]". Without --write nothing is written: the
-changes are printed as a diff. A file that keeps uses runs on this package, beside tritonclient.
+Without --write nothing is written: the changes are printed as a diff. A file that keeps uses runs
+on this package, beside tritonclient.
 
 Exit status: 0 nothing would change (with --write: no use is left), 1 something would change (with
 --write: uses are left), 2 wrong usage, 3 files that could not be read, parsed or written, 130
@@ -77,14 +77,8 @@ def _ids(text: str) -> frozenset[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate and report → exit status."""
-    try:
-        from tritonclient_shim.cli._migrate.report import diff, render
-    except ImportError as error:
-        if error.name != "libcst":
-            raise
-        raise Refused(
-            'libcst is missing; install it with: pip install "tritonclient-shim[migrate]"'
-        ) from None
+    from tritonclient_shim.cli._migrate.report import diff, render
+
     work = _migrated(arguments)
     report = render(arguments.format, work.files, work.failures)
     if arguments.format == FORMATS[0]:

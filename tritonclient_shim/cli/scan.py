@@ -4,8 +4,7 @@ A comment `# tritonshim: ignore[TS051]` at a line's end hides these ids on its l
 ids all. The options baseline, exclude, exit-zero, format and only can stand in pyproject.toml,
 below [tool.tritonclient-shim.scan].
 
-"automatic" is what `migrate --unsafe` rewrites at its place. This needs libcst: pip install
-"tritonclient-shim[migrate]".
+"automatic" is what `migrate --unsafe` rewrites at its place.
 
 Exit status: 0 nothing found, 1 uses found, 2 wrong usage or configuration, 3 files that could not
 be read or parsed, 130 interrupted. With 3 and 130 the uses in the other files are printed.
@@ -14,8 +13,6 @@ be read or parsed, 130 interrupted. With 3 and 130 the uses in the other files a
 from __future__ import annotations
 
 import argparse
-import importlib.util
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tritonclient_shim.cli import INTERRUPTED, tell
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
     from tritonclient_shim.cli._scan.options import ScanOptions
     from tritonclient_shim.cli._scan.output import ScanReport
     from tritonclient_shim.migrate.candidates import Candidates
-    from tritonclient_shim.migrate.sources import ParsedSource
-    from tritonclient_shim.usage.rows import UsageRow
 
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
 _NO_FILE = "no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded"
@@ -111,7 +106,7 @@ def _scan_file(path: str, wanted: ScanOptions, candidates: Candidates, report: S
     """Add the uses of one file to the report, or why it cannot be read."""
     from tritonclient_shim.cli._scan import ignores
     from tritonclient_shim.migrate import sources
-    from tritonclient_shim.migrate.scan import scan
+    from tritonclient_shim.rewrite.files import scan
 
     try:
         data = sources.content(path)
@@ -120,7 +115,7 @@ def _scan_file(path: str, wanted: ScanOptions, candidates: Candidates, report: S
             return
         source = sources.parsed(path, data)
         with sources.not_too_deep(path):
-            uses = _judged(source, scan(source))
+            uses = scan(source)
     except sources.Unreadable as error:
         report.unreadable.append(str(error))
         report.notes.append(str(error))
@@ -132,13 +127,3 @@ def _scan_file(path: str, wanted: ScanOptions, candidates: Candidates, report: S
     report.ignored += len(uses) - len(rows)
     report.unreadable += source.broken
     report.notes += [*source.broken, *problems]
-
-
-def _judged(source: ParsedSource, rows: list[UsageRow]) -> list[UsageRow]:
-    """Return the uses; with libcst installed each says whether ``migrate`` rewrites it."""
-    if not rows or importlib.util.find_spec("libcst") is None:
-        return rows
-    from tritonclient_shim.rewrite.files import rewritable
-
-    known = rewritable(source)
-    return [replace(row, rewritable=known.get((row.place, row.entry.id))) for row in rows]

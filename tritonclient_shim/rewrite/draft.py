@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import Callable, Iterator, List, Tuple
-
-import libcst as cst
+from typing import Iterator, Sequence
 
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.flow import reaching
 from tritonclient_shim.migrate.scopes import Binding, Kind
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
-from tritonclient_shim.rewrite.edits import Edits
+from tritonclient_shim.rewrite.edits import Change, Edits
 from tritonclient_shim.rewrite.emitted import MODULE
 from tritonclient_shim.rewrite.flows import Flows, Group
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
-from tritonclient_shim.rewrite.places import Places
-
-#: The modules of a notebook's cells, or the one of a file, each with the number of lines before it.
-Cells = List[Tuple[int, cst.Module]]
 
 #: Modules whose users have threads.
 _THREADED = frozenset(
@@ -35,17 +29,18 @@ class Draft:
     """The file, and what the rules have decided so far."""
 
     def __init__(
-        self, source: ParsedSource, cells: Cells, options: MigrateOptions, beside: Neighbours
+        self,
+        source: ParsedSource,
+        cells: Sequence[str],
+        options: MigrateOptions,
+        beside: Neighbours,
     ) -> None:
-        self.source, self.cells, self.options = source, cells, options
+        self.source, self.options = source, options
         self.beside = beside
         self.evaluator: Evaluator = evaluated(source)
         self.sites: list[Site] = sites(source, self.evaluator)
         self.flows = Flows(source.tree, self.evaluator)
-        self.places = Places(source.lines)
-        for before, module in cells:
-            self.places.add(module, before)
-        self.edits = Edits(cells[0][1])
+        self.edits = Edits(cells, self.flows.parents)
         self.outcomes: dict[ast.AST, SiteOutcome] = {}  # by the node or call of a site
         self.imports: set[str] = set()  # lines that the file needs
         self.helpers: set[str] = set()  # names of functions that the file needs
@@ -107,7 +102,7 @@ class Draft:
 
     def text(self, node: ast.AST) -> str:
         """Return the text of an expression."""
-        return self.places.text(node)
+        return self.edits.text(node)
 
     def constant(self, node: ast.expr | None) -> object:
         """Return the literal that an expression or its only assignment is; else Ellipsis."""
@@ -162,6 +157,12 @@ class Draft:
             isinstance(node, ast.Try) and node.handlers for node in ast.walk(self.source.tree)
         )
 
+    def is_in_text(self, node: ast.AST) -> bool:
+        """True if a node is in an f-string. Python knows its exact place only since 3.12."""
+        while node in self.flows.parents and not isinstance(node, ast.JoinedStr):
+            node = self.flows.parents[node]
+        return isinstance(node, ast.JoinedStr)
+
     def in_annotation(self, node: ast.AST) -> bool:
         """True if a node is part of an annotation."""
         while node in self.flows.parents:
@@ -191,16 +192,15 @@ class Draft:
 
     def replace(self, node: ast.AST, text: str) -> None:
         """Put another expression in the place of one."""
-        new = self.edits.expression(text)
-        self.edits.change(self.places.of(node), lambda old: _with_parentheses(new, old))
+        self.edits.change(node, lambda old: text)
 
-    def change(self, node: ast.AST, change: Callable[[cst.Call], cst.CSTNode]) -> None:
-        """Replace a node by what a function makes of it."""
-        self.edits.change(self.places.of(node), change)
+    def change(self, node: ast.AST, change: Change) -> None:
+        """Replace a node by what a function makes of its text."""
+        self.edits.change(node, change)
 
-    def statement(self, node: ast.AST) -> cst.CSTNode:
-        """Return the statement that a name, attribute, call or import is in."""
-        return self.places.statement(self.places.of(node))
+    def new(self, node: ast.AST) -> str:
+        """Return the text of an expression with its changes. Only a change can call this."""
+        return self.edits.new(node)
 
     def called(self, helper: str) -> str:
         """Return the name of a helper in the file, which may have something of its name already."""
@@ -209,6 +209,12 @@ class Draft:
     def free(self, name: str) -> None:
         """Say that the file binds a name no more, so that a function of the file can have it."""
         self._names.discard(name)
+
+    def primary(self, node: ast.AST) -> str:
+        """Return the new text of an expression, such that an attribute can follow."""
+        is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        is_primary |= isinstance(node, ast.Constant) and isinstance(node.value, str)
+        return self.new(node) if is_primary else f"({self.new(node)})"
 
     def need(self, *helpers: str) -> None:
         """Have functions put into the file."""
@@ -219,11 +225,6 @@ def _emitted(statement: ast.stmt) -> Iterator[str]:
     """Yield the names that an earlier migration has imported from the module of helpers."""
     if isinstance(statement, ast.ImportFrom) and statement.module == MODULE:
         yield from (name.asname or name.name for name in statement.names)
-
-
-def _with_parentheses(new: cst.BaseExpression, old: cst.BaseExpression) -> cst.BaseExpression:
-    lpar, rpar = getattr(old, "lpar", ()), getattr(old, "rpar", ())
-    return new.with_changes(lpar=lpar, rpar=rpar) if lpar else new
 
 
 def _aliases(node: ast.AST) -> Iterator[ast.alias]:

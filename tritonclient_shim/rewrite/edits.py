@@ -1,105 +1,236 @@
-"""Changes of a syntax tree, gathered first and made in one walk, from the inside outwards."""
+"""Changes of a source: gathered first, made at once. Everything else stays as it is written."""
 
 from __future__ import annotations
 
+import ast
+import io
+import tokenize
+from bisect import bisect_right
 from collections import defaultdict
-from typing import Any, Callable, Sequence, Union
+from itertools import accumulate
+from typing import Any, Callable, Iterator, Mapping, Sequence, Tuple
 
-import libcst as cst
-
-Change = Callable[[Any], cst.CSTNode]
-_Statement = Union[cst.SimpleStatementLine, cst.BaseCompoundStatement]
+Span = Tuple[int, int]  # offsets in the text
+#: Text of a node, with the changes in it made → its new text.
+Change = Callable[[str], str]
+_BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER)
 
 
 class Edits:
-    """What is to change: nodes, statements before and after statements, comments above them."""
+    """What is to change: nodes, lines before and after statements, comments above them.
 
-    def __init__(self, module: cst.Module) -> None:
-        self._config = module.config_for_parsing
-        self.changes: dict[cst.CSTNode, list[Change]] = defaultdict(list)
-        self.before: dict[cst.CSTNode, list[str]] = defaultdict(list)
-        self.after: dict[cst.CSTNode, list[str]] = defaultdict(list)
-        self.comments: dict[cst.CSTNode, list[str]] = defaultdict(list)
-        self.removed: set[cst.CSTNode] = set()
+    ``cells``: the source of each code cell of a notebook, or of a file as the only one.
+    """
+
+    def __init__(self, cells: Sequence[str], parents: Mapping[ast.AST, ast.AST]) -> None:
+        self._text, self._parents = "\n".join(cells), parents
+        ends = list(accumulate(len(cell) + 1 for cell in cells))
+        self._cells = [(end - len(cell) - 1, end - 1) for cell, end in zip(cells, ends)]
+        self._starts = _starts(self._text, 0)
+        self._newline = "\r\n" if "\r\n" in self._text else "\n"
+        self._changes: dict[Span, list[Change]] = defaultdict(list)
+        self._removed: set[ast.stmt] = set()
+        self.before: dict[ast.stmt, list[str]] = defaultdict(list)
+        self.after: dict[ast.stmt, list[str]] = defaultdict(list)
+        self.comments: dict[ast.stmt, list[str]] = defaultdict(list)
 
     @property
     def any(self) -> bool:
         """True if there is anything to change."""
-        return any((self.changes, self.before, self.after, self.comments, self.removed))
+        return any((self._changes, self._removed, self.before, self.after, self.comments))
 
-    def change(self, node: cst.CSTNode, change: Change) -> None:
-        """Replace a node by what a function makes of it, when its parts have been changed."""
-        self.changes[node].append(change)
+    def change(self, node: ast.AST, change: Change) -> None:
+        """Replace a node by what a function makes of its text."""
+        self._changes[self.span(node)].append(change)
 
-    def expression(self, text: str) -> cst.BaseExpression:
-        """Return the text of an expression, parsed."""
-        return cst.parse_expression(text, self._config)
+    def remove(self, node: ast.stmt) -> None:
+        """Remove a statement; where others share its line, ``pass`` takes its place."""
+        start, end = self.span(node)
+        rest = self._text[end : self._line(end)[1]].strip()
+        if self.statement(node) is node and (not rest or rest.startswith("#")):
+            self._removed.add(node)
+        else:
+            self.change(node, lambda old: "pass")
 
-    def statements(self, text: str) -> Sequence[_Statement]:
-        """Return the text of statements, parsed; the first one has what stands above it."""
-        module = cst.parse_module(text, self._config)
-        first, *rest = module.body
-        return [first.with_changes(leading_lines=[*module.header, *first.leading_lines]), *rest]
+    # --- the source
 
-    def made(self, module: cst.Module) -> cst.Module:
-        """Return the module with all changes."""
-        changed = module.visit(_Maker(self))
-        assert isinstance(changed, cst.Module)
-        return changed
+    def text(self, node: ast.AST) -> str:
+        """Return the source of a node."""
+        start, end = self.span(node)
+        return self._text[start:end]
 
-
-class _Maker(cst.CSTTransformer):
-    """Makes the changes."""
-
-    def __init__(self, edits: Edits) -> None:
-        super().__init__()
-        self._edits = edits
-
-    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-        """Return what a node becomes."""
-        node: Any = super().on_leave(original_node, updated_node)
-        for change in self._edits.changes.get(original_node, ()):
-            node = change(node)
-        if isinstance(original_node, (cst.IndentedBlock, cst.Module)):
-            header = original_node.header if isinstance(original_node, cst.Module) else ()
-            body = self._body(original_node.body, node.body, header)
-            if not body and isinstance(original_node, cst.IndentedBlock):
-                body = [*self._edits.statements("pass")]
-            return node.with_changes(body=body)
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """Return the innermost statement around a node that begins a line."""
+        while not (isinstance(node, ast.stmt) and self._begins_line(node)):
+            node = self._before_semicolon(node) or self._parents[node]
         return node
 
-    def _body(
-        self, originals: Sequence[Any], updated: Sequence[Any], header: Sequence[cst.EmptyLine]
-    ) -> list[Any]:
-        """Return the statements of a block; ``header``: what stands above a module's first one."""
-        body: list[Any] = []
-        kept: list[cst.EmptyLine] = []  # comments above statements that are gone
-        is_first = True
-        for original, node in zip(originals, updated):
-            before = self._parsed(self._edits.before.get(original, ()))
-            gone = original in self._edits.removed
-            own = [] if gone else [node]
-            both = [*before, *own, *self._parsed(self._edits.after.get(original, ()))]
-            above = [*kept, *node.leading_lines]
-            above += self._comments(original, [*header, *above] if is_first else above)
-            is_first = False
-            kept = [] if both else [line for line in above if line.comment]
-            if before or not own:
-                both[1:] = [self._bare(item, original, node) for item in both[1:]]
-            if both:
-                own_lines = both[0].leading_lines if gone and not before else ()
-                both[0] = both[0].with_changes(leading_lines=[*above, *own_lines])
-            body += both
-        return body
+    def arguments(self, call: ast.Call) -> list[Span]:
+        """Return where each argument of a call is, with its keyword and its parentheses."""
+        values = [*call.args, *(keyword.value for keyword in call.keywords)]
+        ends = [self.span(value)[1] for value in values]
+        spans: list[Span] = []
+        inside: list[Span] = []
+        depth = 0
+        for text, start, end in self._tokens(call):
+            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+            is_comma = depth == 1 and text == "," and len(spans) < len(ends)
+            if not depth or is_comma and start >= ends[len(spans)]:
+                spans += [(inside[0][0], inside[-1][1])] if inside else []
+                inside = []
+            elif depth > 1 or text != "(":
+                inside.append((start, end))
+        return spans
 
-    @staticmethod
-    def _bare(statement: Any, original: Any, node: Any) -> Any:
-        return statement.with_changes(leading_lines=()) if statement is node else statement
+    def _tokens(self, call: ast.Call) -> Iterator[tuple[str, int, int]]:
+        """Yield each token from the parenthesis that opens the arguments, and where it is."""
+        first, last = self._text.index("(", self.span(call.func)[1]), self.span(call)[1]
+        part = self._text[first:last]
+        starts = _starts(part, first)
+        for token in tokenize.generate_tokens(io.StringIO(part, newline="").readline):
+            if token.type not in _BLANK:
+                start, end = (starts[row - 1] + column for row, column in (token.start, token.end))
+                yield token.string, start, end
 
-    def _comments(self, original: Any, above: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
-        there = {line.comment.value for line in above if line.comment}
-        wanted = dict.fromkeys(self._edits.comments.get(original, ()))
-        return [cst.EmptyLine(comment=cst.Comment(text)) for text in wanted if text not in there]
+    def span(self, node: Any) -> Span:
+        """Return where a node is in the text."""
+        start = self._offset(node.lineno, node.col_offset)
+        return start, self._offset(node.end_lineno, node.end_col_offset)
 
-    def _parsed(self, texts: Sequence[str]) -> list[Any]:
-        return [statement for text in texts for statement in self._edits.statements(text)]
+    def _offset(self, line: int, column: int) -> int:
+        """Return the offset of a column, which counts bytes of UTF-8."""
+        start = self._starts[line - 1]
+        text = self._text[start : self._starts[line]]
+        return start + len(text.encode()[:column].decode(errors="ignore"))
+
+    def _line(self, offset: int) -> Span:
+        """Return where the line of an offset begins, and where it ends before its line break."""
+        number = min(bisect_right(self._starts, offset), len(self._starts) - 1)
+        start, end = self._starts[number - 1], self._starts[number]
+        return start, start + len(self._text[start:end].rstrip("\r\n"))
+
+    def _begins_line(self, node: ast.stmt) -> bool:
+        start = self.span(node)[0]
+        is_elif = isinstance(node, ast.If) and self._text.startswith("elif", start)
+        line = self._line(start)[0]
+        continues = self._text[:line].rstrip("\r\n").endswith("\\")
+        return not is_elif and not continues and not self._text[line:start].strip()
+
+    def _before_semicolon(self, node: ast.AST) -> ast.stmt | None:
+        """Return the statement before a statement, if ``;`` separates them."""
+        if not isinstance(node, ast.stmt):
+            return None
+        block = self._block(node)
+        previous = block[block.index(node) - 1] if node is not block[0] else None
+        between = self._text[self.span(previous)[1] : self.span(node)[0]] if previous else ""
+        return previous if ";" in between else None
+
+    def _block(self, node: ast.stmt) -> list[ast.stmt]:
+        """Return the statements of the block that a statement is in."""
+        fields = (value for _, value in ast.iter_fields(self._parents[node]))
+        return next(value for value in fields if isinstance(value, list) and node in value)
+
+    # --- the result
+
+    def new(self, node: ast.AST) -> str:
+        """Return the text of a node with all changes."""
+        return self.rendered(self.span(node))
+
+    def rendered(self, span: Span) -> str:
+        """Return a part of the text with all changes of nodes."""
+        return _joined(self._text, span, self._nodes(span))
+
+    def changed(self) -> list[str]:
+        """Return the cells with all changes."""
+        lines = self._lines()
+        return [
+            _joined(
+                self._text,
+                cell,
+                {
+                    **self._nodes(cell),
+                    **{span: lines[span] for span in lines if _is_in(span, cell)},
+                },
+            )
+            for cell in self._cells
+        ]
+
+    def _nodes(self, whole: Span) -> dict[Span, str]:
+        return {span: self._changed(span) for span in self._changes if _is_in(span, whole)}
+
+    def _changed(self, span: Span) -> str:
+        inside = (inner for inner in self._changes if _is_in(inner, span) and inner != span)
+        text = _joined(self._text, span, {inner: self._changed(inner) for inner in inside})
+        for change in self._changes[span]:
+            text = change(text)
+        return text
+
+    def _lines(self) -> dict[Span, str]:
+        """Return the lines that come before, after or in the place of statements."""
+        lines: dict[Span, str] = {}
+        for node in {**self.comments, **self.before, **self.after, **dict.fromkeys(self._removed)}:
+            first = min([node, *getattr(node, "decorator_list", ())], key=lambda item: item.lineno)
+            start, end = self._line(self.span(first)[0])[0], self._line(self.span(node)[1])[1]
+            indent = " " * node.col_offset
+            above = [*self._missing(node, start), *self.before.get(node, ())]
+            below = self.after.get(node, [])
+            if node in self._removed:
+                instead = [*above, *below] or self._filling(node)
+                span = (start, end) if instead else self._with_break(start, end)
+                lines[span] = self._newline.join(self._indented(instead, indent))
+                continue
+            for line in self._indented(above, indent):
+                lines[start, start] = lines.get((start, start), "") + line + self._newline
+            for line in self._indented(below, indent):
+                lines[end, end] = lines.get((end, end), "") + self._newline + line
+        return lines
+
+    def _indented(self, texts: list[str], indent: str) -> list[str]:
+        return [indent + line for text in texts for line in text.split("\n")]
+
+    def _missing(self, node: ast.stmt, start: int) -> list[str]:
+        """Return the comments of a statement that are not above it already."""
+        there, above = set(), self._text[:start].splitlines()
+        while above and (not above[-1].strip() or above[-1].lstrip().startswith("#")):
+            there.add(above.pop().strip())
+        return [text for text in dict.fromkeys(self.comments.get(node, ())) if text not in there]
+
+    def _filling(self, node: ast.stmt) -> list[str]:
+        """Return ``pass`` for the first statement of a block that loses all its statements."""
+        block = self._block(node)
+        is_first = node is block[0] and not isinstance(self._parents[node], ast.Module)
+        is_empty = all(
+            part in self._removed and not self.before.get(part) and not self.after.get(part)
+            for part in block
+        )
+        return ["pass"] if is_first and is_empty else []
+
+    def _with_break(self, start: int, end: int) -> Span:
+        """Return the span of lines with the blank lines above and one line break."""
+        first, last = next(cell for cell in self._cells if cell[0] <= start <= cell[1])
+        above = self._text[first:start].rstrip()
+        if above:
+            return first + len(above), end
+        return start, min(end + len(self._newline), last)
+
+
+def _starts(text: str, first: int) -> list[int]:
+    """Return the offset of each line, and of the end."""
+    starts = [first]
+    for line in io.StringIO(text, newline=""):
+        starts.append(starts[-1] + len(line))
+    return starts
+
+
+def _is_in(inner: Span, outer: Span) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def _joined(whole: str, span: Span, parts: Mapping[Span, str]) -> str:
+    """Return a part of a text with other parts put in. Parts inside of others do not count."""
+    text, at = "", span[0]
+    for start, end in sorted(parts, key=lambda part: (part[0], part[0] < part[1], -part[1])):
+        if start >= at:
+            text += whole[at:start] + parts[start, end]
+            at = end
+    return text + whole[at : span[1]]

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import tokenize
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import List, Mapping, Tuple
-
-import libcst as cst
 
 from tritonclient_shim.migrate import sources
 from tritonclient_shim.migrate.async_names import restored
 from tritonclient_shim.migrate.async_names import rewritten as without_async
-from tritonclient_shim.migrate.scan import once_per_line, row
-from tritonclient_shim.migrate.sites import Site, evaluated, sites
-from tritonclient_shim.migrate.sources import ParsedSource, Unreadable
+from tritonclient_shim.migrate.sites import Site
+from tritonclient_shim.migrate.sources import ParsedSource
+from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite import program
-from tritonclient_shim.rewrite.draft import Cells
+from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.notebooks import Notebook
 from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
-from tritonclient_shim.usage.rows import UsageRow
+from tritonclient_shim.usage.rows import UsageRow, relative
 
 _Uses = List[Tuple[UsageRow, SiteOutcome]]
 
@@ -62,11 +61,8 @@ def migrate(
     text = data.decode("utf-8" if path.endswith(".ipynb") else encoding)
     notebook = Notebook(text) if path.endswith(".ipynb") else None
     old = notebook.sources() if notebook else [without_async(text)[0]]
-    try:
-        with sources.not_too_deep(path):
-            new, uses, helpers = _cells(source, old, options, Neighbours(path, texts or {}))
-    except cst.ParserSyntaxError as error:
-        raise Unreadable(f"{path}: line {error.raw_line}: {error.message}") from error
+    with sources.not_too_deep(path):
+        new, uses, helpers = _cells(source, old, options, Neighbours(path, texts or {}))
     if new == old:
         return Migrated(path, data, data, uses)
     cells = [restored(item) for item in new]
@@ -85,51 +81,50 @@ def with_helpers(done: list[Migrated]) -> list[Migrated]:
     return [item for item in modules if item.changed]
 
 
-def rewritable(source: ParsedSource) -> dict[tuple[str, str], bool]:
-    """Return place and id of each use: True if it is rewritten, safely or not."""
-    try:
-        whole, beside = ["\n".join(source.lines)], Neighbours(source.path, {})
-        uses = _cells(source, whole, MigrateOptions(unsafe=True), beside)[1]
-    except cst.ParserSyntaxError:
-        return {}
-    return {(row.place, row.entry.id): not outcome.todo for row, outcome in uses}
+def scan(source: ParsedSource) -> list[UsageRow]:
+    """Return every legacy use, each once per line, and if ``migrate --unsafe`` rewrites it."""
+    whole, beside = ["\n".join(source.lines)], Neighbours(source.path, {})
+    uses = _cells(source, whole, MigrateOptions(unsafe=True), beside)[1]
+    return [replace(row, rewritable=not outcome.todo) for row, outcome in uses]
 
 
 def _cells(
     source: ParsedSource, old: list[str], options: MigrateOptions, beside: Neighbours
 ) -> tuple[list[str], _Uses, frozenset[str]]:
     """Rewrite the cells of a notebook, or the one of a file."""
-    if not sites(source, evaluated(source)):
-        return old, [], frozenset()  # without a syntax tree of libcst, which takes most of the time
-    cells = _parsed(old)
-    outcomes, draft = program.rewritten(source, cells, options, beside)
+    draft = Draft(source, old, options, beside)
+    if not draft.sites:
+        return old, _uses(source, {}), frozenset()
+    outcomes = program.rewrite(draft)
     if not draft.edits.any and not any(site.id in program.IMPORTS for site in outcomes):
         return old, _uses(source, outcomes), frozenset()
-    body = sources.of_cells(source.path, [draft.edits.made(module).code for _, module in cells])
-    header = FileHeader(draft, body.tree)
+    header = FileHeader(draft, ast.parse("\n".join(draft.edits.changed()) + "\n"))
     header.rewrite()
-    new = [draft.edits.made(module).code for _, module in cells]
-    return new, _uses(source, program.with_imports(outcomes, header)), header.helpers
-
-
-def _parsed(texts: list[str]) -> Cells:
-    """Return the modules of cells, each with the number of lines before it."""
-    cells: Cells = []
-    lines = 0
-    for text in texts:
-        cells.append((lines, cst.parse_module(text)))
-        lines += len(text.split("\n"))
-    return cells
+    uses = _uses(source, program.with_imports(outcomes, header))
+    return draft.edits.changed(), uses, header.helpers
 
 
 def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
     """Return a row for each line and id, with the worst of what became of it there."""
+    places: dict[tuple[int, str], int] = {}
     worst: dict[tuple[int, str], SiteOutcome] = {}
     order = list(State)
     for site, outcome in outcomes.items():
-        key = (site.line, site.id)
+        key, column = (site.line, site.id), source.column(site.line, site.offset)
+        places[key] = min(column, places.get(key, column))
         if key not in worst or order.index(outcome.state) > order.index(worst[key].state):
             worst[key] = outcome
     rest = SiteOutcome(State.TODO, "no rule rewrites it")
-    places = sorted(once_per_line(source, list(outcomes)))
-    return [(row(source, *item), worst.get((item[0], item[2]), rest)) for item in places]
+    places.update({(line, "TS202"): source.async_column(line) for line in source.async_lines})
+    return [
+        (_row(source, line, column, id), worst.get((line, id), rest))
+        for (line, id), column in sorted(
+            places.items(), key=lambda item: (item[0][0], item[1], item[0][1])
+        )
+    ]
+
+
+def _row(source: ParsedSource, line: int, column: int, id: str) -> UsageRow:
+    cell, number = source.place(line)
+    path, text = relative(source.path), source.snippet(line)
+    return UsageRow(ENTRIES[id], path, number, cell=cell, column=column, snippet=text)

@@ -113,7 +113,7 @@ def _planned(
             draft.todo(node, NOT_SELECTED, comment=False)
         elif site.id in MEMORY:
             try:
-                memory.append((node, checked(MEMORY[site.id](node, draft), draft.options)))
+                memory.append((node, checked(MEMORY[site.id](node, draft), node, draft)))
             except Refused as refused:
                 draft.todo(node, str(refused), draft.memory)
     return planned, memory, lost
@@ -232,7 +232,7 @@ def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
             draft.todo(node, "stays for the contexts that stay", comment=False)
             continue
         try:
-            constants.append((node, checked(rules[site.id](node, draft), draft.options)))
+            constants.append((node, checked(rules[site.id](node, draft), node, draft)))
         except Refused as refused:
             draft.todo(node, str(refused), not refused.by_option)
     return constants
@@ -325,6 +325,6 @@ class _Planner:
         if not self._draft.options.selects(*ids):
             raise _Stays(node, NOT_SELECTED, comment=False)
         try:
-            return checked(make(node), self._draft.options)
+            return checked(make(node), node, self._draft)
         except Refused as refused:
             raise _Stays(node, str(refused), not refused.by_option) from refused

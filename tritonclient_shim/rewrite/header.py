@@ -8,8 +8,6 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-import libcst as cst
-
 from tritonclient_shim.migrate.entries import module_entry
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.sites import Site
@@ -60,7 +58,7 @@ class FileHeader:
         if called:
             self._needed.add(_helpers_line(called, draft))
         self._has_star = False
-        self._anchor: cst.CSTNode | None = None
+        self._anchor: ast.stmt | None = None
         self._left: set[tuple[ast.AST, str]] = set()
 
     def stays(self, site: Site) -> bool:
@@ -198,17 +196,17 @@ class FileHeader:
     def _replace(
         self, node: ast.Import | ast.ImportFrom, kept: list[ast.alias], lines: list[str]
     ) -> None:
-        statement, edits = self._draft.statement(node), self._draft.edits
+        edits = self._draft.edits
+        statement = edits.statement(node)
         if node in self._draft.source.tree.body:
             self._anchor = self._anchor or statement
             self._needed.update(lines)
         else:
             edits.before[statement] += sorted(set(lines), key=_order)
         if not kept:
-            edits.removed.add(statement)
+            edits.remove(node)
         elif len(kept) < len(node.names):
-            text = _text_of(node, kept)
-            edits.change(self._draft.places.of(node), lambda old: _small(edits.statements(text)))
+            self._draft.replace(node, _text_of(node, kept))
 
     def _place(self) -> None:
         """Put the imports that are missing, and the functions, below the imports."""
@@ -219,11 +217,9 @@ class FileHeader:
             if isinstance(statement, _IMPORT)
         }
         lines = sorted(self._needed - there, key=_order)
-        edits, imports = (
-            self._draft.edits,
-            _leading(body, {site.node for site in self._draft.sites}),
-        )
-        anchor = self._anchor or (self._draft.statement(imports[-1]) if imports else None)
+        edits = self._draft.edits
+        imports = _leading(body, {site.node for site in self._draft.sites})
+        anchor = self._anchor or (edits.statement(imports[-1]) if imports else None)
         if anchor is not None:
             edits.after[anchor] += lines
 
@@ -259,10 +255,6 @@ def _text_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
         f"from {'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
     )
     return f"{start}import {', '.join(parts)}"
-
-
-def _small(statements: object) -> cst.CSTNode:
-    return statements[0].body[0]  # type: ignore[index, no-any-return]
 
 
 def _order(line: str) -> tuple[int, str]:

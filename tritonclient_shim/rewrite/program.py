@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
-import libcst as cst
-
 from tritonclient_shim.migrate.sites import Site
-from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.rewrite import groups
-from tritonclient_shim.rewrite.draft import Cells, Draft
+from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.header import FileHeader
-from tritonclient_shim.rewrite.neighbours import Neighbours
-from tritonclient_shim.rewrite.options import (
-    NOT_SELECTED,
-    MigrateOptions,
-    Refused,
-    SiteOutcome,
-    State,
-)
+from tritonclient_shim.rewrite.options import NOT_SELECTED, Refused, SiteOutcome, State
 from tritonclient_shim.rewrite.rules import LOOSE, stub
 from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 
@@ -29,17 +20,14 @@ _STUB = "v1's messages and its raw stub are rewritten by hand: use a client, or 
 IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 
 
-def rewritten(
-    source: ParsedSource, cells: Cells, options: MigrateOptions, beside: Neighbours
-) -> tuple[dict[Site, SiteOutcome], Draft]:
-    """Return what becomes of each use, and the draft with the changes, without imports."""
-    draft = Draft(source, cells, options, beside)
+def rewrite(draft: Draft) -> dict[Site, SiteOutcome]:
+    """Rewrite everything but the imports. Return what becomes of each use."""
     groups.rewrite(draft)
     stub.rewrite(draft)
     _loose(draft)
     outcomes = {site: _outcome(site, draft) for site in draft.sites}
     _comment(outcomes, draft)
-    return outcomes, draft
+    return outcomes
 
 
 def _outcome(site: Site, draft: Draft) -> SiteOutcome:
@@ -61,23 +49,18 @@ def _loose(draft: Draft) -> None:
             continue
         node = site.whole
         try:
-            carry_out(checked(rule(node, draft), options=draft.options), node, draft)
+            carry_out(checked(rule(node, draft), node, draft), node, draft)
         except Refused as refused:
             draft.todo(node, str(refused), not refused.by_option)
 
 
 def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
     """Write above each place that stays old what is to be done."""
-    ids: dict[tuple[cst.CSTNode, str], list[str]] = {}
+    ids: dict[tuple[ast.stmt, str], list[str]] = {}
     for site, outcome in outcomes.items():
-        if outcome.state is not State.TODO or not outcome.comment:
-            continue
-        try:
-            statement = draft.statement(site.whole)
-        except KeyError:
-            continue  # inside an f-string before Python 3.12, whose places are inexact
-        of_same = ids.setdefault((statement, outcome.what), [])
-        of_same += [site.id] if site.id not in of_same else []
+        if outcome.state is State.TODO and outcome.comment:
+            same = ids.setdefault((draft.edits.statement(site.whole), outcome.what), [])
+            same += [site.id] if site.id not in same else []
     for (statement, what), own in ids.items():
         reason = re.sub(r" in line \d+", "", what)  # the lines of the file will be others
         text = f"# TODO({', '.join(own)}): {reason} ({ENTRIES[own[0]].guide})"

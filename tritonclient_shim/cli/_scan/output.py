@@ -9,11 +9,6 @@ from tritonclient_shim.cli._output import count, painter, with_failures
 from tritonclient_shim.usage import formats
 from tritonclient_shim.usage.rows import UsageRow, grouped, summary
 
-_UNKNOWN = (
-    "Which of them `migrate` rewrites is known with libcst: "
-    'pip install "tritonclient-shim[migrate]"'
-)
-
 
 @dataclass
 class ScanReport:
@@ -64,8 +59,6 @@ def _text(report: ScanReport, paint: Callable[[str, str], str]) -> str:
     lines = [line for row in report.rows for line in _lines(row, paint)]
     lines += ["", *_totals(report.rows), ""] if lines else []
     lines.append(report.sentences)
-    if any(row.rewritable is None for row in report.rows):
-        lines.append(_UNKNOWN)
     return "\n".join([*lines, *formats.next_step(report.rows), ""])
 
 

@@ -85,6 +85,7 @@ def formats_alias(node: ast.AST, draft: Draft) -> ast.Assign | None:
 def drop_aliases(draft: Draft) -> None:
     """Remove the aliases of the formats, which are numbers now."""
     for site in draft.sites:
-        if site.call is None and not draft.outcome(site) and formats_alias(site.node, draft):
-            draft.edits.removed.add(draft.statement(site.node))
+        alias = formats_alias(site.node, draft)
+        if alias and site.call is None and not draft.outcome(site):
+            draft.edits.remove(alias)
             draft.note(site.node, State.SAFE, "the formats are numbers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.rewrite.calls import NewCall, given, owner
+from tritonclient_shim.rewrite.calls import call_text, given, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.infer import check_forms, request
@@ -26,20 +26,12 @@ def start(id: str) -> Rule:
         if {"TS114", "TS115"} & {site.id for site in draft.sites if site.call is call}:
             raise Refused("an input or output is in shared memory")
         check_forms(arguments["outputs"], draft)
-        return Plan(lambda: _start(names, call, draft, carried), "start_run(client, …)")
+        return Plan(
+            lambda: request("start_run", names, arguments, call, draft, carried),
+            "start_run(client, …)",
+        )
 
     return rule
-
-
-def _start(names: tuple[str, ...], call: ast.Call, draft: Draft, carried: Carried) -> None:
-    draft.need("start_run")
-    arguments = given(names, call)
-    new = request(draft.called("start_run"), names, arguments, call, draft, carried)
-    if "callback" not in arguments:
-        new.before.append("None")
-    if carried.stream:
-        new.after.insert(0, f"stream={carried.stream}")
-    draft.change(call, new)
 
 
 def _of_client(function: str, names: tuple[str, ...]) -> Rule:
@@ -49,8 +41,17 @@ def _of_client(function: str, names: tuple[str, ...]) -> Rule:
 
         def carry_out() -> None:
             draft.need(function)
-            kept = dict.fromkeys(names, "")
-            draft.change(call, NewCall(names, draft.called(function), [owner], kept))
+            draft.change(
+                call,
+                lambda old: call_text(
+                    draft.edits,
+                    call,
+                    draft.called(function),
+                    names,
+                    [draft.new(owner(call))],
+                    dict.fromkeys(names, ""),
+                ),
+            )
 
         return Plan(carry_out, f"{function}(client, …)")
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-import libcst as cst
-
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.migrate.values import Symbol
-from tritonclient_shim.rewrite.calls import COMMA, TIGHT, NewCall, given, named
+from tritonclient_shim.rewrite.calls import call_text, given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused, State
 from tritonclient_shim.rewrite.rules.models import Carried
@@ -30,12 +28,9 @@ def client(id: str, call: ast.Call, draft: Draft, carried: Carried | None = None
         raise Refused("expected a url and a protocol")
     protocol = protocol_of(arguments["protocol"], draft)
 
-    def change(old: cst.Call) -> cst.BaseExpression:
-        return _changed(old, names, protocol, arguments, draft, carried)
-
     def carry_out() -> None:
         draft.modules.update([protocol] if protocol else PROTOCOLS)
-        draft.change(call, change)
+        _change(call, names, protocol, arguments, draft, carried)
         if protocol:
             _gone(arguments["protocol"], draft)
         _check_model(call, arguments, draft, carried)
@@ -52,44 +47,46 @@ def _gone(argument: ast.expr, draft: Draft) -> None:
             draft.note(site.node, State.SAFE, "gone with the argument")
 
 
-def _changed(
-    old: cst.Call,
+def _change(
+    call: ast.Call,
     names: tuple[str, ...],
     protocol: str,
     arguments: Mapping[str, ast.expr],
     draft: Draft,
     carried: Carried | None,
-) -> cst.BaseExpression:
-    after = []
-    url = arguments["url"]
-    known = url.value if isinstance(url, ast.Constant) else None
-    scheme = next((item for item in _SCHEMES if str(known).startswith(item)), "")
-    if _SCHEMES.get(scheme):
-        after.append(_SCHEMES[scheme])
-    kept = {"url": ""}
-    verbose = arguments.get("verbose")
-    if verbose is not None and draft.constant(verbose) not in (None, False, 0, ""):
-        kept["verbose"] = "verbose"
-    old_arguments = named(names, old)
-    new = NewCall(
-        names, "", [], kept, list(after), _class(protocol, old_arguments["protocol"], draft)
-    )
-    result = new(old)
+) -> None:
+    """Put a client in the place of a context."""
+    url, headers, after = arguments["url"], arguments.get("http_headers"), []
+    known = str(url.value) if isinstance(url, ast.Constant) else ""
+    scheme = next((item for item in _SCHEMES if known.startswith(item)), "")
     if scheme:
-        plain = cst.SimpleString(repr(str(known)[len(scheme) :]))
-        result = result.with_changes(
-            args=[result.args[0].with_changes(value=plain), *result.args[1:]]
-        )
-    headers = arguments.get("http_headers")
-    sent = None if draft.constant(headers) in _NO_HEADERS else old_arguments["http_headers"]
-    if carried and carried.shared and protocol != "grpc":
-        result = _connected(result, sent, draft)
-    elif sent is not None:
-        result = _with_headers(result, sent, draft)
-    if carried and carried.asks:
-        draft.need("RememberingClient")
-        result = cst.Call(cst.Name(draft.called("RememberingClient")), [cst.Arg(result)])
-    return result
+        draft.replace(url, repr(known[len(scheme) :]))
+        after += [_SCHEMES[scheme]] if _SCHEMES[scheme] else []
+    kept = {"url": ""}
+    if draft.constant(arguments.get("verbose")) not in (None, False, 0, ""):
+        kept["verbose"] = "verbose"
+    sends_headers = draft.constant(headers) not in _NO_HEADERS
+    connects = carried is not None and carried.shared and protocol != "grpc"
+    asks = carried is not None and carried.asks
+    helpers = {"CLIENTS": not protocol, "connect": connects, "RememberingClient": asks}
+    helpers["with_headers"] = sends_headers and not connects
+    draft.need(*(helper for helper, is_needed in helpers.items() if is_needed))
+
+    def text(old: str) -> str:
+        module = f"{protocol}client"
+        if not protocol:
+            module = f"{draft.called('CLIENTS')}[{draft.new(arguments['protocol'])}]"
+        sent = draft.new(headers) if headers is not None and sends_headers else ""
+        function, before = f"{module}.InferenceServerClient", []
+        if connects:  # over HTTP each thread needs a client of its own
+            function, before = draft.called("connect"), [module]
+        more = [*after, f"headers={sent}"] if sent and connects else after
+        new = call_text(draft.edits, call, function, names, before, kept, more)
+        if sent and not connects:
+            new = f"{draft.called('with_headers')}({new}, {sent})"
+        return f"{draft.called('RememberingClient')}({new})" if asks else new
+
+    draft.change(call, text)
 
 
 def model_object(call: ast.Call, draft: Draft) -> Plan:
@@ -124,23 +121,6 @@ def place_class(node: ast.AST, draft: Draft) -> None:
         draft.replace(node, draft.object_class)
 
 
-def _with_headers(client: cst.Call, headers: cst.Arg, draft: Draft) -> cst.Call:
-    """Return the client, sending headers with each request."""
-    draft.need("with_headers")
-    arguments = [cst.Arg(client, comma=COMMA), cst.Arg(headers.value)]
-    return cst.Call(cst.Name(draft.called("with_headers")), arguments)
-
-
-def _class(protocol: str, chosen: cst.Arg, draft: Draft) -> cst.BaseExpression:
-    if protocol:
-        return draft.edits.expression(f"{protocol}client.InferenceServerClient")
-    draft.need("CLIENTS")
-    module = cst.Subscript(
-        cst.Name(draft.called("CLIENTS")), [cst.SubscriptElement(cst.Index(chosen.value))]
-    )
-    return cst.Attribute(module, cst.Name("InferenceServerClient"))
-
-
 def _check_model(
     call: ast.Call, arguments: Mapping[str, ast.expr], draft: Draft, carried: Carried | None
 ) -> None:
@@ -150,28 +130,10 @@ def _check_model(
     parent, name = draft.flows.parents[call], draft.text(arguments["model_name"])
     if isinstance(parent, ast.Expr):
         draft.need("check_model")
-        draft.change(call, lambda old: _checked(old, name, draft))
+        draft.change(call, lambda old: f"{draft.called('check_model')}({old}, {name})")
     elif isinstance(parent, ast.Assign) and draft.is_tried(call):
         draft.need("check_model")
         target = draft.text(parent.targets[0])
-        draft.edits.after[draft.statement(call)].append(
+        draft.edits.after[draft.edits.statement(call)].append(
             f"{draft.called('check_model')}({target}, {name})"
         )
-
-
-def _checked(old: cst.BaseExpression, name: str, draft: Draft) -> cst.Call:
-    arguments = draft.edits.expression(f"f(x, {name})")
-    assert isinstance(arguments, cst.Call)
-    args = [arguments.args[0].with_changes(value=old), arguments.args[1]]
-    return cst.Call(cst.Name(draft.called("check_model")), args)
-
-
-def _connected(client: cst.Call, headers: cst.Arg | None, draft: Draft) -> cst.Call:
-    """Return a client for several threads: over HTTP each thread needs its own."""
-    draft.need("connect")
-    assert isinstance(client.func, cst.Attribute)
-    arguments = [cst.Arg(client.func.value, comma=COMMA), *client.args]
-    if headers is not None:
-        arguments[-1] = arguments[-1].with_changes(comma=COMMA)
-        arguments.append(cst.Arg(headers.value, cst.Name("headers"), TIGHT))
-    return client.with_changes(func=cst.Name(draft.called("connect")), args=arguments)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Sequence
 
-import libcst as cst
-
+from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.plan import Plan
@@ -86,10 +85,5 @@ def request_id(call: ast.AST, draft: Draft) -> Plan:
 
 def _by_function(call: ast.Call, helper: str, draft: Draft) -> None:
     """Call a function of the file with the error in the place of its method."""
-
-    def change(old: cst.Call) -> cst.Call:
-        assert isinstance(old.func, cst.Attribute)
-        return cst.Call(cst.Name(draft.called(helper)), [cst.Arg(old.func.value)])
-
     draft.need(helper)
-    draft.change(call, change)
+    draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")

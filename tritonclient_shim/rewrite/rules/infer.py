@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-import libcst as cst
-
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.migrate.values import Symbol
-from tritonclient_shim.rewrite.calls import TIGHT, NewArgument, NewCall, given, named, owner
+from tritonclient_shim.rewrite.calls import NewArgument, call_text, given, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import literal
@@ -44,8 +42,7 @@ def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     function = "run_in_regions" if _has_regions(call, arguments, draft) else "run_model"
 
     def carry_out() -> None:
-        draft.need(function)
-        draft.change(call, request(draft.called(function), names, arguments, call, draft, carried))
+        request(function, names, arguments, call, draft, carried)
 
     return Plan(carry_out, f"{function}(client, model_name, inputs, outputs)")
 
@@ -99,20 +96,23 @@ def request(
     call: ast.Call,
     draft: Draft,
     carried: Carried,
-) -> NewCall:
-    """Return the call of a function of the file that takes the place of a request's method."""
+) -> None:
+    """Call a helper in the place of a request's method."""
+    draft.need(function)
     kept = {"inputs": "", "outputs": "", "priority": "priority", "timeout_us": "timeout"}
-    if function == draft.called("run_in_regions"):
+    if function == "run_in_regions":
         kept["batch_size"] = "batch_size"
     kept.update({"callback": ""} if "callback" in names else {})
-    before: list[NewArgument] = [owner, carried.name()]
+    before: list[NewArgument] = [lambda: draft.new(owner(call)), carried.name()]
+    if function == "start_run" and "callback" not in arguments:
+        before.append("None")
     after: list[NewArgument] = [f"{key}={value}" for key, value in carried.options().items()]
     shared = draft.keeps_shared_forms and not isinstance(arguments["outputs"], ast.Dict)
     if draft.keeps_forms or shared:
         del kept["outputs"]
         draft.need("class_counts")
         counts = draft.called("class_counts")
-        after.insert(0, lambda old: _counted(counts, named(names, old)["outputs"]))
+        after.insert(0, lambda: f"outputs={counts}({draft.new(arguments['outputs'])})")
     if draft.constant(arguments.get("corr_id")) not in (None, 0, False):
         after = [item for item in after if not str(item).startswith("sequence_id=")]
         text = sequence_id(arguments["corr_id"], draft)
@@ -120,32 +120,24 @@ def request(
             after.append(f"sequence_id={text}")
         else:
             kept["corr_id"] = "sequence_id"
-    return NewCall(
-        names, function, before, kept, [*after, *_flags(names, arguments.get("flags"), draft)]
-    )
+    if function == "start_run" and carried.stream:
+        after.insert(0, f"stream={carried.stream}")
+    after += _flags(arguments.get("flags"), draft)
+    helper = draft.called(function)
+    draft.change(call, lambda old: call_text(draft.edits, call, helper, names, before, kept, after))
 
 
-def _counted(function: str, outputs: cst.Arg) -> cst.Arg:
-    call = cst.Call(cst.Name(function), [cst.Arg(outputs.value)])
-    return cst.Arg(call, cst.Name("outputs"), TIGHT)
-
-
-def _flags(names: tuple[str, ...], node: ast.expr | None, draft: Draft) -> list[NewArgument]:
+def _flags(node: ast.expr | None, draft: Draft) -> list[NewArgument]:
     if node is None:
         return []
     known = flags_value(node, draft)
     if known is None:
         draft.need("sequence_flags")
         function = draft.called("sequence_flags")
-        return [lambda old: _spread(function, named(names, old)["flags"])]
+        return [lambda: f"**{function}({draft.new(node)})"]
     texts: list[NewArgument] = []
     texts += ["sequence_start=True"] if known & 1 else []
     return texts + (["sequence_end=True"] if known & 2 else [])
-
-
-def _spread(function: str, flags: cst.Arg) -> cst.Arg:
-    call = cst.Call(cst.Name(function), [cst.Arg(flags.value)])
-    return cst.Arg(call, star="**")
 
 
 def flags_value(node: ast.expr, draft: Draft) -> int | None:

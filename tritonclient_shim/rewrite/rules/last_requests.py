@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 
-import libcst as cst
-
 from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
-from tritonclient_shim.rewrite.calls import given
+from tritonclient_shim.rewrite.calls import given, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.methods import Rule, with_method
@@ -25,13 +23,12 @@ def _last(part: str, unsafe: str = "") -> Rule:
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         assert carried is not None
         given((), call)
-
-        def change(old: cst.Call) -> cst.BaseExpression:
-            assert isinstance(old.func, cst.Attribute)
-            return cst.Attribute(cst.Attribute(old.func.value, cst.Name("last")), cst.Name(part))
-
         unsure = unsafe or _asynchronous(carried, "the last request that was done")
-        return Plan(lambda: draft.change(call, change), f"client.last.{part}", unsure)
+        return Plan(
+            lambda: draft.change(call, lambda old: f"{draft.new(owner(call))}.last.{part}"),
+            f"client.last.{part}",
+            unsure,
+        )
 
     return rule
 
@@ -46,9 +43,7 @@ def stat(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     assert carried is not None
     given((), call)
     return Plan(
-        lambda: draft.change(call, lambda old: with_method(old, "request_stat")),
-        "client.request_stat()",
-        UNMEASURED,
+        lambda: with_method(call, draft, "request_stat"), "client.request_stat()", UNMEASURED
     )
 
 
@@ -57,7 +52,7 @@ def number(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
     def carry_out() -> None:
         draft.need("next_number")
-        draft.change(call, lambda old: cst.Call(cst.Name(draft.called("next_number"))))
+        draft.replace(call, f"{draft.called('next_number')}()")
 
     return Plan(carry_out, "next_number()", UNNUMBERED)
 

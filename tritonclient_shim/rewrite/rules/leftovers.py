@@ -36,7 +36,7 @@ def future(node: ast.AST, draft: Draft) -> Plan:
         for name in names:
             draft.free(name.name)
             draft.need(name.name)
-        draft.edits.removed.add(draft.statement(node))
+        draft.edits.remove(node)
 
     return Plan(carry_out, "a function of the file")
 

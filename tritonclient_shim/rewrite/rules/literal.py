@@ -95,9 +95,8 @@ class _Lines:
         lines.append(
             f"{answer} = {owner}.infer({self._carried.name()}, {inputs}, outputs={asked}{options})"
         )
-        draft.edits.before[draft.statement(call)].append("\n".join(lines))
+        draft.edits.before[draft.edits.statement(call)].append("\n".join(lines))
         rows = f"list({answer}.as_numpy(name))" if self._batched else f"[{answer}.as_numpy(name)]"
-        result = draft.edits.expression(f"{{name: {rows} for name in ({names},)}}")
-        draft.edits.change(draft.places.of(call), lambda old: result)
+        draft.replace(call, f"{{name: {rows} for name in ({names},)}}")
         if any("np.stack(" in line for line in lines):
             draft.imports.add("import numpy as np")

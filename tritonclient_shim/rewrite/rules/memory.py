@@ -9,13 +9,11 @@ import ast
 from dataclasses import replace
 from typing import Callable
 
-import libcst as cst
-
 from tritonclient_shim.migrate.values import HANDLE
-from tritonclient_shim.rewrite.calls import COMMA, given
+from tritonclient_shim.rewrite.calls import call_text, given, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.methods import by_function, of_owner, with_method
+from tritonclient_shim.rewrite.rules.methods import by_function, of_owner
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -48,15 +46,13 @@ def unregister(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
     def carry_out() -> None:
         draft.need("unregister_region")
-        function = cst.Name(draft.called("unregister_region"))
-        first = cst.Arg(draft.edits.expression("x"), comma=COMMA)
-
-        def change(old: cst.Call) -> cst.Call:
-            assert isinstance(old.func, cst.Attribute)
-            client = first.with_changes(value=old.func.value)
-            return old.with_changes(func=function, args=[client, *old.args])
-
-        draft.change(call, change)
+        function, names = draft.called("unregister_region"), ("shm_handle",)
+        draft.change(
+            call,
+            lambda old: call_text(
+                draft.edits, call, function, names, [draft.new(owner(call))], {"shm_handle": ""}
+            ),
+        )
 
     return Plan(carry_out, "unregister_region(client, region)", region)
 
@@ -71,13 +67,13 @@ def _region(handle: ast.expr | None, draft: Draft) -> str:
 
 
 def _of_region(call: ast.Call, draft: Draft, method: str, parts: tuple[str, ...]) -> Plan:
-    unsafe = _region(given(("shm_handle",), call).get("shm_handle"), draft)
+    handle = given(("shm_handle",), call).get("shm_handle")
+    unsafe = _region(handle, draft)
 
-    def change(old: cst.Call) -> cst.Call:
-        region = old.args[0].value
-        arguments = [cst.Arg(cst.Attribute(region, cst.Name(part)), comma=COMMA) for part in parts]
-        arguments[-1] = arguments[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        return with_method(old, method).with_changes(args=arguments)
+    def change(old: str) -> str:
+        assert handle is not None
+        arguments = ", ".join(f"{draft.primary(handle)}.{part}" for part in parts)
+        return f"{draft.new(owner(call))}.{method}({arguments})"
 
     return Plan(lambda: draft.change(call, change), method, unsafe)
 
@@ -117,15 +113,10 @@ def of_handle(node: ast.AST, draft: Draft) -> Plan:
     """``set_…`` and ``destroy_shared_memory_region`` take the handle of the region."""
     first = node.args[0] if isinstance(node, ast.Call) and node.args else None
     unsafe = _region(first, draft)
-    assert isinstance(node, ast.Call)
-
-    def change(old: cst.Call) -> cst.Call:
-        first = old.args[0]
-        handle = first.with_changes(value=cst.Attribute(first.value, cst.Name("handle")))
-        return old.with_changes(args=[handle, *old.args[1:]])
+    assert isinstance(node, ast.Call) and first is not None
 
     def carry_out() -> None:
-        draft.change(node, change)
+        draft.change(first, lambda old: f"{old}.handle")
         if "cuda" in _symbol(node.func, draft):
             draft.need("cuda_memory")
             name = _symbol(node.func, draft).rpartition(".")[2]

@@ -7,8 +7,6 @@ from __future__ import annotations
 import ast
 from typing import Callable
 
-import libcst as cst
-
 from tritonclient_shim.rewrite.calls import owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.rules.models import Carried
@@ -21,15 +19,16 @@ def renamed(name: str) -> Rule:
     """Return a rule that gives a method another name."""
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-        return Plan(lambda: draft.change(call, lambda old: with_method(old, name)), name)
+        return Plan(lambda: with_method(call, draft, name), name)
 
     return rule
 
 
-def with_method(old: cst.Call, name: str) -> cst.Call:
-    """Return a call of another method of the same object."""
-    assert isinstance(old.func, cst.Attribute)
-    return old.with_changes(func=old.func.with_changes(attr=cst.Name(name)))
+def with_method(call: ast.Call, draft: Draft, name: str) -> None:
+    """Call another method of the object."""
+    assert isinstance(call.func, ast.Attribute)
+    old_name = call.func.attr
+    draft.change(call.func, lambda old: old[: -len(old_name)] + name)
 
 
 def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
@@ -37,18 +36,16 @@ def of_owner(call: ast.Call, draft: Draft, helper: str) -> Plan:
 
     def carry_out() -> None:
         draft.need(helper)
-        function = cst.Name(draft.called(helper))
-        draft.change(call, lambda old: cst.Call(function, [owner(old)]))
+        draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
 
     return Plan(carry_out, f"{helper}(client)")
 
 
-def by_function(node: ast.AST, draft: Draft, helper: str, what: str) -> Plan:
+def by_function(call: ast.Call, draft: Draft, helper: str, what: str) -> Plan:
     """Return a function of the file in the place of one of v1's, with the same arguments."""
 
     def carry_out() -> None:
         draft.need(helper)
-        name = cst.Name(draft.called(helper))
-        draft.change(node, lambda old: old.with_changes(func=name))
+        draft.replace(call.func, draft.called(helper))
 
     return Plan(carry_out, what)

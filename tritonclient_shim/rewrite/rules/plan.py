@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable
 
-from tritonclient_shim.rewrite.options import MigrateOptions, Refused
+from tritonclient_shim.rewrite.options import Refused
 
 if TYPE_CHECKING:
     from tritonclient_shim.rewrite.draft import Draft
@@ -24,9 +25,11 @@ class Plan:
     unsafe: str = ""
 
 
-def checked(plan: Plan, options: MigrateOptions) -> Plan:
-    """Return the plan, unless it is unsafe and only safe ones are wanted."""
-    if plan.unsafe and not options.unsafe:
+def checked(plan: Plan, node: ast.AST, draft: Draft) -> Plan:
+    """Return the plan for a node. Refuse unsafe plans without --unsafe, and inexact places."""
+    if sys.version_info < (3, 12) and draft.is_in_text(node):
+        raise Refused("it is in an f-string: give it a statement of its own")
+    if plan.unsafe and not draft.options.unsafe:
         raise Refused(f"unsafe: {plan.unsafe}; --unsafe rewrites it", by_option=True)
     return plan
 

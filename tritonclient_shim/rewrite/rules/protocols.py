@@ -46,8 +46,8 @@ def of_class(node: ast.AST, draft: Draft) -> Plan:
 
 def _printed(draft: Draft) -> bool:
     """True if the file makes text of a protocol, which was ``ProtocolType.GRPC``."""
-    for node in draft.evaluator.scopes.places:
-        if isinstance(node, ast.expr) and _makes_text(node, draft.flows.parents[node]):
+    for node, parent in draft.flows.parents.items():
+        if isinstance(node, ast.expr) and _makes_text(node, parent):
             names = (
                 getattr(item, "name", getattr(item, "of", "")) for item in draft.evaluator.of(node)
             )

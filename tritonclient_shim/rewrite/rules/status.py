@@ -6,7 +6,7 @@ import ast
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
 from tritonclient_shim.migrate.values import STATUS
-from tritonclient_shim.rewrite.calls import NewArgument, NewCall, given, owner
+from tritonclient_shim.rewrite.calls import given, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.repeating import same_at
@@ -29,15 +29,16 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
     group = draft.flows.group(STATUS, call)
     unsafe = _ESCAPES if group and group.escapes else ""
     name = _model_name(call, draft)
-    after: list[NewArgument] = []
+    model = ""
     if name is not None and same_at(name, call, draft):
-        after.append(draft.text(name))
+        model = f", {draft.text(name)}"
     elif name is not None:
         unsafe = "it tells of all models: the one of the context is only known where that is made"
 
     def carry_out() -> None:
         draft.need("server_status")
-        draft.change(call, NewCall((), draft.called("server_status"), [owner], {}, after))
+        function = draft.called("server_status")
+        draft.change(call, lambda old: f"{function}({draft.new(owner(call))}{model})")
 
     return Plan(carry_out, "server_status(client)", unsafe)
 

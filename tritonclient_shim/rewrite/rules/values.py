@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 
-import libcst as cst
-
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.infer import FLAGS
@@ -35,14 +33,10 @@ def protocol_from_text(call: ast.AST, draft: Draft) -> Plan:
     if isinstance(text, str) and text.lower() in PROTOCOLS:
         name = f'"{text.lower()}"'
         return Plan(lambda: draft.replace(call, name), name)
-    return Plan(lambda: draft.change(call, _lowered), "the protocol's name in lower case")
-
-
-def _lowered(old: cst.Call) -> cst.Call:
-    value = old.args[0].value
-    if isinstance(value, (cst.BinaryOperation, cst.BooleanOperation, cst.IfExp)) and not value.lpar:
-        value = value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
-    return cst.Call(cst.Attribute(value, cst.Name("lower")))
+    return Plan(
+        lambda: draft.change(call, lambda old: f"{draft.primary(call.args[0])}.lower()"),
+        "the protocol's name in lower case",
+    )
 
 
 def raw(node: ast.AST, draft: Draft) -> Plan:
@@ -74,8 +68,9 @@ def classes(node: ast.AST, draft: Draft) -> Plan:
 
 def _second(node: ast.AST, draft: Draft) -> None:
     """Put the second element of a pair in the place of the pair."""
-    pair = draft.places.parent(draft.places.parent(draft.places.of(node)))
-    draft.edits.change(pair, lambda old: old.elements[1].value)
+    pair = draft.flows.parents[node]
+    assert isinstance(pair, ast.Tuple)
+    draft.change(pair, lambda old: draft.new(pair.elts[1]))
 
 
 def flag(node: ast.AST, draft: Draft) -> Plan:

@@ -1,0 +1,66 @@
+"""What is not rewritten keeps its format."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.migrate.sources_migrated import STAR, body
+from tritonclient_shim.rewrite.files import migrate
+from tritonclient_shim.rewrite.options import MigrateOptions
+
+_CONTEXT = "c = InferContext('u', 1, 'm')\n"
+_CLIENT = "c = grpcclient.InferenceServerClient('u')\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("c.run(\n  i,  # a, b\n  o,\n  1,\n)", "run_model(\n  c, 'm', i,  # a, b\n  o,\n)"),
+        ("c.run((i), outputs = (o))", "run_model(c, 'm', (i), (o))"),
+        ("c.run(lambda a, b: 0, o)", "run_model(c, 'm', lambda a, b: 0, o)"),
+        ("c.run(i, o, flags=f  # a\n)", "run_model(c, 'm', i, o, **sequence_flags(f)  # a\n)"),
+        ("é = 'ü'; print('ä', c.run(i, o))", "é = 'ü'; print('ä', run_model(c, 'm', i, o))"),
+    ],
+)  # fmt: skip
+def test_arguments(call: str, expected: str) -> None:
+    """Comments, lines and parentheses of the arguments that stay are kept."""
+    assert body(f"{_CONTEXT}{call}\n") == f"{_CLIENT}{expected}\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("if x:\n    import tensorrtserver.api\n", "if x:\n    pass\n"),
+        ("import tensorrtserver.api; x = 1\n", "pass; x = 1\n"),
+        ("if x: import tensorrtserver.api\n", "if x: pass\n"),
+        ("# above\n\nimport tensorrtserver.api\n\nx = 1\n", "# above\n\nx = 1\n"),
+    ],
+)
+def test_imports_that_go(source: str, expected: str) -> None:
+    """A removed import leaves a statement where Python needs one, and the comments above it."""
+    assert body(source) == expected
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["if a:\n    pass\nelif ServerHealthContext(*u): pass", "x = 1; y = ServerHealthContext(*u)"]
+    + [
+        "x = 1;\\\n  y = ServerHealthContext(*u)",
+        "@d\ndef f(c=ServerHealthContext(*u)):\n    pass",
+    ],
+)
+def test_comment_above_a_statement(statement: str) -> None:
+    """What is left to do stands above the line where the statement begins."""
+    comment, _, rest = body(f"{statement}\n").partition("\n")
+    assert comment.startswith("# TODO(TS020): ")
+    assert rest == f"{statement}\n"
+
+
+def test_line_breaks_of_windows() -> None:
+    """Line breaks stay those of the file."""
+    source = f"{STAR}{_CONTEXT}c.run(\n    i,\n    o)\n"
+    texts = [
+        migrate("script.py", text.encode(), MigrateOptions()).after
+        for text in (source, source.replace("\n", "\r\n"))
+    ]
+    assert texts[1] == texts[0].replace(b"\n", b"\r\n")
