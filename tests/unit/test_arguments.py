@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ctypes import ArgumentError
 from typing import Any
 
 import pytest
 
 from tritonclient_shim.core import arguments
-from tritonclient_shim.core.errors import ArgumentError, InferenceServerException
+from tritonclient_shim.core.errors import InferenceServerException
 
 
 @pytest.mark.parametrize(

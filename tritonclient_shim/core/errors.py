@@ -20,30 +20,12 @@
 from __future__ import annotations
 
 import sys
-from ctypes import ArgumentError
 from enum import Enum
 from typing import Any
 
 from tritonclient.utils import InferenceServerException as _TritonException
 
-__all__ = [
-    "ArgumentError",
-    "INTERPRETER_ENDS",
-    "BackendError",
-    "ForeignError",
-    "InferenceServerException",
-    "InvalidRequest",
-    "ServerError",
-    "StreamEnded",
-    "TransportError",
-    "TransportKind",
-    "Unsendable",
-    "UnreadableReply",
-    "cause_of",
-    "shown_cause",
-]
-
-#: A destructor that runs when the module it belongs to is taken apart can wait for nobody.
+#: A destructor that runs when the interpreter ends cannot wait for a thread.
 INTERPRETER_ENDS = (
     "the interpreter is ending, and no thread is left that could receive an answer; expected a "
     "call before that: make it, and close the context, in the program or in a function that is "
@@ -109,21 +91,21 @@ InferenceServerException.__module__ = "tensorrtserver.api"
 def shown_cause(cause: BaseException) -> BaseException | None:
     """Return what a traceback of a legacy call shows as its cause: nothing, as in v1.
 
-    Python's development mode shows it (``python -X dev``, ``PYTHONDEVMODE=1``).
+    Python's development mode shows the cause (``python -X dev``, ``PYTHONDEVMODE=1``).
     """
     return cause if sys.flags.dev_mode else None
 
 
 def cause_of(error: BaseException) -> BaseException | None:
-    """Return what an error was raised for, whether or not tracebacks show it."""
+    """Return the cause of an error, also one that tracebacks do not show."""
     context = error.__context__ if isinstance(error, InferenceServerException) else None
     return error.__cause__ or context
 
 
 class BackendError(Exception):
-    """What went wrong below the session; the session words it for the user."""
+    """An error below the session, which words it for the user."""
 
-    #: Does the server answer that it has no such call, as without one of Triton's extensions?
+    #: True if the server replied that it has no such call, as without one of Triton's extensions.
     no_such_call = False
 
 
@@ -142,7 +124,7 @@ class ServerError(BackendError):
 
 
 class InvalidRequest(ServerError):
-    """What v1's server would have refused, found on this side and already in v1's words."""
+    """A request that v1's server would have refused, in v1's words. Nothing was sent."""
 
 
 class TransportKind(Enum):
@@ -170,7 +152,7 @@ class TransportError(BackendError):
 
 
 class StreamEnded(TransportError):
-    """A request was not sent, because its stream has ended. ``message`` tells why it did."""
+    """A request was not sent, because its stream has ended. ``message`` has the reason."""
 
 
 class Unsendable(TransportError):
@@ -180,8 +162,8 @@ class Unsendable(TransportError):
 class ForeignError(BackendError):
     """An answer came, but not from a v2 inference server (v1: "did not return status").
 
-    ``refusal`` is what it says of the request if it may be a server of the Open Inference Protocol
-    all the same, whose HTTP framework words some of its refusals.
+    The server may still be one of the Open Inference Protocol, whose HTTP framework words some
+    refusals. ``refusal`` is its text about the request then.
     """
 
     def __init__(self, message: str, refusal: str = "") -> None:
@@ -192,7 +174,7 @@ class ForeignError(BackendError):
 class UnreadableReply(ForeignError):
     """A v2 server's answer, as far as one can tell, that cannot be read.
 
-    ``message`` says what is wrong with it, what was expected, and where to look.
+    ``message`` says what is wrong with the answer, what was expected, and where to look.
     """
 
     def __init__(self, wrong: str, expected: str = "an answer of the KServe v2 protocol") -> None:
