@@ -6,13 +6,13 @@ Methods import what they need, so that ``import tensorrtserver.api`` stays cheap
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from tensorrtserver.api._base import Context, HttpHeaders
 from tritonclient_shim import notice
 from tritonclient_shim.core import arguments
 from tritonclient_shim.core.ids import next_request_id
-from tritonclient_shim.shm.handles import Handle
 
 if TYPE_CHECKING:
     from tensorrtserver.api import _types as types
@@ -366,7 +366,7 @@ class SharedMemoryControlContext(ServerContext):
     _notice_id = "TS040"
     _name = "SharedMemoryControlContext"
 
-    def register(self, shm_handle: Handle) -> None:
+    def register(self, shm_handle: c_void_p) -> None:
         """Register a system shared-memory region under its name (docs/v1-behaviour.md §6.5).
 
         Deprecated [TS041], see migration_guide.md#system-shared-memory. Instead:
@@ -392,7 +392,7 @@ class SharedMemoryControlContext(ServerContext):
 
         self._call(shared_memory.register, shm_handle)
 
-    def cuda_register(self, cuda_shm_handle: Handle) -> None:
+    def cuda_register(self, cuda_shm_handle: c_void_p) -> None:
         """Register a CUDA shared-memory region under its name (docs/v1-behaviour.md §6.5).
 
         Deprecated [TS042], see migration_guide.md#cuda-shared-memory. Instead:
@@ -415,7 +415,7 @@ class SharedMemoryControlContext(ServerContext):
 
         self._call(shared_memory.cuda_register, cuda_shm_handle)
 
-    def unregister(self, shm_handle: Handle) -> None:
+    def unregister(self, shm_handle: c_void_p) -> None:
         """Unregister a region of either kind; the region itself stays (docs/v1-behaviour.md §6.5).
 
         Deprecated [TS043], see migration_guide.md#system-shared-memory. Instead:

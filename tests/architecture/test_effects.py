@@ -125,8 +125,8 @@ EFFECTS = (
         imports("ctypes", "_ctypes"),
         (
             SHIM + "shm/",
-            SHIM + "core/errors.py",  # ArgumentError, which v1 raised
-            SHIM + "core/arguments.py",  # the same
+            SHIM + "core/arguments.py",  # ArgumentError, which v1 raised, and c_void_p
+            FACADE + "api/_contexts.py",  # c_void_p, in signatures
             FACADE + "shared_memory/",
             FACADE + "cuda_shared_memory/",
         ),

@@ -24,7 +24,7 @@ from tests.server.shm_cases import Regions, name_of, refused
 from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import RegisteredRegion
 from tritonclient_shim.shm import handle_table
-from tritonclient_shim.shm.region import CUDA, Region
+from tritonclient_shim.shm.cuda import CudaRegion
 from tritonclient_shim.translate.status import to_regions
 
 NO_STATUS = "sharedmemorycontrol request did not return status"
@@ -111,24 +111,10 @@ def test_status_of_cuda_regions() -> None:
     assert (cuda.name, cuda.byte_size, cuda.cuda_shared_memory.device_id) == ("g", 8, 0)
 
 
-class NoMemory:
-    """Stands where a GPU's memory would be."""
-
-    def read(self, offset: int, count: int) -> bytes:
-        raise NotImplementedError
-
-    def write(self, views: Any) -> None:
-        raise NotImplementedError
-
-    def destroy(self) -> None:
-        raise NotImplementedError
-
-
 @pytest.fixture
 def cuda_handle() -> ctypes.c_void_p:
     """Return the handle of a CUDA region whose IPC handle no driver knows."""
-    region = Region(CUDA, "gpu", 64, NoMemory(), device_id=0, raw_handle=bytes(range(64)))
-    return handle_table.add(region)
+    return handle_table.add(CudaRegion("gpu", 64, device_id=0, raw_handle=bytes(range(64))))
 
 
 def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_handle: Any) -> None:

@@ -225,7 +225,7 @@ def test_unreadable_region(
         raise RegionError(text)
 
     context, handle = open_context("simple"), memory.empty(64)
-    monkeypatch.setattr("tritonclient_shim.shm.system.SystemMemory.read", read)
+    monkeypatch.setattr("tritonclient_shim.shm.system.SystemRegion.read", read)
     with client_error(text):
         context.run(PAIR, {"OUTPUT0": (RAW, handle)})
     assert context.get_last_request_id() is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from ctypes import ArgumentError
 from functools import partial
 from math import prod
 from typing import Any, Iterator
@@ -16,7 +17,6 @@ from tensorrtserver.api import InferContext
 from tritonclient_shim import testing
 from tritonclient_shim.core.arguments import RunArguments
 from tritonclient_shim.core.errors import (
-    ArgumentError,
     InferenceServerException,
     ServerError,
 )

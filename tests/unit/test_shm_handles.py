@@ -22,24 +22,17 @@ from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-class Heap:
-    """Memory for regions of these tests: a bytearray."""
-
-    def __init__(self) -> None:
-        self.data = bytearray(16)
-
-    def read(self, offset: int, count: int) -> bytes:
-        return bytes(self.data[offset : offset + count])
-
-    def write(self, views: Any) -> None:
-        self.data[: sum(map(len, views))] = b"".join(views)
+class HeapRegion(Region):
+    """A region without memory."""
 
     def destroy(self) -> None:
         pass
 
 
 def new_region(kind: str = SYSTEM) -> Region:
-    return Region(kind=kind, name="heap", byte_size=16, memory=Heap())
+    region = HeapRegion("heap", 16)
+    region.kind = kind
+    return region
 
 
 @pytest.mark.smoke

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import operator
-from ctypes import ArgumentError
+from ctypes import ArgumentError, c_void_p
 from typing import Any, Mapping, NamedTuple
 
 UINT32 = 2**32 - 1
@@ -43,6 +43,13 @@ def signed(value: Any, largest: int, position: int) -> int:
     """Return an integer, wrapped into the signed C type of that width."""
     number = unsigned(value, largest, position)
     return number - largest - 1 if number > largest >> 1 else number
+
+
+def is_handle(value: Any) -> bool:
+    """True if this is a shared-memory handle: a ``c_void_p`` and no subclass of it
+    (docs/v1-behaviour.md §7.4).
+    """
+    return type(value) is c_void_p
 
 
 def class_count(value: Any) -> int:

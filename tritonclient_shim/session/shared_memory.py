@@ -52,7 +52,7 @@ def register(session: ServerSession, handle: object, request_id: int) -> None:
     if session.endpoint.rules.names_in_paths:
         _check_http_path(region.name, region.key)
     with guard(session, request_id):
-        register_system(session.backend, region.name, region.key, region.byte_size, region.offset)
+        register_system(session.backend, region.name, region.key, region.byte_size)
 
 
 def register_system(backend: Backend, name: str, key: str, byte_size: int, offset: int = 0) -> None:
@@ -84,7 +84,6 @@ def _check_offset(backend: Backend, name: str, byte_size: int, offset: int) -> N
 def cuda_register(session: ServerSession, handle: object, request_id: int) -> None:
     """Register the CUDA region behind a handle under its name."""
     region = _region(handle, CUDA)
-    assert region.raw_handle is not None and region.device_id is not None
     with guard(session, request_id):
         session.backend.register_cuda(
             region.name, region.raw_handle, region.device_id, region.byte_size

@@ -40,7 +40,7 @@ _ADVICE = {
 _IPC_HANDLE_BYTES = 64
 
 
-def create(name: str, byte_size: int, device_id: int) -> Region:
+def create(name: str, byte_size: int, device_id: int) -> CudaRegion:
     """Allocate ``byte_size`` bytes on GPU ``device_id`` → their region.
 
     RegionError -1 without cuda-python, a driver or that GPU (the text says which), and -2 when
@@ -52,44 +52,48 @@ def create(name: str, byte_size: int, device_id: int) -> Region:
         handle = module.create_shared_memory_region(name, byte_size, device_id)
     except module.CudaSharedMemoryException as error:
         raise _coded(NO_HANDLE, error) from error
-    return Region(
-        kind=CUDA,
-        name=name,
-        byte_size=byte_size,
-        memory=CudaMemory(module, name, byte_size, handle),
-        device_id=device_id,
-        raw_handle=_raw_handle(module, handle),
-    )
+    return CudaRegion(name, byte_size, device_id, _raw_handle(module, handle), module, handle)
 
 
-class CudaMemory:
+class CudaRegion(Region):
     """Device memory behind tritonclient's region object; freed by ``destroy`` (cudaFree)."""
 
-    def __init__(self, module: Any, name: str, byte_size: int, handle: Any) -> None:
+    kind = CUDA
+
+    def __init__(
+        self,
+        name: str,
+        byte_size: int,
+        device_id: int,
+        raw_handle: bytes,
+        module: Any = None,
+        handle: Any = None,
+    ) -> None:
+        super().__init__(name, byte_size)
+        self.device_id = device_id
+        self.raw_handle = raw_handle
         self._module = module
-        self._name = name
-        self._byte_size = byte_size
         self._handle = handle
 
-    def read(self, offset: int, count: int) -> memoryview:
+    def _read(self, offset: int, count: int) -> memoryview:
         """Copy the region to the host and return ``count`` of its bytes.
 
         RegionError with v1's text for results that cannot be read (docs/v1-behaviour.md §4.3).
         """
         prefix = "failed to read GPU shared memory results"
         if self._handle is None:
-            raise RegionError(f"{prefix}: region '{self._name}' was destroyed")
+            raise RegionError(f"{prefix}: region '{self.name}' was destroyed")
         try:
-            contents = self._module.get_contents_as_numpy(self._handle, np.uint8, [self._byte_size])
+            contents = self._module.get_contents_as_numpy(self._handle, np.uint8, [self.byte_size])
         except self._module.CudaSharedMemoryException as error:
             raise RegionError(f"{prefix}: {error}") from error
         copy: memoryview = contents[offset : offset + count].data
         return copy
 
-    def write(self, views: Sequence[memoryview]) -> None:
+    def _write(self, views: Sequence[memoryview]) -> None:
         """Copy the views to the device; RegionError -3 when CUDA refuses."""
         if self._handle is None:
-            raise _coded(NO_SET, f"region '{self._name}' was destroyed")
+            raise _coded(NO_SET, f"region '{self.name}' was destroyed")
         try:
             arrays = [np.frombuffer(view, np.uint8) for view in views]
             self._module.set_shared_memory_region(self._handle, arrays)
@@ -101,7 +105,7 @@ class CudaMemory:
         # tritonclient frees the memory with the last reference to its region: keep none.
         handle, self._handle = self._handle, None
         if handle is None:
-            raise _coded(NO_FREE, f"region '{self._name}' was already destroyed")
+            raise _coded(NO_FREE, f"region '{self.name}' was already destroyed")
         try:
             self._module.destroy_shared_memory_region(handle)
         except ValueError as error:  # it was destroyed through tritonclient

@@ -64,7 +64,7 @@ def lookup(handle: object, kind: str | None = None) -> Region:
 
 def destroy(handle: object, kind: str) -> None:
     """Destroy the handle's region; the entry goes with the handle. RegionError if refused."""
-    lookup(handle, kind).memory.destroy()
+    lookup(handle, kind).destroy()
     entry = _entry(handle)
     entry.destroyed = True
     if entry.handle is None or entry.handle() is None:

@@ -1,10 +1,9 @@
-"""A shared-memory region, system or CUDA: what a handle stands for."""
+"""The base class of shared-memory regions, and the one exception of this package."""
 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Protocol, Sequence, Union
+from typing import Any, Callable, Iterable, Sequence, Union
 
 import numpy as np
 
@@ -46,41 +45,25 @@ class RaisedAs:
             raise self._exception(err) from error
 
 
-class Memory(Protocol):
-    """The memory of a region. The region checks the bounds before it calls these methods."""
-
-    def read(self, offset: int, count: int) -> BytesLike:
-        """Return a copy of ``count`` bytes, writable where that costs nothing."""
-
-    def write(self, views: Sequence[memoryview]) -> None:
-        """Copy the views (of bytes, none empty) one after another, from the beginning."""
-
-    def destroy(self) -> None:
-        """Release the memory, as v1's destroy did for its kind."""
-
-
-@dataclass(frozen=True)
 class Region:
-    """One shared-memory region, described as by v1's handle (docs/v1-behaviour.md §7.4).
+    """One shared-memory region, as v1's handle described it (docs/v1-behaviour.md §7.4).
 
-    Sizes and offsets are in bytes. ``key`` is '' for CUDA regions; ``device_id`` and
-    ``raw_handle`` (the 64 bytes of the CUDA IPC handle) are None for system regions. ``offset``
-    is 0 in all versions of v1.
+    A subclass reads, writes and releases the memory of its kind.
     """
 
-    kind: str  # SYSTEM or CUDA
-    name: str
-    byte_size: int
-    memory: Memory = field(repr=False)
-    key: str = ""
-    offset: int = 0
-    device_id: int | None = None
-    raw_handle: bytes | None = field(default=None, repr=False)
+    kind = ""  # SYSTEM or CUDA
+    key: str  # of a system region
+    device_id: int  # of a CUDA region
+    raw_handle: bytes  # of a CUDA region: the 64 bytes of its IPC handle
+
+    def __init__(self, name: str, byte_size: int) -> None:
+        self.name = name
+        self.byte_size = byte_size
 
     def read(self, offset: int, count: int) -> BytesLike:
         """Return a private copy of ``count`` bytes from ``offset``; RegionError beyond the end."""
         self._check_bounds("read", offset, count)
-        return self.memory.read(offset, count) if count else b""
+        return self._read(offset, count) if count else b""
 
     def write(self, buffers: Sequence[BytesLike]) -> None:
         """Copy C-contiguous buffers one after another, from the region's beginning.
@@ -89,7 +72,19 @@ class Region:
         """
         views = [memoryview(buffer) for buffer in buffers]
         self._check_bounds("write", 0, sum(view.nbytes for view in views))
-        self.memory.write([view.cast("B") for view in views if view.nbytes])
+        self._write([view.cast("B") for view in views if view.nbytes])
+
+    def destroy(self) -> None:
+        """Release the memory, as v1's destroy did for its kind."""
+        raise NotImplementedError
+
+    def _read(self, offset: int, count: int) -> BytesLike:
+        """Return a copy of ``count`` bytes, writable where that costs nothing."""
+        raise NotImplementedError
+
+    def _write(self, views: Sequence[memoryview]) -> None:
+        """Copy the views (of bytes, none empty) one after another, from the beginning."""
+        raise NotImplementedError
 
     def write_arrays(self, arrays: Iterable[np.ndarray]) -> None:
         """Copy the memory of arrays, in C order, from the region's beginning.

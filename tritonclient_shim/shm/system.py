@@ -42,36 +42,49 @@ MESSAGES = {
 }
 
 
-def create(name: str, key: str, byte_size: int) -> Region:
-    """Open or make the object ``key`` and resize it to ``byte_size`` bytes → its region.
-
-    ``byte_size`` is unsigned 64-bit. RegionError with v1's codes -2, -3, -4.
-    """
-    descriptor = _open(key)
-    memory = SystemMemory(name, key, descriptor)
-    _resize(key, descriptor, byte_size)
-    _probe_mapping(key, descriptor, byte_size)
-    return Region(kind=SYSTEM, name=name, key=key, byte_size=byte_size, memory=memory)
-
-
 #: Tensors of this many bytes and more are copied through a mapping.
 MAPPING_THRESHOLD = 1 << 20
 
 
-class SystemMemory:
-    """The bytes of one shared-memory object, reached through its descriptor or a mapping.
+def create(name: str, key: str, byte_size: int) -> SystemRegion:
+    """Open or make the object ``key`` and resize it to ``byte_size`` bytes → its region.
+
+    ``byte_size`` is unsigned 64-bit. RegionError with v1's codes -2, -3, -4.
+    """
+    region = SystemRegion(name, byte_size, key, _open(key))
+    region.resize()
+    return region
+
+
+class SystemRegion(Region):
+    """A shared-memory object, reached through its descriptor or a mapping.
 
     Both are closed when the last reference to this object is gone.
     """
 
-    def __init__(self, name: str, key: str, descriptor: int) -> None:
-        self._name = name
-        self._key = key
+    kind = SYSTEM
+
+    def __init__(self, name: str, byte_size: int, key: str, descriptor: int) -> None:
+        super().__init__(name, byte_size)
+        self.key = key
         self._descriptor = descriptor
         self._mapping: _ByteArray = np.empty(0, np.uint8)
         weakref.finalize(self, os.close, descriptor).atexit = False
 
-    def read(self, offset: int, count: int) -> memoryview:
+    def resize(self) -> None:
+        """Give the object its size. RegionError -3 or -4 where v1 could not set or map it."""
+        try:
+            os.ftruncate(self._descriptor, ctypes.c_int64(self.byte_size).value)  # off_t is signed
+        except OSError as error:
+            raise _coded(NO_SIZE, self.key, error) from error
+        try:
+            if not self.byte_size:
+                raise ValueError("a region needs at least 1 byte")
+            mmap.mmap(self._descriptor, self.byte_size).close()
+        except (OSError, ValueError, OverflowError) as error:
+            raise _coded(NO_MAPPING, self.key, error) from error
+
+    def _read(self, offset: int, count: int) -> memoryview:
         """Return a copy of ``count`` bytes; RegionError if the object has become too small."""
         if count >= MAPPING_THRESHOLD:
             whole: memoryview = self._mapped(offset + count)[offset : offset + count].copy().data
@@ -85,7 +98,7 @@ class SystemMemory:
             done += chunk
         return copy
 
-    def write(self, views: Sequence[memoryview]) -> None:
+    def _write(self, views: Sequence[memoryview]) -> None:
         """Copy the views; RegionError if the object has become too small or memory is short."""
         end = sum(len(view) for view in views)
         if views and os.fstat(self._descriptor).st_size < end:
@@ -124,13 +137,13 @@ class SystemMemory:
         # As in v1, this unlinks the object that has the key now, whichever process made it
         # (docs/v1-behaviour.md §7.1).
         try:
-            _posix().shm_unlink(_path(self._key))
+            _posix().shm_unlink(_path(self.key))
         except (OSError, ValueError) as error:
-            raise _coded(NO_UNLINK, self._key, error) from error
+            raise _coded(NO_UNLINK, self.key, error) from error
 
     def _too_small(self, wanted: int) -> RegionError:
         return RegionError(
-            f"shared memory region '{self._name}' (key '{self._key}') has only "
+            f"shared memory region '{self.name}' (key '{self.key}') has only "
             f"{os.fstat(self._descriptor).st_size} bytes left where {wanted} are needed: another "
             f"create_shared_memory_region with the same key made it smaller; use that handle, "
             f"or one key for each region"
@@ -142,7 +155,7 @@ class SystemMemory:
             advice = ": /dev/shm is full; destroy unused regions or enlarge it"
         reason = getattr(error, "strerror", None) or error
         return RegionError(
-            f"cannot use shared memory region '{self._name}' (key '{self._key}'): {reason}{advice}"
+            f"cannot use shared memory region '{self.name}' (key '{self.key}'): {reason}{advice}"
         )
 
 
@@ -170,23 +183,6 @@ def _open(key: str) -> int:
     except (OSError, ValueError) as error:  # ValueError: also a key that is not UTF-8
         raise _coded(NO_DESCRIPTOR, key, error) from error
     return descriptor
-
-
-def _resize(key: str, descriptor: int, byte_size: int) -> None:
-    try:
-        os.ftruncate(descriptor, ctypes.c_int64(byte_size).value)  # off_t is signed
-    except OSError as error:
-        raise _coded(NO_SIZE, key, error) from error
-
-
-def _probe_mapping(key: str, descriptor: int, byte_size: int) -> None:
-    """Refuse what v1 could not map (size 0, sizes beyond the address space): RegionError -4."""
-    try:
-        if not byte_size:
-            raise ValueError("a region needs at least 1 byte")
-        mmap.mmap(descriptor, byte_size).close()
-    except (OSError, ValueError, OverflowError) as error:
-        raise _coded(NO_MAPPING, key, error) from error
 
 
 def _coded(code: int, key: str, error: Exception) -> RegionError:

@@ -8,10 +8,10 @@ Two steps, because v1 kept a new correlation id even when an input was refused a
 from __future__ import annotations
 
 from math import prod
-from typing import Any, MutableMapping, NamedTuple
+from typing import Any, Callable, MutableMapping, NamedTuple, Protocol
 
 from tritonclient_shim.core import arguments, byte_strings, dtypes
-from tritonclient_shim.core.arguments import UINT32, UINT64, RunArguments, unsigned
+from tritonclient_shim.core.arguments import UINT32, UINT64, RunArguments, is_handle, unsigned
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import (
     Buffer,
@@ -21,7 +21,6 @@ from tritonclient_shim.core.model import (
     V1Output,
     V1Request,
 )
-from tritonclient_shim.shm.handles import LookUp, ReadableRegion, is_handle
 from tritonclient_shim.translate.tensors import (
     array_chunk,
     byte_size_of_one,
@@ -34,6 +33,20 @@ CLASS = 2
 #: Shapes that stay with an input for the life of its context (docs/v1-behaviour.md §3.3), by input
 #: name.
 StickyShapes = MutableMapping[str, "tuple[int, ...]"]
+
+
+class ReadableRegion(Protocol):
+    """What a request needs of the shared-memory region behind a handle."""
+
+    name: str
+    byte_size: int
+
+    def read(self, offset: int, count: int) -> Buffer:
+        """Copy ``count`` bytes from ``offset``; raise the region's own exception on failure."""
+
+
+#: Handle → its region; raises the handle table's own exception for an unknown handle.
+LookUp = Callable[[object], ReadableRegion]
 
 
 class RequestedOutput(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tritonclient_shim.core import byte_strings, dtypes
+from tritonclient_shim.core.arguments import is_handle
 from tritonclient_shim.core.errors import InferenceServerException
 from tritonclient_shim.core.model import Buffer, TensorSpec
-from tritonclient_shim.shm.handles import is_handle
 
 _WANTED = (
     "values must be specified as a list of numpy arrays or as a single c_void_p "
