@@ -15,7 +15,7 @@ COMMANDS = [file.name for file in pkgutil.iter_modules(cli.__path__) if file.nam
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_deerrors_are_values(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_defaults_are_values(capsys: pytest.CaptureFixture[str], command: str) -> None:
     """A default is told once, and only where it is a value that a user can give."""
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
@@ -33,7 +33,7 @@ def test_deerrors_are_values(capsys: pytest.CaptureFixture[str], command: str) -
         ("doctor", "(default: 10)"),
     ],
 )
-def test_deerrors_are_told(capsys: pytest.CaptureFixture[str], command: str, default: str) -> None:
+def test_defaults_are_shown(capsys: pytest.CaptureFixture[str], command: str, default: str) -> None:
     """The help names the defaults that matter."""
     with pytest.raises(SystemExit):
         main([command, "--help"])

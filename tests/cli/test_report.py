@@ -134,7 +134,7 @@ def test_pid_in_the_path(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("usage-*.json"))) == 2
 
 
-def test_off_by_deerror(tmp_path: Path) -> None:
+def test_off_by_default(tmp_path: Path) -> None:
     """Without the variable nothing is written, and nothing is imported for it."""
     (tmp_path / "script.py").write_text(
         SCRIPT + "print('tritonclient_shim.usage.report' in sys.modules)\n"

@@ -124,7 +124,7 @@ def test_secure_channel(triton: Any) -> None:
         assert is_sum(stub.Infer(simple_request(6), SECONDS), 6)
 
 
-def test_deerror_receive_limit_stays(stub: Any) -> None:
+def test_default_receive_limit_stays(stub: Any) -> None:
     """A channel without options receives 4 MiB, as it did for v1's raw scripts."""
     request = infer_request("identity_fp32", {"INPUT0": bytes(5 << 20)}, ["OUTPUT0"])
     request.meta_data.input[0].dims.append(5 << 18)

@@ -87,7 +87,7 @@ def test_beside_a_proto_that_embeds_the_programs_copy(first: str) -> None:
 
 
 @pytest.mark.smoke
-def test_the_deerror_pool_stays_as_it_was() -> None:
+def test_the_default_pool_stays_as_it_was() -> None:
     """Importing the messages adds no name to protobuf's default pool."""
     # docs/v1-behaviour.md §8.4
     check = """

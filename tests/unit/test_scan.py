@@ -141,7 +141,7 @@ def test_usage_patterns(tmp_path: Path, call: str, pattern: str) -> None:
 
 
 @pytest.mark.parametrize("call", HARMLESS)
-def test_deerrors_show_no_pattern(tmp_path: Path, call: str) -> None:
+def test_defaults_show_no_pattern(tmp_path: Path, call: str) -> None:
     """Values that are v1's defaults show nothing."""
     patterns = {item for item in found(tmp_path, CONTEXT + call + "\n") if item.startswith("5:TS1")}
     assert patterns == set()

@@ -34,7 +34,7 @@ def pem(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_deerrors_are_v1s() -> None:
+def test_defaults_are_v1s() -> None:
     """Nothing set: no time limit, no TLS of its own, as v1."""
     # docs/v1-behaviour.md §10.4
     assert current() is DEFAULTS
@@ -43,7 +43,7 @@ def test_deerrors_are_v1s() -> None:
     assert (DEFAULTS.tls, DEFAULTS.insecure) == ("auto", False)
 
 
-def test_configure_over_environment_over_deerror(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configure_over_environment_over_default(monkeypatch: pytest.MonkeyPatch) -> None:
     """configure() wins over the variable, the variable over the default; None withdraws."""
     monkeypatch.setenv("TRITON_SHIM_NETWORK_TIMEOUT", "7.5")
     assert current().network_timeout == 7.5

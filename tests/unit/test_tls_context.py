@@ -7,7 +7,7 @@ import ssl
 from tritonclient_shim.backends import tls
 
 
-def test_deerrors() -> None:
+def test_defaults() -> None:
     """A certificate for the host's name is required, and at least TLS 1.2, on every Python."""
     context = tls.client_context(tls.DEFAULT)
     assert context.verify_mode == ssl.CERT_REQUIRED
