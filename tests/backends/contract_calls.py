@@ -9,7 +9,7 @@ import numpy as np
 
 from tritonclient_shim.backends.base import Backend, Outcome
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.model import InferCall, OutputSpec, TensorIn, TensorOut
+from tritonclient_shim.core.model import GRPC, InferCall, OutputSpec, TensorIn, TensorOut
 
 PATIENCE = 60.0  # seconds; only a failing test waits this long
 AWKWARD_NAME = "a b/c%d:é"
@@ -34,6 +34,13 @@ def simple(left: np.ndarray = SIXTEEN, right: np.ndarray = ONE, **more: Any) -> 
 def single(model: str, value: TensorIn, output: str = "OUTPUT0", **more: Any) -> InferCall:
     """Return a call with one input and one output."""
     return InferCall(model, "", (value,), (OutputSpec(output),), **more)
+
+
+def status_of(backend: Backend, code: str) -> str:
+    """Return the status that tritonclient gives an error over the backend's protocol."""
+    if backend.endpoint.protocol == GRPC:
+        return f"StatusCode.{code}"
+    return {"INVALID_ARGUMENT": "400", "NOT_FOUND": "404"}[code]
 
 
 def slow(seconds: float) -> InferCall:

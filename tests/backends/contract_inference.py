@@ -15,6 +15,7 @@ from tests.backends.contract_calls import (
     bytes_of,
     simple,
     single,
+    status_of,
     strings,
     tensor,
 )
@@ -146,8 +147,7 @@ class InferenceContract:
         """Code written by tritonclient's users compares with '404' or 'StatusCode.NOT_FOUND'."""
         with pytest.raises(ServerError) as caught:
             backend.infer(simple(model_name="no_such_model"))
-        expected = {"http": "404", "grpc": "StatusCode.NOT_FOUND"}
-        assert caught.value.status == expected[backend.endpoint.protocol]
+        assert caught.value.status == status_of(backend, "NOT_FOUND")
 
     def test_threads(self, backend: Backend) -> None:
         """Any number of threads may share one backend; nobody gets another's result."""

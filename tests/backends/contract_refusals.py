@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from tests.backends.contract_calls import ONE, SIXTEEN, simple, single, strings, tensor
+from tests.backends.contract_calls import (
+    ONE,
+    SIXTEEN,
+    simple,
+    single,
+    status_of,
+    strings,
+    tensor,
+)
 from tests.generation_marks import not_on
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core.errors import ServerError
@@ -93,9 +99,8 @@ class RefusalContract:
         call, text = REFUSALS[case]
         with pytest.raises(ServerError, match="inp|inference|expected") as caught:
             backend.infer(call)
-        status: Any = {"http": "400", "grpc": "StatusCode.INVALID_ARGUMENT"}
         assert caught.value.code == "INVALID_ARGUMENT"
-        assert caught.value.status == status[backend.endpoint.protocol]
+        assert caught.value.status == status_of(backend, "INVALID_ARGUMENT")
         assert text in caught.value.message
 
     def test_refusal_of_unknown_version(self, backend: Backend) -> None:

@@ -49,7 +49,7 @@ BY_NUMBER: dict[int, DataType] = {row.number: row for row in TABLE}
 BY_V2: dict[str, DataType] = {row.v2: row for row in TABLE}
 STRING = BY_V2["BYTES"]
 #: Data types newer than v1: v1's enum lacks their names, its wire carries their numbers.
-NEWER = {row.v1: row.number for row in TABLE if row.numpy is None}
+NEWER = {row.v1: row.number for row in TABLE if row.number > STRING.number}
 #: The names of all data types, as messages show them.
 SHOWN = ", ".join(["TYPE_BOOL … TYPE_STRING", *NEWER])
 

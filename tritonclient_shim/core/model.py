@@ -26,8 +26,8 @@ class ProtocolRules(NamedTuple):
     """How programs of v1 name a protocol, and what they observe over it."""
 
     title: str
-    v1_number: int  # docs/v1-behaviour.md §1.5
     port: int  # Triton's default
+    v1_number: int | None = None  # docs/v1-behaviour.md §1.5
     has_streams: bool = False
     sends_headers: bool = False  # docs/v1-behaviour.md §6.6
     #: Names are parts of paths (docs/v1-behaviour.md §9.1).
@@ -51,8 +51,8 @@ class ProtocolRules(NamedTuple):
 PROTOCOLS = {
     HTTP: ProtocolRules(
         "HTTP",
-        v1_number=0,
         port=8000,
+        v1_number=0,
         sends_headers=True,
         names_in_paths=True,
         negative_is_latest=True,
@@ -61,8 +61,8 @@ PROTOCOLS = {
     ),
     GRPC: ProtocolRules(
         "gRPC",
-        v1_number=1,
         port=8001,
+        v1_number=1,
         has_streams=True,
         prints_health=True,
         regions_to_stderr=True,
