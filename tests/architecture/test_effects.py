@@ -178,8 +178,9 @@ EFFECTS = (
             SHIM + "cli/migrate.py",  # a file at which a rule fails is named, the others are done
             # a client waits for v1's answer, whatever happens
             SHIM + "gateway/http/service.py",
-            SHIM + "gateway/upstream/stream.py",
-            SHIM + "gateway/upstream/inference.py",
+            SHIM + "gateway/grpc/service.py",
+            SHIM + "gateway/grpc/stream.py",
+            SHIM + "gateway/upstream/calls.py",
             SHIM + "gateway/upstream/server.py",
         ),
         "try: f()\nexcept Exception: g()",

@@ -5,15 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from demo.programs import PROGRAMS, Program
-from testbed.pythons import Facts, Interpreter, gather
-from tests.gateway import oracle as genuine
 from tests.gateway.gateway_process import ROOT, Gateway
-from tests.gateway.oracle import NoOracle, OracleEnvironment
+from tests.gateway.oracle import OracleEnvironment
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
@@ -38,23 +34,6 @@ def test_demo(gateway: Gateway, oracle: OracleEnvironment, program: Program, pro
     assert done.returncode == 0, done.stdout + done.stderr
     for text in (*program.expected, "PASS"):
         assert text in done.stdout
-
-
-def machine(*versions: str) -> Facts:
-    """Return a machine that has usable interpreters of these versions."""
-    usable = tuple(Interpreter(f"/usr/bin/python{name}", name, None) for name in versions)
-    return replace(gather(), system="Linux", machine="x86_64", interpreters=usable)
-
-
-@pytest.mark.parametrize(
-    ("present", "chosen"),
-    [(("3.13", "3.11", "3.8"), "3.8"), (("3.12", "3.11"), "3.11"), (("3.7", "3.11"), "3.7")],
-)
-def test_choice_of_an_interpreter(present: tuple[str, ...], chosen: str) -> None:
-    """The client runs on an interpreter of its time, or Debian 12's; a refusal names them."""
-    assert genuine.choose(machine(*present)).version == chosen
-    with pytest.raises(NoOracle, match=r"needs Python 3\.8, 3\.7, 3\.11.*found: 3\.12, 3\.13"):
-        genuine.choose(machine("3.12", "3.13"))
 
 
 def test_ours_is_not_in_it(oracle: OracleEnvironment, tmp_path: object) -> None:

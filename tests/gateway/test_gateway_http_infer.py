@@ -9,7 +9,7 @@ import pytest
 from google.protobuf import text_format
 
 from tests.gateway.gateway_process import Answer, Gateway, code_of, read_answer
-from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, A, B
+from tests.gateway.grpc_requests import BODY, SIMPLE, A, B
 from tritonclient_shim.protos import api_pb2
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -115,14 +115,6 @@ _LATER = "expecting 4 bytes for model 'simple'"
 #: Path, header, body, v1's code, and its message.
 REFUSALS = {
     "model": ("nope", BOTH, BODY, "UNAVAILABLE", "Request for unknown model: 'nope' is not found"),
-    "version": (
-        *("simple/7", BOTH, BODY, "UNAVAILABLE"),
-        "Request for unknown model: 'simple' version 7 is not found",
-    ),
-    "batch": (
-        *("simple", BOTH.replace("batch_size: 1", "batch_size: 9"), BODY, "INVALID_ARG"),
-        "inference request batch-size must be <= 8 for 'simple'",
-    ),
     "short": (
         *("simple", BOTH, BODY[:-4], "INVALID_ARG"),
         f"unexpected size for input 'INPUT1', {_LATER}",
@@ -130,14 +122,6 @@ REFUSALS = {
     "long": (
         *("simple", BOTH, BODY + b"1234", "INVALID_ARG"),
         "unexpected additional input data for model 'simple'",
-    ),
-    "output": (
-        *("simple", BOTH.replace("OUTPUT1", "OUTPUT2"), BODY, "INVALID_ARG"),
-        "unexpected inference output 'OUTPUT2' for model 'simple'",
-    ),
-    "the model's own": (
-        *("failing", SLOW, np.array([5], np.float32).tobytes(), "INTERNAL"),
-        "the model refused value 5",
     ),
 }
 

@@ -86,33 +86,26 @@ def test_its_own_health(start_gateway: StartGateway) -> None:
     gateway.process.wait(30)
 
 
-def test_the_log_as_text(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Each line has code, time, bytes and peer; a stream has one per request. None by default."""
+def test_the_access_log(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """A JSON object for each request, and for each one of a stream. None by default."""
     quiet = start_gateway("--triton-grpc", behind.grpc)
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--access-log")
     quiet.infer("nope", SIMPLE, BODY)
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--access-log")
     answer = gateway.infer("simple", SIMPLE, BODY)
     gateway.get("/api/status/nope")
-    list(gateway.stream([simple(1), simple(2)]))
-    first, second, *streamed = gateway.said().splitlines()
-    assert "http POST /api/infer/simple SUCCESS 1 " in first
-    assert f" ms {len(BODY)} bytes in {len(answer.body)} bytes out from 127.0.0.1:" in first
-    assert "http GET /api/status/nope INVALID_ARG 2 " in second
-    assert len(streamed) == 2
-    assert all("grpc StreamInfer simple SUCCESS " in line for line in streamed)
-    assert all("from ipv4:127.0.0.1:" in line for line in streamed)
-    assert quiet.said() == ""
-
-
-def test_the_log_as_json(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Each line of it is a JSON object, with nothing before."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--access-log", "json")
-    answer = gateway.infer("simple", SIMPLE, BODY)
     gateway.call("Infer", simple())
-    list(gateway.stream([simple(1)]))
+    list(gateway.stream([simple(1), simple(2)]))
     lines = [json.loads(line) for line in gateway.said().splitlines()]
-    assert [line["call"] for line in lines] == ["Infer", "Infer", "StreamInfer"]
-    assert {(line["model"], line["code"]) for line in lines} == {("simple", "SUCCESS")}
-    assert lines[0]["received"] == len(BODY) and lines[0]["peer"].startswith("127.0.0.1:")
-    assert lines[0]["sent"] == len(answer.body)
-    assert all(0 < line["seconds"] < 60 and line["sent"] for line in lines)
+    assert [(line["call"], line["model"], line["code"]) for line in lines] == [
+        ("Infer", "simple", "SUCCESS"),
+        ("Status", "", "INVALID_ARG"),
+        ("Infer", "simple", "SUCCESS"),
+        *[("StreamInfer", "simple", "SUCCESS")] * 2,
+    ]
+    assert [line["request_id"] for line in lines] == [1, 2, 3, 4, 5]
+    assert (lines[0]["received"], lines[0]["sent"]) == (len(BODY), len(answer.body))
+    assert lines[0]["request"] == "POST /api/infer/simple"
+    assert lines[0]["peer"].startswith("127.0.0.1:")
+    assert lines[-1]["peer"].startswith("ipv4:127.0.0.1:")
+    assert all(0 < line["seconds"] < 60 for line in lines)
+    assert quiet.said() == ""

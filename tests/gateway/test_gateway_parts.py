@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import socket
-import threading
 import time
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from google.protobuf import text_format
 
 from tests.gateway.gateway_process import PATIENCE
-from tests.gateway.grpc_requests import simple
-from tritonclient_shim.core.errors import InferenceServerException, TransportError, TransportKind
-from tritonclient_shim.core.metadata import KnownServer
+from tritonclient_shim.core.errors import TransportError, TransportKind
 from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.gateway.access_log import AccessLog, Meter
-from tritonclient_shim.gateway.grpc.messages import read_request
 from tritonclient_shim.gateway.http.responses import header_texts, status_header, success_text
 from tritonclient_shim.gateway.http.service import HttpFront
 from tritonclient_shim.gateway.options import GatewayOptions, ListenAddress
 from tritonclient_shim.gateway.stopping import Stopping
 from tritonclient_shim.gateway.upstream import inference
-from tritonclient_shim.gateway.upstream import stream as stream_behind
 from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.server import Upstream
 from tritonclient_shim.protos import api_pb2, model_config_pb2, request_status_pb2
-from tritonclient_shim.session.inference import Answer
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 ANYWHERE = ListenAddress("127.0.0.1", 0)
@@ -38,7 +29,7 @@ OPTIONS = GatewayOptions(ANYWHERE, ANYWHERE, Endpoint("grpc", "127.0.0.1:9", Fal
 
 def front() -> HttpFront:
     """Return an HTTP server behind which nobody is."""
-    stopping, log = Stopping(), AccessLog("off", Meter())
+    stopping, log = Stopping(), AccessLog(False, Meter())
     upstream = Upstream(OPTIONS, stopping)
     inferences = inference.Inferences(upstream, OPTIONS, "http", Meter())
     return HttpFront(OPTIONS, upstream, inferences, ControlCalls(upstream), log, stopping)
@@ -60,44 +51,6 @@ def test_a_stop_answers_whom_it_has_accepted(turns: int) -> None:
     assert asyncio.run(ask()).startswith(b"HTTP/1.1 400 ")
 
 
-def test_too_many_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a connection that cannot be accepted, others are."""
-
-    async def ask() -> bytes:
-        server = front()
-        begin = server._begin
-
-        def fail(connection: socket.socket) -> None:
-            connection.close()
-            server._begin = begin  # type: ignore[method-assign]
-            raise OSError(errno.EMFILE, "too many open files")
-
-        monkeypatch.setattr(server, "_begin", fail)
-        port = await server.open()
-        lost, _ = await asyncio.open_connection("127.0.0.1", port)
-        assert await lost.read() == b""
-        answers, requests = await asyncio.open_connection("127.0.0.1", port)
-        requests.write(GET)
-        answer = await answers.readline()
-        requests.close()
-        await server.stop(time.monotonic() + PATIENCE)
-        return answer
-
-    assert asyncio.run(ask()).startswith(b"HTTP/1.1 400 ")
-
-
-def test_an_outcome_that_comes_too_late() -> None:
-    """A reply to a request that a stop has given up is dropped."""
-
-    async def settle() -> bool:
-        arrived: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        arrived.cancel()
-        inference._settle(arrived, InferenceServerException("too late"))
-        return arrived.cancelled()
-
-    assert asyncio.run(settle())
-
-
 @pytest.mark.parametrize("kind", TransportKind)
 def test_only_the_time_limit_names_its_option(kind: TransportKind) -> None:
     """A text like that of the time limit, such as a proxy's, does not blame --upstream-timeout."""
@@ -105,54 +58,6 @@ def test_only_the_time_limit_names_its_option(kind: TransportKind) -> None:
     error = TransportError("GRPC client failed: 14: the proxy: Deadline Exceeded", kind=kind)
     named = "--upstream-timeout" in str(session.to_v1_error(error))
     assert named is (kind is TransportKind.TIMEOUT)
-
-
-class SlowToOpen:
-    """A backend whose stream takes as long to open as the test wants."""
-
-    def __init__(self) -> None:
-        self.begun, self.may_open, self.cancelled = (threading.Event() for _ in range(3))
-
-    def known_server(self) -> KnownServer:
-        server = KnownServer()
-        server.fragile_streams = False
-        return server
-
-    def open_stream(self, on_reply: Any, on_end: Any, headers: Any = ()) -> Any:
-        self.begun.set()
-        assert self.may_open.wait(30)
-        return self
-
-    def cancel(self) -> None:
-        self.cancelled.set()
-
-    def close(self) -> None:
-        pass
-
-
-def test_a_stream_that_opens_too_late_is_dropped() -> None:
-    """The v1 stream ends while the v2 stream is being opened: that one is not left open."""
-
-    async def run() -> bool:
-        upstream, backend = Upstream(OPTIONS, Stopping()), SlowToOpen()
-        vars(upstream.session)["backend"] = backend
-        inferences = inference.Inferences(upstream, OPTIONS, "grpc", Meter())
-        behind = stream_behind.StreamBehind(upstream, inferences, ())
-        message = read_request(simple(1).SerializeToString())
-        assert message is not None
-        identified = upstream.infer.inference(message)
-        request = stream_behind.StreamedRequest(identified, message.size)
-        sendable: Any = SimpleNamespace(call=None)
-        sending = asyncio.ensure_future(behind._send(request, sendable))
-        while not backend.begun.is_set():
-            assert not sending.done(), sending.result()
-            await asyncio.sleep(0.01)
-        sending.cancel()
-        behind.cancel()
-        backend.may_open.set()
-        return await inferences.on_thread(backend.cancelled.wait, 10)
-
-    assert asyncio.run(run())
 
 
 # ------------------------------- headers whose text is remembered are what protobuf writes
@@ -168,17 +73,15 @@ def test_response_headers(id: int, outputs: int) -> None:
     line = text_format.MessageToString(header, as_one_line=True, as_utf8=False)
     body = text_format.MessageToString(header, as_utf8=False).encode()
     for _ in range(2):
-        assert header_texts(header, False) == (line, body)
-    assert header_texts(api_pb2.InferResponseHeader(), True) == ("", b"")
+        assert header_texts(header) == (line, body)
+    assert header_texts(api_pb2.InferResponseHeader()) == ("", b"")
 
 
-def test_data_types() -> None:
-    """The field ``data_type`` is in the text where the release emulated had it there."""
+def test_text_has_no_data_type() -> None:
+    """Clients before 1.12 refuse text with a field that they do not know."""
     header = api_pb2.InferResponseHeader()
     header.output.add(name="OUTPUT0", data_type=model_config_pb2.TYPE_INT32)
-    with_it, without = (header_texts(header, wanted)[0] for wanted in (True, False))
-    assert with_it == 'output { name: "OUTPUT0" data_type: TYPE_INT32 }'
-    assert without == 'output { name: "OUTPUT0" }'
+    assert header_texts(header)[0] == 'output { name: "OUTPUT0" }'
     assert header.output[0].data_type == model_config_pb2.TYPE_INT32  # binary keeps it
 
 

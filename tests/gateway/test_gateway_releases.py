@@ -12,8 +12,8 @@ import pytest
 from testbed import TritonServer
 from tests.gateway.gateway_process import Answer, Gateway, code_of
 from tests.gateway.grpc_requests import BODY, SIMPLE, simple
-from tritonclient_shim.protos import api_pb2, server_status_pb2
 from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos import retired_pb2, server_status_pb2
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
 
@@ -33,18 +33,15 @@ class Expected(NamedTuple):
     twice: str
     version: str | None  # of the server; None for Triton's own
     camel: bool  # names of fields in JSON
-    data_type: tuple[bool, bool]  # is it in messages, and in text?
-    policies: bool  # of queues, in the configuration of a model
-    parts: bool  # of the time of computing, in statistics
 
 
 RELEASES = [
-    Expected(None, NEW, REGION, None, False, (True, False), True, True),
-    Expected("1.11", OLD, BLOCK, "1.11.0", True, (False, False), False, False),
-    Expected("1.12", OLD, REGION, "1.12.0", True, (True, True), True, False),
-    Expected("1.13", NEW, REGION, "1.13.0", False, (True, True), True, True),
-    Expected("1.14", NEW, REGION, "1.14.0", False, (True, True), True, True),
-    Expected("1.15", NEW, REGION, "1.15.0", False, (True, True), True, True),
+    Expected(None, NEW, REGION, None, False),
+    Expected("1.11", OLD, BLOCK, "1.11.0", True),
+    Expected("1.12", OLD, REGION, "1.12.0", True),
+    Expected("1.13", NEW, REGION, "1.13.0", False),
+    Expected("1.14", NEW, REGION, "1.14.0", False),
+    Expected("1.15", NEW, REGION, "1.15.0", False),
 ]
 
 
@@ -111,31 +108,11 @@ def test_server_status(pair: tuple[Gateway, Expected], behind: TritonServer) -> 
     for status in (server_status_pb2.ServerStatus.FromString(binary), over_grpc):
         assert status.id == "inference:0"
         assert (status.version == expected.version) or not expected.version
-        statistics = status.model_status["simple"].version_status[1].infer_stats[1]
-        assert statistics.HasField("compute") and statistics.compute.count
-        assert statistics.HasField("compute_infer") is expected.parts
     if expected.version is None:
         assert over_grpc.version.startswith("2.")
 
 
-def test_data_types(pair: tuple[Gateway, Expected]) -> None:
-    """``data_type`` of an output: new in 1.12; by default only in messages, which all can read."""
-    gateway, (*_, in_messages_and_text, _, _) = pair
-    in_messages, in_text = in_messages_and_text
-    message = gateway.call("Infer", simple()).meta_data.output[0]
-    assert (message.data_type != 0) is in_messages
-    binary = infer(gateway, "simple", "?format=binary")
-    (output,) = api_pb2.InferResponseHeader.FromString(binary.body[64:]).output
-    assert (output.data_type != 0) is in_messages
-    assert ("data_type: TYPE_INT32" in binary.headers["NV-InferResponse"]) is in_text
-    assert (b"data_type: TYPE_INT32" in infer(gateway, "simple").body[64:]) is in_text
-
-
-def test_queue_policies(pair: tuple[Gateway, Expected]) -> None:
-    """Fields of a model's configuration that were new in 1.12."""
-    gateway, expected = pair
-    assert gateway.post("/api/modelcontrol/load/queue_policy").code == 200
-    status = gateway.call("Status", pb.StatusRequest(model_name="queue_policy")).server_status
-    batching = status.model_status["queue_policy"].config.dynamic_batching
-    assert batching.HasField("default_queue_policy") is expected.policies
-    gateway.post("/api/modelcontrol/unload/queue_policy")
+def test_a_retired_call(gateway: Gateway) -> None:
+    """Clients until 1.6 may call Profile: it is answered, and says that it did nothing."""
+    status = gateway.call("Profile", retired_pb2.ProfileRequest(cmd="start")).request_status
+    assert code_of(status) == "SUCCESS" and "nothing is profiled" in status.msg

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
 import time
 from contextlib import suppress
@@ -79,6 +81,22 @@ def test_an_answer_that_nobody_takes(behind: TritonServer, start_gateway: StartG
     time.sleep(4)
     assert len(client.rest()) < size
     assert gateway.said() == ""
+
+
+def test_more_connections_than_file_descriptors(
+    behind: TritonServer, start_gateway: StartGateway
+) -> None:
+    """Connections beyond them wait, and are accepted when there is room."""
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    assert answers(gateway)
+    number = gateway.process.pid
+    limit = len(os.listdir(f"/proc/{number}/fd")) + 4
+    resource.prlimit(number, resource.RLIMIT_NOFILE, (limit, limit))
+    clients = [Raw(gateway) for _ in range(10)]
+    until(lambda: len(os.listdir(f"/proc/{number}/fd")) == limit)
+    for client in clients:
+        client.close()
+    assert answers(gateway)
 
 
 @pytest.mark.parametrize(

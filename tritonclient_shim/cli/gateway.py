@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tritonclient_shim.gateway.options import OPTIONS, option
 
     for name, row in OPTIONS.items():
-        more: Any = {"nargs": "?", "const": "text"} if name == "access_log" else {}
+        more: Any = {"nargs": "?", "const": "json"} if name == "access_log" else {}
         default: Any = row.default
         if name == "forward_header":
             default = ",".join(default)
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         from tritonclient_shim.gateway.stopping import CannotListen
     except ImportError as error:
         return _fail(_missing(error.name or str(error)))
-    log_to_stderr(options.access_log)
+    log_to_stderr()
     for line in unknown_variables():
         logging.getLogger("tritonclient_shim.gateway").warning("%s", line)
     try:

@@ -20,26 +20,20 @@ _code_name = request_status_pb2.RequestStatusCode.Name
 class AccessRecord:
     """One request, as the log reports it.
 
-    ``call`` is the name of v1's rpc, over HTTP too; ``what`` is the call in its protocol's words.
-    ``status`` is v1's RequestStatus for the client, None if the client gets none.
+    ``call`` is the name of v1's rpc, over HTTP too; ``request`` is the call in its protocol's
+    words. ``status`` is v1's RequestStatus for the client, None if the client gets none.
     ``received`` and ``sent`` are the bytes of bodies or messages.
     """
 
     protocol: str
     call: str
-    what: str
+    request: str
     model: str = ""
     peer: str = ""
-    status: Any = None
     received: int = 0
     sent: int = 0
-    seconds: float = 0.0
+    status: Any = None
     start: float = field(default_factory=time.perf_counter)
-
-    @property
-    def request_id(self) -> int:
-        """Return v1's number of the request; 0 without a status."""
-        return 0 if self.status is None else int(self.status.request_id)
 
     @property
     def code(self) -> str:
@@ -53,7 +47,7 @@ class Meter:
     def begin(self, protocol: str) -> None:
         """Count a request in progress."""
 
-    def end(self, record: AccessRecord) -> None:
+    def end(self, record: AccessRecord, seconds: float) -> None:
         """Count an answered request."""
 
     def upstream(self, protocol: str, seconds: float) -> None:
@@ -64,13 +58,16 @@ class Meter:
 
 
 class AccessLog:
-    """Writes the log in a format of ``--access-log``, and hands each record to the meter."""
+    """Writes the log if it is ``enabled``, and hands each record to the meter."""
 
-    def __init__(self, form: str, meter: Meter) -> None:
-        self._form = form
+    def __init__(self, enabled: bool, meter: Meter) -> None:
+        self.enabled = enabled
         self.meter = meter
-        #: True if records need the addresses of clients.
-        self.wants_peers = form != "off"
+
+    def rpc(self, call: str, model: str, received: int, context: Any) -> AccessRecord:
+        """Return the record of a request over gRPC."""
+        peer = str(context.peer()) if self.enabled else ""
+        return AccessRecord("grpc", call, f"{call} {model}".rstrip(), model, peer, received)
 
     @contextmanager
     def request(self, record: AccessRecord) -> Iterator[AccessRecord]:
@@ -79,46 +76,35 @@ class AccessLog:
         try:
             yield record
         finally:
-            record.seconds = time.perf_counter() - record.start
-            self.meter.end(record)
-            if self._form == "text":
-                log.info("%s", _as_text(record))
-            elif self._form == "json":
-                log.info("%s", _as_json(record))
+            seconds = time.perf_counter() - record.start
+            self.meter.end(record, seconds)
+            if self.enabled:
+                log.info("%s", _as_json(record, seconds))
 
 
-def _as_text(record: AccessRecord) -> str:
-    number = record.request_id or "-"
-    return (
-        f"{record.protocol} {record.what} {record.code} {number} {1000 * record.seconds:.1f} ms "
-        f"{record.received} bytes in {record.sent} bytes out from {record.peer or '-'}"
-    )
-
-
-def _as_json(record: AccessRecord) -> str:
+def _as_json(record: AccessRecord, seconds: float) -> str:
     line = {
         "time": time.time(),
         "protocol": record.protocol,
         "call": record.call,
-        "request": record.what,
+        "request": record.request,
         "model": record.model,
         "peer": record.peer,
         "code": record.code,
-        "request_id": record.request_id,
-        "seconds": round(record.seconds, 6),
+        "request_id": 0 if record.status is None else int(record.status.request_id),
+        "seconds": round(seconds, 6),
         "received": record.received,
         "sent": record.sent,
     }
     return json.dumps(line)
 
 
-def log_to_stderr(access_log: str) -> None:
+def log_to_stderr() -> None:
     """Log to stderr: all lines of the gateway, and warnings of other libraries.
 
-    Lines of an access log in JSON have no prefix.
+    Lines of the access log have no prefix.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("tritonclient_shim.gateway").setLevel(logging.INFO)
-    if access_log == "json":
-        log.addHandler(logging.StreamHandler())
-        log.propagate = False
+    log.addHandler(logging.StreamHandler())
+    log.propagate = False

@@ -52,12 +52,12 @@ class PrometheusMeter(Meter):
         """Count a request in progress."""
         self._in_flight.labels(protocol).inc()
 
-    def end(self, record: AccessRecord) -> None:
+    def end(self, record: AccessRecord, seconds: float) -> None:
         """Count an answered request."""
         protocol, call = record.protocol, record.call
         self._in_flight.labels(protocol).dec()
         self._requests.labels(protocol, call, record.code).inc()
-        self._seconds.labels(protocol, call).observe(record.seconds)
+        self._seconds.labels(protocol, call).observe(seconds)
         self._received.labels(protocol).inc(record.received)
         self._sent.labels(protocol).inc(record.sent)
 

@@ -224,10 +224,7 @@ class GatewayOptions:
         _seconds_or_none, _SECONDS, "how long a stop waits for requests in progress", 10.0
     )
     access_log: str = _option(
-        _choice("text", "json", "off"),
-        "text|json",
-        "a line on stderr for each request, as text (also without a value) or JSON",
-        "off",
+        _choice("json", "off"), "json", "a JSON object on stderr for each request", "off"
     )
     metrics_address: ListenAddress | None = _option(
         _address,

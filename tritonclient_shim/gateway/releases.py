@@ -20,15 +20,6 @@ _UNKNOWN_MODEL = re.compile(
 #: docs/v1-behaviour.md §6.5: until 1.11 a block.
 _REGION_TAKEN = re.compile("shared memory region '(.*)' already in manager")
 
-#: docs/v1-behaviour.md §8.1: fields that were new in 1.12, and in 1.13.
-_QUEUE_POLICIES = (
-    "priority_levels",
-    "default_priority_level",
-    "default_queue_policy",
-    "priority_queue_policy",
-)
-_PARTS_OF_COMPUTING = ("compute_input", "compute_infer", "compute_output")
-
 
 class Release:
     """One release of v1's server, or none: then what clients of every release can read.
@@ -43,9 +34,6 @@ class Release:
         self._until_1_12 = bool(name) and number <= 12
         #: Are the names of fields in JSON ``lowerCamelCase`` (docs/v1-behaviour.md §9.1)?
         self.camel_case = self._until_1_12
-        #: Has text the field ``data_type``? Clients until 1.11 refuse text with a field that they
-        #: do not know, and later ones accept that it is missing.
-        self.data_type_in_text = bool(name) and not self._until_1_11
 
     def reword(self, status: Any) -> None:
         """Change the RequestStatus of a refusal."""
@@ -58,31 +46,7 @@ class Release:
             if taken:
                 status.msg = f"shared memory block '{taken[1]}' already in manager"
 
-    def trim_header(self, header: Any) -> None:
-        """Change an InferResponseHeader."""
-        if self._until_1_11:
-            without_data_types(header)
-
-    def trim_server_status(self, status: Any) -> None:
-        """Change a ServerStatus."""
+    def set_version(self, status: Any) -> None:
+        """Change the version in a ServerStatus."""
         if self._name:
             status.version = f"{self._name}.0"
-        if not self._until_1_12:
-            return
-        for model in status.model_status.values():
-            if self._until_1_11 and model.config.HasField("dynamic_batching"):
-                _clear(model.config.dynamic_batching, _QUEUE_POLICIES)
-            for version in model.version_status.values():
-                for statistics in version.infer_stats.values():
-                    _clear(statistics, _PARTS_OF_COMPUTING)
-
-
-def without_data_types(header: Any) -> None:
-    """Take the field ``data_type``, which was new in 1.12, out of an InferResponseHeader."""
-    for output in header.output:
-        output.ClearField("data_type")
-
-
-def _clear(message: Any, fields: tuple[str, ...]) -> None:
-    for field in fields:
-        message.ClearField(field)

@@ -53,7 +53,7 @@ async def _serve(options: GatewayOptions, announce: Announce) -> None:
         upstream = Upstream(options, stopping)
         stack.callback(upstream.close)
         upstream.open()
-        access_log = AccessLog(options.access_log, meter)
+        access_log = AccessLog(options.access_log != "off", meter)
         calls = ControlCalls(upstream)
         over_http = Inferences(upstream, options, "http", meter)
         over_grpc = Inferences(upstream, options, "grpc", meter)

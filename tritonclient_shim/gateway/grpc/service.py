@@ -12,11 +12,10 @@ from typing import Any, Awaitable, Callable
 import grpc
 from google.protobuf.message import DecodeError
 
-from tritonclient_shim.core.errors import InferenceServerException
-from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
+from tritonclient_shim.gateway.access_log import AccessLog
 from tritonclient_shim.gateway.clients import grpc_credentials, grpc_metadata
-from tritonclient_shim.gateway.grpc.messages import Responses, read_request
-from tritonclient_shim.gateway.grpc.stream import V1Stream, peer_of
+from tritonclient_shim.gateway.grpc.messages import read_request, refusal_of, response_of
+from tritonclient_shim.gateway.grpc.stream import V1Stream
 from tritonclient_shim.gateway.options import LARGEST_MESSAGE, GatewayOptions
 from tritonclient_shim.gateway.stopping import CannotListen, Stopping
 from tritonclient_shim.gateway.upstream.calls import ControlCalls
@@ -54,7 +53,6 @@ class GatewayService:
         self._calls = calls
         self._access_log = access_log
         self._stopping = stopping
-        self._responses = Responses(upstream)
 
     def handlers(self) -> dict[str, Any]:
         """Return name of an rpc → its handler."""
@@ -81,7 +79,8 @@ class GatewayService:
     def _control(self, name: str, kind: Any) -> UnaryHandler:
         async def call(data: bytes, context: Any) -> bytes:
             request = await _parsed(kind, data, context)
-            with self._access_log.request(self._record(name, "", data, context)) as record:
+            record = self._access_log.rpc(name, "", len(data), context)
+            with self._access_log.request(record):
                 headers = grpc_metadata(context, self._options.forward_header)
                 record.status, serialised = await self._calls.answer(
                     name, request, headers, lambda response: bytes(response.SerializeToString())
@@ -98,34 +97,24 @@ class GatewayService:
         if request is None:
             await context.abort(grpc.StatusCode.INTERNAL, _NOT_READ)
             raise AssertionError  # abort has raised
-        with self._access_log.request(
-            self._record("Infer", request.model_name, data, context)
-        ) as record:
+        record = self._access_log.rpc("Infer", request.model_name, len(data), context)
+        with self._access_log.request(record):
             headers = grpc_metadata(context, self._options.forward_header)
-            inference = self._upstream.infer.inference(request)
-            if headers:
-                inference = inference._replace(headers=headers)
             try:
-                answered = await self._inference.answer(inference, self._responses.of)
-            except InferenceServerException as error:
-                answered = self._responses.of_failure(error, request.meta_data.id)
-            record.status, response = answered
+                inference = self._upstream.infer.inference(request)
+                answered = await self._inference.answer(inference, headers, response_of)
+                record.status, response = answered
+            except Exception as error:  # the client waits for an answer, whatever has failed
+                record.status = self._upstream.failure(error)
+                response = refusal_of(record.status, request.meta_data.id)
             record.sent = len(response)
         return response
-
-    def _record(self, rpc: str, model: str, data: bytes, context: Any) -> AccessRecord:
-        record = AccessRecord("grpc", rpc, f"{rpc} {model}" if model else rpc, model)
-        record.received = len(data)
-        if self._access_log.wants_peers:
-            record.peer = peer_of(context)
-        return record
 
     async def _stream_infer(self, _requests: Any, context: Any) -> None:
         self._access_log.meter.streams(1)
         stream = V1Stream(
             self._upstream,
             self._inference,
-            self._responses,
             context,
             self._access_log,
             grpc_metadata(context, self._options.forward_header),

@@ -13,59 +13,113 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any, AsyncIterator
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from typing import Any, AsyncIterator, Callable, cast
 
 import grpc
 
-from tritonclient_shim.backends.base import CallHeaders
-from tritonclient_shim.core.errors import BackendError, InferenceServerException
-from tritonclient_shim.gateway.access_log import AccessLog
-from tritonclient_shim.gateway.grpc.messages import Responses, read_request
-from tritonclient_shim.gateway.upstream.inference import End, Inferences
+from tritonclient_shim.backends.base import Backend, CallHeaders, Outcome, StreamingBackend
+from tritonclient_shim.backends.headers import call_with
+from tritonclient_shim.core.errors import (
+    BackendError,
+    InvalidRequest,
+    ServerError,
+    StreamEnded,
+    TransportError,
+)
+from tritonclient_shim.core.metadata import MODEL_CONFIGURATION
+from tritonclient_shim.core.model import InferCall
+from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
+from tritonclient_shim.gateway.grpc.messages import read_request, refusal_of, response_of
+from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
-from tritonclient_shim.gateway.upstream.stream import StreamBehind, StreamedRequest
+from tritonclient_shim.service import status
+from tritonclient_shim.session.inference import Answer, Inference, Refused, Sendable
+from tritonclient_shim.session.streams import RequestStream, SequenceLost, Sequences
 
 #: Bytes of the requests of one stream that have not been answered, before no more are read.
 MAX_UNREAD = 64 * 1024 * 1024
+#: Bytes that a request takes in this process beside its content, on the safe side.
+_OVERHEAD = 4096
+#: Seconds without an unanswered request after which the v2 stream is closed.
+_IDLE = 1.0
+_CLOSED = TransportError("its stream was closed")
+#: Triton 2.33 ends with a segmentation fault when a request on a stream names a model or a version
+#: that it does not have. This is the first release that is known to refuse it (docs/servers.md).
+_WITHOUT_CRASH = (2, 39)
 
 
-def peer_of(context: Any) -> str:
-    """Return the address of a call's client, as gRPC writes it (``ipv4:127.0.0.1:4711``)."""
-    return str(context.peer())
+def is_fragile(backend: Backend) -> bool:
+    """True if the server crashes at such a request. Ask it once per connection."""
+    server = backend.known_server()
+    if server.fragile_streams is None:
+        try:
+            metadata = backend.server_metadata()
+        except BackendError:  # the stream will report what is wrong
+            return False
+        server = backend.known_server()
+        old = (2,) <= metadata.release < _WITHOUT_CRASH
+        server.fragile_streams = old and MODEL_CONFIGURATION in metadata.extensions
+    return server.fragile_streams
+
+
+class _Entry:
+    """One request of a stream and, later, its answer."""
+
+    def __init__(self, inference: Inference, record: AccessRecord) -> None:
+        self.inference = inference
+        self.record = record
+        self.size = _OVERHEAD + record.received
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+    def settle(self, answer: Answer) -> None:
+        """Note the answer. Only the first one counts."""
+        if not self.answer.done():
+            self.answer.set_result(answer)
 
 
 class V1Stream:
     """The responses of one v1 stream, in the order of its requests. It is used in one event loop.
 
-    ``unreadable`` tells, at the end, that a message came which is no request.
+    ``unreadable`` is True, at the end, if a message came which is no request.
     """
 
     def __init__(
         self,
         upstream: Upstream,
         inference: Inferences,
-        responses: Responses,
         context: Any,
         access_log: AccessLog,
         headers: CallHeaders,
     ) -> None:
-        self._access_log = access_log
-        self._peer = peer_of(context) if access_log.wants_peers else ""
         self._upstream = upstream
         self._inference = inference
-        self._responses = responses
         self._context = context
-        self._entries: deque[StreamedRequest] = deque()  # unanswered, in the order of the requests
+        self._access_log = access_log
+        self._headers = headers
+        self._loop = asyncio.get_running_loop()
+        self._entries: deque[_Entry] = deque()  # unanswered, in the order of the requests
         self._unread = 0
         self._changed = asyncio.Event()
-        self._behind = StreamBehind(upstream, inference, headers)
+        self._stream: RequestStream | None = None  # to the v2 server
+        self._sequences = Sequences()
+        self._number: int | None = None  # of streams that have followed each other without a break
+        #: The models and versions that a fragile server has; None for any other server.
+        self._checked: set[tuple[str, str]] | None = None
+        self._next_id = count(1).__next__
+        self._resting: asyncio.TimerHandle | None = None
         self.unreadable = False
         self._reading = asyncio.ensure_future(self._read())
 
     def close(self) -> None:
         """End the v2 stream and read no more requests."""
         self._reading.cancel()
-        self._behind.cancel()
+        self._stay_open()
+        self._give_up(_CLOSED)
+
+    # ------------------------------------------------------------------------- responses
 
     async def responses(self) -> AsyncIterator[bytes]:
         """Yield the serialised response of each request."""
@@ -73,13 +127,14 @@ class V1Stream:
             if self._entries:
                 entry = self._entries[0]
                 with self._access_log.request(entry.record) as record:
-                    record.status, response = await self._response(entry, await self._end(entry))
-                    record.sent, record.peer = len(response), self._peer
+                    record.status, response = await self._response(entry)
+                    record.sent = len(response)
                 self._entries.popleft()
                 self._unread -= entry.size
                 self._changed.set()  # there is room for requests
                 if not self._entries:
-                    self._behind.rest()
+                    self._stay_open()
+                    self._resting = self._loop.call_later(_IDLE, self._close_idle)
                 yield response
             elif self._reading.done():
                 return
@@ -87,24 +142,24 @@ class V1Stream:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def _end(self, entry: StreamedRequest) -> End:
-        if not entry.end.done():
+    async def _response(self, entry: _Entry) -> tuple[Any, bytes]:
+        try:
+            return await self._inference.read(await self._answer(entry), response_of)
+        except Exception as error:  # the client waits for an answer, whatever has failed
+            failure = self._upstream.failure(error)
+            return failure, refusal_of(failure, entry.inference.client_id)
 
-            def end(error: BackendError) -> None:
-                self._behind.give_up(error)
-                entry.settle(self._upstream.error_of(error))  # its stream may not be open yet
-
-            stop_waiting = self._inference.wait(end)
-            try:
-                await entry.end
-            finally:
-                stop_waiting()
-        return entry.end.result()
-
-    async def _response(self, entry: StreamedRequest, end: End) -> tuple[Any, bytes]:
-        if isinstance(end, InferenceServerException):
-            return self._responses.of_failure(end, entry.inference.client_id)
-        return await self._inference.read(end, entry.inference.headers, self._responses.of)
+    async def _answer(self, entry: _Entry) -> Answer:
+        """Return the answer of the v2 server, or the reason why there is none."""
+        answer = entry.answer
+        if not answer.done():
+            with self._inference.waiting(answer):
+                await asyncio.wait({answer}, timeout=self._upstream.session.timeout)
+        if answer.done() and not answer.cancelled():
+            return answer.result()
+        late = self._upstream.hang() if answer.done() else self._upstream.session.timed_out()
+        self._give_up(late)  # the v2 stream answers in the order of its requests
+        return Refused(entry.inference, late)
 
     # -------------------------------------------------------------------------- requests
 
@@ -124,12 +179,102 @@ class V1Stream:
         if request is None:
             self.unreadable = True
             return False
-        entry = StreamedRequest(self._upstream.infer.inference(request), request.size)
+        inference = self._upstream.infer.inference(request)._replace(headers=self._headers)
+        model = request.model_name
+        record = self._access_log.rpc("StreamInfer", model, len(data), self._context)
+        entry = _Entry(inference, record)
         while self._unread and self._unread + entry.size > MAX_UNREAD:
             self._changed.clear()
             await self._changed.wait()
         self._unread += entry.size
         self._entries.append(entry)
         self._changed.set()
-        await self._behind.send(entry)
+        await self._send(entry)
         return True
+
+    async def _send(self, entry: _Entry) -> None:
+        """Send one request. It is answered, whatever happens."""
+        self._stay_open()
+        inference = entry.inference
+        try:
+            sendable = inference.prepare_promptly(streaming=True)
+            if sendable is None:
+                sendable = await self._on_thread(inference.prepare, True)
+            sendable = sendable.with_id(str(self._next_id()))
+            try:
+                await self._send_call(entry, sendable)
+            except StreamEnded:  # and so it was not sent
+                self._stream = self._number = None
+                await self._send_call(entry, sendable)
+        except SequenceLost as lost:
+            entry.settle(Refused(inference, InvalidRequest(lost.message, "INVALID_ARGUMENT")))
+        except BackendError as backend_error:
+            entry.settle(Refused(inference, backend_error))
+        except Exception as error:  # the request waits for an answer, whatever has failed
+            if not entry.answer.done():
+                entry.answer.set_exception(error)
+                entry.answer.exception()  # if the client has left, nobody retrieves it
+
+    async def _send_call(self, entry: _Entry, sendable: Sendable) -> None:
+        if self._stream is None or self._stream.ended:
+            backend = cast(StreamingBackend, self._upstream.session.backend)
+            fragile = await self._on_thread(is_fragile, backend)
+            self._checked = set() if fragile else None
+            self._stream = RequestStream(
+                backend, self._sequences, self._ended, self._number, self._headers
+            )
+            self._number = self._stream.number
+        stream, call = self._stream, sendable.call
+        if self._checked is not None and (call.model_name, call.model_version) not in self._checked:
+            await self._on_thread(self._check, self._checked, call)
+        stream.send(call, partial(self._answered, entry, sendable))
+
+    async def _on_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Call the function on a thread. Its questions to Triton have the client's metadata."""
+        return await self._inference.on_thread(call_with, self._headers, function, *arguments)
+
+    def _check(self, checked: set[tuple[str, str]], call: InferCall) -> None:
+        """Ask for the model, on a thread. Raise ServerError, as a stream does, if it is missing."""
+        try:
+            self._upstream.session.backend.model_config(call.model_name, call.model_version)
+        except ServerError as error:
+            raise status.of_stream(error) from error
+        checked.add((call.model_name, call.model_version))
+
+    # --------------------------------------------------------------- the v2 stream's end
+
+    def _stay_open(self) -> None:
+        if self._resting is not None:
+            self._resting.cancel()
+
+    def _close_idle(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close(wait=False)
+
+    def _give_up(self, error: BackendError) -> None:
+        """Drop the v2 stream. Its unanswered requests fail."""
+        stream, self._stream, self._number = self._stream, None, None
+        if stream is not None:
+            stream.fail(error)
+            stream.cancel()
+
+    # ----------------------------------------------------------- on the v2 stream's thread
+
+    def _answered(self, entry: _Entry, sendable: Sendable, outcome: Outcome) -> None:
+        if isinstance(outcome, ServerError):
+            outcome = status.of_stream(outcome)
+        self._in_loop(entry.settle, sendable.answered(outcome))
+
+    def _ended(self, stream: RequestStream, error: BackendError | None) -> None:
+        stream.fail(error or _CLOSED)
+        if error is not None:
+            self._in_loop(self._broken, stream.number)
+
+    def _broken(self, number: int) -> None:
+        if self._number == number:
+            self._number = None
+
+    def _in_loop(self, function: Callable[..., object], *arguments: object) -> None:
+        with suppress(RuntimeError):  # the event loop is closed: the gateway has stopped
+            self._loop.call_soon_threadsafe(function, *arguments)

@@ -7,9 +7,9 @@ import asyncio
 from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import Buffer
-from tritonclient_shim.gateway.http.responses import BAD_REQUEST, REQUEST_TIMEOUT, response
-from tritonclient_shim.protos import request_status_pb2
+from tritonclient_shim.gateway.http.responses import BAD_REQUEST, REQUEST_TIMEOUT
 
 _TOO_LARGE = (
     "a request body {0} exceeds the limit of this gateway, {1} bytes: send less at a time, or "
@@ -29,28 +29,14 @@ _TOO_SLOW = (
 )
 
 
-class BodyError(Exception):
-    """A body cannot be accepted. ``code`` is the HTTP status, ``kind`` is v1's code."""
+class BodyError(ServerError):
+    """A body cannot be accepted. ``http_status`` is the response's."""
 
     def __init__(
-        self, text: str, code: int = BAD_REQUEST, kind: int = request_status_pb2.INVALID_ARG
+        self, text: str, code: str = "INVALID_ARGUMENT", http_status: int = BAD_REQUEST
     ) -> None:
-        super().__init__(text)
-        self._code = code
-        self._kind = kind
-
-    def status(self, server_id: str, request_id: int) -> request_status_pb2.RequestStatus:
-        """Return v1's status."""
-        return request_status_pb2.RequestStatus(
-            code=self._kind, msg=str(self), server_id=server_id, request_id=request_id
-        )
-
-    def response(self, status: request_status_pb2.RequestStatus) -> web.Response:
-        """Return the response. It closes the connection, because the body is not read."""
-        refused = response(status)
-        refused.set_status(self._code)
-        refused.force_close()
-        return refused
+        super().__init__(text, code)
+        self.http_status = http_status
 
 
 async def read_body(request: web.BaseRequest, largest: int, timeout: float) -> list[Buffer]:
@@ -74,8 +60,7 @@ async def read_body(request: web.BaseRequest, largest: int, timeout: float) -> l
                 raise BodyError(_TOO_LARGE.format("without Content-Length", largest))
             pieces.append(piece)
     except asyncio.TimeoutError:
-        unavailable = request_status_pb2.UNAVAILABLE
-        raise BodyError(_TOO_SLOW.format(timeout), REQUEST_TIMEOUT, unavailable) from None
+        raise BodyError(_TOO_SLOW.format(timeout), "UNAVAILABLE", REQUEST_TIMEOUT) from None
     except (web.RequestPayloadError, HttpProcessingError) as error:
         raise BodyError(_UNREADABLE.format(" ".join(str(error).split()))) from error
     return pieces

@@ -13,7 +13,6 @@ from aiohttp import web
 from google.protobuf import json_format, text_format
 
 from tritonclient_shim.core.model import V1Reply
-from tritonclient_shim.gateway.releases import Release, without_data_types
 from tritonclient_shim.protos import api_pb2, request_status_pb2
 from tritonclient_shim.translate import v1_messages
 
@@ -87,26 +86,27 @@ def body_of(message: Any, kind: str, camel_case: bool = False) -> bytes:
 
 
 class Success(NamedTuple):
-    """The response to a successful inference: v1's status, the headers, and the body's parts."""
+    """The response to a successful inference: its headers, and the parts of its body."""
 
-    status: Any
     headers: dict[str, str]
     body: list[Any]
 
 
-def success_of(v1_status: Any, reply: V1Reply, binary: bool, release: Release) -> Success:
-    """Return a reply's response. Its body is the raw outputs, and the response header again."""
+def success_of(status: Any, reply: V1Reply, binary: bool) -> Success:
+    """Return a reply's response. Its body is the raw outputs, and the response header again.
+
+    With ``binary``, that header is a serialised message. Otherwise it is text.
+    """
     header = v1_messages.response_header(reply)
-    release.trim_header(header)
-    line, text = header_texts(header, release.data_type_in_text)
+    line, text = header_texts(header)
     headers = {
-        "NV-Status": success_text(v1_status),
+        "NV-Status": success_text(status),
         "NV-InferResponse": line,
         "Content-Type": _CONTENT_TYPES[BINARY],
     }
-    tail = body_of(header, BINARY) if binary else text
-    parts = [result.data for result in reply.outputs if result.data is not None]
-    return Success(v1_status, headers, [*parts, tail])
+    parts: list[Any] = [result.data for result in reply.outputs if result.data is not None]
+    parts.append(header.SerializeToString() if binary else text)
+    return Success(headers, parts)
 
 
 async def send(
@@ -161,16 +161,17 @@ def _without_number(server_id: str) -> str:
     return one_line(request_status_pb2.RequestStatus(code=success, server_id=server_id))
 
 
-def header_texts(header: api_pb2.InferResponseHeader, data_types: bool) -> tuple[str, bytes]:
+def header_texts(header: api_pb2.InferResponseHeader) -> tuple[str, bytes]:
     """Return a response header as the value of NV-InferResponse, and as a body in text format.
 
-    With ``data_types``, the texts have the field ``data_type`` (see ``releases.py``).
+    The texts have no ``data_type``: clients before 1.12 refuse text with a field that they do not
+    know, and later ones accept that it is missing.
     """
     rest = api_pb2.InferResponseHeader()
     rest.CopyFrom(header)
     rest.ClearField("id")
-    if not data_types:
-        without_data_types(rest)
+    for output in rest.output:
+        output.ClearField("data_type")
     content = rest.SerializeToString(deterministic=True)
     line, body = (_remembered if len(content) <= _REMEMBERED else _texts)(content)
     if not header.id:

@@ -6,7 +6,7 @@ import re
 from typing import Any, Callable, Match, NamedTuple
 from urllib.parse import parse_qs
 
-from tritonclient_shim.core.errors import InferenceServerException, Unsendable
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.gateway.http.responses import BINARY, JSON, TEXT
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import server_status_pb2
@@ -16,15 +16,15 @@ INT64, UINT64 = 2**63 - 1, 2**64 - 1  # the largest numbers of v1's messages
 
 
 def number(digits: str, largest: int) -> int:
-    """Read a number of a path. Raise InferenceServerException if v1's messages cannot hold it."""
+    """Read a number of a path. Raise ServerError if v1's messages cannot hold it."""
     short = digits.lstrip("0")[:30]  # Python refuses to read thousands of digits
     if int(short or "0") <= largest:
         return int(short or "0")
-    error = Unsendable(
+    raise ServerError(
         f"the number {digits[:30]}{'…' * (len(digits) > 30)} in the path is too large: expected a "
-        f"number of at most {largest}"
+        f"number of at most {largest}",
+        "INVALID_ARGUMENT",
     )
-    raise InferenceServerException(error.message) from error
 
 
 # ---------------------------------------- the request of a call: parts of the path and the body

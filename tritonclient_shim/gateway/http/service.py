@@ -1,4 +1,4 @@
-"""The gateway's HTTP server: accepts connections, and hands each request to its endpoint.
+"""The gateway's HTTP server: accepts connections, and answers each request.
 
 Everything here runs in one event loop. Calls that ask the v2 server run on threads.
 """
@@ -11,10 +11,11 @@ import os
 import socket
 import time
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Match
 
 from aiohttp import web
+from google.protobuf import text_format
 
 from tritonclient_shim.core.addresses import join_port
 from tritonclient_shim.core.ids import next_request_id
@@ -22,20 +23,23 @@ from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.clients import http_headers, tls_context
 from tritonclient_shim.gateway.http import routes
 from tritonclient_shim.gateway.http.bodies import BodyError, read_body
-from tritonclient_shim.gateway.http.infer import HttpInference
 from tritonclient_shim.gateway.http.responses import (
     BAD_REQUEST,
     BINARY,
     NOT_ALLOWED,
     bare,
     body_of,
+    one_line,
     response,
+    send,
+    success_of,
 )
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.stopping import CannotListen, Stopping, until
 from tritonclient_shim.gateway.upstream.calls import ControlCalls
 from tritonclient_shim.gateway.upstream.inference import Inferences
 from tritonclient_shim.gateway.upstream.server import Upstream
+from tritonclient_shim.protos import api_pb2
 
 _READ_SIZE = 256 * 1024
 #: Bytes of one field. NV-InferRequest names every input, output and shape of a request.
@@ -51,6 +55,9 @@ _PAUSE = 0.1
 _FIRST_REQUEST = 1.0
 #: Seconds that requests have at the very end of a stop, after their time of grace.
 _LAST = 0.1
+#: The longest NV-InferRequest in characters that is remembered.
+_REMEMBERED = 4096
+_NO_HEADER = "The request header should contain 'NV-InferRequest'"
 
 
 class HttpFront:
@@ -70,17 +77,16 @@ class HttpFront:
     ) -> None:
         self._options = options
         self._upstream = upstream
+        self._inference = inference
         self._calls = calls
-        self._stopping = stopping
         self._access_log = access_log
-        self._inference = HttpInference(upstream, inference, options, stopping)
+        self._stopping = stopping
         self._tls = tls_context(options)
         self._runner = _runner(self._handle)
         self._listeners: list[socket.socket] = []
         self._beginning: set[asyncio.Task[None]] = set()
         #: Connections of less than a second that have not sent a request.
         self._fresh: set[Any] = set()
-        self._answering = 0
 
     # ------------------------------------------------------------------------------ connections
 
@@ -107,21 +113,17 @@ class HttpFront:
         loop = asyncio.get_running_loop()
         try:
             for _ in range(_BACKLOG):
-                connection, _ = listener.accept()
-                self._begin(connection)
+                task = loop.create_task(self._connect(listener.accept()[0]))
+                self._beginning.add(task)
+                task.add_done_callback(self._beginning.discard)
         except BlockingIOError:
             pass
         except OSError:  # too many open files, or a client that has left
             loop.remove_reader(listener)
             loop.call_later(_PAUSE, self._listen, listener)
 
-    def _begin(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        task = asyncio.get_running_loop().create_task(self._connect(connection))
-        self._beginning.add(task)
-        task.add_done_callback(self._beginning.discard)
-
     async def _connect(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
         loop = asyncio.get_running_loop()
         with suppress(OSError):  # the client has left, or speaks no TLS
             await loop.connect_accepted_socket(self._protocol, connection, ssl=self._tls)
@@ -143,7 +145,7 @@ class HttpFront:
         if self._beginning:
             await asyncio.wait(self._beginning, timeout=_FIRST_REQUEST)
         await until(lambda: not self._fresh, min(end, time.monotonic() + _FIRST_REQUEST))
-        await until(lambda: not self._answering, end)
+        await until(lambda: not self._stopping.in_progress, end)
         await self._runner.cleanup()
 
     # --------------------------------------------------------------------------------- requests
@@ -152,20 +154,16 @@ class HttpFront:
         self._fresh.discard(request.protocol)
         path, _, query = routes.origin_form(request.raw_path).partition("?")
         record = AccessRecord("http", "-", f"{request.method} {path}")
-        if self._access_log.wants_peers:
+        if self._access_log.enabled:
             record.peer = _peer(request)
-        self._answering += 1
-        try:
-            with self._stopping.request(), self._access_log.request(record):
-                answer = await self._answered(request, path, query, record)
-                record.sent = answer.content_length or 0
-        finally:
-            self._answering -= 1
+        with self._stopping.request(), self._access_log.request(record):
+            answer = await self._answer(request, path, query, record)
+            record.sent = answer.content_length or 0
         if self._stopping.begun and not answer.prepared:
             answer.force_close()
         return answer
 
-    async def _answered(
+    async def _answer(
         self, request: web.Request, path: str, query: str, record: AccessRecord
     ) -> web.StreamResponse:
         target = routes.route_of(request.method, path)
@@ -176,16 +174,20 @@ class HttpFront:
         form = routes.body_format(route.rpc, query, request.headers.get("Accept", ""))
         try:
             if route.request is None:
-                return await self._inference.answer(request, match, form == BINARY, record)
+                return await self._infer(request, match, form == BINARY, record)
             return await self._call(request, route, match, form, record)
-        except BodyError as error:
-            record.status = error.status(self._upstream.known_id, next_request_id())
-            return error.response(record.status)
         except ConnectionError:  # the client has left
             return bare(BAD_REQUEST)
         except Exception as error:  # the client waits for an answer, whatever has failed
-            record.status = self._upstream.failure(error)
-            return response(record.status)
+            return self._refusal(error, record)
+
+    def _refusal(self, error: Exception, record: AccessRecord) -> web.Response:
+        record.status = self._upstream.failure(error)
+        refusal = response(record.status)
+        if isinstance(error, BodyError):
+            refusal.set_status(error.http_status)
+            refusal.force_close()  # the rest of the body is not read
+        return refusal
 
     async def _call(
         self,
@@ -211,6 +213,58 @@ class HttpFront:
             body = body_of(route.result(reply), form, self._upstream.release.camel_case)
             return response(reply.request_status, body, form)
         return response(reply.request_status, good=getattr(reply, "health", True))
+
+    async def _infer(
+        self, request: web.Request, path: Match[str], binary: bool, record: AccessRecord
+    ) -> web.StreamResponse:
+        """Answer ``POST /api/infer``: the body is tensors, and headers describe them."""
+        record.model = path[1]
+        text = request.headers.get("NV-InferRequest")
+        if text is None:
+            return web.Response(status=BAD_REQUEST, text=_NO_HEADER)
+        header = parse_header(text)
+        if header is None:
+            return bare(BAD_REQUEST)
+        options = self._options
+        try:
+            body = await read_body(request, options.max_body_bytes, options.client_timeout)
+            record.received = sum(map(len, body))
+            version = routes.number(path[2], routes.INT64) if path[2] else -1
+            inference = self._upstream.infer.inference_of_body(
+                path[1], version, header, body, next_request_id()
+            )
+            headers = http_headers(request.headers, options.forward_header)
+            make = partial(success_of, binary=binary)
+            record.status, success = await self._inference.answer(inference, headers, make)
+        except ConnectionError:
+            raise
+        except Exception as error:  # with the request's id (docs/v1-behaviour.md §9.1)
+            refusal = self._refusal(error, record)
+            refusal.headers["NV-InferResponse"] = one_line(
+                api_pb2.InferResponseHeader(id=header.id)
+            )
+            return refusal
+        return await send(request, success, options.client_timeout, self._stopping.begun)
+
+
+def parse_header(text: str) -> api_pb2.InferRequestHeader | None:
+    """Return the message in NV-InferRequest; None if the text is not one in text format.
+
+    Equal headers are parsed once, so nobody may change the message.
+    """
+    return (_known if len(text) <= _REMEMBERED else _parsed)(text)
+
+
+def _parsed(text: str) -> api_pb2.InferRequestHeader | None:
+    header = api_pb2.InferRequestHeader()
+    try:
+        text_format.Parse(text, header)
+    except text_format.ParseError:
+        return None
+    return header
+
+
+_known = lru_cache(maxsize=256)(_parsed)
 
 
 def _runner(answer: Any) -> web.AppRunner:

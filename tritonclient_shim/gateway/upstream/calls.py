@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Any, Callable, TypeVar
 
 from tritonclient_shim.backends.base import CallHeaders
@@ -57,7 +56,12 @@ class ControlCalls:
         ask, pool = self._calls[rpc]
 
         def on_thread() -> tuple[Any, T]:
-            response: Any = self._upstream.answered(_RPCS[rpc].response, partial(ask, request))
+            try:
+                response = ask(request)
+                self._upstream.release.reword(response.request_status)
+            except Exception as error:  # a client waits for it, whatever has failed
+                failure = self._upstream.failure(error)
+                response = _RPCS[rpc].response(request_status=failure)
             return response.request_status, form(response)
 
         loop = asyncio.get_running_loop()

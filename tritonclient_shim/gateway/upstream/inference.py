@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Callable, TypeVar, Union, cast
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, TypeVar, cast
 
-from tritonclient_shim.backends.base import CallHeaders, Outcome, StreamingBackend
+from tritonclient_shim.backends.base import CallHeaders, StreamingBackend
 from tritonclient_shim.backends.headers import call_with
 from tritonclient_shim.core.daemon_executor import DaemonExecutor
 from tritonclient_shim.core.errors import BackendError, InferenceServerException, TransportError
+from tritonclient_shim.core.model import V1Reply
 from tritonclient_shim.gateway.access_log import Meter
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.upstream.server import Upstream
-from tritonclient_shim.session.inference import Answer, Inference, Refused, Sendable
+from tritonclient_shim.session.inference import Answer, Inference, Refused
 
 T = TypeVar("T")
-
-#: The end of a request; the error if it failed inside the gateway, or if its stream broke.
-End = Union[Answer, InferenceServerException]
-
-#: Ends the wait for an answer of the v2 server.
-EndWait = Callable[[TransportError], None]
 
 #: Threads for questions to the v2 server.
 _THREADS = 64
@@ -49,12 +45,10 @@ class Inferences:
         self._meter = meter
         self._limit = options.max_in_flight
         self._free = asyncio.Semaphore(options.max_in_flight)
-        self._timeout = upstream.session.timeout
         self._loop = asyncio.get_running_loop()
-        self._asking: set[asyncio.Task[None]] = set()  # the event loop does not keep them
         self._threads = DaemonExecutor(_THREADS, "gateway-infer")
-        #: The functions that end the waits for the v2 server, and when each wait began.
-        self._waits: dict[EndWait, float] = {}
+        #: What waits for the v2 server, and when each wait began. Cancelling one ends its wait.
+        self._waits: dict[asyncio.Future[Any], float] = {}
         self._watching = asyncio.ensure_future(self._watch())
 
     def close(self) -> None:
@@ -62,129 +56,80 @@ class Inferences:
         self._watching.cancel()
         self._threads.shutdown()
 
-    async def answer(self, inference: Inference, read: Callable[[Answer], T]) -> T:
-        """Send a request, and return the result of ``read`` for its answer.
+    async def answer(
+        self, inference: Inference, headers: CallHeaders, make: Callable[[Any, V1Reply], T]
+    ) -> tuple[Any, T]:
+        """Send a request. Return v1's status, and the result of ``make`` for it and the reply.
 
-        Raise InferenceServerException if there is no free slot within the time limit. Exceptions
-        of ``read`` pass.
+        Raise InferenceServerException if the request was refused, or there is no free slot within
+        the time limit. The request keeps its slot until it is answered, even if its client leaves.
         """
+        if headers:
+            inference = inference._replace(headers=headers)
         await self._slot()
-        answer = await self._answer(inference)
-        return await self.read(answer, inference.headers, read)
-
-    async def read(self, answer: Answer, headers: CallHeaders, read: Callable[[Answer], T]) -> T:
-        """Call ``read``, on a thread if it may have to ask the v2 server.
-
-        Raise InferenceServerException.
-        """
-        try:
-            if self._upstream.known_id and answer.is_prompt():
-                return read(answer)
-            return await self.on_thread(call_with, headers, read, answer)
-        except InferenceServerException:
-            raise
-        except Exception as error:  # its client waits for an answer, whatever has failed
-            raise self._upstream.defect(error) from error
-
-    async def on_thread(self, function: Callable[..., T], *arguments: object) -> T:
-        """Call the function on a thread that may wait."""
-        return await self._loop.run_in_executor(self._threads, function, *arguments)
+        asking = self._loop.create_task(self._ask(inference))
+        self._waits[asking] = time.monotonic()
+        asking.add_done_callback(self._free_slot)
+        return await self.read(await asyncio.shield(asking), make)
 
     async def _slot(self) -> None:
         if not self._free.locked():
             await self._free.acquire()
             return
+        timeout = self._upstream.session.timeout
         try:
-            await asyncio.wait_for(self._free.acquire(), self._timeout)
+            await asyncio.wait_for(self._free.acquire(), timeout)
         except asyncio.TimeoutError:
-            error = TransportError(_NO_SLOT.format(self._limit, self._timeout))
+            error = TransportError(_NO_SLOT.format(self._limit, timeout))
             raise InferenceServerException(error.message) from error
 
-    async def _answer(self, inference: Inference) -> Answer:
-        """Return the answer. The request keeps its slot until then, even if its client leaves.
+    def _free_slot(self, asking: asyncio.Future[Any]) -> None:
+        self._meter.upstream(self._protocol, time.monotonic() - self._waits.pop(asking))
+        self._free.release()
 
-        Raise InferenceServerException if it failed inside the gateway.
-        """
-        arrived: asyncio.Future[Answer] = self._loop.create_future()
-        stop_waiting = self.wait(lambda error: _settle(arrived, Refused(inference, error)))
-
-        def free(_: object) -> None:
-            stop_waiting()
-            self._free.release()
-
-        arrived.add_done_callback(free)
-        task = self._loop.create_task(self._ask(inference, arrived))
-        self._asking.add(task)
-        task.add_done_callback(self._asking.discard)
-        start = time.perf_counter()
+    async def _ask(self, inference: Inference) -> Answer:
         try:
-            return await asyncio.shield(arrived)
-        finally:
-            self._meter.upstream(self._protocol, time.perf_counter() - start)
-
-    async def _ask(self, inference: Inference, arrived: asyncio.Future[Answer]) -> None:
-        """Prepare and send a request. Settle ``arrived``, whatever fails."""
-        try:
-            sendable = await self._sendable(inference)
-            _settle(arrived, sendable.answered(await self._outcome(sendable)))
-        except BackendError as backend_error:
-            _settle(arrived, Refused(inference, backend_error))
-        except Exception as error:  # the request waits for an answer, whatever has failed
-            _settle(arrived, self._upstream.defect(error))
-
-    async def _sendable(self, inference: Inference) -> Sendable:
-        sendable = inference.prepare_promptly()
-        if sendable is not None:
-            return sendable
-        return await self.on_thread(call_with, inference.headers, inference.prepare)
-
-    async def _outcome(self, sendable: Sendable) -> Outcome:
-        try:
+            sendable = inference.prepare_promptly()
+            if sendable is None:
+                sendable = await self.on_thread(call_with, inference.headers, inference.prepare)
             backend = cast(StreamingBackend, self._upstream.session.backend)
-            return await backend.infer_in_loop(sendable.call)()
+            return sendable.answered(await backend.infer_in_loop(sendable.call)())
         except BackendError as error:
-            return error
+            return Refused(inference, error)
+        except asyncio.CancelledError:
+            return Refused(inference, self._upstream.hang())
 
-    def wait(self, end: EndWait) -> Callable[[], None]:
-        """Begin a wait for the v2 server. Return the function to call after an answer.
+    async def read(self, answer: Answer, make: Callable[[Any, V1Reply], T]) -> tuple[Any, T]:
+        """Return v1's status and the result of ``make``, on a thread if it may ask the v2 server.
 
-        ``end`` is called with an error at the time limit, or earlier if the server hangs.
+        Raise InferenceServerException if the request was refused.
         """
-        limit = self._loop.call_later(self._timeout, self._end_late, end)
+        if self._upstream.known_id and answer.is_prompt():
+            return self._upstream.response(answer, make)
+        headers, ask = answer.inference.headers, self._upstream.response
+        response: tuple[Any, T] = await self.on_thread(call_with, headers, ask, answer, make)
+        return response
+
+    async def on_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Call the function on a thread that may wait."""
+        return await self._loop.run_in_executor(self._threads, function, *arguments)
+
+    @contextmanager
+    def waiting(self, end: asyncio.Future[Any]) -> Iterator[None]:
+        """Cancel ``end`` if the v2 server hangs inside the ``with`` block."""
         self._waits[end] = time.monotonic()
-
-        def stop() -> None:
-            limit.cancel()
-            self._waits.pop(end, None)
-
-        return stop
-
-    def _end_late(self, end: EndWait) -> None:
-        end(self._upstream.session.timed_out())
+        try:
+            yield
+        finally:
+            self._waits.pop(end)
 
     async def _watch(self) -> None:
-        """End waits early while the server hangs. A slow model alone does not end them."""
-        health = self._upstream.server_health
+        """End waits before their time limit if the server hangs. A slow model does not end them."""
+        patience = self._upstream.health_timeout
         while True:
-            await asyncio.sleep(health.patience)
-            begun = time.monotonic() - health.patience
-            old = [end for end, since in self._waits.items() if since <= begun]
-            error = None
-            if old:
-                try:
-                    error = await self.on_thread(health.hang)
-                except Exception:  # such as a plugin's: the log reports it when a request fails
-                    continue
-            if error is not None:
-                for end in self._waits.keys() & old:
-                    end(error)
-
-
-def _settle(arrived: asyncio.Future[Answer], end: End) -> None:
-    if arrived.done():
-        return
-    if isinstance(end, InferenceServerException):
-        arrived.set_exception(end)
-        arrived.exception()  # if its client has left, nobody retrieves it
-    else:
-        arrived.set_result(end)
+            await asyncio.sleep(patience)
+            begun = time.monotonic() - patience
+            old = [wait for wait, since in self._waits.items() if since <= begun]
+            if old and await self.on_thread(self._upstream.hangs):
+                for wait in old:
+                    wait.cancel()

@@ -23,7 +23,6 @@ from tritonclient_shim.core.reading import read
 from tritonclient_shim.gateway.options import GatewayOptions
 from tritonclient_shim.gateway.releases import Release
 from tritonclient_shim.gateway.stopping import Stopping
-from tritonclient_shim.gateway.upstream.health import Health
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 from tritonclient_shim.protos import request_status_pb2
 from tritonclient_shim.service import status
@@ -42,6 +41,10 @@ _LOADS = 10
 _LATE = (
     "it did not answer within {0:g} seconds: send the request again, or start the gateway with a "
     "larger {1}"
+)
+_HANGS = (
+    "it does not answer: this request has waited, and two questions for its health had {0:g} "
+    "seconds each, the gateway's --health-timeout: send the request again when it works"
 )
 
 
@@ -84,7 +87,7 @@ class Upstream:
     """
 
     def __init__(self, options: GatewayOptions, stopping: Stopping) -> None:
-        self._given_id = options.server_id
+        self._options = options
         self._stopping = stopping
         self.release = Release(options.emulate)
         limit = options.upstream_timeout
@@ -92,10 +95,11 @@ class Upstream:
         loads = _GatewaySession(options, _LOADS * limit, "--upstream-timeout")
         health = _GatewaySession(options, options.health_timeout, "--health-timeout")
         self._sessions = (self.session, loads, health)
+        self.health_timeout = health.timeout
         self.infer = InferService(self.session)
         self.control = ControlService(self.session)
         self._loads = ControlService(loads)
-        self.server_health = Health(ControlService(health).health, self.failure, health.timeout)
+        self._health = ControlService(health)
 
     @property
     def known_id(self) -> str:
@@ -124,7 +128,24 @@ class Upstream:
         if self._stopping.begun and request.mode == "ready":
             success = status.success(self.known_id, next_request_id())
             return pb.HealthResponse(request_status=success, health=False)
-        return self.server_health.ask(request)
+        return self._health.health(request)
+
+    def hangs(self) -> bool:
+        """True if the server leaves two questions for its health without an answer."""
+        return self._is_silent() and self._is_silent()
+
+    def _is_silent(self) -> bool:
+        try:
+            self._health.session.backend.live()
+        except TransportError as error:
+            return error.kind is TransportKind.TIMEOUT
+        except Exception:  # such as a plugin's: the log reports it when a request fails
+            return False
+        return False
+
+    def hang(self) -> TransportError:
+        """Return the error of a request that waits for a server which hangs."""
+        return TransportError(_HANGS.format(self.health_timeout))
 
     def model_control(self, request: pb.ModelControlRequest) -> pb.ModelControlResponse:
         """Load or unload a model, within the time limit of loads."""
@@ -134,25 +155,16 @@ class Upstream:
         """Return the status of the server and its models, with the id of ``--server-id``."""
         response = self.control.status(request)
         if response.HasField("server_status"):
-            response.server_status.id = self._given_id or response.server_status.id
-            self.release.trim_server_status(response.server_status)
+            response.server_status.id = self._options.server_id or response.server_status.id
+            self.release.set_version(response.server_status)
         return response
 
     def regions(self, request: pb.SharedMemoryControlRequest) -> pb.SharedMemoryControlResponse:
         """Register, unregister or list regions of shared memory."""
         return with_regions_for_v1_clients(self.control.shared_memory_control(request))
 
-    def answered(self, response_class: Callable[..., R], ask: Callable[[], R]) -> R:
-        """Return the response of ``ask``, or one that says why there is none."""
-        try:
-            response = ask()
-        except Exception as error:  # a client waits for it, whatever has failed
-            return response_class(request_status=self.failure(error))
-        self.release.reword(response.request_status)  # type: ignore[attr-defined]
-        return response
-
-    def response(self, answer: Answer, make: Callable[[Any, V1Reply], R]) -> R:
-        """Return what ``make`` returns for v1's status and the reply of an inference.
+    def response(self, answer: Answer, make: Callable[[Any, V1Reply], R]) -> tuple[Any, R]:
+        """Return v1's status of an inference, and what ``make`` returns for it and the reply.
 
         Raise InferenceServerException if the request was refused, or the reply cannot be read. May
         ask the server unless ``known_id`` is set and the answer is prompt.
@@ -161,22 +173,33 @@ class Upstream:
         request_id = answer.inference.request_id
         success = status.success(self.session.server_id(), request_id)
         with self.session.guard(request_id):
-            return read(make, success, reply)
+            return success, read(make, success, reply)
 
     def failure(self, error: BaseException) -> Any:
         """Return v1's status of a request that was refused, not answered, or failed here."""
         if not isinstance(error, InferenceServerException):
-            error = self.defect(error)
+            error = self._own(error)
         try:
             failure = status.refused(error)
         except InferenceServerException:
             code, text = self._client_failure(error)
-            number = error.request_id() or next_request_id()
             failure = request_status_pb2.RequestStatus(
-                code=code, msg=text, server_id=self.known_id, request_id=number
+                code=code, msg=text, request_id=error.request_id()
             )
+        failure.server_id = failure.server_id or self.known_id
+        failure.request_id = failure.request_id or next_request_id()
         self.release.reword(failure)
         return failure
+
+    def _own(self, error: BaseException) -> InferenceServerException:
+        """Return the refusal of the gateway. Log what failed inside it, or in a plugin."""
+        if not isinstance(error, ServerError):
+            log.error("a request failed inside the gateway", exc_info=error)
+            text = f"the gateway failed: {type(error).__name__}: {error}"
+            error = ServerError(text, "INTERNAL")
+        refusal = InferenceServerException(error.message)
+        refusal.__cause__ = error
+        return refusal
 
     def _client_failure(self, error: InferenceServerException) -> tuple[int, str]:
         """Return v1's code and text of an error that is no refusal of v1's."""
@@ -187,20 +210,6 @@ class Upstream:
             return request_status_pb2.INVALID_ARG, text
         behind = f"the inference server behind this gateway, {self.address}"
         return request_status_pb2.UNAVAILABLE, f"no answer from {behind}: {text}"
-
-    def error_of(self, backend_error: BackendError) -> InferenceServerException:
-        """Return the error for the unanswered requests of a stream that has broken."""
-        error = self.session.to_v1_error(backend_error)
-        error.__cause__ = backend_error
-        return error
-
-    def defect(self, error: BaseException) -> InferenceServerException:
-        """Log what failed inside the gateway, or in a plugin. Return the request's error."""
-        log.error("a request failed inside the gateway", exc_info=error)
-        text = f"the gateway failed: {type(error).__name__}: {error}"
-        refusal = InferenceServerException(text, self.session.known_id, next_request_id())
-        refusal.__cause__ = ServerError(text, "INTERNAL")
-        return refusal
 
     @property
     def address(self) -> str:

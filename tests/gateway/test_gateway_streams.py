@@ -1,20 +1,21 @@
-"""Streams whose v2 stream breaks, is answered wrongly, or must not name an unknown model."""
+"""``StreamInfer``: order, breaks of the v2 stream, and what must not be sent on it."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
+import grpc
 import numpy as np
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.gateway_process import StartGateway, Talk, code_of
-from tests.gateway.grpc_requests import simple, slow
+from tests.gateway.gateway_process import Gateway, StartGateway, Talk, code_of
+from tests.gateway.grpc_requests import failing, simple, slow
 from tests.relays import Relay
 from tests.stream_server import StreamServer, reply
 from tritonclient_shim.core.metadata import KnownServer, ServerMetadata
-from tritonclient_shim.gateway.upstream.stream import is_fragile
+from tritonclient_shim.gateway.grpc.stream import is_fragile
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -43,6 +44,22 @@ def ask(talk: Talk, *requests: pb.InferRequest) -> list[Any]:
         else (code_of(response.request_status), response.request_status.msg)
         for response in responses
     ]
+
+
+@pytest.mark.smoke
+def test_a_stream_keeps_order(gateway: Gateway) -> None:
+    """Responses come in the order of the requests, refusals among them, and each before the next
+    request.
+    """
+    # docs/v1-behaviour.md §5, §9.2
+    talk = gateway.talk()
+    responses = talk.ask(simple(1), failing(2, 7), failing(3, 0)) + talk.ask(simple(4))
+    assert (talk.end(), talk.call.code()) == ([], grpc.StatusCode.OK)
+    assert [response.meta_data.id for response in responses] == [1, 2, 3, 4]
+    codes = [code_of(response.request_status) for response in responses]
+    assert codes[0] == codes[2] == codes[3] == "SUCCESS" != codes[1]
+    assert responses[1].request_status.msg == "the model refused value 7"
+    assert len({response.request_status.request_id for response in responses}) == 4
 
 
 def test_open_sequence_must_be_started_again(
