@@ -82,6 +82,10 @@ def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        ({"http": "8000"}, "--http: expected HOST:PORT, got '8000'"),
+        ({"max_body_bytes": "0"}, "expected a positive number, got '0'"),
+        ({"client_timeout": "0"}, "number of seconds, got '0'"),
+        ({"client_timeout": "5s"}, "number of seconds, got '5s'"),
         ({"tls_key": __file__}, "--tls-key is of no use without --tls-certificate: give both"),
         ({"tls_client_roots": __file__}, "without --tls-certificate and --tls-key"),
         ({"tls_key": "/nowhere"}, "--tls-key: expected the path of a file that exists"),
@@ -89,7 +93,7 @@ def test_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"forward_header": "a b"}, "expected names of headers such as x-request-id"),
     ],
 )
-def test_what_cannot_be_used_together(arguments: dict[str, str], text: str) -> None:
+def test_what_cannot_be_used(arguments: dict[str, str], text: str) -> None:
     """Halves of a pair, and unusable files and names, are named; secrets are not repeated."""
     with pytest.raises(OptionError) as caught:
         options_from({"triton_grpc": TRITON, **arguments})

@@ -39,8 +39,6 @@ RELEASES = [
     Expected(None, NEW, REGION, None, False),
     Expected("1.11", OLD, BLOCK, "1.11.0", True),
     Expected("1.12", OLD, REGION, "1.12.0", True),
-    Expected("1.13", NEW, REGION, "1.13.0", False),
-    Expected("1.14", NEW, REGION, "1.14.0", False),
     Expected("1.15", NEW, REGION, "1.15.0", False),
 ]
 
