@@ -1,27 +1,27 @@
-"""What is known of the models of one server, and how a reload is noticed: for contexts, the raw
-stub and the gateway alike.
+"""What is known of the models of one server, and how a reload is noticed.
 
-A model's configuration is read once. Where the server has none, the model's metadata are read in
-its place: KServe v2 without Triton's extensions is the Open Inference Protocol. Whether a server
-has configurations shows when it is asked for one: so nothing more is ever asked of Triton. That it
-has none is remembered as long as its connection lasts, for all models and contexts.
+A model's configuration is read once. A server of the Open Inference Protocol, KServe v2 without
+Triton's extensions, has none. Then the model's metadata are read instead. A server shows which it
+is when it is asked for a configuration, so Triton is asked nothing more. The connection remembers
+it for all models and contexts.
 
-Both are read again when the v2 server refuses a request or answers with another data type than
-configured, and when this side refuses a request because of them. The model may have been reloaded,
-or its server may have been confused; the request is repeated if the configuration has changed. Each
-refusal costs one small request at most. Other labels show in no answer. So before outputs are
-classified, configuration and labels are asked for again when this process has loaded or unloaded a
-model since, and after :data:`BELIEVED` seconds. Metadata are asked for again after that time, or on
-another connection, before any request, since another server may have taken the place of the one
-that told them.
+Configuration or metadata are read again if the server refuses a request, if a reply has another
+data type, and if this side refuses a request because of them. The model may have been reloaded, or
+the server confused. A refusal costs one small request at most.
+
+Other labels show in no reply. So configuration and labels are read again before outputs are
+classified, if this process has loaded or unloaded a model since, or after :data:`BELIEVED` seconds.
+After that time, or on another connection, metadata are read again before any request. Another
+server may listen there by then.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import monotonic
-from typing import Dict, Sequence
+from typing import Dict, Sequence, Tuple
 
 from tritonclient_shim.backends.base import Backend
 from tritonclient_shim.core import dtypes
@@ -38,7 +38,6 @@ from tritonclient_shim.core.model import (
     ModelProfile,
     OutputSpec,
     TensorSpec,
-    V1Class,
     V1Reply,
     V1Request,
 )
@@ -47,9 +46,8 @@ from tritonclient_shim.core.server_sentences import Meaning, recognise
 from tritonclient_shim.settings.models import DeclaredModel
 from tritonclient_shim.translate import classes, config, open_servers, to_v1, to_v2
 from tritonclient_shim.translate.open_servers import check_context
-from tritonclient_shim.translate.to_v1 import Labels
 
-#: Seconds for which labels are believed, and what a server without configurations has told.
+#: Seconds for which labels are believed, and the metadata of a server without configurations.
 BELIEVED = 10.0
 
 #: How a server refuses a path or a call that it does not have, if it words a refusal.
@@ -69,6 +67,9 @@ def loaded() -> None:
 #: The models of one server by name, if their configurations have been read.
 KnownModels = Dict[str, "KnownModel"]
 
+#: Labels by class index, of an output in a version of the model.
+Labels = Dict[Tuple[str, str], Sequence[str]]
+
 
 class KnownModel:
     """What has been read of one model. Any thread may call.
@@ -83,20 +84,17 @@ class KnownModel:
         declared: DeclaredModel | None = None,
     ) -> None:
         self.name = name
-        self._declared = declared
+        self._declared = declared or DeclaredModel(name)
         #: As last read; None before, and while the model is not loaded.
         self.profile: ModelProfile | None = None
-        self._server: KnownServer | None = None  # the one that has told the profile
+        self._server: KnownServer | None = None  # without configurations, that has the model
         self._index = index
-        self._labels = LabelBook()
+        self._labels: Labels = {}
         self._read_at, self._loads = 0.0, 0
         self._misfit: ModelProfile | None = None  # its replies do not fit it, reloaded or not
 
     def read(self, backend: Backend) -> ModelProfile:
         """Return the profile; ask for it if it is not known. Raises BackendError."""
-        profile = self.profile
-        if profile is not None and profile.server.configurations:
-            return profile
         return self.present(backend) or self._ask(backend)
 
     def present(self, backend: Backend) -> ModelProfile | None:
@@ -127,8 +125,7 @@ class KnownModel:
             return self._keep(self._by_metadata(backend, capabilities), server)
         backend.known_server().learn(None)
         profile = read(config.to_profile, self.name, document)
-        labels = self._declared.labels() if self._declared else {}
-        return self._keep(replace(profile, labels=labels) if labels else profile)
+        return self._keep(replace(profile, labels=self._declared.labels()))
 
     def _by_metadata(self, backend: Backend, server: Capabilities) -> ModelProfile:
         """Ask for the profile on a server without configurations. Raises BackendError."""
@@ -145,7 +142,7 @@ class KnownModel:
         self._server = server
         self._read_at, self._loads = monotonic(), _loads
         if profile != self.profile:
-            self._labels = LabelBook()
+            self._labels = {}
             self.profile = profile
         if self._index is not None:
             self._index[self.name] = self
@@ -188,33 +185,21 @@ class KnownModel:
 
         May ask the server for labels, and for the configuration if the reply does not fit it.
         """
-        classified = bool([item for item in request.outputs if item.class_count])
-        profile = self._current(backend, profile, request, answer, classified)
-        labels = None
-        if classified:
-            labels = self._labels.reader(backend, profile, request, answer.model_version)
-        return read(to_v1.v1_reply, profile, request, answer, labels)
-
-    def _current(
-        self,
-        backend: Backend,
-        profile: ModelProfile,
-        request: V1Request,
-        answer: InferReply,
-        classified: bool,
-    ) -> ModelProfile:
-        """Return the profile to read a reply by: another one, if the model has been reloaded."""
+        classified = [item for item in request.outputs if item.class_count]
+        doubtful = False
         if not to_v1.fits(profile, answer):
             doubtful = self._misfit != profile
             self._misfit = profile
         elif classified and not to_v2.stateful(profile, request) and not self._believed():
             doubtful = True
-            self._labels = LabelBook()
-        else:
-            return profile
+            self._labels = {}
         if doubtful and self.reloaded(backend, profile) and self.profile is not None:
-            return self.profile
-        return profile
+            profile = self.profile
+        labels = None
+        if classified:
+            version = answer.model_version
+            labels = partial(_labels, self._labels, backend, profile, request, version)
+        return read(to_v1.v1_reply, profile, request, answer, labels)
 
     def _believed(self) -> bool:
         return self._loads == _loads and monotonic() - self._read_at < BELIEVED
@@ -225,11 +210,9 @@ def _capabilities_instead(backend: Backend, error: BackendError) -> Capabilities
 
     Raises BackendError: the same where the server has configurations, or is none of this protocol.
     """
-    if not error.no_such_call:
-        if not isinstance(error, ServerError) or error.code not in _REFUSED:
-            raise error
-        if recognise(error.message, _OF_TRITON) is not None:
-            raise error
+    refused = isinstance(error, ServerError) and error.code in _REFUSED
+    if not error.no_such_call and (not refused or recognise(str(error), _OF_TRITON) is not None):
+        raise error
     try:
         metadata = backend.server_metadata()
     except BackendError:
@@ -239,45 +222,33 @@ def _capabilities_instead(backend: Backend, error: BackendError) -> Capabilities
     return capabilities_of(metadata)
 
 
-class LabelBook:
-    """The labels of one model, by output and model version.
+def _labels(
+    known: Labels,
+    backend: Backend,
+    profile: ModelProfile,
+    request: V1Request,
+    version: str,
+    spec: TensorSpec,
+    count: int,
+) -> Sequence[str]:
+    """Return labels of an output, for the reply to a request from a version of the model.
 
-    v2 tells them only inside classification results. A stateless model is asked once more with the
-    same inputs, for every class, when its labels are first needed. A model with state is never
-    asked twice (docs/v2-mapping.md §1).
+    v2 tells labels only inside classification results. So a stateless model is asked once more with
+    the same inputs, for every class. A model with state is never asked twice
+    (docs/v2-mapping.md §1).
     """
-
-    def __init__(self) -> None:
-        self._labels: dict[tuple[str, str], list[str]] = {}
-
-    def reader(
-        self, backend: Backend, profile: ModelProfile, request: V1Request, version: str
-    ) -> Labels:
-        """Return what finds labels for the reply to ``request`` from model ``version``."""
-
-        def labels(spec: TensorSpec, count: int) -> Sequence[str]:
-            declared = profile.labels.get(spec.name)
-            if declared and not to_v2.has_labels(profile, spec):
-                return declared[:count]
-            if not to_v2.has_labels(profile, spec) or to_v2.stateful(profile, request):
-                return ()
-            key = (spec.name, version)
-            known = self._labels.get(key, [])
-            if len(known) < count:
-                best = _learn(backend, profile, request, version, spec)
-                known = self._labels[key] = classes.labels_by_index(best, count)
-            return known
-
-        return labels
-
-
-def _learn(
-    backend: Backend, profile: ModelProfile, request: V1Request, version: str, spec: TensorSpec
-) -> list[V1Class]:
-    asked = to_v2.infer_call(profile, request, backend.endpoint.protocol)
-    everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
-    reply = backend.infer(InferCall(profile.name, version, asked.inputs, everything))
-    texts = [tensor.data for tensor in reply.outputs if tensor.datatype == dtypes.STRING.v2]
-    # A v2 server without the classification extension answers with the tensor, if with any.
-    rows = classes.from_texts(texts[0] or b"", request.batch_size) if texts else []
-    return rows[0] if rows else []
+    if not to_v2.has_labels(profile, spec):
+        return profile.labels.get(spec.name, ())[:count]
+    if to_v2.stateful(profile, request):
+        return ()
+    key = (spec.name, version)
+    labels = known.get(key, ())
+    if len(labels) < count:
+        inputs = to_v2.infer_call(profile, request, backend.endpoint.protocol).inputs
+        everything = (OutputSpec(spec.name, classes.ALL_CLASSES),)
+        reply = backend.infer(InferCall(profile.name, version, inputs, everything))
+        texts = [tensor.data for tensor in reply.outputs if tensor.datatype == dtypes.STRING.v2]
+        # A v2 server without the classification extension answers with the tensor, if with any.
+        rows = classes.from_texts(texts[0] or b"", request.batch_size) if texts else []
+        labels = known[key] = classes.labels_by_index(rows[0] if rows else [], count)
+    return labels

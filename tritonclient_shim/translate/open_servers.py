@@ -33,10 +33,9 @@ _BY_NUMPY = {row.numpy: row.v2 for row in dtypes.TABLE if row.numpy is not None}
 
 
 def profile_of(
-    name: str, metadata: ModelMetadata, server: Capabilities, declared: DeclaredModel | None
+    name: str, metadata: ModelMetadata, server: Capabilities, declared: DeclaredModel
 ) -> ModelProfile:
     """Return the profile of a model that the server describes by its metadata."""
-    declared = declared or DeclaredModel(name)
     profile = config.to_profile(name, document_of(metadata, declared))
     scalars = {each.name for each in metadata.inputs if profile.batching and each.shape == (-1,)}
     inputs = {
