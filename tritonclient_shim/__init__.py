@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tritonclient_shim.session.unwrap import unwrap as unwrap
+    from tritonclient_shim.session.server import unwrap as unwrap
     from tritonclient_shim.settings import configure as configure
 
 __version__ = "0.1.0"
 
-_HOMES = {"configure": "settings", "unwrap": "session.unwrap"}
+_HOMES = {"configure": "settings", "unwrap": "session.server"}
 
 __all__ = ["__version__", "configure", "unwrap"]
 

@@ -53,15 +53,8 @@ class CallbackThread:
         self._lock = threading.Lock()
         self._ident: int | None = None
 
-    def post(self, job: Callable[[], None]) -> None:
-        """Run ``job`` after all jobs posted before; returns at once."""
-        self.start()
-        self._jobs.put(job)
-
     def start(self) -> None:
         """Start the thread if need be; InferenceServerException when none can be had."""
-        if self._ident is not None:
-            return
         with self._lock:
             if self._ident is not None:
                 return
@@ -76,6 +69,10 @@ class CallbackThread:
                     "end threads that are not needed, or ask without a callback"
                 ) from shown_cause(error)
             self._ident = thread.ident
+
+    def post(self, job: Callable[[], None]) -> None:
+        """Run ``job`` on the started thread, after all jobs posted before; return at once."""
+        self._jobs.put(job)
 
     def is_current(self) -> bool:
         """True if this call is made by a callback of this context."""
@@ -94,25 +91,19 @@ def _run_jobs(jobs: queue.SimpleQueue[Callable[[], None] | None]) -> None:
             return
         try:
             job()
-        except BaseException as error:
-            # docs/v1-behaviour.md §5: whatever a callback raises is printed, then forgotten
-            _print(error)
+        except BaseException:
+            _print_error()  # docs/v1-behaviour.md §5: it is printed, then forgotten
         del job  # a finished job must not keep its context alive
 
 
-def _print(error: BaseException) -> None:
-    """Print what a callback raised on stderr, as far as both allow it; never raises."""
-    if sys.stderr is None:  # print() would take stdout
+def _print_error() -> None:
+    """Print what a callback raised on stderr, unless stderr refuses."""
+    if sys.stderr is None:  # print_exc would take stdout
         return
     try:
         traceback.print_exc(file=sys.stderr)
-    except BaseException as obstacle:
-        names = type(error).__name__, type(obstacle).__name__
-        text = "{} in a callback, whose traceback cannot be printed because of {}\n"
-        try:
-            sys.stderr.write(text.format(*names))
-        except BaseException:
-            return
+    except BaseException:
+        return
 
 
 class Entry:

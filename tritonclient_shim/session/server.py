@@ -163,25 +163,62 @@ class ServerSession:
             try:
                 yield
             except BackendError as backend_error:
-                refusal = needs and self._lacking(needs, backend_error)
-                if refusal:
-                    raise refusal from backend_error
+                if needs is not None and backend_error.no_such_call:
+                    self._check_extension(needs, backend_error)
                 raise
         except BackendError as backend_error:
             error = self.to_v1_error(backend_error, request_id, no_status_text, asked)
             raise error from shown_cause(backend_error)
 
-    def _lacking(self, needs: Extension, error: BackendError) -> InvalidRequest | None:
-        """Return the refusal to raise if the server lacks the extension; None if it has it."""
-        if not error.no_such_call:
-            return None
+    def _check_extension(self, needs: Extension, error: BackendError) -> None:
+        """Raise InvalidRequest if the server can be asked what it is, after it had no such call."""
         try:
             server = capabilities_of(self.backend.server_metadata()).server
         except BackendError:
-            return None
-        return InvalidRequest(
+            return
+        raise InvalidRequest(
             f"this call needs a server with the extension {needs.name}, and the server '{server}' "
             f"has no such call over {self.endpoint.protocol}; expected one that has it: "
             f"{needs.remedy}",
             "UNIMPLEMENTED",
+        ) from error
+
+
+def unwrap(context: Any) -> Any:
+    """Return the live tritonclient client of a context, for everything that the old API never had.
+
+    It uses the context's connections, HTTP headers and settings (TLS, plugin, time-outs). Any
+    thread may use it, over HTTP as well, which tritonclient's own clients do not allow. Its
+    errors are tritonclient's, and ``tensorrtserver.api.InferenceServerException`` catches them
+    too.
+
+    Parameters
+    ----------
+    context
+        Any open context of ``tensorrtserver.api``.
+
+    Returns
+    -------
+    tritonclient.http.InferenceServerClient or tritonclient.grpc.InferenceServerClient
+        By the context's protocol; the same object every time. Use it while the context is open.
+        Closing it does not close the context.
+
+    Raises
+    ------
+    InferenceServerException
+        The context is closed, or its url is none.
+    TypeError
+        `context` is something else.
+    """
+    session = getattr(context, "_ctx", False)
+    if session is None:
+        name = type(context).__name__
+        raise InferenceServerException(
+            f"{name} is closed; unwrap() needs an open context, and its client ends with it"
         )
+    if not isinstance(session, ServerSession):
+        raise TypeError(
+            f"unwrap() takes a context of tensorrtserver.api, got {type(context).__name__}"
+        )
+    with session.guard():
+        return session.backend.client()

@@ -225,12 +225,8 @@ class ContextStream:
         if sys.is_finalizing():  # the stream's thread has ended
             raise TransportError(INTERPRETER_ENDS)
         outcomes: SimpleQueue[Outcome] = SimpleQueue()
-        entry = forks.calls.enter()
-        try:
-            self._send(call, outcomes.put)
-            outcome = outcomes.get()
-        finally:
-            forks.calls.leave(entry)
+        self.send(call, outcomes.put)
+        outcome = outcomes.get()
         if isinstance(outcome, BackendError):
             raise outcome
         return outcome
