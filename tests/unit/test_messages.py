@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonclient_shim.translate.wording import RequestContext, class_not_available, v1_text
+from tritonclient_shim.translate.wording import RequestContext, v1_text
 
 SHAPE = "unexpected shape for input 'INPUT0' for model 'm'. "
 NOTE = " NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension"
@@ -33,14 +33,6 @@ def test_shape(expected: str, got: str, batching: bool, sentence: str) -> None:
     # docs/v1-behaviour.md §E.8
     message = f"{SHAPE}Expected [{expected}], got [{got}].{NOTE if batching else ''}"
     assert v1_text(message, RequestContext("m", batching=batching)) == SHAPE + sentence
-
-
-def test_class_type() -> None:
-    """CLASS on an unsupported type: v1's name of the output and of the type."""
-    # docs/v1-behaviour.md §3.4
-    assert class_not_available("OUTPUT0", "BYTES") == (
-        "class result not available for output 'OUTPUT0' due to unsupported type 'TYPE_STRING'"
-    )
 
 
 def test_load_unknown() -> None:

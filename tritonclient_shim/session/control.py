@@ -101,32 +101,31 @@ def status_snapshot(session: ServerSession, model_name: str = "") -> ServerSnaps
     """
     backend = session.backend
     metadata = backend.server_metadata()
-    seen = _first_seen.setdefault(session.endpoint, time.perf_counter_ns())
-    names: Iterable[str] = ()
+    now = time.perf_counter_ns()
+    uptime_ns = max(1, now - _first_seen.setdefault(session.endpoint, now))
+    names: Sequence[str] = ()
     try:
         index = backend.repository_index()
     except ServerError:
         # it failed to start, but still tells its name (docs/v1-behaviour.md §E.12)
         if not backend.live():
-            return ServerSnapshot(metadata, live=False, uptime_ns=_since(seen))
+            return ServerSnapshot(metadata, live=False, uptime_ns=uptime_ns)
         if not model_name:
             raise
         index = ()  # a server may keep its repository to itself and still serve a model
     except BackendError as error:
         if not error.no_such_call:
             raise
-        index, names = (), dict(session.settings.models)  # the only ones that can be asked for
+        index, names = (), [*dict(session.settings.models)]  # no others can be asked for
     statistics = _statistics(backend, model_name)
     rows = tracked_rows(index, statistics, model_name)
-    described = _described(rows, model_name) or list(names)
-    configs = _documents(backend, metadata, described, session.settings)
+    described = [row.name for row in rows if row.state in ("READY", "LOADING")] or names
+    if model_name and not rows:
+        described = [model_name]
+    configs = _documents(backend, metadata, [*dict.fromkeys(described)], session.settings)
     if configs and not rows:
         rows = _first_versions(backend, configs)
-    return ServerSnapshot(metadata, True, _since(seen), rows, configs, statistics)
-
-
-def _since(seen: int) -> int:
-    return max(1, time.perf_counter_ns() - seen)
+    return ServerSnapshot(metadata, True, uptime_ns, rows, configs, statistics)
 
 
 def _statistics(backend: Backend, model_name: str) -> tuple[ModelStatistics, ...]:
@@ -139,13 +138,6 @@ def _statistics(backend: Backend, model_name: str) -> tuple[ModelStatistics, ...
         if error.no_such_call:
             return ()
         raise
-
-
-def _described(rows: tuple[IndexRow, ...], model_name: str) -> list[str]:
-    """Return the models whose configuration a v2 server gives."""
-    if model_name and not rows:
-        return [model_name]
-    return list(dict.fromkeys(row.name for row in rows if row.state in ("READY", "LOADING")))
 
 
 def _documents(

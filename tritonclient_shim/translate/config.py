@@ -48,18 +48,14 @@ def to_profile(name: str, document: ModelConfigDocument) -> ModelProfile:
 
 
 def _specs(tensors: Iterable[Any]) -> dict[str, TensorSpec]:
-    return {tensor.name: _spec(tensor) for tensor in tensors}
-
-
-def _spec(tensor: Any) -> TensorSpec:
-    row = dtypes.BY_NUMBER.get(tensor.data_type)
-    return TensorSpec(
-        name=tensor.name,
-        datatype=row.v2 if row else "",
-        dims=tuple(tensor.dims),
-        label_filename=getattr(tensor, "label_filename", ""),
-        is_shape_tensor=tensor.is_shape_tensor,
-    )
+    specs = {}
+    for tensor in tensors:
+        row = dtypes.BY_NUMBER.get(tensor.data_type)
+        labels = getattr(tensor, "label_filename", "")
+        specs[tensor.name] = TensorSpec(
+            tensor.name, row.v2 if row else "", tuple(tensor.dims), labels, tensor.is_shape_tensor
+        )
+    return specs
 
 
 def _readable(value: Any) -> Any:

@@ -92,8 +92,10 @@ def _split(entry: Any) -> tuple[str, str]:
     text = arguments.whole(entry)
     name, colon, value = text.partition(":")
     if not (colon and _NAME.fullmatch(name.strip())):
+        beginning = re.split(r"[:\s]", text.lstrip(), maxsplit=1)[0]
+        shown = text if beginning == text else f"{beginning} …"  # the rest may be a password
         raise InferenceServerException(
-            f"HTTP header {_beginning(text)} has no colon, or no usable name before it; {_EXPECTED}"
+            f"HTTP header {shown!r} has no colon, or no usable name before it; {_EXPECTED}"
         )
     if _UNPRINTABLE.search(value):
         raise InferenceServerException(
@@ -101,9 +103,3 @@ def _split(entry: Any) -> tuple[str, str]:
             "break at its end; remove them"
         )
     return name.strip(), value
-
-
-def _beginning(text: str) -> str:
-    """Return what an unusable entry begins with; the rest may be a password or token."""
-    name = re.split(r"[:\s]", text.lstrip(), maxsplit=1)[0]
-    return repr(name if name == text else f"{name} …")

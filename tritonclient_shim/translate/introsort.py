@@ -104,16 +104,12 @@ class _Sorter:
 
     # ------------------------------------------------------------------- insertion sort
 
-    def insertion(self, first: int, last: int) -> None:
-        for i in range(first + 1, last):
-            value = self.order[i]
-            if self.before(value, self.order[first]):
-                self.order[first : i + 1] = [value, *self.order[first:i]]
-            else:
-                self.insert(i)
-
-    def insert(self, i: int) -> None:
+    def insert(self, i: int, whole_run: bool) -> None:
+        """Insert the value at ``i`` into those before it. Only the first run looks at the first."""
         order, value = self.order, self.order[i]
+        if whole_run and self.before(value, order[0]):
+            order[: i + 1] = [value, *order[:i]]
+            return
         while i > 0 and self.before(value, order[i - 1]):
             order[i] = order[i - 1]
             i -= 1
@@ -131,7 +127,6 @@ def descending(values: Sequence[float], count: int | None = None) -> list[int]:
     sorter = _Sorter(values, size if whole else min(count or 0, size))
     if size > 1:
         sorter.quick(0, size, 2 * (size.bit_length() - 1))
-        sorter.insertion(0, min(sorter.end, _RUN))
-        for i in range(_RUN, sorter.end):
-            sorter.insert(i)
+        for i in range(1, sorter.end):
+            sorter.insert(i, whole_run=i < _RUN)
     return sorter.order[:count]

@@ -98,24 +98,21 @@ def _output(profile: ModelProfile, key: Any, value: Any, look_up: LookUp) -> Req
     """
     sequence = isinstance(value, (list, tuple))
     if len(value) == 2 and sequence and value[0] == RAW:
-        return _shm_output(profile, key, value[1], look_up)
+        if not is_handle(value[1]):
+            raise InferenceServerException(
+                "shared memory requires tuple of size 2 - output_format(RAW), "
+                "shared_memory_handle(c_void_p)"
+            )
+        region = look_up(value[1])
+        where = ShmSlice(region.name, region.byte_size)
+        output = V1Output(_name(profile, "output", key), shm=where)
+        return RequestedOutput(key, output, region)
     if value == RAW:
         return RequestedOutput(key, V1Output(_name(profile, "output", key)))
     if sequence and value[0] == CLASS:
         count = arguments.class_count(value[1])
         return RequestedOutput(key, V1Output(_name(profile, "output", key), class_count=count))
     raise InferenceServerException("unrecognized output format")
-
-
-def _shm_output(profile: ModelProfile, key: Any, handle: Any, look_up: LookUp) -> RequestedOutput:
-    if not is_handle(handle):
-        raise InferenceServerException(
-            "shared memory requires tuple of size 2 - output_format(RAW), "
-            "shared_memory_handle(c_void_p)"
-        )
-    region = look_up(handle)
-    where = ShmSlice(region.name, region.byte_size)
-    return RequestedOutput(key, V1Output(_name(profile, "output", key), shm=where), region)
 
 
 def _name(profile: ModelProfile, side: str, key: Any) -> str:

@@ -35,7 +35,10 @@ def read_into(
         # One output under two keys: v1 gave it to the first and missed it for the second.
         result = by_name.pop(output.name, None)
         if result is None:
-            raise _missing(output.name, client_id if results and not by_name else 0)
+            # docs/v1-behaviour.md §A: with its last result v1 forgot an asynchronous request.
+            if client_id and results and not by_name:
+                raise InferenceServerException(f"unable to find results for request '{client_id}'")
+            raise InferenceServerException(f"unable to find result for output '{output.name}'")
         if region is not None and not asked:
             # docs/v1-behaviour.md §3.5: the region's size was divided by the batch size that was
             # asked for.
@@ -56,13 +59,6 @@ def read_into(
             data = result.data or b""
             entries = read(arrays, result.datatype, result.dims, data, reply.batch_size)
         results[key] = entries if asked else []
-
-
-def _missing(output: str, client_id: int) -> InferenceServerException:
-    # docs/v1-behaviour.md §A: when its last result was taken, v1 forgot the asynchronous request.
-    if client_id:
-        return InferenceServerException(f"unable to find results for request '{client_id}'")
-    return InferenceServerException(f"unable to find result for output '{output}'")
 
 
 def _classes(result: V1Result, asked: int) -> list[Any]:
@@ -114,18 +110,14 @@ def _string_arrays(values: list[bytes], dims: tuple[int, ...], rows: int) -> lis
 def _from_region(region: Any, result: V1Result, rows: int) -> list[Array]:
     """Return private copies of a result in a region (docs/v1-behaviour.md §4.3, since 1.11)."""
     total = rows * prod(result.dims)
-    if total == 0:
-        return _empty_from_region(result, rows)
     string = result.datatype == dtypes.STRING.v2
+    if total == 0:
+        # docs/v1-behaviour.md §4.3: an empty numeric result stood twice in the list, an empty
+        # string result failed.
+        if string:
+            raise ValueError(f"cannot reshape array of size 1 into shape {result.dims}")
+        return arrays(result.datatype, result.dims, b"", rows) * 2
     data = region.read(0, region.byte_size if string else result.byte_size)
     if string:
         data = memoryview(data)[: read(byte_strings.wire_length, data, total)]
     return read(arrays, result.datatype, result.dims, data, rows)
-
-
-def _empty_from_region(result: V1Result, rows: int) -> list[Array]:
-    # docs/v1-behaviour.md §4.3: an empty numeric result stood twice in the list, an empty string
-    # result failed.
-    if result.datatype == dtypes.STRING.v2:
-        raise ValueError(f"cannot reshape array of size 1 into shape {result.dims}")
-    return arrays(result.datatype, result.dims, b"", rows) * 2

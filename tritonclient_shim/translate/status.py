@@ -154,9 +154,16 @@ def infer_stats(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
     """
     rows: dict[int, pb.InferRequestStats] = {}
     if _unmerged(statistics):
-        rows.update(_by_batch_size(statistics))
+        counts = [batch.compute_infer.count for batch in statistics.batches]
+        successes = _shares(statistics.success.ns, counts)
+        queues = _shares(statistics.queue.ns, counts)
+        for batch, count, success, queue in zip(statistics.batches, counts, successes, queues):
+            rows[batch.batch_size] = _row(Duration(count, success), Duration(count, queue), batch)
     elif statistics.success.count:
-        rows[_V2_BATCH] = _together(statistics)
+        whole = BatchStatistics(
+            _V2_BATCH, statistics.compute_input, statistics.compute_infer, statistics.compute_output
+        )
+        rows[_V2_BATCH] = _row(statistics.success, statistics.queue, whole)
     if statistics.fail.count:
         failed = rows.setdefault(_V2_BATCH, pb.InferRequestStats()).failed
         failed.CopyFrom(_duration(statistics.fail))
@@ -175,23 +182,6 @@ def _unmerged(statistics: ModelStatistics) -> bool:
         and executed == statistics.success.count == statistics.execution_count
         and inferences == statistics.inference_count
     )
-
-
-def _by_batch_size(statistics: ModelStatistics) -> dict[int, pb.InferRequestStats]:
-    counts = [batch.compute_infer.count for batch in statistics.batches]
-    successes = _shares(statistics.success.ns, counts)
-    queues = _shares(statistics.queue.ns, counts)
-    return {
-        batch.batch_size: _row(Duration(count, success), Duration(count, queue), batch)
-        for batch, count, success, queue in zip(statistics.batches, counts, successes, queues)
-    }
-
-
-def _together(statistics: ModelStatistics) -> pb.InferRequestStats:
-    whole = BatchStatistics(
-        _V2_BATCH, statistics.compute_input, statistics.compute_infer, statistics.compute_output
-    )
-    return _row(statistics.success, statistics.queue, whole)
 
 
 def _row(success: Duration, queue: Duration, batch: BatchStatistics) -> pb.InferRequestStats:

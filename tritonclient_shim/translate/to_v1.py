@@ -21,7 +21,6 @@ from tritonclient_shim.core.model import (
     V1Result,
 )
 from tritonclient_shim.translate import classes, to_v2
-from tritonclient_shim.translate.wording import class_not_available
 
 #: Labels by class index of one output, given the highest index that must be covered.
 Labels = Callable[[TensorSpec, int], Sequence[str]]
@@ -114,7 +113,11 @@ def _checked(
     dims = _entry_dims(profile, request, spec, tensor) if classifiable else ()
     if not classifiable or not tensor.data:
         # v1's server refused empty outputs, too (docs/v1-behaviour.md §E.1).
-        raise ServerError(class_not_available(item.name, spec.datatype), "UNSUPPORTED")
+        raise ServerError(
+            f"class result not available for output '{item.name}' "
+            f"due to unsupported type '{dtypes.v1_name(spec.datatype)}'",
+            "UNSUPPORTED",
+        )
     return spec, dims
 
 

@@ -6,7 +6,7 @@ Refusals are :class:`InvalidRequest`: over the v1 wire they travel in ``request_
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence
 
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import InvalidRequest
@@ -14,12 +14,10 @@ from tritonclient_shim.core.model import (
     Buffer,
     ModelProfile,
     ShmSlice,
-    TensorSpec,
     V1Input,
     V1Output,
     V1Reply,
     V1Request,
-    V1Result,
 )
 from tritonclient_shim.protos import api_pb2
 from tritonclient_shim.translate import to_v2
@@ -121,12 +119,14 @@ def without_batch(
     Some scripts that speak the protocol themselves write it there. v1's later servers refused them
     (docs/v1-behaviour.md §3.3), so a server of ours does not call this.
     """
-    batched = [
-        number
-        for number, item in enumerate(header.input)
-        if item.name in profile.inputs
-        and _starts_with_batch(profile, header.batch_size, item, profile.inputs[item.name])
-    ]
+    batched = []
+    for number, item in enumerate(header.input):
+        spec, dims = profile.inputs.get(item.name), tuple(item.dims)
+        with_batch = profile.batching and dims[:1] == (header.batch_size,)
+        if spec is None or not with_batch or to_v2.fits(dims, spec.dims):
+            continue
+        if to_v2.fits(dims[1:], spec.dims):
+            batched.append(number)
     if not batched:
         return header
     trimmed = api_pb2.InferRequestHeader()
@@ -136,13 +136,6 @@ def without_batch(
     return trimmed
 
 
-def _starts_with_batch(profile: ModelProfile, batch_size: int, item: Any, spec: TensorSpec) -> bool:
-    dims = tuple(item.dims)
-    if not profile.batching or dims[:1] != (batch_size,) or to_v2.fits(dims, spec.dims):
-        return False
-    return to_v2.fits(dims[1:], spec.dims)
-
-
 def _request(
     model_version: int,
     header: api_pb2.InferRequestHeader,
@@ -150,30 +143,30 @@ def _request(
     data: Iterable[tuple[Buffer, ...]],
 ) -> V1Request:
     buffers = iter(data)
+    bound = []
+    for message, dims, _ in inputs:
+        region = _region(message)
+        if region is not None:
+            bound.append(V1Input(message.name, dims, byte_size=region.byte_size, shm=region))
+        else:
+            chunks = next(buffers)
+            size = sum([memoryview(chunk).nbytes for chunk in chunks])
+            bound.append(V1Input(message.name, dims, chunks, size))
+    outputs = [
+        V1Output(item.name, item.cls.count if item.HasField("cls") else None, _region(item))
+        for item in header.output
+    ]
     return V1Request(
-        model_version=model_version,
-        batch_size=header.batch_size,
-        inputs=tuple([_input(item, buffers) for item in inputs]),
-        outputs=tuple([_output(item) for item in header.output]),
-        correlation_id=header.correlation_id,
-        flags=header.flags,
-        priority=header.priority,
-        timeout_us=header.timeout_microseconds,
-        id=header.id,
+        model_version,
+        header.batch_size,
+        tuple(bound),
+        tuple(outputs),
+        header.correlation_id,
+        header.flags,
+        header.priority,
+        header.timeout_microseconds,
+        header.id,
     )
-
-
-def _input(item: _CheckedInput, buffers: Iterator[tuple[Buffer, ...]]) -> V1Input:
-    name, region = item.message.name, _region(item.message)
-    if region is not None:
-        return V1Input(name, item.dims, byte_size=region.byte_size, shm=region)
-    chunks = next(buffers)
-    return V1Input(name, item.dims, chunks, sum([memoryview(chunk).nbytes for chunk in chunks]))
-
-
-def _output(item: Any) -> V1Output:
-    count = item.cls.count if item.HasField("cls") else None
-    return V1Output(item.name, count, _region(item))
 
 
 def _region(item: Any) -> ShmSlice | None:
@@ -231,21 +224,16 @@ def response_header(reply: V1Reply) -> api_pb2.InferResponseHeader:
         id=reply.id,
     )
     for result in reply.outputs:
-        _add_output(header, result)
+        row = dtypes.BY_V2.get(result.datatype)
+        output = header.output.add(name=result.name, data_type=row.number if row else 0)
+        if result.classes is None:
+            output.raw.dims.extend(result.dims)
+            output.raw.batch_byte_size = result.byte_size
+        for entry in result.classes or ():
+            classes = output.batch_classes.add()
+            for index, value, label in entry:
+                classes.cls.add(idx=index, value=value, label=label)
     return header
-
-
-def _add_output(header: api_pb2.InferResponseHeader, result: V1Result) -> None:
-    row = dtypes.BY_V2.get(result.datatype)
-    output = header.output.add(name=result.name, data_type=row.number if row else 0)
-    if result.classes is None:
-        output.raw.dims.extend(result.dims)
-        output.raw.batch_byte_size = result.byte_size
-        return
-    for entry in result.classes:
-        classes = output.batch_classes.add()
-        for index, value, label in entry:
-            classes.cls.add(idx=index, value=value, label=label)
 
 
 def raw_outputs(reply: V1Reply) -> list[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Callable, Match, NamedTuple
 
-from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.server_sentences import FAILED_VERSION, Meaning, recognise
 
 
@@ -26,14 +25,6 @@ def v1_text(
     """
     sentence = recognise(message, _WORDINGS)
     return message if sentence is None else _WORDINGS[sentence.meaning](sentence.match, context)
-
-
-def class_not_available(output: str, datatype: str) -> str:
-    """Return v1's refusal to classify an output of a v2 type (docs/v1-behaviour.md §3.4)."""
-    return (
-        f"class result not available for output '{output}' "
-        f"due to unsupported type '{dtypes.v1_name(datatype)}'"
-    )
 
 
 def _correlation_id(match: Match[str], context: RequestContext) -> str:
