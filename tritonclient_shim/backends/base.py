@@ -1,6 +1,6 @@
-"""What the session asks of a protocol. The tests of this contract run over every backend.
+"""The contract of a backend, as the session uses it. Its tests run over every backend.
 
-Control calls are written here once: what is asked, and how replies become records.
+Control calls are here once: their requests, and how replies become records.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Backend:
         raise NotImplementedError
 
     def model_configs(self, names: Sequence[str]) -> Mapping[str, ModelConfigDocument]:
-        """Return several configurations, without those that the server refuses to tell."""
+        """Return several configurations, without those that the server refuses to send."""
         documents = {}
         for name in names:
             with suppress(ServerError):
@@ -270,7 +270,7 @@ def _batch_statistics(row: Fields) -> BatchStatistics:
 
 
 def _durations(reply: Fields | None, names: tuple[str, ...]) -> dict[str, Duration]:
-    """Return the times that a server tells, in ns, by their names."""
+    """Return the times that a server reports, in ns, by their names."""
     parts = {name: reply.part(name) for name in names} if reply else {}
     return {
         name: Duration(part.number("count"), part.number("ns"))

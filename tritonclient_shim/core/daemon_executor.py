@@ -121,7 +121,7 @@ def _complete(future: Future[Any], act: Job) -> None:
         return
     try:
         result = act()
-    except BaseException as error:  # whatever it is, who asks for the result is told
+    except BaseException as error:  # whatever it is, the future raises it
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -172,7 +172,7 @@ class ForeignError(BackendError):
 
 
 class UnreadableReply(ForeignError):
-    """A v2 server's answer, as far as one can tell, that cannot be read.
+    """A reply that cannot be read, probably of a v2 server.
 
     ``message`` says what is wrong with the answer, what was expected, and where to look.
     """

@@ -1,8 +1,8 @@
-"""What every server of the Open Inference Protocol tells about itself and its models.
+"""The metadata of a server of the Open Inference Protocol, and of its models.
 
 KServe v2 is this protocol with Triton's extensions. A server without ``model_configuration``
-describes its models by their metadata alone, and what it can do beyond the core of the protocol
-follows from the extensions that it lists.
+describes its models by their metadata alone. Its list of extensions says what it can do beyond the
+core of the protocol.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class TensorMetadata:
 
 @dataclass(frozen=True)
 class ModelMetadata:
-    """What a server tells of a model; many a model of MLServer's declares no tensors at all."""
+    """The metadata of a model. Many models of MLServer declare no tensors."""
 
     name: str
     platform: str = ""
@@ -105,7 +105,7 @@ class KnownServer:
         return self._learnt is not None or self.fragile_streams is not None
 
     def learn(self, capabilities: Capabilities | None) -> None:
-        """Keep what the server has just told; None for one that has model configurations."""
+        """Keep the capabilities of the server; None for a server that has model configurations."""
         self._learnt = None if capabilities is None else (capabilities, monotonic())
 
     def capabilities(self, seconds: float) -> Capabilities | None:

@@ -318,7 +318,7 @@ class ModelStatistics:
 
 @dataclass(frozen=True)
 class ServerSnapshot:
-    """Everything a v2 server tells about itself that v1's ``ServerStatus`` has room for."""
+    """The data of a v2 server for which v1's ``ServerStatus`` has a field."""
 
     metadata: ServerMetadata
     live: bool

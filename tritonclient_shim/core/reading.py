@@ -99,7 +99,7 @@ def check_sizes(tensor: TensorOut, received: int | None) -> None:
 def expected_size(tensor: TensorOut) -> int | None:
     """Return the bytes of a tensor of this shape; UnreadableReply where no tensor can have it.
 
-    None where the shape does not tell: for strings, and for a type that v1 did not have.
+    None for strings, and for a type that v1 did not have.
     """
     for size in tensor.shape:
         if type(size) is not int or not 0 <= size <= _LARGEST:

@@ -1,10 +1,10 @@
-"""Every sentence of a server that this project recognises: one table, asked by meaning.
+"""Every error text of a server that this project recognises, as one table by meaning.
 
-A v2 server tells most of what it refuses by words alone: gRPC uses the same statuses for troubles
-of its own, a stream has no status at all, and v1 told other codes than v2 does. Sentences of v1,
-which this project says itself, stand here too where something follows from them.
+Often only the text says why a v2 server refused a request. gRPC uses the server's statuses for its
+own errors too, a stream has no status, and v1 had other codes than v2. The table also has texts of
+v1 that this project writes itself, if something follows from them.
 
-What gRPC itself writes on the client's side stands in ``backends/grpc/errors.py``.
+Texts that gRPC writes on the client's side are in ``backends/grpc/errors.py``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Sentence(NamedTuple):
     ``v1_code`` is the name of the RequestStatusCode that v1 gave, where v2's code is another or
     missing (docs/v1-behaviour.md §9.3). ``grpc_code`` is the status under which Triton says it,
     of those that gRPC uses for its own troubles (docs/v2-mapping.md §6). ``sample`` is the sentence
-    as it was measured, or as v1 said it; ``source`` tells where.
+    as it was measured, or as v1 said it; ``source`` is the page that has it.
     """
 
     meaning: Meaning
@@ -273,7 +273,7 @@ def says(text: str, meaning: Meaning) -> bool:
 
 
 def v1_code(text: str) -> str:
-    """Return the name of the code that v1 gave with this text; '' where v2's code tells it."""
+    """Return the name of the code that v1 gave with this text; '' if v2's code decides."""
     return next((row.v1_code for row in SENTENCES if row.v1_code and row.match(text)), "")
 
 

@@ -11,7 +11,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def reaching(bindings: Iterable[Binding], use: Place) -> list[Binding]:
-    """Return the bindings that reach a use, as far as the order of statements tells.
+    """Return the bindings that reach a use, by the order of statements.
 
     The last one before it whose block also holds the use ends all earlier ones. A later one
     reaches it in the next turn of a loop. Bindings in another function may come at any time.

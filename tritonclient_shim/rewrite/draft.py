@@ -57,7 +57,7 @@ class Draft:
 
     @cached_property
     def errors_stay(self) -> bool:
-        """True if the file goes on asking errors for what only v1's tell, server and request."""
+        """True if the file still reads the server or request of errors, which only v1 had."""
         asked = [site for site in self.sites if site.id in ("TS016", "TS017")]
         return any(site.call is None or not self.options.unsafe for site in asked)
 

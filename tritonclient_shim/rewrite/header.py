@@ -37,7 +37,7 @@ _SHARED_MEMORY = {"tensorrtserver.shared_memory": "tritonclient.utils.shared_mem
 class FileHeader:
     """Rewrites the imports of a draft.
 
-    ``text``: the rewritten body, whose names tell what is still needed.
+    ``text``: the rewritten body. Its names decide which imports stay.
     """
 
     def __init__(self, draft: Draft, text: ast.Module) -> None:

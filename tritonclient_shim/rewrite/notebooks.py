@@ -28,7 +28,7 @@ class Notebook:
         lines = [self._line(old, new) for old, new in zip(original, python_of(source))]
         try:
             ast.parse("\n".join(lines) + "\n")
-        except (SyntaxError, ValueError):  # a broken cell, which is told elsewhere
+        except (SyntaxError, ValueError):  # a broken cell, which the scan reports
             lines = [self._line(line, "") for line in original]
         return "\n".join(lines)
 

@@ -12,7 +12,7 @@ class MigrateOptions:
     """``to``: the protocol that takes the place of one chosen at run time; '' keeps the choice.
 
     ``select``: the ids whose uses are rewritten; empty for all.
-    ``configs``: name of a model → its configuration, as the server tells it over HTTP.
+    ``configs``: name of a model → its configuration, as the server sends it over HTTP.
     """
 
     to: str = ""

@@ -22,7 +22,7 @@ _HEALTH = {"live": control.is_live, "ready": control.is_ready}
 class ControlService:
     """Answers v1's control calls from one v2 server; thread-safe.
 
-    Every method returns a response whose ``request_status`` tells the outcome, a refusal
+    Every method returns a response whose ``request_status`` has the outcome, a refusal
     included (docs/v1-behaviour.md §9.2, §9.3), and raises InferenceServerException of the client
     family when the v2 server did not answer.
     """
@@ -143,7 +143,7 @@ class ControlService:
     def _reach(self, request_id: int) -> None:
         """Raise where no server is: a request that is refused here had an answer from it in v1.
 
-        Programs tell by such a request, ``Profile`` for one, whether the server is there.
+        Programs use such a request, for example ``Profile``, to see whether the server is there.
         """
         with self.session.guard(request_id):
             self.session.backend.server_metadata()

@@ -1,4 +1,4 @@
-"""The setting ``models``: what its server cannot tell of a model.
+"""The setting ``models``: facts of a model that its server does not report.
 
 A server of the Open Inference Protocol that is not Triton has no model configurations, and
 some of its models declare no tensors either. What a script needs to know of them, above all what

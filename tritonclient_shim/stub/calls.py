@@ -1,4 +1,4 @@
-"""What gRPC tells of a call: its errors, and the objects of ``rpc.future``, ``rpc.with_call`` and
+"""The objects of a gRPC call: errors, and those of ``rpc.future``, ``rpc.with_call`` and
 ``StreamInfer``.
 """
 

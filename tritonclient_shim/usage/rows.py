@@ -21,7 +21,7 @@ class UsageRow:
     line: int
     count: int | None = None
     cell: int | None = None  # of a notebook, from 1
-    column: int | None = None  # from 1; None where a program ran, which tells lines only
+    column: int | None = None  # from 1; None for a program that ran, which has lines only
     snippet: str = ""  # the line of the source, where it was read
     rewritable: bool | None = None  # True if `migrate` rewrites it; None where that is not known
 

@@ -238,7 +238,7 @@ def _options(sequence_id: int, start: bool, end: bool, priority: int, timeout_us
 
 
 class ShmUse(NamedTuple):
-    """What a reply does not tell of its call: outputs in shared memory, and all regions."""
+    """The use of shared memory by a call, which its reply lacks: outputs, and all regions."""
 
     outputs: frozenset[str] = frozenset()
     regions: frozenset[str] = frozenset()
@@ -282,7 +282,7 @@ def decode_stream_reply(
 ) -> tuple[str, InferReply | BackendError]:
     """Serialised ``ModelStreamInferResponse`` → (request id, outcome).
 
-    ``use_of`` tells a request's use of shared memory by its id. The wire has no status for a
+    ``use_of`` returns a request's use of shared memory by its id. The wire has no status for a
     refusal, so it comes as ``UNKNOWN`` (docs/v2-mapping.md §4).
     """
     try:
@@ -322,7 +322,7 @@ def _reply(
     content: bytes, request_id: str, tensors: list[Buffer], in_shm: frozenset[str]
 ) -> InferReply:
     head = _head_of(content)
-    if not tensors:  # a server may tell them as lists of numbers, MLServer to a request without any
+    if not tensors:  # a server may send lists of numbers, MLServer to a request without any
         tensors = [one.data for one, _ in head.tensors if one.data is not None]
     if len(tensors) < len(head.tensors):
         raise ForeignError(

@@ -47,9 +47,9 @@ class Unanswered(TransportError):
     """The request was sent and the connection ended before the first byte of an answer."""
 
 
-#: Of so many errors that a server finds in one request a message tells.
+#: Show at most this many validation errors of a request.
 _MOST_DETAILS = 3
-#: Of a refusal in no known form a message tells so many bytes.
+#: Show at most this many bytes of an error in an unknown format.
 _MOST_BYTES = 300
 
 

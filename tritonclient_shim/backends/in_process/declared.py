@@ -31,7 +31,7 @@ class ServerError(errors.ServerError):
     Parameters
     ----------
     message : str
-        What the client is told.
+        The message that the client gets.
     code : str
         The status, one of ``INVALID_ARGUMENT``, ``NOT_FOUND``, ``ALREADY_EXISTS``,
         ``RESOURCE_EXHAUSTED``, ``INTERNAL``, ``UNIMPLEMENTED``, ``UNAVAILABLE`` and
@@ -126,7 +126,7 @@ class Model:
 
 
 def config_of(name: str, model: Model) -> dict[str, Any]:
-    """Return the model configuration, as a server tells it over HTTP."""
+    """Return the model configuration, as a server sends it over HTTP."""
     config: dict[str, Any] = {
         "name": name,
         "platform": "",

@@ -227,7 +227,7 @@ def _duration(times: Iterable[int]) -> Duration:
 
 
 def _statistics(name: str, version: str, last_ms: int, all_: list[_Request]) -> ModelStatistics:
-    """Return the statistics of a version, as the statistics extension tells them."""
+    """Return the statistics of a version, in the form of the statistics extension."""
     good = [request for request in all_ if request.rows]
     rows = sorted({request.rows for request in good})
     computed = {n: _duration(one.compute_ns for one in good if one.rows == n) for n in rows}
@@ -276,10 +276,10 @@ class InProcessServer:
         model = self._known(name, "").model
         batch = (-1,) if model.max_batch_size else ()
 
-        def told(tensors: tuple[Tensor, ...]) -> tuple[TensorMetadata, ...]:
+        def with_batch(tensors: tuple[Tensor, ...]) -> tuple[TensorMetadata, ...]:
             return tuple(TensorMetadata(t.name, t.datatype, (*batch, *t.dims)) for t in tensors)
 
-        return ModelMetadata(name, "python", told(model.inputs), told(model.outputs))
+        return ModelMetadata(name, "python", with_batch(model.inputs), with_batch(model.outputs))
 
     def config(self, name: str, version: str = "") -> ModelConfigDocument:
         """Return a loaded model's configuration."""

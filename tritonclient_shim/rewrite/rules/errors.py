@@ -66,7 +66,7 @@ def _told(node: ast.AST, call: ast.Call | None, draft: Draft) -> Plan:
 
 
 def server_id(call: ast.AST, draft: Draft) -> Plan:
-    """``server_id()``: whether a server has answered is all that can be told."""
+    """``server_id()``: not empty if a server has answered."""
     if draft.errors_stay or not isinstance(call, ast.Call):
         raise Refused(_OF_SERVER)
     return Plan(
@@ -75,7 +75,7 @@ def server_id(call: ast.AST, draft: Draft) -> Plan:
 
 
 def request_id(call: ast.AST, draft: Draft) -> Plan:
-    """``request_id()``: 0, which v1 told of a request that no server has seen."""
+    """``request_id()``: 0, as v1 had for a request that no server has seen."""
     if draft.errors_stay or not isinstance(call, ast.Call):
         raise Refused(_OF_REQUEST)
     return Plan(

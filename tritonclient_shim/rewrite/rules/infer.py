@@ -141,7 +141,7 @@ def _flags(node: ast.expr | None, draft: Draft) -> list[NewArgument]:
 
 
 def flags_value(node: ast.expr, draft: Draft) -> int | None:
-    """Return the number that flags are, where the expression tells."""
+    """Return the number of flags, if the expression shows it."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.Add)):
         one, other = flags_value(node.left, draft), flags_value(node.right, draft)
         return None if one is None or other is None else one | other

@@ -1,4 +1,4 @@
-"""TS057 to TS061: what a context tells of its requests → what the file remembers of them."""
+"""TS057 to TS061: the getters of a context for its requests → attributes that the file keeps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REQUESTS = {"run": "TS051", "async_run": "TS053", "async_run_with_cb": "TS054"}
 
 
 def _last(part: str, unsafe: str = "") -> Rule:
-    """Return the rule for a method that tells a thing of the last request."""
+    """Return the rule for a getter of the last request."""
 
     def rule(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         assert carried is not None
@@ -73,6 +73,6 @@ def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Pla
 
 
 def _asynchronous(carried: Carried, what: str) -> str:
-    """Return what is told of asynchronous requests; '' where there are none."""
+    """Return the warning about asynchronous requests; '' if there are none."""
     names = {getattr(call.func, "attr", "") for call in carried.group.calls}
     return f"it is of {what}" if any(name.startswith("async_run") for name in names) else ""

@@ -1,4 +1,4 @@
-"""TS026 (and TS004): a status → an object with the parts that v2 servers tell."""
+"""TS026 (and TS004): a status → an object with the parts that v2 servers report."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def status(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
 
 
 def _model_name(call: ast.Call, draft: Draft) -> ast.expr | None:
-    """Return the model in the arguments of the context: its status tells of no other."""
+    """Return the model in the arguments of the context. Its status has no other model."""
     assert isinstance(call.func, ast.Attribute)
     calls = {item for group in draft.flows.of(call.func.value) for item in group.creations}
     names = [given(PARAMETERS["TS025"], call).get("model_name") for call in calls]
