@@ -14,6 +14,11 @@ from tritonclient_shim.core.daemon_executor import DaemonExecutor, within
 PATIENCE = 30.0
 
 
+def refuse(thread: threading.Thread) -> None:
+    """Start no thread, as where the system has no room for one."""
+    raise RuntimeError("can't start new thread")
+
+
 def test_jobs_run_at_the_same_time_up_to_the_limit() -> None:
     """As many jobs run at once as there may be threads; the rest wait their turn."""
     executor = DaemonExecutor(3, "test")
@@ -78,10 +83,6 @@ def test_job_that_raises_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatc
 
 def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     """When not one thread can be started, the submitter learns it and no job stays behind."""
-
-    def refuse(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
     executor = DaemonExecutor(64, "test")
     ran: SimpleQueue[str] = SimpleQueue()
     with monkeypatch.context() as patch:
@@ -94,10 +95,6 @@ def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_jobs_wait_for_a_thread_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """When no further thread can be started, a job is run by one that was."""
-
-    def refuse(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
     executor = DaemonExecutor(2, "test")
     gate = threading.Event()
     first = executor.submit(gate.wait, PATIENCE)
@@ -126,22 +123,25 @@ def test_future_has_the_outcome() -> None:
 
 
 def test_shutdown() -> None:
-    """After a shutdown, which does not wait, jobs that were there run and threads end."""
+    """After a shutdown, which does not wait, jobs that were there run and all threads end."""
     executor = DaemonExecutor(2, "test", linger=1000.0)
     gate = threading.Event()
-    busy = [executor.submit(gate.wait, PATIENCE) for _ in range(3)]
+    busy = [executor.submit(gate.wait, PATIENCE) for _ in range(2)]
+    last = executor.submit(threading.current_thread)
     executor.shutdown()
     with pytest.raises(RuntimeError, match="after its shutdown"):
         executor.submit(int)
     gate.set()
-    assert [item.result(PATIENCE) for item in busy] == [True] * 3
+    assert [item.result(PATIENCE) for item in busy] == [True] * 2
+    thread = last.result(PATIENCE)
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
 
 
 def test_shutdown_ends_idle_threads() -> None:
     """A thread that waits for jobs does not wait any longer after a shutdown."""
     executor = DaemonExecutor(1, "test", linger=1000.0)
     idle = executor.submit(threading.current_thread).result(PATIENCE)
-    idle.join(0.05)  # so that it waits, as a rule
     executor.shutdown()
     idle.join(PATIENCE)
     assert not idle.is_alive()

@@ -14,41 +14,29 @@ from tritonclient.utils import InferenceServerException as TritonException
 from tensorrtserver.api import InferenceServerException, ProtocolType
 
 
-def test_none() -> None:
-    """``ISE(None)``: str 'None', message and server id None, request id 0."""
-    # docs/v1-behaviour.md §1.6
-    error = InferenceServerException(None)
-    assert str(error) == "None"
-    assert (error.message(), error.server_id(), error.request_id()) == (None, None, 0)
-
-
-def test_text() -> None:
-    """A facade may accept a str; it is an error of the client, prefix included."""
-    # docs/v1-behaviour.md §1.6
-    error = InferenceServerException("what")
-    assert str(error) == "[ 0] what"
-    assert (error.message(), error.server_id(), error.request_id()) == ("what", "", 0)
-
-
 def test_no_argument() -> None:
     """One positional argument is required (docs/v1-behaviour.md §1.6)."""
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         InferenceServerException()  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "shown", "parts"),
+    [
+        ((None,), "None", (None, None, 0)),
+        (("what",), "[ 0] what", ("what", "", 0)),
+        (("no", "inference:0", 7, "404"), "[inference:0 7] no", ("no", "inference:0", 7)),
+    ],
+)
 @pytest.mark.smoke
-def test_server_error() -> None:
-    """str: ``[<server id> <request id>] <message>`` (docs/v1-behaviour.md §1.6)."""
-    error = InferenceServerException("no", "inference:0", 7, "404")
-    assert str(error) == "[inference:0 7] no"
-    assert (error.message(), error.server_id(), error.request_id()) == ("no", "inference:0", 7)
-    assert error.status() == "404"
-
-
-def test_private_names() -> None:
-    """Private attributes: ``_msg``, ``_server_id``, ``_request_id`` (docs/v1-behaviour.md §1.6)."""
-    error = InferenceServerException("no", "inference:0", 7)
-    assert (error._msg, error._server_id, error._request_id) == ("no", "inference:0", 7)
+def test_parts(arguments: tuple[Any, ...], shown: str, parts: tuple[Any, ...]) -> None:
+    """str: ``[<server id> <request id>] <message>``; the parts, public and private."""
+    # docs/v1-behaviour.md §1.6
+    error = InferenceServerException(*arguments)
+    assert str(error) == shown
+    assert (error.message(), error.server_id(), error.request_id()) == parts
+    assert (error._msg, error._server_id, error._request_id) == parts
+    assert error.status() == (arguments[3] if len(arguments) > 3 else None)
 
 
 def test_family() -> None:

@@ -28,7 +28,7 @@ MESSAGE = "an open {} can be neither pickled nor copied: .* hand over its url, p
 
 @testing.model(inputs=[("INPUT0", "INT32", [1])], outputs=[("OUTPUT0", "INT32", [1])])
 def identity(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the model: what it is asked."""
+    """Return the input."""
     return {"OUTPUT0": inputs["INPUT0"]}
 
 
@@ -61,7 +61,7 @@ class Reopening(InferContext):
 
 
 def right(context: InferContext) -> bool:
-    """Does the context answer?"""
+    """Return True if the context answers."""
     result: Any = context.run({"INPUT0": [np.array([7], np.int32)]}, RAW)
     return bool(result["OUTPUT0"][0][0] == 7)
 
@@ -94,16 +94,10 @@ def test_an_open_context_stays(context: InferContext, way: str) -> None:
     assert right(context)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        ModelControlContext,
-        ModelRepositoryContext,
-        ServerHealthContext,
-        ServerStatusContext,
-        SharedMemoryControlContext,
-    ],
-)
+KINDS = (ModelControlContext, ModelRepositoryContext, ServerHealthContext, ServerStatusContext)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, SharedMemoryControlContext])
 def test_each_kind_says_its_name(url: str, kind: Any) -> None:
     """The contexts that do no inference refuse in the same way."""
     with kind(url, 0) as opened, pytest.raises(ValueError, match=MESSAGE.format(kind.__name__)):

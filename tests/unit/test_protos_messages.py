@@ -148,15 +148,6 @@ def test_a_missing_model_gets_an_entry() -> None:
     assert list(status.model_status) == ["absent"]
 
 
-def test_oneof_keeps_the_last() -> None:
-    """Setting one member of scheduling_choice clears the others (docs/v1-behaviour.md §8.1)."""
-    config = model_config_pb2.ModelConfig()
-    config.dynamic_batching.preserve_ordering = True
-    config.ensemble_scheduling.step.add(model_name="a", model_version=-1)
-    assert config.WhichOneof("scheduling_choice") == "ensemble_scheduling"
-    assert not config.HasField("dynamic_batching")
-
-
 def test_text_form() -> None:
     """Scripts print messages, and build config.pbtxt files through str() and text_format."""
     config = model_config_pb2.ModelConfig(

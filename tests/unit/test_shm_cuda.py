@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import enum
-import pickle
 import re
 import sys
 from types import ModuleType
@@ -356,46 +355,3 @@ def test_arguments_of_the_wrong_type(arguments: Any, text: str) -> None:
     with pytest.raises(ctypes.ArgumentError) as caught:
         cudashm.create_shared_memory_region(*arguments)
     assert str(caught.value) == text
-
-
-@pytest.mark.parametrize("handle", [None, ctypes.c_void_p(), ctypes.c_void_p(8), "x", 5.0])
-def test_what_is_no_handle_is_refused(handle: Any) -> None:
-    """Whatever handle is passed: CudaSharedMemoryException, no crash."""
-    with pytest.raises(cudashm.CudaSharedMemoryException, match="expected the c_void_p"):
-        cudashm.set_shared_memory_region(handle, [np.ones(1)])
-    with pytest.raises(cudashm.CudaSharedMemoryException, match="expected the c_void_p"):
-        cudashm.destroy_shared_memory_region(handle)
-
-
-@pytest.mark.parametrize(
-    "code, text",
-    [
-        (-1, "unable to set device successfully"),
-        (-2, "unable to create cuda shared memory handle"),
-        (-3, "unable to set values in cuda shared memory"),
-        (-4, "unable to free GPU device memory"),
-        (-9, "c_int(-9)"),
-    ],
-)
-def test_exception_from_a_code(code: int, text: str) -> None:
-    """CudaSharedMemoryException: err_code_map, _msg, args; unknown codes show the c_int."""
-    # docs/v1-behaviour.md §7.2
-    error = cudashm.CudaSharedMemoryException(ctypes.c_int(code))
-    assert str(error) == text and error.args[0].value == code
-    assert sorted(error.err_code_map) == [-4, -3, -2, -1]
-    assert error._msg == error.err_code_map.get(code)
-
-
-def test_exception_from_a_text() -> None:
-    """The same shape as SharedMemoryException (docs/v1-behaviour.md §7.2)."""
-    error = cudashm.CudaSharedMemoryException("text")
-    assert (str(error), error.args, error._msg) == ("text", ("text",), "text")
-    assert str(pickle.loads(pickle.dumps(error))) == "text"
-
-
-def test_serialize_string_tensor_errors() -> None:
-    """In 1.9 and 1.10 its errors are CudaSharedMemoryExceptions in this module."""
-    # docs/v1-behaviour.md §3.6
-    with pytest.raises(cudashm.CudaSharedMemoryException) as caught:
-        cudashm.serialize_string_tensor(np.array([1]))
-    assert str(caught.value) == "cannot serialize string tensor: invalid datatype"

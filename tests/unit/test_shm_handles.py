@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import importlib
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -14,12 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorrtserver.cuda_shared_memory as cudashm
 import tensorrtserver.shared_memory as shm
 from tests.unit.shm_regions import run_python
 from tritonclient_shim.shm import handle_table
 from tritonclient_shim.shm.region import CUDA, SYSTEM, Region, RegionError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+MODULES: dict[Any, Any] = {
+    shm: shm.SharedMemoryException,
+    cudashm: cudashm.CudaSharedMemoryException,
+}
 
 
 class HeapRegion(Region):
@@ -107,43 +114,39 @@ def test_a_region_destroyed_by_a_copy_goes_at_once() -> None:
         ((ctypes.c_void_p(1),), "a tuple is no shared memory handle"),
     ],
 )
-def test_what_is_no_handle_is_refused(handle: Any, text: str) -> None:
-    """Whatever is passed, set and destroy raise SharedMemoryException and say what they expect."""
+@pytest.mark.parametrize("module", MODULES)
+def test_what_is_no_handle_is_refused(module: Any, handle: Any, text: str) -> None:
+    """Whatever is passed, set and destroy raise the module's exception and say what they expect."""
     expected = "expected the c_void_p that create_shared_memory_region returned"
     for use in (
-        lambda: shm.set_shared_memory_region(handle, [np.ones(1)]),
-        lambda: shm.set_shared_memory_region(handle, []),
-        lambda: shm.destroy_shared_memory_region(handle),
+        lambda: module.set_shared_memory_region(handle, [np.ones(1)]),
+        lambda: module.set_shared_memory_region(handle, []),
+        lambda: module.destroy_shared_memory_region(handle),
     ):
-        with pytest.raises(shm.SharedMemoryException) as caught:
+        with pytest.raises(MODULES[module]) as caught:
             use()
         assert text in str(caught.value) and expected in str(caught.value)
 
 
 def test_a_foreign_pointer_is_refused_without_a_crash() -> None:
     """Pointers to real memory, to none, and to freed memory: an error each, no signal."""
-    code = """
-import ctypes, numpy as np, tensorrtserver.shared_memory as shm
-block = ctypes.create_string_buffer(64)
-for address in (ctypes.addressof(block), 8, 2**64 - 1, 2**62, id(block), None):
-    for use in (lambda h: shm.set_shared_memory_region(h, [np.ones(4)]),
-                shm.destroy_shared_memory_region):
-        try:
-            use(ctypes.c_void_p(address))
-        except shm.SharedMemoryException:
-            continue
-        raise SystemExit(f"{address} was taken")
-assert block.raw == bytes(64)
-print("alive")
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=60,
+    done = run_python(
+        """
+        import ctypes, numpy as np, tensorrtserver.shared_memory as shm
+        block = ctypes.create_string_buffer(64)
+        for address in (ctypes.addressof(block), 8, 2**64 - 1, 2**62, id(block), None):
+            for use in (lambda h: shm.set_shared_memory_region(h, [np.ones(4)]),
+                        shm.destroy_shared_memory_region):
+                try:
+                    use(ctypes.c_void_p(address))
+                except shm.SharedMemoryException:
+                    continue
+                raise SystemExit(f"{address} was taken")
+        assert block.raw == bytes(64)
+        print("alive")
+        """
     )
-    assert (done.returncode, done.stdout) == (0, b"alive\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "alive\n", "")
 
 
 def test_a_handle_of_the_other_kind_is_refused() -> None:
@@ -177,39 +180,76 @@ def test_star_import_binds_what_v1_bound(module: str) -> None:
     # docs/v1-behaviour.md §7.3
     names: dict[str, Any] = {}
     exec(f"from tensorrtserver.{module} import *", names)
-    exception = (
-        "SharedMemoryException" if module == "shared_memory" else "CudaSharedMemoryException"
-    )
-    helpers = [
-        "IntEnum",
-        "iteritems",
-        "ndpointer",
-        "np",
-        "os",
-        "partial",
-        "pkg_resources",
-        "range",
-        "struct",
-    ]
-    ctypes_names = (
-        "ArgumentError POINTER Structure byref c_char_p c_int c_uint64 c_void_p cast cdll"
-    )
-    own = [
-        "create_shared_memory_region",
-        "set_shared_memory_region",
-        "destroy_shared_memory_region",
-    ]
-    assert {exception, *helpers, *ctypes_names.split(), *own} <= set(names)
+    expected = """
+        IntEnum iteritems ndpointer np os partial pkg_resources range struct ArgumentError POINTER
+        Structure byref c_char_p c_int c_uint64 c_void_p cast cdll create_shared_memory_region
+        set_shared_memory_region destroy_shared_memory_region
+    """
+    exception = {"shared_memory": "SharedMemoryException"}.get(module, "CudaSharedMemoryException")
+    assert {exception, *expected.split()} <= set(names)
     assert names["np"] is np and names["c_void_p"] is ctypes.c_void_p
     assert list(names["iteritems"]({"a": 1})) == [("a", 1)]
 
 
-@pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])
-def test_functions_show_the_legacy_module(module: str) -> None:
+CODES = [
+    (shm, -2, "unable to get shared memory descriptor"),
+    (shm, -3, "unable to initialize the size"),
+    (shm, -4, "unable to read/mmap the shared memory region"),
+    (shm, -5, "unable to unlink the shared memory region"),
+    (shm, 0, "c_int(0)"),
+    (cudashm, -1, "unable to set device successfully"),
+    (cudashm, -2, "unable to create cuda shared memory handle"),
+    (cudashm, -3, "unable to set values in cuda shared memory"),
+    (cudashm, -4, "unable to free GPU device memory"),
+    (cudashm, -9, "c_int(-9)"),
+]
+
+
+@pytest.mark.parametrize(("module", "code", "text"), CODES)
+def test_exception_from_a_code(module: Any, code: int, text: str) -> None:
+    """The exceptions: err_code_map, _msg, args; unknown codes show the c_int."""
+    # docs/v1-behaviour.md §7.1, §7.2
+    error = MODULES[module](ctypes.c_int(code))
+    assert str(error) == text and error.args[0].value == code
+    known = [of for kind, of, text in CODES if kind is module and "c_int" not in text]
+    assert sorted(error.err_code_map) == sorted(known)
+    assert error._msg == error.err_code_map.get(code)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_exception_from_a_text(module: Any) -> None:
+    """From a text: args, _msg, no message(); it survives pickling. From anything else: none."""
+    # docs/v1-behaviour.md §7.1
+    error = MODULES[module]("text")
+    assert (error.args, error._msg, str(error)) == (("text",), "text", "text")
+    assert not hasattr(error, "message") and type(error).__mro__[1] is Exception
+    assert str(pickle.loads(pickle.dumps(error))) == "text"
+    for bad in (-2, None):
+        with pytest.raises(AttributeError, match="has no attribute 'value'"):
+            MODULES[module](bad)
+
+
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    "bad, text",
+    [
+        ("text", "input must be a numpy array"),
+        (np.array([], dtype=object), "input cannot be empty"),
+        (np.array(["u"]), "cannot serialize string tensor: invalid datatype"),
+    ],
+)
+def test_serialize_string_tensor_errors(module: Any, bad: object, text: str) -> None:
+    """Errors of the module's function are the module's exceptions (docs/v1-behaviour.md §3.6)."""
+    with pytest.raises(MODULES[module]) as caught:
+        module.serialize_string_tensor(bad)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_functions_show_the_legacy_module(module: Any) -> None:
     """Tracebacks and pickles name the module that scripts import."""
-    facade = importlib.import_module(f"tensorrtserver.{module}")
     for name in ("create_shared_memory_region", "set_shared_memory_region"):
-        assert getattr(facade, name).__module__ == f"tensorrtserver.{module}"
+        assert getattr(module, name).__module__ == module.__name__
 
 
 @pytest.mark.parametrize("module", ["shared_memory", "cuda_shared_memory"])

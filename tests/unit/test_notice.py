@@ -1,4 +1,4 @@
-"""Notices in every mode, at the user's own file and line."""
+"""Deprecation notices as the author of a script sees them: the headline, and every mode."""
 
 from __future__ import annotations
 
@@ -9,15 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deprecation import DeprecatedWarning
 
 import tensorrtserver
+from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning
 
 ROOT = Path(str(tensorrtserver.__file__)).parents[1]
 CATEGORY = ": TensorRTServerDeprecationWarning: "
 
 
+SCRIPT = """\
+from tensorrtserver.api import *
+def make():
+    return ServerHealthContext("localhost:1", 0)
+make()
+make()
+ServerStatusContext("localhost:1", 1)
+print("done")
+"""
+
+
 def run(folder: Path, text: str, *options: str, **variables: str) -> Any:
-    """Run ``script.py`` in an interpreter of its own."""
+    """Run ``script.py`` in an interpreter of its own, with nothing of ours in its environment."""
     (folder / "script.py").write_text(text)
     dropped = ("TRITON_SHIM_", "PYTHONWARNINGS")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
@@ -37,6 +50,79 @@ def noticed(stderr: str) -> list[tuple[str, str]]:
     lines = [line for line in stderr.splitlines() if CATEGORY in line]
     places = [os.path.basename(line.partition(CATEGORY)[0]) for line in lines]
     return [(place, line.rpartition("[")[2][:5]) for place, line in zip(places, lines)]
+
+
+def test_category() -> None:
+    """A category of its own, built on the deprecation package's."""
+    assert issubclass(TensorRTServerDeprecationWarning, DeprecatedWarning)
+    assert issubclass(TensorRTServerDeprecationWarning, DeprecationWarning)
+
+
+@pytest.mark.smoke
+def test_once_at_the_users_line(tmp_path: Path) -> None:
+    """One headline per process, at the user's line, under default filters."""
+    done = run(tmp_path, SCRIPT)
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert done.stderr.count(CATEGORY) == 1
+    place, _, rest = done.stderr.partition(CATEGORY)
+    assert place.endswith("script.py:3")
+    assert rest.startswith("Your program works. ")
+    assert len(rest.splitlines()[0]) <= 200
+    assert 'return ServerHealthContext("localhost:1", 0)' in done.stderr
+
+
+def test_in_a_module_of_the_users(tmp_path: Path) -> None:
+    """Visible by default outside the main program too, at its own line."""
+    (tmp_path / "helper.py").write_text(SCRIPT.replace("make()\nmake()", "\n\nmake()\n"))
+    done = run(tmp_path, "import helper\n")
+    assert "helper.py:3" + CATEGORY in done.stderr
+    assert done.stderr.count(CATEGORY) == 1
+
+
+def test_import_alone_is_silent(tmp_path: Path) -> None:
+    """Importing says nothing, not even where warnings are errors."""
+    text = "from tensorrtserver.api import *\nimport tensorrtserver.shared_memory\n"
+    done = run(tmp_path, text, "-W", "error:tensorrtserver")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        (("-W", "ignore::DeprecationWarning"), {}),
+        (("-W", "ignore"), {}),
+        ((), {"PYTHONWARNINGS": "ignore::DeprecationWarning"}),
+        ((), {"TRITON_SHIM_WARNINGS": "off"}),
+    ],
+)
+@pytest.mark.smoke
+def test_silenced(tmp_path: Path, how: Any) -> None:
+    """Silenced by -W, PYTHONWARNINGS, and the one variable."""
+    options, variables = how
+    done = run(tmp_path, SCRIPT, *options, **variables)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_escalated(tmp_path: Path) -> None:
+    """Escalated by -W: every use is then an error."""
+    twice = "try:\n    make()\nexcept DeprecationWarning:\n    make()"
+    text = SCRIPT.replace("make()\nmake()", twice)
+    done = run(tmp_path, text, "-W", "error::DeprecationWarning")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("During handling of the above exception") == 1
+
+
+@pytest.mark.parametrize("action", ["ignore", "error"])
+def test_filtered_in_the_script(tmp_path: Path, action: str) -> None:
+    """A filter that the script itself sets for the category is obeyed."""
+    text = (
+        "import warnings\n"
+        "from tritonclient_shim.notice.categories import TensorRTServerDeprecationWarning as W\n"
+        f"warnings.simplefilter({action!r}, W)\n" + SCRIPT
+    )
+    done = run(tmp_path, text)
+    assert (done.returncode, done.stdout) == ((0, "done\n") if action == "ignore" else (1, ""))
+    assert (done.stderr == "") is (action == "ignore")
 
 
 def test_all_notices_each_symbol_at_each_line(tmp_path: Path) -> None:
@@ -108,6 +194,13 @@ PLACES = {
         "    reduce(lambda a, b: context.get_last_request_id(), [1, 2])\n",
         [4, 6, 7],
     ),
+    "star import of a star import": (
+        "open('common.py', 'w').write('from tensorrtserver.api import *')\n"
+        "import sys; sys.path.insert(0, '')\n"
+        "from common import *\n"
+        "ServerHealthContext('localhost:1', 0)\n",
+        [4],
+    ),
 }
 
 
@@ -132,14 +225,6 @@ def test_a_method_run_by_a_thread_itself(tmp_path: Path) -> None:
         "script.py",
         "threading.py",
     ]
-
-
-def test_star_import_through_a_module_of_the_users(tmp_path: Path) -> None:
-    """Names that came by a chain of star imports are noticed where they are used."""
-    (tmp_path / "common.py").write_text("from tensorrtserver.api import *\n")
-    text = "from common import *\nServerHealthContext('localhost:1', 0)\n"
-    done = run(tmp_path, text, TRITON_SHIM_WARNINGS="all")
-    assert noticed(done.stderr) == [("script.py:2", "TS020")]
 
 
 def test_error_names_the_use(tmp_path: Path) -> None:
