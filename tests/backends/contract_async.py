@@ -17,7 +17,7 @@ from tests.backends.contract_calls import (
     tensor,
 )
 from tritonclient_shim.backends.base import Backend, Outcome
-from tritonclient_shim.core.errors import ServerError, TransportError
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.model import InferReply
 
 
@@ -35,10 +35,6 @@ class AsyncContract:
         outcome = outcome_of(backend, simple(model_name="no_such_model"))
         assert isinstance(outcome, ServerError)
         assert outcome.code == "NOT_FOUND"
-
-    def test_async_without_server(self, dead_backend: Backend) -> None:
-        """No connection is an outcome, too."""
-        assert isinstance(outcome_of(dead_backend, simple()), TransportError)
 
     def test_async_has_read_the_buffers(self, backend: Backend) -> None:
         """The caller may overwrite an array as soon as the call returns."""

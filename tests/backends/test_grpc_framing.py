@@ -15,7 +15,7 @@ from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.grpc import framing
 from tritonclient_shim.backends.grpc.framing import CUT_FROM, take
 from tritonclient_shim.core import dtypes
-from tritonclient_shim.core.errors import ForeignError, ServerError, TransportError
+from tritonclient_shim.core.errors import ForeignError, TransportError
 from tritonclient_shim.core.model import InferCall, InferReply, OutputSpec, ShmSlice, TensorIn
 
 UINT64 = st.integers(0, 2**64 - 1)
@@ -182,15 +182,6 @@ def test_large_tensors_are_views() -> None:
     assert tensor.data.obj is data
 
 
-@pytest.mark.parametrize("size", [4, CUT_FROM])
-def test_outputs_in_shared_memory_have_no_data(size: int) -> None:
-    """Triton's empty place for an output in shared memory becomes None, the others stay."""
-    tensors = [("in shm", "UINT8", (4,), b""), ("here", "UINT8", (size,), bytes(size))]
-    reply = framing.decode_reply(_response(tensors).SerializeToString(), frozenset({"in shm"}))
-    assert reply.outputs[0].data is None
-    assert bytes_of(reply.outputs[1]) == bytes(size)
-
-
 @given(st.binary(max_size=60), st.booleans())
 @example(b"\xff" * 11, True)
 @example(b"\x0b\x0c", True)
@@ -233,14 +224,3 @@ def test_stream_replies(size: int) -> None:
     assert request_id == "7"
     assert isinstance(reply, InferReply)
     assert bytes_of(reply.outputs[0]) == bytes(size)
-
-
-def test_stream_refusals_carry_the_request_id() -> None:
-    """A refusal on a stream is matched by id, and says nothing of ids itself."""
-    # docs/v2-mapping.md §4
-    message = service_pb2.ModelStreamInferResponse(error_message="[request id: 7] no")
-    message.infer_response.id = "7"
-    request_id, error = framing.decode_stream_reply(message.SerializeToString(), no_shm)
-    assert request_id == "7"
-    assert isinstance(error, ServerError)
-    assert error.message == "no"

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 
 from testbed import TritonServer
 from testbed.process import free_ports
-from tests.backends.contract_calls import simple, slow
+from tests.backends.contract_calls import simple
 from tritonclient_shim.backends.grpc import open_backend
 from tritonclient_shim.core.errors import TransportError
 from tritonclient_shim.core.model import GRPC, Endpoint, InferReply
@@ -105,20 +104,3 @@ def test_the_first_call_after_an_outage_works(start_triton: Any) -> None:
             backend.live()
     start_triton(models=["simple"], extra_args=[f"--grpc-port={port}"])
     assert isinstance(backend.infer(simple()), InferReply)
-
-
-def test_a_call_under_way_learns_of_the_servers_death(start_triton: Any) -> None:
-    """v1's words for a connection lost during a call (docs/v1-behaviour.md §3.1)."""
-    server = start_triton(models=["slow"])
-    backend = open_backend(Endpoint(GRPC, server.grpc))
-    outcomes: Queue[Any] = Queue()
-    backend.infer_async(slow(30.0), outcomes.put)
-    assert backend.live()
-    killer = threading.Timer(0.2, server.kill)
-    killer.start()
-    error = outcomes.get(timeout=20)
-    assert isinstance(error, TransportError)
-    assert error.message == "GRPC client failed: 14: Socket closed"
-    killer.join()
-    with pytest.raises(TransportError, match="^GRPC client failed: 14: Connect Failed$"):
-        backend.live()

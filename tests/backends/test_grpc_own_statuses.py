@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from queue import Queue
 from typing import Any, Callable, Iterator
 
@@ -28,9 +29,16 @@ def page(status: int) -> Answer:
     return lambda stream: headers(stream, pairs, end=True)
 
 
-def trailers(stream: int, *pairs: tuple[str, str]) -> bytes:
-    """Return an answer's begin and its end, with nothing between."""
-    return headers(stream, GRPC_HEADERS) + headers(stream, pairs, end=True)
+def at_once(*arguments: Any) -> bytes:
+    """Return an answer of trailers alone; the last argument is the stream."""
+    *trailers, stream = arguments
+    return headers(stream, (*GRPC_HEADERS, *trailers), end=True)
+
+
+def later(*arguments: Any) -> bytes:
+    """Return the headers of an answer, then the trailers; the last argument is the stream."""
+    *trailers, stream = arguments
+    return headers(stream, GRPC_HEADERS) + headers(stream, trailers, end=True)
 
 
 def unreadable(stream: int) -> bytes:
@@ -52,16 +60,10 @@ ENDS: dict[str, tuple[Answer, str]] = {
         lambda stream: headers(stream, GRPC_HEADERS) + reset(stream, 1),
         "13: Received RST_STREAM with error code 1",
     ),
-    "reset as forbidden": (
-        lambda stream: reset(stream, 12),
-        "7: Received RST_STREAM with error code 12",
-    ),
     "page 400": (page(400), "13: Received http2 header with status: 400"),
-    "page 401": (page(401), "16: Received http2 header with status: 401"),
-    "page 403": (page(403), "7: Received http2 header with status: 403"),
     "page 502": (page(502), "14: Received http2 header with status: 502"),
     "page 500": (page(500), "2: Received http2 header with status: 500"),
-    "no status": (lambda stream: trailers(stream, ("x", "y")), "2: No status received"),
+    "no status": (partial(later, ("x", "y")), "2: No status received"),
     "cut short": (cut_short, "2: Stream removed"),
     "unreadable": (
         unreadable,
@@ -70,24 +72,9 @@ ENDS: dict[str, tuple[Answer, str]] = {
 }
 #: Statuses of servers, in an answer of their own and at the end of one that had begun.
 REFUSALS: dict[str, Answer] = {
-    f"{kind} {code}": answer
+    f"{kind} {code}": partial(ending, ("grpc-status", str(code)), ("grpc-message", "own words"))
     for code in (2, 13, 7, 16)
-    for kind, answer in (
-        (
-            "at once",
-            lambda stream, code=code: headers(
-                stream,
-                (*GRPC_HEADERS, ("grpc-status", str(code)), ("grpc-message", "own words")),
-                end=True,
-            ),
-        ),
-        (
-            "later",
-            lambda stream, code=code: trailers(
-                stream, ("grpc-status", str(code)), ("grpc-message", "own words")
-            ),
-        ),
-    )
+    for kind, ending in (("at once", at_once), ("later", later))
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from contextlib import contextmanager
 from typing import Iterator
 
@@ -180,25 +178,6 @@ def test_missing_hook_is_told(backend: HttpBackend, monkeypatch: pytest.MonkeyPa
         backend.server_metadata()
 
 
-LAZY = """
-import sys
-import tritonclient_shim.backends.http as http
-from tritonclient_shim.core.model import Endpoint
-backend = http.open_backend(Endpoint("http", sys.argv[1]))
-backend.load("m"), backend.live()
-assert not {"tritonclient.http", "gevent", "grpc"} & set(sys.modules), "imported too early"
-backend.client()
-assert "tritonclient.http" in sys.modules
-"""
-
-
-def test_tritonclient_http_is_imported_late() -> None:
-    """gevent and tritonclient.http come with unwrap(), not with calls."""
-    with ScriptedServer(lambda request: http(200)) as server:
-        program = [sys.executable, "-c", LAZY, server.address]
-        subprocess.run(program, check=True, env={"PYTHONPATH": ":".join(sys.path)})
-
-
 def test_rows_of_other_v2_servers() -> None:
     """A version may be missing, null or a number, a count a text: no Python error comes of it."""
     row = b'{"name":"m","version":%s,"state":"READY"}'
@@ -208,11 +187,3 @@ def test_rows_of_other_v2_servers() -> None:
         stats = b'{"model_stats":[{"name":"m","version":%s,"inference_count":"7"}]}' % version
         with answering(http(200, stats)) as backend:
             assert backend.statistics("m") == (ModelStatistics("m", known, inference_count=7),)
-
-
-@pytest.mark.parametrize("count", [b"-1", b"18446744073709551616", b'"many"', b"{}"])
-def test_counts_that_are_none(count: bytes) -> None:
-    """What v1's message has no room for is a foreign answer."""
-    stats = b'{"model_stats":[{"name":"m","version":"1","inference_count":%s}]}' % count
-    with answering(http(200, stats)) as backend, pytest.raises(ForeignError):
-        backend.statistics("m")

@@ -22,21 +22,10 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
     ("address", "text"),
     [
         ("", URL_TEXT),
-        ("a b", URL_TEXT),
-        ("a\tb", URL_TEXT),
-        ("127.0.0.1:99999", URL_TEXT),
-        ("127.0.0.1:abc", URL_TEXT),
-        ("127.0.0.1:0", URL_TEXT),
-        ("127.0.0.1:-1", URL_TEXT),
-        ("[::1:1", URL_TEXT),
-        ("/x", URL_TEXT),
-        (":8000", URL_TEXT),
         ("ftp://127.0.0.1:1", "Unsupported protocol"),
         ("no.such.host.invalid:1", "Couldn't resolve host name"),
-        ("x" * 70 + ".invalid", "Couldn't resolve host name"),
         ("ä" * 70 + ".invalid", "Couldn't resolve host name"),
         ("127.0.0.1:1", "Couldn't connect to server"),
-        ("[::1]:1", "Couldn't connect to server"),
     ],
 )
 def test_address(address: str, text: str) -> None:

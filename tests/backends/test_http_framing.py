@@ -14,7 +14,7 @@ from tritonclient.http import InferenceServerClient, InferInput, InferRequestedO
 
 from tests.backends.contract_calls import bytes_of
 from tritonclient_shim.backends.http import framing
-from tritonclient_shim.backends.names import percent_decoded, percent_encoded
+from tritonclient_shim.backends.names import percent_encoded
 from tritonclient_shim.core import dtypes
 from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.model import InferCall, OutputSpec, ShmSlice, TensorIn
@@ -166,50 +166,3 @@ def test_outputs_are_views() -> None:
     (tensor,) = framing.parse_response(body, str(len(header))).outputs
     body[-1:] = b"z"
     assert bytes_of(tensor) == b"az"
-
-
-@pytest.mark.parametrize(
-    ("datatype", "values", "content"),
-    [
-        ("INT32", [1, 2], b"\1\0\0\0\2\0\0\0"),
-        ("UINT8", [[1], [2]], b"\1\2"),
-        ("BOOL", [True, False], b"\1\0"),
-        ("UINT64", [2**64 - 1], b"\xff" * 8),
-        ("FP32", [1], b"\0\0\x80\x3f"),
-        ("BYTES", ["a", "é"], b"\1\0\0\0a\2\0\0\0\xc3\xa9"),
-        ("BYTES", [["a"], ["b"]], b"\1\0\0\0a\1\0\0\0b"),
-        ("BYTES", [], b""),
-    ],
-)
-def test_json_data(datatype: str, values: list[Any], content: bytes) -> None:
-    """A server that answers with JSON arrays is understood as well (KServe v2)."""
-    output = {"name": "o", "datatype": datatype, "shape": [len(values)], "data": values}
-    body = json.dumps({"model_name": "m", "outputs": [output]}).encode()
-    (tensor,) = framing.parse_response(body, None).outputs
-    assert bytes_of(tensor) == content
-
-
-def test_output_in_shared_memory_has_no_data() -> None:
-    """Its datatype and shape come, its bytes do not."""
-    region = {"shared_memory_region": "r", "shared_memory_byte_size": 4}
-    output = {"name": "o", "datatype": "INT32", "shape": [1], "parameters": region}
-    body = json.dumps({"model_name": "m", "outputs": [output]}).encode()
-    (tensor,) = framing.parse_response(body, str(len(body))).outputs
-    assert tensor.data is None
-
-
-@given(NAMES)
-def test_region_names(name: str) -> None:
-    """The stored name needs no quoting in a URL, and the user's name comes back from it."""
-    assert set(percent_encoded(name)) <= set("%-._~") | {
-        chr(n) for n in range(128) if chr(n).isalnum()
-    }
-    assert percent_decoded(percent_encoded(name)) == name
-
-
-@pytest.mark.parametrize(("version", "known"), [("null", ""), ("3", "3"), ('"v2.0"', "v2.0")])
-def test_version_in_another_form(version: str, known: str) -> None:
-    """KServe v2 servers other than Triton may leave the version out, as null, or name it."""
-    text = f'{{"model_name":"m","model_version":{version},"id":null,"outputs":[]}}'.encode()
-    reply = framing.parse_response(text, None)
-    assert (reply.model_version, reply.request_id) == (known, "")

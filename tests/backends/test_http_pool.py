@@ -166,19 +166,6 @@ def test_asynchronous_request_without_a_thread(
     backend.close()
 
 
-def test_server_restart(server: ScriptedServer) -> None:
-    """After a restart the first inference works at once (docs/v1-behaviour.md §E.7)."""
-    backend = backend_on(server)
-    backend.infer(CALL)
-    server.stop()
-    with pytest.raises(TransportError, match="Couldn't connect to server"):
-        backend.infer(CALL)
-    with ScriptedServer(lambda request: REPLY, server.port) as restarted:
-        assert backend.infer(CALL).model_name == "m"
-        assert len(restarted.requests) == 1
-        backend.close()
-
-
 def test_pieces_arrive_in_order(server: ScriptedServer) -> None:
     """Small and large pieces of a request are one body on the wire."""
     chunks = (b"a" * 10, b"b" * 70_000, b"", b"c" * 20, b"d" * 100_000, b"e")

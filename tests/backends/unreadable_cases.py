@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
+from queue import SimpleQueue
 from typing import Any, Callable, Iterator
 
 import pytest
@@ -69,38 +70,14 @@ def run(context: InferContext, outputs: Any) -> None:
 
 
 def with_callback(context: InferContext, outputs: Any) -> None:
-    """Fetch the result in the callback; it comes once."""
-    numbers: list[int] = []
-    failures: list[BaseException] = []
-    done = threading.Event()
-
-    def callback(context: InferContext, number: int) -> None:
-        numbers.append(number)
-        try:
-            context.get_async_run_results(number)
-        except BaseException as error:
-            failures.append(error)
-        done.set()
-
-    context.async_run(callback, INPUTS, outputs)
-    assert done.wait(PATIENCE), "no callback"
-    assert len(numbers) == 1
-    raise failures[0]
+    """Fetch the result when the callback has come."""
+    numbers: SimpleQueue[int] = SimpleQueue()
+    context.async_run(lambda _, number: numbers.put(number), INPUTS, outputs)
+    number = numbers.get(timeout=PATIENCE)
+    assert numbers.empty()
+    context.get_async_run_results(number)
 
 
 def with_id(context: InferContext, outputs: Any) -> None:
-    """Fetch the result by id, on a thread that may hang."""
-    number = context.async_run(INPUTS, outputs)
-    failures: list[BaseException] = []
-
-    def fetch() -> None:
-        try:
-            context.get_async_run_results(number, True)
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=fetch, daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    assert failures, "the request never completes"
-    raise failures[0]
+    """Fetch the result by its number, and wait for it."""
+    context.get_async_run_results(context.async_run(INPUTS, outputs), True)

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Callable, Tuple
+from importlib import import_module
+from typing import Callable
 
 from tritonclient_shim.backends.base import Backend
-from tritonclient_shim.core.model import GRPC, Endpoint
+from tritonclient_shim.core.model import Endpoint
 from tritonclient_shim.settings import Settings, current
 from tritonclient_shim.settings.values import rewritten
-
-#: Opens a backend for an endpoint, with headers for every request, under these settings.
-Opener = Callable[[Endpoint, Tuple[Tuple[str, str], ...], Settings], Backend]
 
 #: What is served inside this process: protocol and address → what opens a backend on it.
 _in_process: dict[tuple[str, str], Callable[[Endpoint], Backend]] = {}
@@ -52,18 +50,9 @@ def open_backend(
     served = _in_process.get((effective.protocol, effective.address)) if _in_process else None
     if served is not None:
         return served(effective)
-    return _opener(endpoint.protocol)(effective, headers, chosen)
-
-
-def _opener(protocol: str) -> Opener:
-    """Return the function that opens a protocol, importing the protocol's modules first."""
-    if protocol == GRPC:
-        from tritonclient_shim.backends import grpc
-
-        return grpc.open_backend
-    from tritonclient_shim.backends import http
-
-    return http.open_backend
+    opener = import_module(f"{__name__}.{endpoint.protocol}").open_backend
+    backend: Backend = opener(effective, headers, chosen)
+    return backend
 
 
 def effective_endpoint(endpoint: Endpoint, settings: Settings) -> Endpoint:

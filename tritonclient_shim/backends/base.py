@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any, Awaitable, Callable, Mapping, Protocol, Sequence, Tuple, Union
+from urllib.parse import unquote
 
-from tritonclient_shim.backends.names import percent_decoded
 from tritonclient_shim.core.errors import BackendError, ServerError
 from tritonclient_shim.core.metadata import (
     KnownServer,
@@ -291,4 +291,4 @@ def _regions(system: Fields, cuda: Fields) -> tuple[RegisteredRegion, ...]:
 
 
 def _name_and_size(row: Fields) -> tuple[str, int]:
-    return percent_decoded(row.text("name")), row.number("byte_size")
+    return unquote(row.text("name")), row.number("byte_size")

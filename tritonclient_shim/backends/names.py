@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from typing import Iterable
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from tritonclient_shim.core.errors import Unsendable
 from tritonclient_shim.core.server_sentences import without_request_id
@@ -21,11 +21,6 @@ _STEPS = frozenset({".", ".."})
 def percent_encoded(name: str) -> str:
     """User's name → its percent-encoded form, under which servers store a region."""
     return quote(name, safe="")
-
-
-def percent_decoded(name: str) -> str:
-    """Percent-encoded form → the user's name."""
-    return unquote(name)
 
 
 def path_part(name: str) -> str:

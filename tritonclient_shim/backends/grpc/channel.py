@@ -137,14 +137,9 @@ class CallInterceptor(
         return continuation(self._details(call, call.timeout), requests)
 
     def _details(self, call: Any, timeout: float | None) -> CallDetails:
-        return CallDetails(
-            call.method,
-            timeout,
-            self.metadata_with(tuple(call.metadata or ())),
-            call.credentials,
-            getattr(call, "wait_for_ready", None),
-            getattr(call, "compression", None),
-        )
+        fields: Any = (getattr(call, name, None) for name in CallDetails._fields)
+        metadata = self.metadata_with(tuple(call.metadata or ()))
+        return CallDetails(*fields)._replace(timeout=timeout, metadata=metadata)
 
     def metadata_with(self, own: tuple[tuple[str, Any], ...]) -> Iterable[tuple[str, Any]]:
         """Return the metadata of a call; ``own`` replaces the settings' metadata by name."""

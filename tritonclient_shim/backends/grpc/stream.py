@@ -55,24 +55,18 @@ class Outbox:
         """Append; with ``wait``, first until there is room. StreamEnded once closed."""
         size = len(body) + _OVERHEAD
         with self._changed:
-            if wait and self._full(size):
-                self._wait_for_room(size)
+            if wait and self._is_full(size):
+                self._waiters += 1
+                self._changed.wait_for(lambda: not self._is_full(size))
+                self._waiters -= 1
             if not self._open:
                 raise _ended(self._error)
             self._put += size
             self._messages.put(body)
 
-    def _full(self, size: int) -> bool:
+    def _is_full(self, size: int) -> bool:
         waiting = self._put - self._taken
         return self._open and waiting > 0 and waiting + size > self._limit
-
-    def _wait_for_room(self, size: int) -> None:
-        self._waiters += 1
-        try:
-            while self._full(size):
-                self._changed.wait()
-        finally:
-            self._waiters -= 1
 
     def finish(self) -> None:
         """Accept nothing more; what waits is still sent, then the stream is half-closed."""

@@ -10,6 +10,7 @@ import select
 import ssl
 import threading
 from collections import deque
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Tuple
 
@@ -195,22 +196,15 @@ class HttpPool:
 
     def _keep(self, connection: HttpConnection) -> None:
         self._idle.append(connection)
-        if self.users == 0:
-            self.close_idle()
-        elif len(self._idle) > MAX_IDLE:
-            self._close_oldest()
+        limit = MAX_IDLE if self.users else 0
+        if len(self._idle) > limit:
+            self.close_idle(limit)
 
-    def close_idle(self) -> None:
-        """Close the connections nobody uses now."""
-        while self._close_oldest():
-            pass
-
-    def _close_oldest(self) -> bool:
-        try:
-            self._idle.popleft().close()
-        except IndexError:
-            return False
-        return True
+    def close_idle(self, limit: int = 0) -> None:
+        """Close connections that nobody uses now, the oldest first, down to a limit."""
+        with suppress(IndexError):  # another thread may take the last ones meanwhile
+            while len(self._idle) > limit:
+                self._idle.popleft().close()
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connections alone."""
