@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tests.migrate.sources_migrated import STAR, body
@@ -64,3 +66,18 @@ def test_line_breaks_of_windows() -> None:
         for text in (source, source.replace("\n", "\r\n"))
     ]
     assert texts[1] == texts[0].replace(b"\n", b"\r\n")
+
+
+def test_tabs() -> None:
+    """A line that is put in has the indentation of its block, also of tabs."""
+    statement = "if a:\n\twith d():\n\t\tServerHealthContext(*u)\n"
+    assert body(statement).splitlines()[2].startswith("\t\t# TODO(TS020): ")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="places in f-strings are known since 3.12")
+def test_quotes_in_f_strings() -> None:
+    """A migrated f-string has no quotes inside that Python 3.11 would take for its end."""
+    source = 'c = InferContext("u", 1, "m")\nprint(f"{c.run(i, o)}", f\'{c.run(i, o)}\')\n'
+    assert body(source).splitlines()[-1] == (
+        """print(f"{run_model(c, 'm', i, o)}", f'{run_model(c, "m", i, o)}')"""
+    )

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence, Tuple
 Span = Tuple[int, int]  # offsets in the text
 #: Text of a node, with the changes in it made → its new text.
 Change = Callable[[str], str]
+_PREFIXES = "fFrR"
 _BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER)
 
 
@@ -41,7 +42,8 @@ class Edits:
 
     def change(self, node: ast.AST, change: Change) -> None:
         """Replace a node by what a function makes of its text."""
-        self._changes[self.span(node)].append(change)
+        quotes = self._quotes_around(node)
+        self._changes[self.span(node)].append(lambda old: _with_other_quotes(change(old), quotes))
 
     def remove(self, node: ast.stmt) -> None:
         """Remove a statement; where others share its line, ``pass`` takes its place."""
@@ -125,6 +127,14 @@ class Edits:
         between = self._text[self.span(previous)[1] : self.span(node)[0]] if previous else ""
         return previous if ";" in between else None
 
+    def _quotes_around(self, node: ast.AST) -> str:
+        """Return the quotes of the f-string that a node is in, which Python 3.11 reserves."""
+        while node in self._parents and not isinstance(node, ast.JoinedStr):
+            node = self._parents[node]
+        if not isinstance(node, ast.JoinedStr):
+            return ""
+        return self.text(node).lstrip(_PREFIXES)[0]
+
     def _block(self, node: ast.stmt) -> list[ast.stmt]:
         """Return the statements of the block that a statement is in."""
         fields = (value for _, value in ast.iter_fields(self._parents[node]))
@@ -171,7 +181,7 @@ class Edits:
         for node in {**self.comments, **self.before, **self.after, **dict.fromkeys(self._removed)}:
             first = min([node, *getattr(node, "decorator_list", ())], key=lambda item: item.lineno)
             start, end = self._line(self.span(first)[0])[0], self._line(self.span(node)[1])[1]
-            indent = " " * node.col_offset
+            indent = _indentation(self._text[start:end])
             above = [*self._missing(node, start), *self.before.get(node, ())]
             below = self.after.get(node, [])
             if node in self._removed:
@@ -222,8 +232,18 @@ def _starts(text: str, first: int) -> list[int]:
     return starts
 
 
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
 def _is_in(inner: Span, outer: Span) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def _with_other_quotes(text: str, quotes: str) -> str:
+    """Return the text with the other kind of quotes, if it has none of them."""
+    other = {'"': "'", "'": '"'}.get(quotes, "")
+    return text if not quotes or other in text else text.replace(quotes, other)
 
 
 def _joined(whole: str, span: Span, parts: Mapping[Span, str]) -> str:
