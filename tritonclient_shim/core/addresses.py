@@ -1,7 +1,7 @@
-"""Addresses of servers and proxies, taken apart: ``[scheme://][user@]host[:port][/prefix]``.
+"""The parts of addresses of servers and proxies: ``[scheme://][user@]host[:port][/prefix]``.
 
-The standard library's ``urlsplit`` is no help: it takes ``host:80`` for a scheme, drops line breaks
-without a word, and refuses other texts in each version of Python.
+The standard library's ``urlsplit`` reads ``host:80`` as a scheme, drops line breaks silently, and
+refuses other texts in each version of Python.
 """
 
 from __future__ import annotations
@@ -36,24 +36,23 @@ class Address(NamedTuple):
 def parse(text: str) -> Address | None:
     """Address → its parts; None for a text of another form.
 
-    Only the signs between the parts are looked at. Which hosts, ports and prefixes can be used
-    depends on who connects.
+    The backends and the settings decide which hosts, ports and prefixes they can use.
     """
     match = _ADDRESS.fullmatch(text)
     return None if match is None else Address(**{**match.groupdict(), "prefix": match[5] or ""})
 
 
 def without_scheme(text: str) -> tuple[str, bool | None]:
-    """Text that may begin with a scheme of HTTP or gRPC → (the rest, does the scheme mean TLS).
+    """Text that may begin with a scheme of HTTP or gRPC → (the rest, True if the scheme means TLS).
 
-    None: there is no such scheme.
+    Without such a scheme the second is None.
     """
     scheme = _SCHEME.match(text)
     return (text, None) if scheme is None else (text[scheme.end() :], bool(scheme[1]))
 
 
 def parse_proxy(text: str) -> Address | None:
-    """Address of a proxy over HTTP → its parts; None for one of another kind or form."""
+    """Address of a proxy over HTTP → its parts; None for another kind or form."""
     parts = parse(text)
     if (
         parts is None
@@ -67,7 +66,7 @@ def parse_proxy(text: str) -> Address | None:
 
 
 def without_user(text: str) -> str:
-    """Return an address as it may be shown: without user and password."""
+    """Return an address as messages show it: without user and password."""
     scheme, sign, rest = text.rpartition("://")
     return scheme + sign + rest.rpartition("@")[2]
 
@@ -84,5 +83,5 @@ def join_port(host: str, port: int) -> str:
 
 
 def basic_authorization(user: str | None) -> str:
-    """User part of an address → the value of the header for it; '' without one."""
+    """User part of an address → the value of its header; '' without a user."""
     return f"Basic {b64encode(unquote_to_bytes(user)).decode()}" if user else ""

@@ -16,6 +16,12 @@ from tritonclient_shim.core.model import Buffer
 _LENGTH = struct.Struct("<I")
 
 
+#: After this many elements of one length, read further ones of that length together.
+_RUN = 16
+#: The most elements that are read together, so that a short run costs little.
+_WINDOW = 1024
+
+
 class _Prefixes(dict):  # type: ignore[type-arg]
     """Length → its four bytes; most tensors hold few different lengths."""
 
@@ -59,7 +65,7 @@ def deserialize(data: Buffer) -> list[bytes]:
 
 
 def _run(buffer: bytes, offset: int, length: int) -> list[bytes]:
-    """Return the next elements that all have this length: at least one, at most _WINDOW."""
+    """Return the next elements, all of this length: at least one, at most _WINDOW."""
     step = 4 + length
     most = min(_WINDOW, max(1, (len(buffer) - offset) // step))
     if not length or most == 1:
@@ -71,12 +77,6 @@ def _run(buffer: bytes, offset: int, length: int) -> list[bytes]:
     return elements
 
 
-#: So many elements of one length in a row make it worth to look for more of them at once.
-_RUN = 16
-#: The most that are looked at together, so that a short run costs little.
-_WINDOW = 1024
-
-
 def _broken(offset: int, end: int) -> str:
     return (
         f"malformed string tensor: an element reaches to byte {offset} of {end}; expected "
@@ -85,7 +85,7 @@ def _broken(offset: int, end: int) -> str:
 
 
 def wire_length(data: Buffer, count: int) -> int:
-    """Wire form with anything after it → bytes that its first ``count`` elements take.
+    """Wire form and anything after it → the number of bytes of its first ``count`` elements.
 
     ValueError when the buffer ends before them.
     """

@@ -1,7 +1,7 @@
-"""An executor whose threads may be left behind.
+"""An executor of daemon threads.
 
-A server that never answers must not keep an interpreter from ending; for the threads of the
-standard library's executors it would wait.
+A server that never answers must not keep an interpreter from ending. The interpreter waits for the
+threads of the standard library's executors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 
 def within(seconds: float, function: Callable[[], _Result]) -> _Result:
-    """Return the function's result; TimeoutError, with its thread left behind, if it is late."""
+    """Return the function's result. Raise TimeoutError, and leave its thread, if it is late."""
     future = DaemonExecutor(1, "time limit", linger=0).submit(function)
     try:
         return cast(_Result, future.result(seconds))
@@ -30,7 +30,7 @@ def within(seconds: float, function: Callable[[], _Result]) -> _Result:
 
 
 class DaemonExecutor(Executor):
-    """At most ``limit`` daemon threads, started on demand; further jobs wait, oldest first.
+    """An executor of at most ``limit`` daemon threads, started on demand. Further jobs wait.
 
     A thread that has been idle for ``linger`` seconds ends. A forked child begins without threads
     and jobs: those are its parent's.

@@ -20,7 +20,7 @@ CUDA_REGIONS = "cuda_shared_memory"
 
 #: Extensions that a server has without listing them, by its name (docs/v2-mapping.md §14).
 _UNLISTED = {"kserve": frozenset({BINARY})}
-#: Servers that take a request for any version of a model for one of the only version they have.
+#: Servers that ignore the version of a request: each of their models has one version.
 _WITHOUT_VERSIONS = frozenset({"kserve"})
 
 
@@ -62,21 +62,21 @@ class ModelMetadata:
 class Capabilities:
     """What a server can do. It ignores, or misunderstands, what it cannot do."""
 
-    server: str  # its name and version, for messages
-    configurations: bool = False  # it has model configurations, and answers as they say
-    sequences: bool = False  # it keeps the requests of a sequence together
-    regions: bool = False  # it has shared memory of any kind
-    versions: bool = True  # it obeys the version of a request
-    binary: bool = False  # over HTTP, it takes tensors as bytes
-    streams: bool = False  # it has ModelStreamInfer
+    server: str  # name and version, for messages
+    configurations: bool = False  # has model configurations, and replies as they say
+    sequences: bool = False  # keeps the requests of a sequence together
+    regions: bool = False  # has shared memory of any kind
+    versions: bool = True  # obeys the version of a request
+    binary: bool = False  # accepts tensors as bytes over HTTP
+    streams: bool = False  # has ModelStreamInfer
 
 
-#: Everything, and nothing of it is ever asked for.
+#: Everything. Triton is never asked for it.
 TRITON = Capabilities("Triton", True, True, True, True, True, True)
 
 
 def capabilities_of(metadata: ServerMetadata) -> Capabilities:
-    """Return what a server without model configurations can do; asks it nothing."""
+    """Return what a server without model configurations can do. Send nothing."""
     listed = frozenset(extension.partition("(")[0] for extension in metadata.extensions)
     extensions = listed | _UNLISTED.get(metadata.name, frozenset())
     return Capabilities(
@@ -89,14 +89,14 @@ def capabilities_of(metadata: ServerMetadata) -> Capabilities:
 
 
 class KnownServer:
-    """What has been learnt of the server behind one connection; a new connection has a new one.
+    """The known facts of the server behind one connection. A new connection has a new object.
 
-    All contexts of the process that share the connection share it, too, from any thread.
+    All contexts that share the connection share this object, in any thread.
     """
 
     def __init__(self) -> None:
         self._learnt: tuple[Capabilities, float] | None = None
-        #: Does it end when a stream asks for a model that it does not have? None: not asked yet.
+        #: True if the server ends when a stream names an unknown model; None: not known yet.
         self.fragile_streams: bool | None = None
 
     @property
@@ -109,7 +109,7 @@ class KnownServer:
         self._learnt = None if capabilities is None else (capabilities, monotonic())
 
     def capabilities(self, seconds: float) -> Capabilities | None:
-        """Return what was learnt within so many seconds; None where the server has to be asked."""
+        """Return the capabilities, if they were learnt at most this many seconds ago; else None."""
         learnt = self._learnt
         if learnt is None or monotonic() - learnt[1] >= seconds:
             return None

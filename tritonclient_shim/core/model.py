@@ -1,10 +1,10 @@
 """The records that fronts, session and backends exchange.
 
-A legacy call of either front becomes a :class:`V1Request`, then an :class:`InferCall` (in terms of
-KServe v2, the batch dimension part of every shape); its answer comes back as an
-:class:`InferReply`, and becomes a :class:`V1Reply`. All of them are
-immutable; none of them knows a network or a legacy argument. What every request makes anew is
-a named tuple, several times cheaper to make than a frozen dataclass; the rest are dataclasses.
+A legacy call of either front becomes a :class:`V1Request`, then an :class:`InferCall`: a call in
+terms of KServe v2, where every shape includes the batch dimension. The reply is an
+:class:`InferReply`, then a :class:`V1Reply`. All records are immutable, and know no network and no
+legacy argument. Records of each request are named tuples, which are several times cheaper to make
+than frozen dataclasses. The other records are dataclasses.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""All replies of servers are read here.
+"""All replies of servers are read here, because a server, or a proxy, may send anything.
 
-A server, or something between, may answer anything. The checks of the readers say what is wrong
-with an answer as exactly as they can; whatever they did not foresee, and reading then raises, is
-made an error here. So no exception of a parser, of NumPy or of protobuf reaches a user, and none
-ends a thread on which others wait for an outcome.
+The readers check what they expect, and say exactly what is wrong. Any other exception of a reader
+becomes an error here. So no exception of a parser, of NumPy or of protobuf reaches a user. None
+ends a thread while other threads wait for its outcome.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tritonclient_shim.core.model import TensorOut
 
 T = TypeVar("T")
 
-#: The most characters that a message repeats of an answer or of an exception.
+#: Messages show at most this many characters of an exception.
 _MOST = 200
 
 _repr = Repr()
@@ -27,15 +26,12 @@ _repr.maxstring = _repr.maxother = 60
 
 
 def shown(value: Any) -> str:
-    """Part of an answer → how a message shows it, shortened."""
+    """Return part of a reply as messages show it, shortened."""
     return _repr.repr(value)
 
 
 def read(reader: Callable[..., T], *answer: Any) -> T:
-    """``reader(*answer)``; UnreadableReply for whatever it raises that is not ours.
-
-    Errors that are in their final form, errors and InferenceServerException, pass.
-    """
+    """Return ``reader(*answer)``. Raise UnreadableReply for any exception that is not ours."""
     try:
         return reader(*answer)
     except (BackendError, InferenceServerException):
@@ -45,9 +41,9 @@ def read(reader: Callable[..., T], *answer: Any) -> T:
 
 
 def outcome_of(reader: Callable[..., T], *answer: Any) -> T | BackendError:
-    """``reader(*answer)``, or the error it raised, or what :func:`read` makes of all else.
+    """Return ``reader(*answer)`` or, instead of raising it, the error of :func:`read`.
 
-    It never raises: every asynchronous request is completed with what this returns.
+    Every asynchronous request is completed with this result.
     """
     try:
         return reader(*answer)
@@ -64,13 +60,12 @@ def _unreadable(error: Exception) -> UnreadableReply:
     return backend_error
 
 
-#: More bytes than this are parsed each time; 0 parses all, as the benchmarks do beside the small
-#: run.
+#: Larger contents are parsed each time. A benchmark sets 0, which parses all.
 REMEMBERED_BYTES = 4096
 
 
 def remembered(parse: Callable[[bytes], T]) -> Callable[[bytes], T]:
-    """``parse``, run once for equal bytes that come again soon; what it raises is not kept."""
+    """Return ``parse`` with a cache of its results by content. Exceptions are not kept."""
     known = lru_cache(maxsize=256)(parse)
     return lambda content: (known if len(content) <= REMEMBERED_BYTES else parse)(content)
 
@@ -87,7 +82,7 @@ def checked(tensor: TensorOut) -> TensorOut:
 
 
 def check_sizes(tensor: TensorOut, received: int | None) -> None:
-    """UnreadableReply unless a tensor can have this shape, and data of so many bytes, if any."""
+    """Raise UnreadableReply for an impossible shape, or if data of another size were received."""
     wanted = expected_size(tensor)
     if wanted is not None and received is not None and received != wanted:
         raise UnreadableReply(
@@ -97,7 +92,7 @@ def check_sizes(tensor: TensorOut, received: int | None) -> None:
 
 
 def expected_size(tensor: TensorOut) -> int | None:
-    """Return the bytes of a tensor of this shape; UnreadableReply where no tensor can have it.
+    """Return the size in bytes of the tensor's data; UnreadableReply for an impossible shape.
 
     None for strings, and for a type that v1 did not have.
     """
@@ -107,5 +102,5 @@ def expected_size(tensor: TensorOut) -> int | None:
                 f"output {shown(tensor.name)} has the shape {shown(list(tensor.shape))}",
                 "non-negative integers",
             )
-    one = dtypes.itemsize(tensor.datatype)
-    return one * prod(tensor.shape) if one else None
+    itemsize = dtypes.itemsize(tensor.datatype)
+    return itemsize * prod(tensor.shape) if itemsize else None

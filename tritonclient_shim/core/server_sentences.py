@@ -15,7 +15,7 @@ from typing import Container, Match, NamedTuple
 
 
 class Meaning(Enum):
-    """What a server says by a sentence, and what becomes of it."""
+    """The meaning of a sentence, and what follows from it."""
 
     CORRELATION_ID_MISSING = auto()  # → v1's wording
     CORRELATION_ID_TOO_LONG = auto()
@@ -63,7 +63,7 @@ class Sentence(NamedTuple):
     grpc_code: str = ""
 
     def match(self, text: str) -> Match[str] | None:
-        """Where a text says this; None where it does not."""
+        """Return the match of the sentence in a text; None without one."""
         return (re.search if self.anywhere else re.match)(self.pattern, text)
 
 
@@ -75,8 +75,8 @@ def _malformed(pattern: str, sample: str, source: str = _MEASURED) -> Sentence:
     return Sentence(Meaning.MALFORMED_REQUEST, pattern, sample, source)
 
 
-#: The first row that matches counts: what is more special stands first. The patterns are compiled
-#: when they are first asked for, which is when a server refuses.
+#: The first row that matches counts, so the more special row stands first. ``re`` compiles a
+#: pattern at its first use, which is when a server refuses a request.
 SENTENCES: tuple[Sentence, ...] = (
     Sentence(
         Meaning.CORRELATION_ID_MISSING,
@@ -252,14 +252,14 @@ _REQUEST_ID = r"\[request id: [^\]]*\] "
 
 
 class Recognised(NamedTuple):
-    """What a text says, and where in it."""
+    """The meaning of a text, and the match in the text."""
 
     meaning: Meaning
     match: Match[str]
 
 
 def recognise(text: str, among: Container[Meaning] = frozenset(Meaning)) -> Recognised | None:
-    """Return the first of these meanings that a server's text has; None if it has none."""
+    """Return the first of these meanings that a server's text has; None without one."""
     for row in SENTENCES:
         match = row.match(text) if row.meaning in among else None
         if match:

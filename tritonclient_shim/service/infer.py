@@ -43,9 +43,9 @@ class InferService:
         self._known: KnownModels = {} if known is None else known
 
     def infer(self, request: pb.InferRequest) -> pb.InferResponse:
-        """One ``InferRequest``; a refusal is in the response's ``request_status``.
+        """Return the response to a request; a refusal is in its ``request_status``.
 
-        InferenceServerException of the client family when the v2 server did not answer.
+        Raise InferenceServerException of the client family if the v2 server did not answer.
         """
         return self.response(self.inference(request).run(self._send))
 

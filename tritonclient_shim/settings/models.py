@@ -24,7 +24,7 @@ _EXPECTED = (
 
 @dataclass(frozen=True)
 class DeclaredTensor:
-    """One tensor as far as the setting says what it is; dims are those of one batch entry."""
+    """One tensor of the setting; ``dims`` are those of one batch entry."""
 
     name: str
     datatype: str = ""  # KServe v2 name
@@ -35,7 +35,7 @@ class DeclaredTensor:
 
 @dataclass(frozen=True)
 class DeclaredModel:
-    """One model as far as the setting says what it is; None and () leave it to the server."""
+    """One model of the setting; for None and () the server decides."""
 
     name: str
     max_batch_size: int | None = None
@@ -128,7 +128,7 @@ def _datatype(tensor: str, name: Any) -> str:
 
 
 def _labels(name: str, value: Any, folder: str) -> tuple[tuple[str, ...], str]:
-    """Labels by class index, and the file that they were read from: one label on each line."""
+    """Return labels by class index, and their file, which has one label on each line."""
     if isinstance(value, (str, os.PathLike)):
         path = os.path.join(folder, os.path.expanduser(os.fspath(value)))
         lines = _content(path).split("\n")

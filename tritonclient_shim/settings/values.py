@@ -1,6 +1,6 @@
-"""Readers: the text of a variable, or a Python value, → the value that settings hold.
+"""Readers of settings: the text of a variable, or a Python value → the value of the setting.
 
-A reader raises ValueError with what was expected as its text. It is never called with None.
+A reader raises ValueError whose text says what was expected. It is never called with None.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 _METADATA_NAME = re.compile(r"(?!grpc-)[0-9a-z_.-]+(?<!-bin)")
 _METADATA_VALUE = re.compile(r"[\x20-\x7e]*")
 _TEXT = re.compile(r"[^\ud800-\udfff]*")
-#: Characters of a number; Python refuses to read thousands of them.
+#: The most characters of a number. Python refuses to read thousands.
 _DIGITS = 20
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -97,7 +97,7 @@ def _pairs(
 
 
 def channel_arguments(value: Any) -> Any:
-    """gRPC channel arguments → sorted (name, int or str) pairs; gRPC takes no others than these."""
+    """gRPC channel arguments → sorted (name, int or str) pairs."""
     arguments = {}
     for key, content in _items(value, ",", "="):
         if not isinstance(key, str) or not isinstance(content, (int, str)):
@@ -149,7 +149,7 @@ def _split(part: str, between: str, separator: str) -> tuple[str, str]:
 
 
 def plugin(value: Any) -> Any:
-    """Return a tritonclient plugin, or ``module:factory`` that makes one; not imported here."""
+    """Return a tritonclient plugin, or ``module:factory``, without importing the module."""
     if isinstance(value, str):
         if _FACTORY.fullmatch(value.strip()):
             return value.strip()

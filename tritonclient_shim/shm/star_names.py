@@ -1,8 +1,7 @@
 """The names of other modules that v1's shared-memory modules bound (docs/v1-behaviour.md §7.3).
 
 v1's modules had no ``__all__``, so ``from tensorrtserver.shared_memory import *`` gave scripts all
-of ctypes, numpy as ``np`` and some more. The same names are bound here, without an import of
-setuptools or ``future``.
+of ctypes, numpy as ``np`` and other names. This module binds them without setuptools or ``future``.
 """
 
 from __future__ import annotations
