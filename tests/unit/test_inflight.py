@@ -71,12 +71,6 @@ def refused(table: InFlight, request_id: int, wait: bool | None) -> str | None:
     return message
 
 
-def test_ids(table: InFlight) -> None:
-    """Ids from 1, one counter per context (docs/v1-behaviour.md §4.5)."""
-    assert [table.next_id() for _ in range(3)] == [1, 2, 3]
-    assert InFlight().next_id() == 1
-
-
 def test_known_from_the_callback_on(table: InFlight) -> None:
     """Answered but not called back yet, a request is unknown to 1.8's fetch."""
     # docs/v1-behaviour.md §5
@@ -151,23 +145,6 @@ def test_queued_callbacks_are_dropped_at_close(table: InFlight) -> None:
     again: InFlight = InFlight()
     assert second.ids == []
     again.close()
-
-
-def test_close_that_waits(table: InFlight) -> None:
-    """close, gRPC: waits for the next completion and the end of its callback."""
-    # docs/v1-behaviour.md §5
-    called = [Called(table), Called(table)]
-    for request_id, callback in enumerate(called, start=1):
-        callback.leave.set()
-        add(table, request_id, callback)
-    closer = threading.Thread(target=table.close, args=(True,))
-    closer.start()
-    closer.join(0.05)
-    assert closer.is_alive()
-    complete(table, 2, "answer")
-    closer.join(PATIENCE)
-    assert not closer.is_alive()
-    assert [callback.ids for callback in called] == [[], [2]]
 
 
 def test_close_that_need_not_wait(table: InFlight) -> None:

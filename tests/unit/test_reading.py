@@ -10,7 +10,6 @@ from google.protobuf import json_format
 from tritonclient_shim.core.errors import (
     BackendError,
     ForeignError,
-    InferenceServerException,
     ServerError,
     TransportError,
     UnreadableReply,
@@ -64,19 +63,6 @@ def test_errors_pass(error: BackendError) -> None:
         read(raising, error)
     assert caught.value is error
     assert outcome_of(raising, error) is error
-
-
-def test_finished_errors_pass() -> None:
-    """v1's own client errors of reading results stay as they are."""
-    error = InferenceServerException("unable to find result")
-    with pytest.raises(InferenceServerException) as caught:
-        read(raising, error)
-    assert caught.value is error
-
-
-def test_results_pass() -> None:
-    """What can be read is returned."""
-    assert read(divmod, 7, 2) == outcome_of(divmod, 7, 2) == (3, 1)
 
 
 def test_the_users_error() -> None:

@@ -15,12 +15,11 @@ from tritonclient_shim.core.model import (
     BatchStatistics,
     Duration,
     IndexRow,
-    ModelConfigDocument,
     ModelStatistics,
     ServerSnapshot,
 )
 from tritonclient_shim.protos import server_status_pb2 as pb
-from tritonclient_shim.translate.status import infer_stats, to_index, to_status, tracked_rows
+from tritonclient_shim.translate.status import infer_stats, to_status, tracked_rows
 
 METADATA = ServerMetadata("inference:0", "2.51.0")
 COUNTS = st.lists(st.integers(1, 50), min_size=1, max_size=5)
@@ -59,23 +58,6 @@ def status_of(*rows: IndexRow, **more: object) -> pb.ServerStatus:
     return to_status(snapshot)
 
 
-def test_server_fields() -> None:
-    """Id, version, uptime_ns, ready_state; the counters of other calls stay unset."""
-    # docs/v1-behaviour.md §6.2
-    status = status_of()
-    assert (status.id, status.version, status.uptime_ns) == ("inference:0", "2.51.0", 5)
-    assert status.ready_state == pb.SERVER_READY
-    assert not any(field.name.endswith("_stats") for field, _ in status.ListFields())
-
-
-def test_failed_server() -> None:
-    """A server that failed to start is FAILED_TO_INITIALIZE, without models."""
-    # docs/v1-behaviour.md §E.12
-    status = to_status(ServerSnapshot(METADATA, live=False, uptime_ns=1))
-    assert status.ready_state == pb.SERVER_FAILED_TO_INITIALIZE
-    assert (status.id, len(status.model_status), status.uptime_ns) == ("inference:0", 0, 1)
-
-
 @pytest.mark.parametrize(
     ("state", "number"),
     [("READY", 1), ("UNAVAILABLE", 2), ("LOADING", 3), ("UNLOADING", 4), ("", 0), ("NEW", 0)],
@@ -99,25 +81,6 @@ def test_reason() -> None:
     assert versions[2].HasField("ready_state_reason")
     assert versions[2].ready_state_reason.message == ""
     assert "ready_state_reason {\n}" in str(versions[2])
-
-
-def test_config_or_name() -> None:
-    """Config: complete where v2 gives it, the name alone where it does not."""
-    # docs/v1-behaviour.md §6.2
-    document = ModelConfigDocument({"name": "m", "max_batch_size": 4}, backend="python")
-    status = status_of(
-        IndexRow("m", "1", "READY"), IndexRow("n", "1", "UNAVAILABLE"), configs={"m": document}
-    )
-    assert status.model_status["m"].config.max_batch_size == 4
-    assert status.model_status["m"].config.platform == "python"
-    assert [field.name for field, _ in status.model_status["n"].config.ListFields()] == ["name"]
-
-
-def test_duplicate_model() -> None:
-    """A model found in two repositories has a row without version, and no version here."""
-    # docs/v1-behaviour.md §E.12
-    status = status_of(IndexRow("m", "", "UNAVAILABLE", "model appears in two or more"))
-    assert len(status.model_status["m"].version_status) == 0
 
 
 @pytest.mark.parametrize("version", ["v2.0", "²", "-1", "9223372036854775808", "1" * 5000])
@@ -215,11 +178,6 @@ def test_failures_alone() -> None:
     assert [field.name for field, _ in stats[1].ListFields()] == ["failed"]
 
 
-def test_no_requests() -> None:
-    """infer_stats: no row before the first request (docs/v1-behaviour.md §6.2)."""
-    assert infer_stats(ModelStatistics("m", "1")) == {}
-
-
 def test_requests_without_executions() -> None:
     """An ensemble counts requests and no executions of its own: all under 1."""
     stats = infer_stats(ModelStatistics("e", "1", success=Duration(2, 9)))
@@ -254,10 +212,3 @@ def test_one_tracked_model(name: str, versions: list[str]) -> None:
     rows = tracked_rows(INDEX, LOADED, name)
     assert [row.version for row in rows] == versions
     assert {row.name for row in rows} <= {name}
-
-
-def test_index() -> None:
-    """Every name once, sorted, loaded or not, though v2 has a row per version."""
-    # docs/v1-behaviour.md §6.3
-    rows = [IndexRow("b", "1", "READY"), IndexRow("b", "2", "READY"), IndexRow("a")]
-    assert [entry.name for entry in to_index(rows).models] == ["a", "b"]

@@ -67,19 +67,6 @@ def test_answers_without_id(fake: FakeBackend, stream: ContextStream) -> None:
     assert got == [(1, error), (2, "late")]
 
 
-def test_infer_waits(fake: FakeBackend, stream: ContextStream) -> None:
-    """docs/v1-behaviour.md §5: run() is send and wait; an error is raised."""
-    for outcome in ("answer", ServerError("no", "INTERNAL")):
-        answerer = threading.Timer(0.02, fake.latest.on_reply, ("1", outcome))
-        answerer.start()
-        if outcome == "answer":
-            answer: Any = stream.infer(call(1))
-            assert answer == "answer"
-        else:
-            with pytest.raises(ServerError, match="no"):
-                stream.infer(call(1))
-
-
 # -------------------------------------------------------------------------------- breaks
 
 

@@ -134,13 +134,6 @@ def test_refusals(v1_header: Any, data: tuple[bytes, ...], text: str) -> None:
     assert refusal(profile(), v1_header, *data) == text
 
 
-def test_unknown_output() -> None:
-    """An output that the model does not have (docs/v1-behaviour.md §3.4)."""
-    result = header()
-    result.output.add(name="X")
-    assert refusal(profile(), result, bytes(24)) == "unexpected inference output 'X' for model 'm'"
-
-
 def test_batch_of_a_model_without_batching() -> None:
     """Such a model takes 1 and refuses 2, naming its 0 (docs/v1-behaviour.md §3.5)."""
     assert lowered(profile(largest=0), header(1), 24).batch_size == 1

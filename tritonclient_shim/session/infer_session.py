@@ -234,19 +234,6 @@ class InferSession(ServerSession):
         except BackendError as error:
             return Refused(inference, error)
 
-    def _changed_since(self, known: ModelProfile) -> ModelProfile | None:
-        """Read the configuration that a refusal followed from once more; None if it was right.
-
-        v1's client refused at once, and did so while its server was gone, too.
-        """
-        if sys.is_finalizing():  # no thread runs any more
-            return None
-        try:
-            ask = partial(self._model.reloaded, self.backend, known)
-            return self._model.profile if within(ASKED_AGAIN_WITHIN, ask) else None
-        except (BackendError, RuntimeError, TimeoutError):  # no connection, no thread, or no answer
-            return None
-
     def _checked(
         self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]
     ) -> tuple[Options, V1Request]:
@@ -254,10 +241,19 @@ class InferSession(ServerSession):
         try:
             return self._v1_request(profile, arguments, next_id)
         except InferenceServerException:
-            changed = self._changed_since(profile)
-            if changed is None:
+            # v1's client refused at once, also while its server was gone: do not wait for long.
+            if not self._reloaded(profile):
                 raise
-        return self._v1_request(changed, arguments, next_id)
+        return self._v1_request(self._model.profile or profile, arguments, next_id)
+
+    def _reloaded(self, known: ModelProfile) -> bool:
+        """Read the configuration again. True if it has changed, and the server told it in time."""
+        if sys.is_finalizing():  # no thread runs any more
+            return False
+        try:
+            return within(ASKED_AGAIN_WITHIN, partial(self._model.reloaded, self.backend, known))
+        except (BackendError, RuntimeError, TimeoutError):  # no connection, no thread, or no answer
+            return False
 
     def _v1_request(
         self, profile: ModelProfile, arguments: RunArguments, next_id: Callable[[], int]

@@ -212,7 +212,15 @@ def _shared(
     handle = value
     if isinstance(value, (list, tuple)):
         handle, shape = value
-        shapes[name] = _given_shape(name, shape)
+        sizes = tuple(int(size) for size in shape)
+        for size in sizes:
+            if size < 0:
+                # docs/v1-behaviour.md §3.7: the closing quote really is missing.
+                raise InferenceServerException(
+                    f"attempt to set invalid shape dimension {size}, "
+                    f"shape dimensions must be >= 0 for input '{name}"
+                )
+        shapes[name] = sizes
     region = look_up(handle)
     dims = known = shapes.get(name)
     if dims is None and min(spec.dims, default=0) >= 0:
@@ -239,18 +247,6 @@ def _string_size(region: ReadableRegion, count: int) -> int:
         return byte_strings.wire_length(content, count)
     except ValueError:  # the server says what is wrong with it
         return region.byte_size
-
-
-def _given_shape(name: str, shape: Any) -> tuple[int, ...]:
-    dims = tuple(int(size) for size in shape)
-    for size in dims:
-        if size < 0:
-            # docs/v1-behaviour.md §3.7: the closing quote really is missing.
-            raise InferenceServerException(
-                f"attempt to set invalid shape dimension {size}, "
-                f"shape dimensions must be >= 0 for input '{name}"
-            )
-    return dims
 
 
 def build(
