@@ -87,17 +87,3 @@ def test_bytes_that_are_no_message(gateway: Gateway, rpc: str, sent: bytes) -> N
     assert caught.value.code() is grpc.StatusCode.INTERNAL
     assert "deserializing" in str(caught.value.details())
     assert code_of(gateway.call("Health", health()).request_status) == "SUCCESS"
-
-
-def test_stop_after_bytes_that_are_no_message(
-    behind: TritonServer, start_gateway: StartGateway
-) -> None:
-    """Streams that have ended so do not keep the gateway from stopping."""
-    gateway = start_gateway("--triton-grpc", behind.grpc)
-    with grpc.insecure_channel(gateway.grpc) as channel:
-        call = channel.stream_stream(f"/{v1.SERVICE}/StreamInfer")
-        for _ in range(20):
-            with pytest.raises(grpc.RpcError, match="deserializing"):
-                list(call(iter([GARBAGE]), timeout=30))
-    gateway.get("/api/status/simple")
-    assert gateway.stop() == 0

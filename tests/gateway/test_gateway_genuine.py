@@ -34,17 +34,3 @@ def test_demo(gateway: Gateway, oracle: OracleEnvironment, program: Program, pro
     assert done.returncode == 0, done.stdout + done.stderr
     for text in (*program.expected, "PASS"):
         assert text in done.stdout
-
-
-def test_ours_is_not_in_it(oracle: OracleEnvironment, tmp_path: object) -> None:
-    """It has NVIDIA's client and nothing of this project."""
-    script = f"{tmp_path}/look.py"
-    with open(script, "w", encoding="utf-8") as file:
-        file.write(
-            "import importlib.util as u, tensorrtserver.api as a, pkg_resources as p\n"
-            "print(p.get_distribution('tensorrtserver').version, a.__file__)\n"
-            "print(u.find_spec('tritonclient_shim'), u.find_spec('tritonclient'))\n"
-        )
-    first, second = oracle.run(script).stdout.splitlines()
-    assert first.startswith("1.11.0 ") and "site-packages" in first
-    assert second == "None None"

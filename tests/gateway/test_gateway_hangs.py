@@ -14,7 +14,6 @@ import pytest
 from testbed import TritonServer
 from tests.gateway.gateway_process import Gateway, StartGateway, code_of, until
 from tests.gateway.grpc_requests import BODY, SIMPLE, health, simple, slow
-from tests.relays import Relay
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -144,22 +143,3 @@ def test_health_does_not_wait_behind_requests_that_hang(
     assert codes(statuses) == {"UNAVAILABLE"}
     assert any("--max-in-flight" in status.msg for status in statuses)
     until(lambda: gateway.infer("simple", SIMPLE, BODY).code == 200)
-
-
-def test_a_silent_server_keeps_only_its_own_clients_waiting(
-    behind: TritonServer, start_gateway: StartGateway
-) -> None:
-    """While no call of any kind gets an answer, clients that need none are answered."""
-    with Relay(behind.grpc) as relay:
-        relay.flows.clear()
-        gateway = start_gateway("--triton-grpc", relay.address, "--health-timeout", "60")
-        paths = ("status", "health/live", "repository/index", "sharedmemorycontrol/status")
-        with ThreadPoolExecutor(7) as pool:
-            waiting = [pool.submit(gateway.get, f"/api/{path}") for path in paths]
-            waiting.append(pool.submit(gateway.infer, "simple", SIMPLE, BODY))
-            until(lambda: relay.connections > 0)
-            refused = [pool.submit(gateway.get, path) for path in ("/nope", "/api/infer/simple")]
-            assert [future.result().code for future in refused] == [400, 405]
-            assert not any(future.done() for future in waiting)
-            relay.flows.set()
-            assert [future.result().code for future in waiting] == [200] * 5

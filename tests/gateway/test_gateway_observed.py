@@ -43,7 +43,11 @@ def test_figures(behind: TritonServer, start_gateway: StartGateway) -> None:
     gateway.get("/api/status/nope")
     gateway.get("/nowhere")
     gateway.call("Infer", simple())
-    assert len(list(gateway.stream([simple(1), simple(2)]))) == 2
+    talk = gateway.talk()
+    talk.ask(simple(1), simple(2))
+    assert figures(gateway)[("streams",)] == 1
+    assert talk.end() == []
+    until(lambda: figures(gateway)[("streams",)] == 0)
     values = figures(gateway)
     counted = {
         labels[1:]: value for labels, value in values.items() if labels[0] == "requests_total"
@@ -64,24 +68,16 @@ def test_figures(behind: TritonServer, start_gateway: StartGateway) -> None:
     assert values["in_flight", "http"] == values["in_flight", "grpc"] == values[("streams",)] == 0
 
 
-def test_open_streams(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """Streams are counted while they are open."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, *OPTIONS)
-    talk = gateway.talk()
-    until(lambda: figures(gateway).get(("streams",)) == 1)
-    talk.cancel()
-    until(lambda: figures(gateway).get(("streams",), 0) == 0)
-
-
-def test_its_own_health(start_gateway: StartGateway) -> None:
-    """/livez and /readyz do not ask Triton; a stop begins with not being ready."""
-    options = ("--triton-grpc", "127.0.0.1:9", "--drain", "60")
-    gateway = start_gateway(*OPTIONS, *options)
+def test_its_own_health(behind: TritonServer, start_gateway: StartGateway) -> None:
+    """A stop begins with not being ready. For --drain seconds everything is still accepted."""
+    gateway = start_gateway(*OPTIONS, "--triton-grpc", behind.grpc, "--drain", "60")
     assert fetched(gateway, "/livez") == (200, "live\n")
     assert fetched(gateway, "/readyz") == (200, "ready\n")
     gateway.terminate()
     until(lambda: fetched(gateway, "/readyz") == (503, "not ready\n"))
+    assert gateway.get("/api/health/ready").code == 400
     assert fetched(gateway, "/livez")[0] == 200
+    assert gateway.infer("simple", SIMPLE, BODY).code == 200
     gateway.terminate()
     gateway.process.wait(30)
 

@@ -24,7 +24,7 @@ from tests.gateway.gateway_process import (
     run_command,
     until,
 )
-from tests.gateway.grpc_requests import SIMPLE, SLOW, of_floats, seconds, simple, slow
+from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, health, of_floats, seconds, simple, slow
 from tritonclient_shim.protos import grpc_service_pb2 as pb
 
 pytest_plugins = ["tests.gateway.gateway_fixtures"]
@@ -71,17 +71,21 @@ def send_header(gateway: Gateway) -> HTTPConnection:
 
 
 def test_stop_lets_requests_finish(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """After SIGTERM all requests in flight are answered on both protocols; the status is 0."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--grace", "30")
+    """A stop says "not ready", answers old and new requests, and ends with status 0."""
+    gateway = start_gateway("--triton-grpc", behind.grpc, "--grace", "60")
     talk = gateway.talk()
     assert talk.ask(simple(1))[0].meta_data.id == 1
     connection = send_header(gateway)
-    talk.send(slow(2, 1.0))
-    connection.send(seconds(1.0))
     gateway.terminate()
+    until(lambda: gateway.get("/api/health/ready").code == 400)
+    assert not gateway.call("Health", health("ready")).health
+    for answer in (gateway.get("/api/health/live"), gateway.infer("simple", SIMPLE, BODY)):
+        assert (answer.code, answer.headers["Connection"]) == (200, "close")
+    assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
+    assert code_of(talk.ask(simple(2))[0].request_status) == "SUCCESS"
+    connection.send(seconds(0))
     assert read_answer(connection).code == 200
-    (response,) = talk.end()
-    assert code_of(response.request_status) == "SUCCESS"
+    assert talk.end() == []
     assert gateway.process.wait(60) == 0
 
 
@@ -165,18 +169,6 @@ def test_the_line_at_the_start(behind: TritonServer, answers: bool) -> None:
     assert line.startswith("Serving v1 at http 127.0.0.1:") and ", grpc 127.0.0.1:" in line
     assert (f"Triton answers at {where}" if answers else "Triton does not answer yet") in line
     assert line.endswith("Stop with Ctrl-C or SIGTERM.\n")
-
-
-def test_a_triton_that_comes_after_the_gateway(
-    start_triton: Any, start_gateway: StartGateway
-) -> None:
-    """The warning costs nothing: the first request after Triton has started is answered."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    gateway = start_gateway("--triton-grpc", f"127.0.0.1:{port}")
-    warning_of(gateway)
-    start_triton(models=["simple"], extra_args=[f"--grpc-port={port}"])
-    assert gateway.infer("simple", SIMPLE, bytes(128)).code == 200
 
 
 def test_triton_dies_and_comes_back(start_triton: Any, start_gateway: StartGateway) -> None:

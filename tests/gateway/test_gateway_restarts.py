@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,6 @@ import pytest
 
 from testbed import TritonServer
 from tests.gateway.front_proxies import behind_envoy, behind_nginx
-from tests.gateway.gateway_process import StartGateway, code_of, until
-from tests.gateway.grpc_requests import BODY, SIMPLE, SLOW, health, seconds, simple, slow
 from tests.gateway.rolling_restarts import Clients, Pair, over_grpc, over_http
 
 pytestmark = pytest.mark.release  # nginx and Envoy
@@ -49,38 +45,6 @@ def test_a_rolling_restart_loses_nothing(
             pair.restart(1)
         clients.end()
     assert clients.lost == [] and clients.answered >= REQUESTS
-
-
-def test_readiness_ends_first(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """While a request is in progress, a stop says "not ready", and answers and closes the rest."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--grace", "30")
-    with ThreadPoolExecutor(2) as pool:
-        asked = pool.submit(gateway.infer, "slow", SLOW, seconds(3.0))
-        asked_grpc = pool.submit(gateway.call, "Infer", slow(1, 3.0))
-        time.sleep(0.5)
-        assert gateway.get("/api/health/ready").code == 200
-        gateway.terminate()
-        until(lambda: gateway.get("/api/health/ready").code == 400)
-        assert not gateway.call("Health", health("ready")).health
-        live = gateway.get("/api/health/live")
-        assert (live.code, live.headers["Connection"]) == (200, "close")
-        answer = gateway.infer("simple", SIMPLE, BODY)
-        assert (answer.code, answer.headers["Connection"]) == (200, "close")
-        assert code_of(gateway.call("Infer", simple()).request_status) == "SUCCESS"
-        assert not asked.done()
-        assert asked.result().code == 200
-        assert code_of(asked_grpc.result().request_status) == "SUCCESS"
-    assert gateway.process.wait(30) == 0
-
-
-def test_drain_keeps_the_listeners_open(behind: TritonServer, start_gateway: StartGateway) -> None:
-    """For --drain seconds an idle gateway says that it is not ready, and accepts connections."""
-    gateway = start_gateway("--triton-grpc", behind.grpc, "--drain", "3")
-    gateway.terminate()
-    until(lambda: gateway.get("/api/health/ready").code == 400)
-    time.sleep(1)
-    assert gateway.infer("simple", SIMPLE, BODY).code == 200
-    assert gateway.process.wait(30) == 0
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,6 +26,11 @@ def answers(gateway: Gateway) -> bool:
     """True if the gateway answers clients that do everything right."""
     over_grpc = gateway.call("Infer", simple()).request_status
     return gateway.infer("simple", SIMPLE, BODY).code == 200 and code_of(over_grpc) == "SUCCESS"
+
+
+def descriptors(gateway: Gateway) -> Path:
+    """Return the folder of the gateway's file descriptors."""
+    return Path(f"/proc/{gateway.process.pid}/fd")
 
 
 def test_half_sent_bodies_take_no_slot(behind: TritonServer, start_gateway: StartGateway) -> None:
@@ -69,12 +73,14 @@ def test_an_answer_that_nobody_takes(behind: TritonServer, start_gateway: StartG
     """A client that does not read its answer holds no slot, and is dropped after its time."""
     options = ("--max-in-flight", "1", "--client-timeout", "1")
     gateway = start_gateway("--triton-grpc", behind.grpc, *options)
+    assert answers(gateway)
+    before = len([*descriptors(gateway).iterdir()])
     size = 20_000_000
     header = FLOATS % (size // 4)
     client = Raw(gateway, head(f"Content-Length: {size}", path=IDENTITY, header=header))
     client.send(bytes(size))
     assert answers(gateway)
-    time.sleep(4)
+    until(lambda: len([*descriptors(gateway).iterdir()]) <= before)
     assert len(client.rest()) < size
     assert gateway.said() == ""
 
@@ -85,11 +91,10 @@ def test_more_connections_than_file_descriptors(
     """Connections beyond them wait, and are accepted when there is room."""
     gateway = start_gateway("--triton-grpc", behind.grpc)
     assert answers(gateway)
-    descriptors = Path(f"/proc/{gateway.process.pid}/fd")
-    limit = max(int(path.name) for path in descriptors.iterdir()) + 5
+    limit = max(int(path.name) for path in descriptors(gateway).iterdir()) + 5
     resource.prlimit(gateway.process.pid, resource.RLIMIT_NOFILE, (limit, limit))
     clients = [Raw(gateway) for _ in range(10)]
-    until((descriptors / str(limit - 1)).is_symlink)
+    until((descriptors(gateway) / str(limit - 1)).is_symlink)
     for client in clients:
         client.close()
     assert answers(gateway)
@@ -103,9 +108,8 @@ def test_a_client_that_leaves_before_the_answer(
     gateway = start_gateway("--triton-grpc", behind.grpc)
     with Relay(gateway.grpc) as relay, Client(relay.address, enable_retries=0) as client:
         talk = client.talk(rpc)
+        relay.when_sent(b"slow", relay.cut)
         talk.send(slow(1, 1.0))
-        time.sleep(0.3)
-        relay.cut()
         with suppress(grpc.RpcError):
             talk.end()
     gateway.call("Infer", slow(2, 1.5))  # longer than the rest of the first one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import grpc
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from testbed import TritonServer
-from tests.gateway.gateway_process import Gateway, StartGateway, Talk, code_of
+from tests.gateway.gateway_process import Gateway, StartGateway, Talk, code_of, until
 from tests.gateway.grpc_requests import failing, simple, slow
 from tests.relays import Relay
 from tests.stream_server import StreamServer, reply
@@ -85,9 +84,11 @@ def test_a_sequence_goes_on_after_a_pause(
     behind: TritonServer, start_gateway: StartGateway
 ) -> None:
     """A v1 stream that is idle gives its v2 stream up, and its sequences stay open."""
-    talk = start_gateway("--triton-grpc", behind.grpc).talk()
+    gateway = start_gateway("--triton-grpc", behind.grpc)
+    talk = gateway.talk()
     assert ask(talk, step(1, 5, START)) == [5]
-    time.sleep(2.5)  # the v2 stream is closed meanwhile
+    threads = gateway.figure("Threads")
+    until(lambda: gateway.figure("Threads") < threads)  # that of the v2 stream has ended
     assert ask(talk, step(2, 6), step(3, 1, END)) == [11, 12]
     assert talk.end() == []
 
