@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--tritonshim-report",
         metavar="PATH",
-        help="write the usage report there; its ending says how: .txt, .json, .sarif",
+        help="write the usage report there; its ending says how: .txt or .json",
     )
     group.addoption(
         "--tritonshim-fail-on",

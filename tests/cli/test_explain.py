@@ -109,13 +109,11 @@ def test_the_pair_is_the_one_about_the_symbol(
 
 
 def test_several_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each is explained, in the order of the words; the same pair is shown once."""
+    """Each is explained once, in the order of the words."""
     assert main(["explain", "TS021", "np.object", "InferContext.run", "TS062", "TS021"]) == 0
     text = capsys.readouterr().out
     ids = [line[:5] for line in text.splitlines() if line.startswith("TS")]
     assert ids == ["TS021", "TS201", "TS051", "TS062"]
-    assert text.count("results = context.run(") == 1
-    assert "as shown with TS051" in text
 
 
 def test_one_unknown_of_several(capsys: pytest.CaptureFixture[str]) -> None:

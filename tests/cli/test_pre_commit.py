@@ -45,11 +45,10 @@ def test_entry(scan: Scanner) -> None:
     """As pre-commit runs it, with changed files: new uses fail, those of the baseline do not."""
     scan.write("a.py", CONTEXT + RUN)
     scan.write("b.py", "x = 1\n")
-    configuration = "baseline = 'known.json'\nexclude = 'vendor'\n"
-    scan.write("pyproject.toml", f"[tool.tritonclient-shim.scan]\n{configuration}")
     scan.write("vendor/c.py", CONTEXT)
+    options = ("--baseline", "known.json", "--exclude", "vendor,*_pb2.py")  # as in docs/scan.md
     assert scan(".", "--write-baseline", "known.json").status == 0
-    arguments = shlex.split(hook()["entry"])[1:]
+    arguments = [*shlex.split(hook()["entry"])[1:], *options]
     done = shim(scan.folder, *arguments, "a.py", "b.py", "vendor/c.py")
     assert (done.returncode, done.stderr) == (0, "")
     scan.write("b.py", CONTEXT)

@@ -66,9 +66,8 @@ def test_report_to_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (("show.py", "-m", "a b", "--restore", "x"), "show.py|-m|a b|--restore|x"),
+        (("show.py", "-m", "a b", "--report", "x"), "show.py|-m|a b|--report|x"),
         (("-m", "show", "--flag", "-c"), "show|--flag|-c"),
-        (("-c", "import sys; print('|'.join(sys.argv))", "-x", "y"), "-c|-x|y"),
     ],
 )
 def test_arguments_are_the_scripts(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
@@ -149,28 +148,15 @@ def test_traceback_shows_the_script_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "error"),
-    [("numpy", "SyntaxError"), ("async,future", "AttributeError"), ("none", "SyntaxError")],
-)
-def test_restore_only_what_is_asked_for(tmp_path: Path, parts: str, error: str) -> None:
-    """--restore limits what is put back; what is not fails as without the runner."""
-    (tmp_path / "old.py").write_text(OLD.replace("np.object is object", "np.sctypes, np.unicode"))
-    done = shim(tmp_path, "run", "--restore", parts, "old.py")
-    assert done.returncode == 1
-    assert f"\n{error}: " in done.stderr
-
-
-@pytest.mark.parametrize(
     ("command", "says"),
     [
         (("run",), "name a script"),
         (("run", "nowhere.py"), "there is no script 'nowhere.py' in "),
-        (("run", "--restore", "python2", "x.py"), "expected numpy,"),
         (("run", "."), "the folder '.' has no __main__.py"),
     ],
 )
 def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
-    """A missing script and an unknown part are refused with what was expected, as Python does."""
+    """A missing script is refused with what was expected."""
     done = shim(tmp_path, *command)
     assert done.returncode == 2
     assert says in done.stderr
@@ -242,7 +228,7 @@ def test_numpy_names_that_exist_stay(tmp_path: Path) -> None:
     code = (
         "import numpy as np\nbefore = dict(vars(np))\n"
         "from tritonclient_shim.cli import _restore as restore\n"
-        "restore.everything(frozenset({'numpy'}))\n"
+        "restore.numpy_names()\n"
         "print([name for name in set(before) - {'__getattr__'}\n"
         "       if vars(np)[name] is not before[name]])\n"
     )

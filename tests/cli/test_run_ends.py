@@ -41,7 +41,7 @@ def test_the_report_fits_a_pipe(tmp_path: Path) -> None:
     [
         ("nowhere/usage.txt", "cannot write the report to 'nowhere/usage.txt': No such file or"),
         (".", "cannot write the report to '.': Is a directory"),
-        ("usage.pdf", "no report is written as .pdf; expected .txt, .json, .sarif or no ending"),
+        ("usage.pdf", "no report is written as .pdf; expected .txt, .json or no ending"),
         ("old.py/usage.txt", "cannot write the report to 'old.py/usage.txt': Not a directory"),
     ],
 )

@@ -13,13 +13,13 @@ from tests.installation.environments import Environment, commands, top_level
 pytestmark = pytest.mark.release  # an environment for each test
 
 NEEDED = {
-    "tritonclient": "tritonclient",
-    "grpcio": "grpc",
-    "numpy": "numpy",
-    "protobuf": "google",
     "packaging": "packaging",
     "deprecation": "deprecation",
     "future": "future",
+    "numpy": "numpy",
+    "protobuf": "google",
+    "grpcio": "grpc",
+    "tritonclient": "tritonclient",
 }
 
 
@@ -135,4 +135,4 @@ def test_a_server_is_not_asked_without_them(tmp_path: Path, wheel: Path, index: 
     words = ("-m", "tritonclient_shim", "doctor", "--url", "127.0.0.1:1")
     result = environment.run(environment.python, *words)
     assert (result.returncode, result.stderr) == (1, "")
-    assert "not asked, because of what is wrong with the versions" in result.stdout
+    assert "not asked, because of what is wrong" in result.stdout

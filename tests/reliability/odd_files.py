@@ -143,20 +143,3 @@ def json_files(draw: Any, document: Any) -> bytes:
     """Return a JSON document, changed."""
     text = json_text(changed(draw, document))
     return text if draw(st.integers(0, 4)) else bytes(cut(draw, text))
-
-
-_VALUES = [
-    *("1", "-1", "0", "1.5", "nan", "inf", "true", '""', '"x"', '"text"', '"127.0.0.1:1"', "[]"),
-    *('["a", "b"]', "[1]", "{}", "{a = 1}", "1979-05-27", "9" * 30, '"\\u0000"', "'''", "[[1]]"),
-    *('"é"', '"999999999999999999999"', '"1e9"', "9" * 5000, "[" * 3000, '"[::1]:0"', '"/nowhere"'),
-]
-
-
-@st.composite
-def toml_files(draw: Any, keys: tuple[str, ...], head: str = "") -> bytes:
-    """Lines of TOML with these keys, right or wrong."""
-    lines = [head]
-    for key in draw(st.lists(st.sampled_from([*keys, "x", "a.b", '""', "é"]), max_size=4)):
-        lines.append(f"{key} = {draw(st.sampled_from(_VALUES))}")
-    data = "\n".join(lines).encode()
-    return data if draw(st.integers(0, 4)) else bytes(cut(draw, data))

@@ -28,18 +28,18 @@ PROGRAM = "from tensorrtserver.api import *\nctx = InferContext('x:1', 0, 'm')\n
 
 #: Command → its options and what can follow them. None starts a server or reaches one.
 ARGUMENTS = {
-    "doctor": ["--url", "127.0.0.1:1", "--protocol", "http", "grpc", "--timeout", "0.2"],
+    "doctor": ["--url", "127.0.0.1:1", "--protocol", "http", "grpc"],
     "explain": ["TS051", "InferContext.run", "np.bool", "TS", "ctx.run()", ".", "()"],
     "guide": ["TS051", "inference", "#inference", "--list"],
     "scan": [
-        *("good.py", ".", "--format", "json", "sarif", "--statistics", "--only", "TS050,TS051"),
-        *("--exclude", "*.py", "--baseline", "--exit-zero", "--isolated", "nowhere.py", "bad.json"),
+        *("good.py", ".", "--format", "json", "sarif", "--only", "TS050,TS051", "--exclude"),
+        *("*.py", "--baseline", "--write-baseline", "nowhere.py", "bad.json"),
     ],
     "migrate": [
-        *("good.py", ".", "--diff", "--check", "--to", "http", "grpc", "--unsafe", "--server"),
+        *("good.py", ".", "--check", "--to", "http", "grpc", "--unsafe", "--server"),
         *("127.0.0.1:1", "--model-config", "bad.json", "--format", "json", "--exclude"),
     ],
-    "run": ["--restore", "none", "numpy,async", "--report", "nowhere/r.md", "missing.py", "empty"],
+    "run": ["--report", "nowhere/r.md", "missing.py", "empty"],
     "gateway": ["--" + name.replace("_", "-") for name in OPTIONS]
     + ["127.0.0.1:1", "1", "--config"],
 }
@@ -132,8 +132,6 @@ def _reports(folder: Path, uses: Any, ending: str) -> None:
         assert sorted(answer) == sorted(
             {(symbol, rows.relative(name), line) for symbol, name, line in uses}
         )
-    elif ending == ".sarif":
-        assert len(json.loads(text)["runs"][0]["results"]) == len(set(uses))
 
 
 def test_reports(folder: Path, capsys: pytest.CaptureFixture[str], tried: Tried) -> None:

@@ -33,7 +33,6 @@ MODEL = {
     "output": [{"name": "OUT", "data_type": "TYPE_STRING", "dims": [-1], "label_filename": "x"}],
 }
 PBTXT = b'name: "m" max_batch_size: 8 input [ { name: "IN" data_type: TYPE_FP32 dims: [ 2 ] } ]'
-SCAN_KEYS = ("baseline", "exclude", "exit-zero", "format", "only", "exit_zero")
 
 
 class Commands:
@@ -101,21 +100,15 @@ def test_scan(commands: Commands, tried: Tried) -> None:
 
 @fuzzed("files of commands", 3)
 @given(data=st.data())
-def _scan_settings(commands: Commands, data: Any) -> None:
-    head = data.draw(st.sampled_from(["[tool.tritonclient-shim.scan]", "[tool.tritonclient-shim]"]))
+def _baselines(commands: Commands, data: Any) -> None:
     baseline = commands.write("baseline", data.draw(odd_files.json_files(BASELINE)))
-    if data.draw(st.booleans()):
-        commands("scan", "good.py", "--baseline", baseline)
-    else:
-        commands.write("pyproject.toml", data.draw(odd_files.toml_files(SCAN_KEYS, head)))
-        commands("scan", "good.py")
-    commands.write("pyproject.toml", b"")
+    commands("scan", "good.py", "--baseline", baseline)
     assert commands("scan", "good.py") == 1
 
 
-def test_scan_settings(commands: Commands, tried: Tried) -> None:
-    """Baselines and pyproject.toml are read."""
-    _scan_settings(commands)
+def test_baselines(commands: Commands, tried: Tried) -> None:
+    """Baselines are read."""
+    _baselines(commands)
     tried(FILES, amount("files of commands") // 3, "files")
 
 

@@ -62,7 +62,7 @@ PAIRS = (
 
 def error_of(source: str) -> SyntaxError:
     with pytest.raises(SyntaxError) as caught:
-        runner.compiled(source.encode(), "script.py", True)
+        runner.compiled(source.encode(), "script.py")
     return caught.value
 
 
@@ -90,7 +90,7 @@ def test_scan_says_so(source: str, tmp_path: Path) -> None:
 def test_two_kinds_of_errors_are_not_python_2(source: str) -> None:
     """Python 3.14 runs it; an older Python refuses it, and a pair of builtins is no Python 2."""
     if sys.version_info >= (3, 14):
-        runner.compiled(source.encode(), "script.py", True)
+        runner.compiled(source.encode(), "script.py")
     elif "KeyError, ValueError" in source:
         assert feature(error_of(source)) == ""
     else:

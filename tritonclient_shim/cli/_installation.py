@@ -14,18 +14,16 @@ from __future__ import annotations
 
 import base64
 import csv
-import glob
 import hashlib
 import importlib.util
 import json
 import os
 import shlex
-import site as sites
 import sys
 import sysconfig
 from importlib import metadata
-from importlib.machinery import ModuleSpec, PathFinder
-from typing import Any, Iterator, NamedTuple
+from importlib.machinery import PathFinder
+from typing import Iterator, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -35,8 +33,6 @@ OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 _PACKAGE = "tensorrtserver"
 _PARTS = ("tensorrtserver/", "tensorrtserver.py", "tritonclient_shim/")  # not the metadata
 _INIT = os.path.join(OURS, _PACKAGE, "__init__.py")
-_OWNERS = "Both own the folder 'tensorrtserver', and pip lets one overwrite and remove the other's"
-
 _METADATA = (".dist-info", ".egg-info")
 # in tensorrtserver/api (docs/v1-behaviour.md §1.1)
 _LIBRARIES = ("librequest.so", "libcrequest.so")
@@ -62,114 +58,86 @@ def nvidia_files(site: str) -> list[str]:
 
 def errors(folder: str = "") -> Iterator[str]:
     """Yield the errors for all programs and, if a folder is given, for the scripts in it."""
-    texts = list(_import_errors(importlib.util.find_spec(_PACKAGE)))
-    script = shadow(folder) if folder else ""
-    texts += [script] if script and script not in texts else []
-    yield from texts
+    files = nvidia_files(OURS)
+    if files or _is_damaged():
+        yield refusal(OURS, files)
+    texts = [shadow(folder)]
     for site in sys.path:
         files = [] if _same(site, OURS) else nvidia_files(site)
-        if files and not any(site in text for text in texts):
-            yield as_lines(
-                f"{_nvidias(site, files)}, unused as long as tritonclient-shim in {OURS} comes "
-                "first. Remove it",
-                _remove(site, files),
-            )
+        texts += [_nvidias(site, files)] if files else []
+    yield from filter(None, dict.fromkeys(texts))
 
 
 def shadow(folder: str) -> str:
     """Folder of a script → the error if something hides our package from it, else ''."""
-    spec = PathFinder.find_spec(_PACKAGE, [os.path.abspath(folder), *sys.path])
+    path = [*([os.path.abspath(folder)] if folder else []), *sys.path]
+    spec = PathFinder.find_spec(_PACKAGE, path)
     if spec is None or not spec.origin or _is_ours(spec.origin):
         return ""
-    return _hidden(spec.origin)
+    is_package = os.path.basename(spec.origin) == "__init__.py"
+    package = os.path.dirname(spec.origin) if is_package else spec.origin
+    site = os.path.dirname(package)
+    files = nvidia_files(site)
+    if files:
+        return _nvidias(site, files)
+    other = "tensorrtserver_renamed" + ("" if is_package else ".py")
+    return as_lines(
+        f"{package} is imported as 'tensorrtserver', in place of tritonclient-shim's in {OURS}. "
+        "Give it another name, here and where it is imported",
+        [_line("mv", package, os.path.join(site, other))],
+    )
 
 
-def refusal(site: str, files: list[str], how: str = f"{NAME} was installed over it") -> str:
+def refusal(site: str, files: list[str]) -> str:
     """Return why our package in the folder ``site`` cannot run.
 
     ``files`` are NVIDIA's in that folder. Without any, files of ours are gone.
     """
+    text = (
+        f"tritonclient-shim in {site} is incomplete: files are missing or changed. That happens "
+        "when NVIDIA's retired 'tensorrtserver' is uninstalled. Put them back"
+    )
     if files:
-        text = f"{_nvidias(site, files)}; {how}. {_OWNERS} files. Remove NVIDIA's and put ours back"
-        return _with_reinstall(text, site, _remove(site, files))
-    return _with_reinstall(
-        f"tritonclient-shim in {site} is incomplete: files of 'tensorrtserver' are gone. "
-        f"That happens when NVIDIA's retired 'tensorrtserver' is uninstalled. {_OWNERS} files. "
-        "Put ours back",
-        site,
-    )
-
-
-def _import_errors(spec: ModuleSpec | None) -> Iterator[str]:
-    """Yield the error of what an import of ``tensorrtserver`` finds, if it has one."""
-    if spec is None:
-        yield refusal(OURS, [])
-    elif not spec.origin:  # only folders without __init__.py
-        folders = spec.submodule_search_locations or []
-        strange = [path for path in folders if not _same(os.path.dirname(path), OURS)]
-        yield _foreign(strange[0]) if strange else refusal(OURS, [])
-    elif _is_ours(spec.origin):
-        yield from _own_errors()
-    else:
-        yield _hidden(spec.origin)
-
-
-def _own_errors() -> Iterator[str]:
-    files, lost = nvidia_files(OURS), _altered(OURS)
-    if files and os.path.exists(_INIT) and os.path.getsize(_INIT) == 0:  # NVIDIA's is empty
-        how = "it was installed over tritonclient-shim, and its code runs instead of ours"
-        yield refusal(OURS, files, how)
-    elif files or not os.path.exists(_INIT):
-        yield refusal(OURS, files)
-    elif lost:
-        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-        shown = ", ".join(lost[:3]) + more
-        text = f"tritonclient-shim in {OURS} has files missing or changed: {shown}. Put them back"
-        yield _with_reinstall(text, OURS)
-
-
-def _hidden(file: str) -> str:
-    """Return the error of a file that hides ours: NVIDIA's package, or the user's own module."""
-    package = os.path.dirname(file) if os.path.basename(file) == "__init__.py" else file
-    site = os.path.dirname(package)
-    files = nvidia_files(site)
-    if not files:
-        return _foreign(package)
-    text = f"{_nvidias(site, files)}; it hides tritonclient-shim in {OURS}. Remove it"
-    return as_lines(text, _remove(site, files))
-
-
-def _foreign(path: str) -> str:
-    name = "tensorrtserver_renamed.py" if path.endswith(".py") else "tensorrtserver_renamed"
-    return as_lines(
-        f"{path} is imported as 'tensorrtserver', in place of tritonclient-shim's in {OURS}. "
-        "Give it another name, here and where it is imported",
-        [_line("mv", path, os.path.join(os.path.dirname(path), name))],
-    )
+        text = (
+            f"NVIDIA's retired 'tensorrtserver' distribution ({', '.join(files)}) and "
+            f"tritonclient-shim are both installed in {site}. Both own the folder "
+            "'tensorrtserver', and pip lets one overwrite and remove the other's files. Remove "
+            "NVIDIA's and put ours back"
+        )
+    source = origin(site)
+    if not source.arguments:
+        text += " (from where that folder came: it is a copy of the sources)"
+    elif source.path and not os.path.exists(source.path):
+        text += (
+            f" (it came from {source.path}, which is no longer there: restore that first, or write "
+            "the path of another wheel or checkout of tritonclient-shim in its place)"
+        )
+    first = _remove(site, files) if files else []
+    return as_lines(text, [*first, *_reinstall(site, source)])
 
 
 def _nvidias(site: str, files: list[str]) -> str:
-    return (
+    """Return the error of NVIDIA's distribution in another folder."""
+    return as_lines(
         f"NVIDIA's retired 'tensorrtserver' distribution ({', '.join(files)}) is installed in "
-        f"{site}"
+        f"{site}, beside tritonclient-shim in {OURS}. Only the first on the path is used. Remove "
+        "NVIDIA's",
+        _remove(site, files),
     )
 
 
-def _altered(site: str) -> list[str]:
-    """Return our files in a folder that are missing, or differ from what our metadata lists."""
-    try:
-        with open(os.path.join(_metadata_folder(site), "RECORD"), encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if len(row) == 3 and row[1]]
-    except OSError:  # a checkout or an editable installation: there is no list
-        return []
-    listed = ((name, wanted) for name, wanted, _ in rows if name.startswith(_PARTS))
-    return [name for name, wanted in listed if wanted != _hash(site, name)]
+def _is_damaged() -> bool:
+    """True if files of ours are missing, or differ from what our metadata lists."""
+    for distribution in _installed(OURS):
+        rows = csv.reader(str(distribution.read_text("RECORD")).splitlines())
+        return any(_hash(row[0]) != row[1] for row in rows if row[0].startswith(_PARTS) and row[1])
+    return not os.path.exists(_INIT)  # a checkout or an editable installation: there is no list
 
 
-def _hash(site: str, name: str) -> str:
-    """Return a file's hash as pip writes it, '' if the file cannot be read."""
+def _hash(name: str) -> str:
+    """Return the hash of a file of ours as pip writes it, '' if the file cannot be read."""
     try:
-        with open(os.path.join(site, name), "rb") as file:
+        with open(os.path.join(OURS, name), "rb") as file:
             digest = hashlib.sha256(file.read()).digest()
     except OSError:
         return ""
@@ -207,7 +175,7 @@ def pip(*arguments: str) -> list[str]:
 def _remove(site: str, files: list[str]) -> list[str]:
     """Return the commands that remove NVIDIA's ``files`` from a folder.
 
-    pip uninstalls only what lies in a site folder of the interpreter and has a list of its files.
+    pip uninstalls only a distribution in the interpreter's own folder that has a list of its files.
     """
     listed = [name for name in files if os.path.exists(os.path.join(site, name, "RECORD"))]
     if listed and _is_site(site):
@@ -215,40 +183,19 @@ def _remove(site: str, files: list[str]) -> list[str]:
     return [_line("rm", "-r", *(os.path.join(site, name) for name in files))]
 
 
-def _with_reinstall(text: str, site: str, first: list[str] | None = None) -> str:
-    """Return an error with the commands ``first`` and those that install our files again."""
-    source = origin(site)
-    if source.path and not os.path.exists(source.path):
-        text += (
-            f" (it came from {source.path}, which is no longer there: restore that first, or write "
-            "the path of another wheel or checkout of tritonclient-shim in its place)"
-        )
-    elif source.indexed:
-        text += " (with the same --index-url or --find-links, if it was installed with one)"
-    elif not source.arguments:
-        text += (
-            " (from where that folder came: it is a copy of the sources that pip did not install)"
-        )
-    return as_lines(text, [*(first or []), *_reinstall(site, source)])
-
-
 def _reinstall(site: str, source: Origin) -> list[str]:
+    """Return the commands that install our files again."""
     if not source.arguments:
         return []
     if _is_site(site) or "--editable" in source.arguments:
-        user = ["--user"] if _same(site, sites.getusersitepackages()) else []
-        how = ["--force-reinstall", "--no-deps", *user]
-    else:
-        how = ["--upgrade", "--no-deps", "--target", site]
-    return pip("install", *how, *source.arguments)
+        return pip("install", "--force-reinstall", "--no-deps", *source.arguments)
+    return pip("install", "--upgrade", "--no-deps", "--target", site, *source.arguments)
 
 
 def _is_site(folder: str) -> bool:
     """True if pip installs into this folder by default; not so with ``--target``."""
     paths = sysconfig.get_paths()
-    user = sites.getusersitepackages()
-    own = [paths["purelib"], paths["platlib"], *sites.getsitepackages(), user]
-    return any(_same(folder, path) for path in own)
+    return _same(folder, paths["purelib"]) or _same(folder, paths["platlib"])
 
 
 def _line(*words: str) -> str:
@@ -263,62 +210,41 @@ class Origin(NamedTuple):
 
     arguments: tuple[str, ...]
     path: str = ""  # of the wheel or folder, if it came from a local one
-    indexed: bool = False  # pip found it by its name
 
 
 def origin(site: str) -> Origin:
     """Folder that holds our packages → where they came from.
 
-    pip writes this to ``direct_url.json`` in the metadata (PEP 610), except for what came from an
-    index. The metadata of an editable installation lies in another folder than its modules.
+    The metadata of an editable installation lies in another folder than its modules.
     """
-    own = _metadata_folder(site)
-    if own:
-        version = os.path.basename(own)[: -len(".dist-info")].partition("-")[2]
-        return _noted_origin(_note_in(own), version)
-    for distribution in metadata.distributions(name=NAME):
-        noted = _noted_origin(distribution.read_text("direct_url.json"), distribution.version)
-        if noted.path and _same(noted.path, site):
-            return noted
+    for distribution in _installed(site):
+        return _origin_of(distribution)
+    for distribution in _installed(*sys.path):
+        source = _origin_of(distribution)
+        if source.path and _same(source.path, site):
+            return source
     return Origin(())
 
 
-def _metadata_folder(site: str) -> str:
-    """Return the folder of our metadata; '' for a checkout and an editable installation."""
-    folders = sorted(glob.glob(os.path.join(glob.escape(site), "tritonclient_shim-*.dist-info")))
-    return folders[-1] if folders else ""
+def _installed(*folders: str) -> Iterator[metadata.Distribution]:
+    """Yield the metadata of ours that pip has written to these folders; a build's has no list."""
+    for distribution in metadata.distributions(name=NAME, path=list(folders)):
+        if distribution.read_text("RECORD"):
+            yield distribution
 
 
-def _note_in(folder: str) -> str | None:
-    try:
-        with open(os.path.join(folder, "direct_url.json"), encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return None
-
-
-def _noted_origin(text: str | None, version: str) -> Origin:
-    """Content of ``direct_url.json`` → the origin; without a usable note, this version by name."""
-    note = _direct_url(text)
-    if not note:
-        return Origin((f"{NAME}=={version}",), indexed=True)
-    address, version_control = note["url"], note.get("vcs_info")
-    if version_control:
-        part = note.get("subdirectory")
-        end = f"#subdirectory={part}" if part else ""
-        revision = version_control.get("commit_id", "")
-        return Origin((f"{version_control.get('vcs', 'git')}+{address}@{revision}{end}",))
+def _origin_of(distribution: metadata.Distribution) -> Origin:
+    """Return the origin that pip notes (PEP 610); it notes none for what came from an index."""
+    text = distribution.read_text("direct_url.json")
+    if not text:
+        return Origin((f"{NAME}=={distribution.version}",))
+    note = json.loads(text)
+    address, repository = note["url"], note.get("vcs_info")
+    if repository:
+        return Origin((f"{repository['vcs']}+{address}@{repository['commit_id']}",))
     parts = urlsplit(address)
     if parts.scheme != "file":
         return Origin((address,))
     path = url2pathname(parts.path)
     editable = note.get("dir_info", {}).get("editable")
     return Origin(("--editable", path) if editable else (path,), path)
-
-
-def _direct_url(text: str | None) -> dict[str, Any]:
-    try:
-        note = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return note if isinstance(note, dict) and isinstance(note.get("url"), str) else {}

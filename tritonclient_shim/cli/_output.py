@@ -8,7 +8,7 @@ import pydoc
 import shutil
 import sys
 import time
-from typing import Any, Callable, Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
 from tritonclient_shim.settings import no_color
 
@@ -62,14 +62,6 @@ def painter(color: str) -> Callable[[str, str], str]:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def with_failures(sarif: dict[str, Any], reasons: Sequence[str]) -> dict[str, Any]:
-    """Return a SARIF document with the reasons why files could not be treated."""
-    notes = [{"level": "error", "message": {"text": reason}} for reason in reasons]
-    invocation = {"executionSuccessful": not notes, "toolExecutionNotifications": notes}
-    sarif["runs"][0]["invocations"] = [invocation]
-    return sarif
 
 
 def progress(files: Sequence[str], command: str) -> Iterator[str]:

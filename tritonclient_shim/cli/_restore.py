@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-#: The names that NumPy 1.24 and 2.0 removed, and what they stood for.
+#: The names that NumPy 1.24 and 2.0 removed, and their meanings.
 NUMPY_NAMES: dict[str, Any] = {
     "bool": bool,
     "complex": complex,
@@ -37,16 +37,8 @@ NUMPY_NAMES: dict[str, Any] = {
     },
 }
 
-#: What the program has used so far, as the report of `run` names it.
+#: Names that the program has used so far, for the report of `run`.
 put_back: list[str] = []
-
-
-def everything(parts: frozenset[str]) -> None:
-    """Put back these parts; the runner puts back ``async``."""
-    if "numpy" in parts:
-        numpy_names()
-    if "future" in parts:
-        future_utils()
 
 
 def numpy_names() -> None:

@@ -22,8 +22,8 @@ from tritonclient_shim.session.models import KnownModel
 from tritonclient_shim.session.server import ServerSession
 from tritonclient_shim.translate.constructors import parse_url
 
-__all__ = ["server", "without_user"]
-
+#: Seconds to wait for each reply.
+PATIENCE = 10.0
 _ADVICE = (
     "Check that the server runs, its address and its port: by default 8000 is Triton's for HTTP, "
     "8001 for gRPC. TLS is a setting (tritonclient-shim guide settings)"
@@ -33,19 +33,18 @@ _Answer = TypeVar("_Answer")
 
 
 class _Probe:
-    """Asks a server over one protocol, and gives each answer up after some seconds."""
+    """Asks a server over one protocol; each call has a timeout."""
 
-    def __init__(self, url: str, protocol: str, seconds: float) -> None:
+    def __init__(self, url: str, protocol: str) -> None:
         self.name = PROTOCOLS[protocol].title
         self._session = ServerSession(parse_url(url, protocol))
-        self._seconds = seconds
 
     def ask(self, question: Callable[[Backend], _Answer]) -> _Answer:
-        """Return the reply; raise BackendError on an error, and if none comes in time."""
+        """Return the reply; raise BackendError for an error or a timeout."""
         try:
-            return within(self._seconds, lambda: question(self._session.backend))
+            return within(PATIENCE, lambda: question(self._session.backend))
         except TimeoutError:
-            raise TransportError(f"no answer within {self._seconds:g} seconds") from None
+            raise TransportError(f"no answer within {PATIENCE:g} seconds") from None
 
     def worded(self, error: BackendError) -> str:
         """Return the message that a script would get."""
@@ -63,7 +62,7 @@ def server(arguments: argparse.Namespace) -> Iterator[Finding]:
     refusals: list[str] = []
     for protocol in (script, *(other for other in PROTOCOLS if other != script)):
         try:
-            probe = _Probe(url, protocol, arguments.timeout)
+            probe = _Probe(url, protocol)
             metadata = probe.ask(lambda backend: backend.server_metadata())
         except BackendError as backend_error:
             foreign = _FOREIGN if isinstance(backend_error, ForeignError) else ""

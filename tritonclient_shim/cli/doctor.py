@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 from importlib import metadata
-from typing import Callable, Iterator, NamedTuple, Sequence
+from typing import Callable, Iterator, NamedTuple
 
 from tritonclient_shim import __version__, settings
 from tritonclient_shim.cli import INTERRUPTED
@@ -23,7 +23,6 @@ from tritonclient_shim.cli._installation import OURS, as_lines, errors, pip
 from tritonclient_shim.cli._output import add_color, painter, show
 
 OK, NOTE, WRONG = "ok", "note", "WRONG"
-_SECONDS = 10.0
 _LONGEST = 120  # seconds; the first import after an installation compiles many files
 
 
@@ -38,24 +37,22 @@ class _Requirement(NamedTuple):
     """A distribution that tritonclient-shim needs (README.md, "Supported versions")."""
 
     least: str  # the oldest version that works
-    untested: str  # the first version that is not tested
     modules: tuple[str, ...]  # what tritonclient-shim imports of it
     extras: str = ""
-    needs: tuple[str, ...] = ()  # what its modules import
+    untested: str = ""  # the first version that is not tested
 
 
 _CLIENTS = ("tritonclient.grpc", "tritonclient.http")
+#: Dependencies come before what needs them: the first import that fails makes later ones fail.
 REQUIRED = {
-    "Python": _Requirement(">=3.8", "<3.15", ()),
-    "tritonclient": _Requirement(
-        ">=2.40", "<2.74", _CLIENTS, "[grpc,http]", ("numpy", "protobuf", "grpcio")
-    ),
-    "numpy": _Requirement(">=1.20", "<3", ("numpy",)),
-    "protobuf": _Requirement(">=3.20.2", "<7", ("google.protobuf.message",)),
-    "grpcio": _Requirement(">=1.41", "<2", ("grpc",)),
-    "deprecation": _Requirement(">=2", "<3", ("deprecation",), needs=("packaging",)),
-    "packaging": _Requirement("", "", ("packaging.version",)),
-    "future": _Requirement("", "", ("future.utils",)),
+    "Python": _Requirement(">=3.8", (), untested="<3.15"),
+    "packaging": _Requirement("", ("packaging.version",)),
+    "deprecation": _Requirement(">=2", ("deprecation",)),
+    "future": _Requirement("", ("future.utils",)),
+    "numpy": _Requirement(">=1.20", ("numpy",)),
+    "protobuf": _Requirement(">=3.20.2", ("google.protobuf.message",)),
+    "grpcio": _Requirement(">=1.41", ("grpc",)),
+    "tritonclient": _Requirement(">=2.40", _CLIENTS, "[grpc,http]", "<2.74"),
 }
 #: Extra → the modules that it brings for the command of its name, and how pip is asked for each
 #: (setup.cfg). Asked for the extra, pip would install the whole distribution.
@@ -71,16 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--protocol", choices=("http", "grpc"),
         help="how the script speaks to it (default: whichever of the two it answers)")  # fmt: skip
     add("--models", action="store_true", help="list each model of the server, also those covered")
-    add("--timeout", type=_positive, default=_SECONDS, metavar="SECONDS",
-        help="how long to wait for each answer of the server (default: %(default)g)")  # fmt: skip
     add_color(parser)
-
-
-def _positive(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < 1e6:
-        raise ValueError(text)
-    return seconds
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -116,7 +104,8 @@ def _checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterator[Findi
     elif any(map(_is_wrong, requirements)):
         yield "Server", iter([Finding(NOTE, "not asked, because of what is wrong")])
     else:
-        from tritonclient_shim.cli._server import server, without_user
+        from tritonclient_shim.cli._server import server
+        from tritonclient_shim.core.addresses import without_user
 
         yield f"Server {without_user(arguments.url)}", server(arguments)
 
@@ -146,11 +135,9 @@ def ownership() -> Iterator[Finding]:
 def _machine(system: str, machine: str) -> Finding:
     """Return what is known of this package on a system and processor (docs/support.md)."""
     name = f"{system or 'an unknown system'} on {machine or 'an unknown processor'}"
-    if system != "Linux":
-        return Finding(NOTE, f"{name}: not tested; shared memory and the gateway need Linux")
-    if machine != "x86_64":
-        return Finding(NOTE, f"{name}: nothing here is compiled; the suite has run on x86_64 only")
-    return Finding(OK, name)
+    if (system, machine) == ("Linux", "x86_64"):
+        return Finding(OK, name)
+    return Finding(NOTE, f"{name}: not tested; shared memory and the gateway need Linux")
 
 
 def extras() -> Iterator[Finding]:
@@ -188,21 +175,20 @@ def settings_given() -> Iterator[Finding]:
 
 
 def versions() -> Iterator[Finding]:
-    """Yield for each distribution whether it is supported and can be imported."""
-    judged = {name: _judged(name, _version(name)) for name in REQUIRED}
-    errors = import_failures([module for row in REQUIRED.values() for module in row.modules])
-    unusable = {name for name, row in REQUIRED.items() if errors.keys() & {*row.modules}}
-    faulty = unusable | {name for name, finding in judged.items() if _is_wrong(finding)}
-    for name, finding in judged.items():
-        if name in unusable and not _is_wrong(finding):
-            error = next(errors[module] for module in REQUIRED[name].modules if module in errors)
-            finding = _unusable(name, error, sorted(faulty.intersection(REQUIRED[name].needs)))
-        yield finding
+    """Yield for each distribution whether it is supported, and the first that cannot be imported.
+
+    Imports are tried if all versions are right.
+    """
+    findings = {name: _judged(name, _version(name)) for name in REQUIRED}
+    modules = [", ".join(row.modules) for row in REQUIRED.values() if row.modules]
+    if not any(map(_is_wrong, findings.values())) and import_error(", ".join(modules)):
+        findings.update(_unusable())
+    yield from findings.values()
 
 
 def _judged(name: str, version: str) -> Finding:
     """Return whether a version is supported, and otherwise the command that installs another."""
-    least, untested, _, extras, _ = REQUIRED[name]
+    least, _, extras, untested = REQUIRED[name]
     if version and _release(version) >= _release(least):
         if untested and _release(version) >= _release(untested):
             return Finding(NOTE, f"{name} {version} is newer than what is tested ({untested})")
@@ -215,15 +201,20 @@ def _judged(name: str, version: str) -> Finding:
     return Finding(WRONG, as_lines(f"{text}. Install it", pip("install", f"{name}{extras}{least}")))
 
 
-def _unusable(name: str, error: str, waits: list[str]) -> Finding:
-    """Report a distribution that cannot be imported, and the commands that reinstall it."""
-    version = _version(name)
-    text = f"{name} {version} is installed, but importing it fails ({error})"
-    if waits:
-        return Finding(WRONG, f"{text}; first put right what is said of {', '.join(waits)}")
-    anew = pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
-    rest = pip("install", f"{name}{REQUIRED[name].extras}=={version}")
-    return Finding(WRONG, as_lines(f"{text}. Install it anew", [*anew, *rest]))
+def _unusable() -> dict[str, Finding]:
+    """Return the first distribution that cannot be imported, with the commands that reinstall it.
+
+    ``pip install`` after ``--force-reinstall`` brings what a distribution needs and lacks.
+    """
+    for name, row in REQUIRED.items():
+        error = import_error(", ".join(row.modules)) if row.modules else ""
+        if error:
+            version = _version(name)
+            anew = pip("install", "--force-reinstall", "--no-deps", f"{name}=={version}")
+            rest = pip("install", f"{name}{row.extras}=={version}")
+            text = f"{name} {version} is installed, but importing it fails ({error})"
+            return {name: Finding(WRONG, as_lines(f"{text}. Install it anew", [*anew, *rest]))}
+    return {}
 
 
 def _release(text: str) -> tuple[int, ...]:
@@ -242,20 +233,11 @@ def _version(name: str) -> str:
         return ""
 
 
-def import_failures(modules: Sequence[str]) -> dict[str, str]:
-    """Return the modules that cannot be imported, each with its error as one line.
+def import_error(modules: str) -> str:
+    """Import modules in a new process → '' if that succeeded, otherwise the error as one line.
 
-    Each is imported in a process of its own: it may raise anything, and a module that was compiled
-    for another machine ends the process.
+    A module may raise anything, and one that was compiled for another machine ends the process.
     """
-    if not _import_error(", ".join(modules)):
-        return {}
-    errors = {module: _import_error(module) for module in modules}
-    return {module: error for module, error in errors.items() if error}
-
-
-def _import_error(modules: str) -> str:
-    """Import modules in a new process → '' if that succeeded, otherwise the error as one line."""
     code = f"import sys; sys.path[:] = {sys.path!r}; import {modules}"
     command = [sys.executable, "-W", "ignore", "-c", code]
     try:

@@ -19,7 +19,7 @@ _EXPECTED = (
     "give an id, which notices, reports and `tritonclient-shim scan` show, or a symbol or part "
     "of one, such as InferContext.run"
 )
-#: Entries that one word may fit and still be shown with code.
+#: More entries than these are listed without code.
 _MANY = 5
 _NARROWER = "  give one of these ids for its code in v1 and now\n"
 
@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
     from tritonclient_shim.cli._output import show
 
     status = 0
-    shown: dict[str, str] = {}  # code → the id that it was printed with
     for what in dict.fromkeys(arguments.what):
         entries = _find(what)
         if not entries:
@@ -49,12 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
             show("".join(f"{entry.id}  {entry.symbol}\n" for entry in entries) + f"{_NARROWER}\n")
         else:
             for entry in entries:
-                show(f"{_explained(entry, shown)}\n")
+                show(f"{_explained(entry)}\n")
     return status
 
 
 def _unknown(what: str) -> int:
-    """Say that there is nothing of this name, and what is near → exit status."""
+    """Print that no entry has this name, and near names → exit status."""
     from tritonclient_shim.registry import BY_SYMBOL
 
     names = [symbol.rpartition(".")[2] for symbol in BY_SYMBOL]
@@ -101,12 +100,10 @@ def _is_removed_from_numpy(what: str) -> bool:
     return name in REMOVED_FROM_NUMPY
 
 
-def _explained(entry: RegistryEntry, shown: dict[str, str]) -> str:
-    """Return the entry with the guide's code, or with the id that the code was shown with."""
+def _explained(entry: RegistryEntry) -> str:
+    """Return the entry with the guide's code."""
     from tritonclient_shim.cli.guide import code_of
 
-    code = code_of(entry)
-    earlier = shown.setdefault(code, entry.id)
     lines = [
         f"{entry.id}  {entry.symbol}",
         f"  deprecated since  {entry.since}",
@@ -114,8 +111,6 @@ def _explained(entry: RegistryEntry, shown: dict[str, str]) -> str:
         f"  over HTTP         {entry.http}",
         f"  with PyTriton     {entry.pytriton or 'nothing takes its place'}",
         f"  in the guide      {entry.guide}",
-        code.rstrip("\n")
-        if earlier == entry.id
-        else f"  its code          as shown with {earlier}",
+        code_of(entry),
     ]
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)

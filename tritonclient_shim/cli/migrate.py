@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tritonclient_shim.cli import INTERRUPTED, Refused, tell
-from tritonclient_shim.cli._output import FORMATS, progress, show
+from tritonclient_shim.cli._files import add_files, chosen, ids
+from tritonclient_shim.cli._output import progress, show
 
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.candidates import Candidates
@@ -41,38 +42,23 @@ class _Work:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim migrate``."""
+    add_files(parser)
     add = parser.add_argument
-    add("paths", nargs="+", metavar="PATH", help="a file, a notebook or a folder")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--diff", action="store_true", help="print the changes as a diff (default)")
     how.add_argument("--write", action="store_true", help="write the changed files")
     how.add_argument("--check", action="store_true", help="print the report alone, for CI")
     add("--to", choices=("grpc", "http"), default="",
         help="the protocol instead of one that the program chooses")  # fmt: skip
     add("--unsafe", action="store_true",
         help="make changes, too, that some programs may notice")  # fmt: skip
-    add("--select", metavar="IDS", type=_ids, default=frozenset(),
+    add("--select", metavar="IDS", type=ids, default=frozenset(),
         help="rewrite uses of these ids alone, such as TS020,TS021,TS022")  # fmt: skip
     add("--server", metavar="URL", default="",
         help="HOST:PORT of a server, HTTP or gRPC, which is asked about the models")  # fmt: skip
     add("--model-config", metavar="FILE", action="append", default=[],
         help="a model's config.pbtxt, or its configuration in JSON")  # fmt: skip
-    add("--format", choices=FORMATS, default=FORMATS[0],
+    add("--format", choices=("text", "json"), default="text",
         help="of the report (default: %(default)s)")  # fmt: skip
-    add("--exclude", action="append", default=[], metavar="GLOBS",
-        help="leave out files and folders, as `tritonclient-shim scan` does")  # fmt: skip
-
-
-def _ids(text: str) -> frozenset[str]:
-    """Return the ids of a list; raise ValueError for one that the registry lacks."""
-    from tritonclient_shim.registry import ENTRIES
-
-    ids = frozenset(part.strip() for part in text.upper().split(",") if part.strip())
-    unknown = sorted(ids - ENTRIES.keys())
-    if unknown or not ids:
-        names = ", ".join(unknown) or "nothing"
-        raise argparse.ArgumentTypeError(f"got {names}; expected ids such as TS051,TS050")
-    return ids
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -81,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     work = _migrated(arguments)
     report = render(arguments.format, work.files, work.failures)
-    if arguments.format == FORMATS[0]:
+    if arguments.format == "text":
         is_diff = not (arguments.write or arguments.check)
         changed = any(file.changed for file in work.files)
         changes = "".join(map(diff, work.files)) if is_diff else ""
@@ -101,8 +87,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file, and write it if that is asked for."""
     from tritonclient_shim.cli._migrate.models import configurations
-    from tritonclient_shim.cli._scan.files import ExcludedPaths, chosen
-    from tritonclient_shim.cli._scan.options import parts
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
@@ -110,7 +94,7 @@ def _migrated(arguments: argparse.Namespace) -> _Work:
     from tritonclient_shim.rewrite.neighbours import importers_first
     from tritonclient_shim.rewrite.options import MigrateOptions
 
-    paths = list(chosen(arguments.paths, ExcludedPaths(tuple(parts(arguments.exclude)))))
+    paths = list(chosen(arguments))
     if not paths:
         raise Refused(_NO_FILE)
     configs = configurations(arguments.server, arguments.model_config)

@@ -1,7 +1,7 @@
 """Run a script as it is, and report what it used.
 
-What NumPy and Python have removed since 2019 is put back for it. Everything behind the script's
-name is the script's own.
+What NumPy and Python have removed since 2019 is put back for it. All arguments after the script's
+name are the script's.
 
 Exit status: the script's; 2 if there is none to run.
 """
@@ -15,7 +15,6 @@ import sys
 
 from tritonclient_shim.cli import Refused, tell
 
-_ALL = ("numpy", "async", "future")
 _REMEDY = (
     "Convert it with 2to3 -w {path} or futurize -w {path} (both need Python 3.12 or older, and "
     "keep the old API as it is); or leave it with its Python 2 and old client, and have them call "
@@ -30,43 +29,26 @@ _ADVICE = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tritonclient-shim run``; all after the script is the script's."""
     add = parser.add_argument
-    parser.usage = "%(prog)s [OPTIONS] SCRIPT | -m MODULE | -c CODE [ARGUMENT ...]"
-    add("--restore", type=_parts, default=",".join(_ALL), metavar="WHAT",
-        help="what to put back, with commas between: numpy (np.object, np.bool, np.int, ...), "
-        "async (as a name), future (future.utils); or none (default: %(default)s)")  # fmt: skip
+    parser.usage = "%(prog)s [OPTIONS] SCRIPT | -m MODULE [ARGUMENT ...]"
     add("--report", metavar="PATH", default="",
-        help="write the report there, in the form of its ending: .txt, .json or .sarif. "
+        help="write the report there, in the form of its ending: .txt or .json. "
         "Otherwise it goes to stderr")  # fmt: skip
     rest = {"nargs": argparse.REMAINDER, "default": []}
     add("-m", dest="module", help="run a module, as python -m", **rest)  # type: ignore[arg-type]
-    add("-c", dest="code", help="run this code, as python -c", **rest)  # type: ignore[arg-type]
     add("script", metavar="SCRIPT", help="run a script or folder, as python SCRIPT", **rest)  # type: ignore[arg-type]
-
-
-def _parts(text: str) -> frozenset[str]:
-    parts = frozenset(part.strip().lower() for part in text.split(",") if part.strip())
-    strange = parts - {*_ALL, "none"}
-    if strange:
-        raise argparse.ArgumentTypeError(
-            f"expected {', '.join(_ALL)} or none, got {', '.join(sorted(strange))}"
-        )
-    return parts - {"none"}
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the script → 0, or 2 if it is in Python 2; its exceptions and SystemExit pass."""
     from tritonclient_shim.cli import _restore, _runner
 
-    choices = (
-        (arguments.module, _runner.module),
-        (arguments.code, _runner.code),
-        (arguments.script, _runner.script),
-    )
-    command, run_command = next(((words, how) for words, how in choices if words), ([], None))
-    if run_command is None:
-        raise Refused("name a script, or -m MODULE, or -c CODE")
+    is_module = bool(arguments.module)
+    run_command = _runner.run_module if is_module else _runner.run_script
+    command = arguments.module or arguments.script
+    if not command:
+        raise Refused("name a script, or -m MODULE")
     folder = os.curdir
-    if arguments.script == command:
+    if not is_module:
         _check_script(command[0])
         folder = os.path.dirname(command[0]) or folder
     _check_report(arguments.report)
@@ -74,9 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     advice: list[str] = []
     atexit.register(_print_advice, advice)  # before the report's: functions run in reverse order
     _report(arguments.report)
-    _restore.everything(arguments.restore)
+    _restore.numpy_names()
+    _restore.future_utils()
     try:
-        run_command(command, "async" in arguments.restore)
+        run_command(command)
     except SyntaxError as error:
         explanation = _python2(error)
         if not explanation:

@@ -15,7 +15,7 @@ WARNING_MODES = {
 }
 
 #: The endings of a usage report's path: text, JSON and SARIF.
-REPORT_ENDINGS = (".txt", ".json", ".sarif")
+REPORT_ENDINGS = (".txt", ".json")
 
 
 def warnings_mode() -> str:

@@ -66,14 +66,25 @@ def json_document(rows: list[UsageRow]) -> dict[str, Any]:
     return {"title": _TITLE, "summary": summary(rows), "uses": uses}
 
 
-def sarif_document(rows: list[UsageRow]) -> dict[str, Any]:
-    """Return one run; the ids are its rules, the uses its results."""
+def sarif_document(rows: list[UsageRow], unreadable: list[str]) -> dict[str, Any]:
+    """Return one run; the ids are its rules, the uses its results.
+
+    ``unreadable`` are the reasons why files could not be read.
+    """
     entries = {row.entry.id: row.entry for row in rows}
     rules = [_rule(entry) for _, entry in sorted(entries.items())]
     run = {
         "tool": {"driver": {"name": "tritonclient-shim", "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "results": [_result(row) for row in rows],
+        "invocations": [
+            {
+                "executionSuccessful": not unreadable,
+                "toolExecutionNotifications": [
+                    {"level": "error", "message": {"text": reason}} for reason in unreadable
+                ],
+            }
+        ],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -89,16 +100,15 @@ def _rule(entry: RegistryEntry) -> dict[str, Any]:
 
 def _result(row: UsageRow) -> dict[str, Any]:
     message = f"{row.entry.symbol} is deprecated. Use {row.entry.successor} instead."
-    region: dict[str, Any] = {"startLine": max(row.line, 1)}
-    if row.column is not None:
-        region.update(startColumn=row.column, snippet={"text": row.snippet})
+    region = {
+        "startLine": row.line,
+        "startColumn": row.column,
+        "snippet": {"text": row.snippet},
+    }
     uri = quote(row.file.replace("\\", "/"), safe="/:<>")
-    result: dict[str, Any] = {
+    return {
         "ruleId": row.entry.id,
         "level": "warning",
         "message": {"text": message if row.cell is None else f"Cell {row.cell}: {message}"},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
     }
-    if row.count is not None:
-        result["occurrenceCount"] = row.count
-    return result

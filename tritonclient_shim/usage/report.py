@@ -11,12 +11,9 @@ from tritonclient_shim.usage.rows import UsageRow, rows_of
 
 
 def render(rows: list[UsageRow], path: str) -> str:
-    """Return the report in the format of the path's ending; a path without one gets text."""
-    ending = os.path.splitext(path)[1].lower()
-    if ending == ".json":
+    """Return the report, as JSON if the path ends so, else as text."""
+    if path.lower().endswith(".json"):
         return formats.dumped(formats.json_document(rows))
-    if ending == ".sarif":
-        return formats.dumped(formats.sarif_document(rows))
     return formats.text(rows)
 
 

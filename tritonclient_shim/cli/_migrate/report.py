@@ -1,13 +1,13 @@
-"""What a migration did → a diff, and a report as text, JSON or SARIF."""
+"""Migrated files → a diff, and a report as text or JSON."""
 
 from __future__ import annotations
 
 import difflib
 import io
 import tokenize
-from typing import Any, Sequence
+from typing import Sequence
 
-from tritonclient_shim.cli._output import count, with_failures
+from tritonclient_shim.cli._output import count
 from tritonclient_shim.rewrite.files import Migrated
 from tritonclient_shim.usage import formats
 
@@ -44,8 +44,6 @@ def render(format: str, files: list[Migrated], failures: Sequence[str]) -> str:
                 },
             }
         )
-    if format == "sarif":
-        return formats.dumped(_sarif(uses, failures))
     lines = [
         f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}"
         for row, outcome in uses
@@ -67,12 +65,3 @@ def _summary(files: list[Migrated], failures: Sequence[str]) -> str:
 def _read(files: list[Migrated]) -> int:
     """Return how many of the files were there before."""
     return sum(not file.is_new for file in files)
-
-
-def _sarif(uses: list[Any], failures: Sequence[str]) -> dict[str, Any]:
-    document = formats.sarif_document([row for row, _ in uses])
-    for result, (row, outcome) in zip(document["runs"][0]["results"], uses):
-        where = "" if row.cell is None else f"Cell {row.cell}: "
-        result["level"] = "warning" if outcome.todo else "note"
-        result["message"] = {"text": f"{where}{outcome.state.value}: {outcome.what}"}
-    return with_failures(document, failures)

@@ -1,1 +1,1 @@
-"""``scan``: which files, what is left out of what they have, and what is configured."""
+"""``scan``: known uses, and the report."""

@@ -1,10 +1,11 @@
-"""A file of known uses, by the text of their lines: what it has is not reported again."""
+"""A file of known uses, by the text of their lines. They are not reported again."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import Counter
+from operator import index
 from typing import Any, Collection, NamedTuple
 
 from tritonclient_shim.cli import Refused
@@ -14,7 +15,7 @@ _VERSION = 1
 
 
 class KnownUse(NamedTuple):
-    """A use, wherever in the file it stands; the file as seen from the baseline's folder."""
+    """A use by the text of its line; the file as seen from the baseline's folder."""
 
     file: str
     id: str
@@ -22,7 +23,7 @@ class KnownUse(NamedTuple):
 
 
 class Baseline:
-    """The uses in a file that are not reported, and how often each is known."""
+    """The uses that are not reported, and how often each is known."""
 
     def __init__(self, path: str) -> None:
         """Read the file; raise Refused if it is no baseline."""
@@ -34,17 +35,20 @@ class Baseline:
         except OSError as error:
             text = f"the baseline {path} cannot be read: {error.strerror}; {remedy}"
             raise Refused(text) from error
-        except (ValueError, RecursionError) as error:
-            raise Refused(f"{path} is no baseline: {error}; {remedy}") from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise Refused(
+                f"{path} is no baseline; expected version {_VERSION}, and uses with file, id, line "
+                f"and count; {remedy}"
+            ) from error
 
     def take(self, row: UsageRow) -> bool:
-        """True if the use is known; another one like it must be known by itself."""
+        """True if the use is known. A second equal use must be known, too."""
         use = _known(self._path, row)
         self._known[use] -= 1
         return self._known[use] >= 0
 
-    def gone(self, files: Collection[str], only: Collection[str]) -> int:
-        """Return how many known uses were not taken from these files, of these ids or of all."""
+    def gone(self, files: Collection[str], only: Collection[str] | None) -> int:
+        """Return how many known uses of these files were not taken; with ``only``, of these ids."""
         seen = {_file(self._path, file) for file in files}
         return sum(
             max(count, 0)
@@ -68,15 +72,13 @@ def write(path: str, rows: list[UsageRow]) -> None:
 
 
 def _counted(document: Any) -> Counter[KnownUse]:
-    if not isinstance(document, dict) or document.get("version") != _VERSION:
-        raise ValueError(f"expected an object with version {_VERSION}")
-    try:
-        uses = [(KnownUse(u["file"], u["id"], u["line"]), u["count"]) for u in document["uses"]]
-    except (TypeError, KeyError) as error:
-        raise ValueError("expected uses with file, id, line and count") from error
-    if any([type(part) for part in (*use, count)] != [str, str, str, int] for use, count in uses):
-        raise ValueError("expected file, id and line as text, and count as a whole number")
-    return Counter(dict(uses))
+    """Return how often the document has each use; raise ValueError, TypeError or KeyError."""
+    if document["version"] != _VERSION:
+        raise ValueError(document["version"])
+    uses = document["uses"]
+    return Counter(
+        {KnownUse(use["file"], use["id"], use["line"]): index(use["count"]) for use in uses}
+    )
 
 
 def _known(path: str, row: UsageRow) -> KnownUse:

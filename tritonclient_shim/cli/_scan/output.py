@@ -1,18 +1,18 @@
-"""What a scan found → text, JSON or SARIF."""
+"""The uses that a scan found → text, JSON or SARIF."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Callable
 
-from tritonclient_shim.cli._output import count, painter, with_failures
+from tritonclient_shim.cli._output import count, painter
 from tritonclient_shim.usage import formats
 from tritonclient_shim.usage.rows import UsageRow, grouped, summary
 
 
 @dataclass
 class ScanReport:
-    """The uses that are to be reported, and what became of the rest."""
+    """The uses to report, and the number of hidden ones."""
 
     rows: list[UsageRow] = field(default_factory=list)
     read: list[str] = field(default_factory=list)  # the files
@@ -50,7 +50,7 @@ def render(report: ScanReport, format: str, color: str) -> str:
         document["hidden"] = {"ignored": report.ignored, "baseline": report.known}
         return formats.dumped(document)
     if format == "sarif":
-        return formats.dumped(with_failures(formats.sarif_document(report.rows), report.unreadable))
+        return formats.dumped(formats.sarif_document(report.rows, report.unreadable))
     return _text(report, painter(color))
 
 
