@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import signal
 import sys
 import time
@@ -44,17 +43,8 @@ def main() -> int:
         default="triton",
         help="pytriton: functions bound with PyTriton; default: %(default)s",
     )
-    parser.add_argument(
-        "--shared-memory",
-        type=int,
-        default=0,
-        metavar="MIB",
-        help="first make sure that this much of /dev/shm is free",
-    )
     options = parser.parse_args()
     try:
-        if options.shared_memory:
-            _require_shared_memory(options.shared_memory)
         prepare, start = SERVERS[options.server]
         if options.prepare:
             prepare()
@@ -67,24 +57,6 @@ def main() -> int:
         print(f"testbed: {problem}", file=sys.stderr)
         return 1
     return 0
-
-
-def _require_shared_memory(needed: int, folder: str = "/dev/shm") -> None:
-    """Raise MissingPrerequisite unless ``needed`` MiB are free."""
-    try:
-        status = os.statvfs(folder)
-    except OSError as problem:
-        raise MissingPrerequisite(
-            f"The servers need {needed} MiB of shared memory in {folder}, which cannot be used: "
-            f"{problem}. Mount one: mount -t tmpfs tmpfs {folder}"
-        ) from problem
-    free = status.f_bavail * status.f_frsize >> 20
-    if free < needed:
-        raise MissingPrerequisite(
-            f"The servers need {needed} MiB of shared memory, and {folder} has {free} MiB free. "
-            f"Give it more: docker run --shm-size=1g, or mount -o remount,size=1g {folder}; "
-            f"`ls -l {folder}` shows what is left there by others."
-        )
 
 
 def _serve(server: RunningServer) -> None:

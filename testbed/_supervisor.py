@@ -1,19 +1,19 @@
 """The process between the launcher and its server; outlives neither.
 
-Run as a script: ``_supervisor.py FOLDER SHM_PREFIXES TURN COMMAND...``. It starts the command in a
-process group of its own, its output going to FOLDER/server.log, and prints the pid. When its stdin
-has a byte or closes, when its parent is gone or when the server ends, it ends the whole group (the
-byte ``k``: without asking the server to exit first) and removes FOLDER, the files in /dev/shm that
-begin with one of the comma-separated SHM_PREFIXES (``{pid}`` stands for the pid of the server), and
-the folders that the server made in /tmp, one of them within TURN seconds. It imports only the
-standard library, so that any interpreter can run it.
+Run as a script: ``_supervisor.py FOLDER SHM_PREFIXES COMMAND...``. It starts the command in a
+process group, with its output in FOLDER/server.log, and prints the pid. It ends the whole group if
+its stdin has a byte or closes, if its parent has ended, or if the server ends. The byte ``k``
+means: without asking the server to exit first.
+
+Then it removes FOLDER, the files in /dev/shm that begin with one of the comma-separated
+SHM_PREFIXES (``{pid}`` stands for the pid of the server), and the server's folders in /tmp. It
+imports only the standard library, so that any interpreter can run it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import glob
 import os
 import re
@@ -26,64 +26,40 @@ import time
 
 POLL = 0.05
 PARENT_CHECK = 0.5
-GRACE = 10.0  # seconds; the server is told to exit within 2
+GRACE = 10.0  # seconds; the server should exit within 2
 MODEL_FOLDER = re.compile(r"/tmp/folder\w{6}(?=/)")
-BACKEND_FOLDERS = "/tmp/python_env_*"
+BACKEND_FOLDERS = "/tmp/python_env_*"  # a killed Python backend leaves an empty one
 PR_SET_PDEATHSIG = 1
 AT_ONCE = b"k"
 
 
 def main(arguments: list[str]) -> int:
     """Run the server until it or its owner ends → the server's exit status."""
-    folder, prefixes, turn, *command = arguments
-    parent = os.getppid()
-    server, remains = _start(folder, command, float(turn))
+    folder, prefixes, *command = arguments
+    parent, before = os.getppid(), set(glob.glob(BACKEND_FOLDERS))
+    model_folders: list[str] = []
+    with open(os.path.join(folder, "server.log"), "ab") as output:
+        server = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            preexec_fn=_own_group,
+        )
+    print(server.pid, flush=True)
     try:
         order = _wait_for_end(server, parent)
-        remains += _model_folders(server.pid)
+        model_folders = _model_folders(server.pid)
         if order != AT_ONCE:
             _stop(server)
     finally:
         _kill_group(server.pid)
         server.wait()
-        _clean(prefixes.replace("{pid}", str(server.pid)), [folder, *remains])
+        _clean(prefixes.replace("{pid}", str(server.pid)), [folder, *model_folders])
+        for place in {*glob.glob(BACKEND_FOLDERS)} - before:
+            with contextlib.suppress(OSError):  # not empty, or gone
+                os.rmdir(place)
     return server.returncode
-
-
-def _start(
-    folder: str, command: list[str], turn: float
-) -> tuple[subprocess.Popen[bytes], list[str]]:
-    """Start the command → its process, and the folder of its Python backend if it made one.
-
-    That folder has a random name in /tmp, and the backend removes it only when it ends in time. We
-    know ours because servers of ours take turns (the lock is on /tmp itself and leaves nothing).
-    """
-    lock = os.open("/tmp", os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        before = set(glob.glob(BACKEND_FOLDERS))
-        with open(os.path.join(folder, "server.log"), "ab") as output:
-            server = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                preexec_fn=_own_group,
-            )
-        print(server.pid, flush=True)
-        return server, _new_folder(server, before, turn)
-    finally:
-        os.close(lock)
-
-
-def _new_folder(server: subprocess.Popen[bytes], before: set[str], turn: float) -> list[str]:
-    deadline = time.monotonic() + turn
-    while time.monotonic() < deadline and server.poll() is None:
-        new = [item for item in glob.glob(BACKEND_FOLDERS) if item not in before]
-        if new:
-            return new[:1]
-        time.sleep(0.01)
-    return []
 
 
 def _own_group() -> None:
@@ -92,7 +68,7 @@ def _own_group() -> None:
 
 
 def _wait_for_end(server: subprocess.Popen[bytes], parent: int) -> bytes:
-    """Return when it is time to end, with what was read from stdin."""
+    """Wait until it is time to end, and return the byte of stdin."""
     checked = time.monotonic()
     while server.poll() is None:
         readable, _, _ = select.select([sys.stdin], [], [], POLL)

@@ -16,12 +16,10 @@ from testbed.made_once import (
     virtual_environment,
 )
 from testbed.progress import MissingPrerequisite, say
-from testbed.pythons import PYTHONS, Facts, for_server, gather, libpython_of
+from testbed.pythons import PYTHONS, for_server, libpython_of
 
 NUMPY = "numpy<2"  # numpy 2 breaks every output tensor
 LAYOUT = "2"  # raise it when the code below builds a folder that differs
-
-
 VARIABLE = "TESTBED_TRITON"
 
 
@@ -47,7 +45,6 @@ GENERATIONS = {
         # ended with a lock_exception, unless the models were loaded one after the other.
         Generation("0.2.0", "2.33", ("3.8",), ("--model-load-thread-count=1",)),
         Generation("0.4.2", "2.39", ("3.11", "3.10", "3.9", "3.8")),
-        Generation("0.5.14", "2.51"),  # the very binary of 0.7.0
         Generation("0.7.0", "2.51"),
     )
 }
@@ -55,7 +52,7 @@ NEWEST = GENERATIONS["0.7.0"]
 
 
 def chosen() -> Generation:
-    """Return the one that the variable names, or the newest; raise MissingPrerequisite."""
+    """Return the generation in TESTBED_TRITON, or the newest; raise MissingPrerequisite."""
     version = os.environ.get(VARIABLE) or NEWEST.version
     if version not in GENERATIONS:
         raise MissingPrerequisite(
@@ -100,31 +97,24 @@ def prepare(complete: bool = False) -> Environment:
     generation = NEWEST if complete else chosen()
     prefix = "pytriton" if complete else "server"
     name = folder_name(prefix, LAYOUT, generation.package, NUMPY)
-    return made_once(
-        name, Environment, lambda folder: _make(folder, gather(), generation, complete)
-    )
+    return made_once(name, Environment, lambda folder: _make(folder, generation, complete))
 
 
-def _make(folder: Path, facts: Facts, generation: Generation, complete: bool) -> Environment:
-    interpreter = for_server(facts, generation.pythons)
+def _make(folder: Path, generation: Generation, complete: bool) -> Environment:
+    interpreter = for_server(generation.pythons)
     say(f"making the server environment in {folder} with {interpreter.path}")
     python = virtual_environment(interpreter.path, folder)
     library = libpython_of(interpreter, folder / "libpython")
-    _install(python, generation, complete)
+    what = f"the genuine Triton server {generation.triton} ({generation.package})"
+    say(f"downloading {what}, {'about 120 MB' if complete else 'about 75 MB'}, once")
+    options = () if complete else ("--no-deps",)
+    pip_install(python, "the download", *options, generation.package, NUMPY)
     environment = Environment(str(python), library)
     _add_stub(environment, interpreter.version, generation)
     if complete:
         _add_shm_prefix(environment)
     say("the server environment is ready")
     return environment
-
-
-def _install(python: Path, generation: Generation, complete: bool) -> None:
-    size = "about 120 MB" if complete else "about 75 MB"
-    what = f"the genuine Triton server {generation.triton} ({generation.package})"
-    say(f"downloading {what}, {size}, once")
-    options: tuple[str, ...] = () if complete else ("--no-deps",)
-    pip_install(python, "the download", *options, generation.package, NUMPY)
 
 
 def _add_stub(environment: Environment, version: str, generation: Generation) -> None:

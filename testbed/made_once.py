@@ -14,9 +14,9 @@ import os
 import re
 import shutil
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, ClassVar, Iterator, Protocol, TypeVar
+from typing import Callable, Iterator, TypeVar
 
 from testbed.progress import MissingPrerequisite, run, say
 
@@ -25,7 +25,7 @@ FOREIGN = ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "VIRTUAL_ENV")
 
 
 def cache_folder() -> Path:
-    """``.testbed/`` at the repository root, or what the variable ``TESTBED_CACHE`` names."""
+    """Return ``.testbed/`` at the repository root, or the folder in ``TESTBED_CACHE``."""
     default = Path(__file__).resolve().parents[1] / ".testbed"
     return Path(os.environ.get("TESTBED_CACHE") or default).resolve()
 
@@ -49,15 +49,9 @@ def writable_cache_folder() -> Path:
     return cache
 
 
-class DataclassOfPaths(Protocol):
-    """A dataclass whose fields are paths, as strings."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-
 @dataclass(frozen=True)
 class VirtualEnvironment:
-    """A finished virtual environment; the fields of the subclasses are paths, too."""
+    """A finished virtual environment. All fields are paths, also those of subclasses."""
 
     python: str
 
@@ -68,11 +62,11 @@ class VirtualEnvironment:
         return {**kept, "PATH": path, "PYTHONNOUSERSITE": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-Made = TypeVar("Made", bound=DataclassOfPaths)
+Made = TypeVar("Made")
 
 
-def made_once(name: str, kind: type[Made], make: Callable[[Path], Made]) -> Made:
-    """Return what is in the cache's folder ``name``. Call ``make(folder)`` if it is not complete.
+def made_once(name: str, kind: Callable[..., Made], make: Callable[[Path], Made]) -> Made:
+    """Return the record of the cache's folder ``name``. Call ``make(folder)`` if there is none.
 
     ``kind`` is a dataclass whose fields are paths, the first one below the folder. Raise
     MissingPrerequisite if the cache cannot be written.
@@ -86,26 +80,26 @@ def made_once(name: str, kind: type[Made], make: Callable[[Path], Made]) -> Made
         shutil.rmtree(folder, ignore_errors=True)
         product = make(folder)
         partial = folder / "complete.partial"
-        partial.write_text(json.dumps(asdict(product)), encoding="utf-8")
+        partial.write_text(json.dumps(vars(product)), encoding="utf-8")
         os.replace(partial, folder / "complete.json")
         return product
 
 
-def finished(name: str, kind: type[Made]) -> Made | None:
-    """Return what is in the cache's folder ``name`` if it is there and whole."""
+def finished(name: str, kind: Callable[..., Made]) -> Made | None:
+    """Return the record of the cache's folder ``name`` if the folder is complete."""
     folder = cache_folder() / name
     mark = folder / "complete.json"
     if not mark.exists():
         return None
     result = kind(**json.loads(mark.read_text(encoding="utf-8")))
-    paths = [*asdict(result).values()]
+    paths = [*vars(result).values()]
     # a copied checkout still names its original, and an interpreter may have been removed
     here = folder in Path(paths[0]).parents
     return result if here and all(map(os.path.exists, paths)) else None
 
 
 def folder_name(prefix: str, *wanted: str) -> str:
-    """Return a name that is another one whenever something else is wanted."""
+    """Return a name that depends on the requirements."""
     return f"{prefix}-{hashlib.sha256(chr(10).join(wanted).encode()).hexdigest()[:10]}"
 
 

@@ -15,7 +15,7 @@ from testbed.made_once import (
     virtual_environment,
 )
 from testbed.progress import MissingPrerequisite, run, say
-from testbed.pythons import Facts, choose_of, gather
+from testbed.pythons import choose_of
 
 WANTED = "TESTBED_OPEN_SERVERS"  # "1": install what is not there; else what is there is used
 MODELS = Path(__file__).with_name("open_models")
@@ -24,7 +24,7 @@ LAYOUT = "1"  # raise it when the code below, or what it trains, builds a folder
 
 @dataclass(frozen=True)
 class Recipe:
-    """What an environment is made of; ``plain`` is installed without its dependencies."""
+    """The packages of an environment; ``plain`` is installed without its dependencies."""
 
     name: str
     size: str
@@ -35,7 +35,7 @@ class Recipe:
 
     @property
     def folder(self) -> str:
-        """Its name in the cache folder."""
+        """Return its name in the cache folder."""
         return folder_name(self.name, LAYOUT, *self.requirements, *self.plain)
 
 
@@ -60,9 +60,7 @@ KSERVE = Recipe(
 
 def prepare(recipe: Recipe) -> VirtualEnvironment:
     """Return the environment, made now if it is not there; raises MissingPrerequisite."""
-    return made_once(
-        recipe.folder, VirtualEnvironment, lambda folder: _make(recipe, folder, gather())
-    )
+    return made_once(recipe.folder, VirtualEnvironment, lambda folder: _make(recipe, folder))
 
 
 def trained(recipe: Recipe) -> Path:
@@ -71,8 +69,9 @@ def trained(recipe: Recipe) -> Path:
 
 
 def reason_to_skip(recipe: Recipe) -> str:
-    """Why tests leave this server out here, and what to type; "" when it is to be used."""
-    if os.environ.get(WANTED) == "1" or finished(recipe.folder, VirtualEnvironment):
+    """Return why tests leave this server out, and what to type; "" if they use it."""
+    present = finished(recipe.folder, VirtualEnvironment) is not None
+    if os.environ.get(WANTED) == "1" or present:
         return ""
     return (
         f"{recipe.requirements[0]} is not installed: `scripts/test --env open-servers` makes its "
@@ -80,8 +79,8 @@ def reason_to_skip(recipe: Recipe) -> str:
     )
 
 
-def _make(recipe: Recipe, folder: Path, facts: Facts) -> VirtualEnvironment:
-    interpreter = choose_of(facts, recipe.pythons)
+def _make(recipe: Recipe, folder: Path) -> VirtualEnvironment:
+    interpreter = choose_of(recipe.pythons)
     if interpreter is None:
         raise MissingPrerequisite(f"{recipe.name} needs Python {' or '.join(recipe.pythons)}")
     say(f"making the environment of {recipe.name} in {folder} with {interpreter.path}")

@@ -6,9 +6,7 @@ import uuid
 
 from testbed import open_environment
 from testbed.open_environment import KSERVE, MLSERVER, MODELS, Recipe
-from testbed.process import Process, RunningServer, free_ports, with_free_ports
-
-_NO_TURN = 0.0  # they have no Python backend whose folder in /tmp has to be found
+from testbed.process import Launch, RunningServer, free_ports
 
 
 class MLServer(RunningServer):
@@ -22,12 +20,11 @@ class MLServer(RunningServer):
         """
         trained = open_environment.trained(MLSERVER)
 
-        def attempt(folder: str, http_port: int, grpc_port: int) -> MLServer:
+        def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
             ports = [str(port) for port in (http_port, grpc_port, free_ports()[0])]
-            arguments = ["mlserver_app.py", f"{folder}/models", str(trained), *ports]
-            return cls(_run(MLSERVER, folder, arguments, http_port), http_port, grpc_port)
+            return _launch(MLSERVER, "mlserver_app.py", f"{folder}/models", str(trained), *ports)
 
-        return with_free_ports(attempt)
+        return cls(launch)
 
 
 class KServeServer(RunningServer):
@@ -39,16 +36,14 @@ class KServeServer(RunningServer):
 
         Raises MissingPrerequisite or ServerFailed.
         """
-        open_environment.prepare(KSERVE)
 
-        def attempt(folder: str, http_port: int, grpc_port: int) -> KServeServer:
-            arguments = ["kserve_app.py", str(http_port), str(grpc_port)]
-            return cls(_run(KSERVE, folder, arguments, http_port), http_port, grpc_port)
+        def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
+            return _launch(KSERVE, "kserve_app.py", str(http_port), str(grpc_port))
 
-        return with_free_ports(attempt)
+        return cls(launch)
 
 
-def _run(recipe: Recipe, folder: str, arguments: list[str], http_port: int) -> Process:
+def _launch(recipe: Recipe, program: str, *arguments: str) -> Launch:
     prepared = open_environment.prepare(recipe)
     semaphores = f"tb{uuid.uuid4().hex}"
     own = {
@@ -58,7 +53,5 @@ def _run(recipe: Recipe, folder: str, arguments: list[str], http_port: int) -> P
         "TESTBED_SEMAPHORES": f"/{semaphores}",  # read by mlserver_app.py
     }
     kept = {n: v for n, v in prepared.variables().items() if not n.startswith("MLSERVER_")}
-    program = [prepared.python, str(MODELS / arguments[0]), *arguments[1:]]
-    process = Process(program, {**kept, **own}, folder, f"sem.{semaphores}", _NO_TURN)
-    process.wait_until_ready(http_port, ())
-    return process
+    command = [prepared.python, str(MODELS / program), *arguments]
+    return Launch(command, {**kept, **own}, f"sem.{semaphores}")

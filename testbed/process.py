@@ -13,9 +13,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Callable, Mapping, Sequence, TypeVar
+from typing import Callable, Mapping, NamedTuple, Sequence, TypeVar
 
-ATTEMPTS = 5  # for example, a port that was free can be taken before the server binds it
+ATTEMPTS = 5  # for example, another process can take a free port before the server binds it
 START_TIMEOUT = 180.0  # seconds
 STOP_TIMEOUT = 30.0  # seconds; the supervisor needs less
 _SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
@@ -24,11 +24,10 @@ _PASSING = (
     "Address already in use",
     "failed to start HTTP",
     "failed to start GRPC",
-    # the Python backend's mutexes in shared memory, seen once on a machine with far too much to do
+    # the Python backend's mutexes in shared memory, seen once on a very busy machine
     "boost::interprocess::lock_exception",
 )
 _PROTOCOLS = {0: "http", 1: "grpc", "http": "http", "grpc": "grpc"}
-Result = TypeVar("Result")
 Running = TypeVar("Running", bound="RunningServer")
 
 
@@ -37,55 +36,100 @@ class ServerFailed(RuntimeError):
 
 
 class PassingFailure(ServerFailed):
-    """Somebody else took the port first, or the server tripped; another attempt will do."""
+    """Another process took the port first, or the server failed by chance: try again."""
 
 
-class Process:
-    """A server under a supervisor, with a folder of its own that is removed with it.
+class Launch(NamedTuple):
+    """How a server is started."""
 
-    ``turn`` is how long, in seconds, other servers wait to start until this one's Python backend,
-    if it starts one, has made its folder in /tmp.
+    command: Sequence[str]
+    variables: Mapping[str, str]
+    shm_prefixes: str  # of its objects in /dev/shm, with commas between; {pid} is the server's
+    marks: Sequence[str] = ()  # texts that its log has when it is ready
+
+
+class RunningServer:
+    """A ready server under a supervisor; a context manager that kills it: a stop can take 10 s.
+
+    ``http`` and ``grpc`` are addresses like ``127.0.0.1:8000``. ``launch(folder, http_port,
+    grpc_port)`` returns how to start the server; its folder is removed when it ends. ``ports`` are
+    those for HTTP and gRPC (None: free ones).
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        variables: Mapping[str, str],
-        folder: str,
-        shm_prefixes: str,
-        turn: float = 1.0,
+        self, launch: Callable[[str, int, int], Launch], ports: tuple[int, int] | None = None
     ) -> None:
-        self.log_path = os.path.join(folder, "server.log")
+        self._launch = launch
+        self._start(ports)
+
+    def _start(self, ports: tuple[int, int] | None) -> None:
+        """Start the server and wait until it is ready, again after a passing failure."""
+        for _ in range(ATTEMPTS - 1):
+            with contextlib.suppress(PassingFailure):
+                return self._start_once(*(ports or free_ports()))
+        return self._start_once(*(ports or free_ports()))
+
+    def _start_once(self, http_port: int, grpc_port: int) -> None:
+        self.http, self.grpc = f"127.0.0.1:{http_port}", f"127.0.0.1:{grpc_port}"
+        folder = tempfile.mkdtemp(prefix="testbed-", dir=_temporary_folder())
+        try:
+            launch = self._launch(folder, http_port, grpc_port)
+            self._supervise(folder, launch)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        try:
+            self._wait_until_ready(launch.marks)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _supervise(self, folder: str, launch: Launch) -> None:
+        self.log_path = os.path.join(folder, "server.log")  # removed when the server ends
         self._log = open(self.log_path, "w+b")  # noqa: SIM115  (stays readable when removed)
         self._owner = os.getpid()
+        supervisor = [sys.executable, "-I", "-S", _SUPERVISOR, folder, launch.shm_prefixes]
         self._supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", _SUPERVISOR, folder, shm_prefixes, str(turn), *command],
+            [*supervisor, *launch.command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=dict(variables),
-            start_new_session=True,  # Ctrl-C reaches us only, and we stop the server
+            env=dict(launch.variables),
+            start_new_session=True,  # Ctrl-C reaches this process, which stops the server
         )
         atexit.register(self.kill)
         assert self._supervisor.stdout is not None
         with self._supervisor.stdout as answer:
-            self.pid = int(answer.readline() or 0)
+            self.pid = int(answer.readline() or 0)  # of the server itself
 
     @property
     def log(self) -> str:
-        """Return what the server has written so far; still there when the server is gone."""
+        """Return the server's output so far, also after its end."""
         self._log.seek(0)
         return self._log.read().decode("utf-8", "replace")
 
     @property
     def running(self) -> bool:
-        """True if the server is there, or its remains are still being removed."""
+        """True if the server runs, or its remains are still being removed."""
         return self._supervisor.poll() is None
 
     @property
     def ended_by(self) -> int:
-        """Return the signal that has ended the server; 0 for one that is there, or has exited."""
+        """Return the signal that has ended the server; 0 if it runs, or has exited."""
         status = self._supervisor.poll() or 0
         return 256 - status if status > 128 else 0
+
+    def url(self, protocol: int | str) -> str:
+        """0 or "http", 1 or "grpc", or a ProtocolType → the address."""
+        address: str = getattr(self, _PROTOCOLS[protocol])
+        return address
+
+    def start_again(self) -> None:
+        """Kill the server if it runs, and start it at the same ports."""
+        self.kill()
+        http_port, grpc_port = (
+            int(address.rpartition(":")[2]) for address in (self.http, self.grpc)
+        )
+        self._start((http_port, grpc_port))
 
     def stop(self) -> None:
         """End the server in an orderly way and remove everything it left; harmless when ended."""
@@ -95,111 +139,41 @@ class Process:
         """End the server at once, as a crash would, and remove everything it left."""
         self._end(b"k")
 
-    def _end(self, order: bytes) -> None:
-        if os.getpid() != self._owner:
-            return  # a forked child inherits this object and its atexit entry, not the server
-        atexit.unregister(self.kill)
-        assert self._supervisor.stdin is not None
-        with contextlib.suppress(BrokenPipeError, ValueError):  # ended, or ended before
-            self._supervisor.stdin.write(order)  # closing is not enough: a forked child may hold it
-            self._supervisor.stdin.close()
-        self._supervisor.wait(STOP_TIMEOUT)
-
-    def wait_until_ready(self, http_port: int, marks: Sequence[str]) -> None:
-        """Return when the log has all ``marks`` and the HTTP port answers; kill it otherwise."""
-        try:
-            deadline = time.monotonic() + START_TIMEOUT
-            while not self._is_ready(http_port, marks):
-                if not self.running:
-                    raise _failure("The server ended while starting", self.log)
-                if time.monotonic() > deadline:
-                    raise _failure(f"The server was not ready in {START_TIMEOUT:.0f} s", self.log)
-                time.sleep(0.02)
-        except BaseException:
-            self.kill()
-            raise
-
-    def _is_ready(self, http_port: int, marks: Sequence[str]) -> bool:
-        log = self.log
-        return all(mark in log for mark in marks) and _answers(http_port)
-
-
-class RunningServer:
-    """What every kind of server offers; a context manager that kills it: a stop can take 10 s.
-
-    ``http`` and ``grpc`` are addresses like ``127.0.0.1:8000``.
-    """
-
-    def __init__(self, process: Process, http_port: int, grpc_port: int) -> None:
-        self._process = process
-        self.http = f"127.0.0.1:{http_port}"
-        self.grpc = f"127.0.0.1:{grpc_port}"
-
-    @property
-    def pid(self) -> int:
-        """Return the process id of the server itself."""
-        return self._process.pid
-
-    @property
-    def log_path(self) -> str:
-        """Return the file with the server's output; it is gone after ``stop``."""
-        return self._process.log_path
-
-    @property
-    def log(self) -> str:
-        """Return the server's output so far, also after ``stop``."""
-        return self._process.log
-
-    @property
-    def running(self) -> bool:
-        """True if the server is there."""
-        return self._process.running
-
-    @property
-    def ended_by(self) -> int:
-        """Return the signal that has ended the server; 0 for one that is there, or has exited."""
-        return self._process.ended_by
-
-    def url(self, protocol: int | str) -> str:
-        """0 or "http", 1 or "grpc", or a ProtocolType → the address."""
-        address: str = getattr(self, _PROTOCOLS[protocol])
-        return address
-
-    def stop(self) -> None:
-        """End the server in an orderly way and remove everything it left; harmless twice."""
-        self._process.stop()
-
-    def kill(self) -> None:
-        """End the server at once, as a crash would, and remove everything it left."""
-        self._process.kill()
-
     def __enter__(self: Running) -> Running:
         return self
 
     def __exit__(self, *unused: object) -> None:
         self.kill()
 
+    def _end(self, order: bytes) -> None:
+        if os.getpid() != self._owner:
+            return  # a forked child inherits this object and its atexit entry, not the server
+        atexit.unregister(self.kill)
+        assert self._supervisor.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended
+            self._supervisor.stdin.write(order)  # a forked child may keep the pipe open
+            self._supervisor.stdin.close()
+        self._supervisor.wait(STOP_TIMEOUT)
 
-def with_free_ports(
-    start: Callable[[str, int, int], Result], ports: tuple[int, int] | None = None
-) -> Result:
-    """Call ``start(folder, http_port, grpc_port)``, again after a passing failure.
+    def _wait_until_ready(self, marks: Sequence[str]) -> None:
+        deadline = time.monotonic() + START_TIMEOUT
+        while not (all(mark in self.log for mark in marks) and self.answers()):
+            if not self.running:
+                raise _failure("The server ended while starting", self.log)
+            if time.monotonic() > deadline:
+                raise _failure(f"The server was not ready in {START_TIMEOUT:.0f} s", self.log)
+            time.sleep(0.02)
 
-    The ports are free ones, unless they are given.
-    """
-    for _ in range(ATTEMPTS - 1):
-        with contextlib.suppress(PassingFailure):
-            return _once(start, ports)
-    return _once(start, ports)
-
-
-def _once(start: Callable[[str, int, int], Result], ports: tuple[int, int] | None = None) -> Result:
-    folder = tempfile.mkdtemp(prefix="testbed-", dir=_temporary_folder())
-    try:
-        return start(folder, *(ports or free_ports()))
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    def answers(self) -> bool:
+        """True if the server says over HTTP that it is ready."""
+        connection = http.client.HTTPConnection(self.http, timeout=5)
+        try:
+            connection.request("GET", "/v2/health/ready")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
 
 
 def _temporary_folder() -> str:
@@ -209,33 +183,18 @@ def _temporary_folder() -> str:
 
 
 def free_ports() -> tuple[int, int]:
-    """Two loopback ports that nobody listens on."""
+    """Return two loopback ports that nobody listens on."""
     with socket.socket() as first, socket.socket() as second:
         first.bind(("127.0.0.1", 0))
         second.bind(("127.0.0.1", 0))
         return first.getsockname()[1], second.getsockname()[1]
 
 
-def _failure(what: str, log: str) -> ServerFailed:
-    kind = PassingFailure if any(text in log for text in _PASSING) else ServerFailed
-    return kind(f"{what}{_reason(log)}. Its log:\n{log}")
-
-
-def _reason(log: str) -> str:
-    if _NO_SHARED_MEMORY not in log:
-        return ""
-    return (
-        ": /dev/shm is full, and it needs 1 MiB there for every model instance. Give it more: "
-        "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm"
-    )
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/v2/health/ready")
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
-    finally:
-        connection.close()
+def _failure(text: str, log: str) -> ServerFailed:
+    kind = PassingFailure if any(passing in log for passing in _PASSING) else ServerFailed
+    if _NO_SHARED_MEMORY in log:
+        text += (
+            ": /dev/shm is full, and it needs 1 MiB there for every model instance. Give it more: "
+            "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm"
+        )
+    return kind(f"{text}. Its log:\n{log}")

@@ -1,11 +1,12 @@
 """The Python interpreters of this machine, and one from Debian's packages where none will do.
 
-The Python backend needs Python 3.8 to 3.12 with venv and its shared library. What is fetched
-lies in the testbed's cache; nothing of the system is changed.
+The Python backend needs Python 3.8 to 3.12 with venv and its shared library. A fetched Python lies
+in the testbed's cache; nothing of the system is changed.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -15,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Iterable, Sequence
+from typing import Iterator, Sequence
 
 from testbed.made_once import cache_folder
 from testbed.progress import MissingPrerequisite, run, say
@@ -60,49 +61,24 @@ class Interpreter:
     has_venv: bool = True
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What the launcher needs to know about the machine."""
-
-    system: str
-    machine: str
-    libc: str
-    libc_version: tuple[int, ...]
-    interpreters: tuple[Interpreter, ...]
-    has_apt: bool
+@functools.lru_cache(maxsize=None)
+def interpreters() -> tuple[Interpreter, ...]:
+    """Return those on PATH, in pyenv and in the cache, and the one that runs this."""
+    described = filter(None, map(describe, dict.fromkeys(_paths())))
+    return tuple({python.path: python for python in described}.values())
 
 
-def gather() -> Facts:
-    """Return the facts of this machine."""
-    libc, version = platform.libc_ver()
-    return Facts(
-        system=platform.system(),
-        machine=platform.machine(),
-        libc=libc or "unknown",
-        libc_version=tuple(int(part) for part in version.split(".") if part.isdigit()),
-        interpreters=tuple(_interpreters()),
-        has_apt=bool(shutil.which("apt-get") and shutil.which("dpkg")),
-    )
-
-
-def _interpreters() -> Iterable[Interpreter]:
-    """Yield those on PATH, in pyenv and in the cache, and the one that runs this."""
-    paths = [sys.executable]
+def _paths() -> Iterator[str]:
+    yield sys.executable
     for name in [f"python{version}" for version in PYTHONS] + ["python3"]:
-        paths += [os.path.join(folder, name) for folder in os.get_exec_path()]
+        yield from (os.path.join(folder, name) for folder in os.get_exec_path())
     root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
-    paths += sorted(glob(os.path.join(root, "versions", "*", "bin", "python3")))
-    paths += [str(_fetched_path())]
-    seen = set()
-    for path in dict.fromkeys(path for path in paths if os.access(path, os.X_OK)):
-        interpreter = describe(path)
-        if interpreter is not None and interpreter.path not in seen:
-            seen.add(interpreter.path)
-            yield interpreter
+    yield from sorted(glob(os.path.join(root, "versions", "*", "bin", "python3")))
+    yield str(_fetched_path())
 
 
 def describe(path: str) -> Interpreter | None:
-    """Return what the interpreter says of itself; None for one that does not run."""
+    """Return the facts of an interpreter; None for one that does not run."""
     try:
         answer = subprocess.run(
             [path, "-I", "-c", _DESCRIBE], capture_output=True, timeout=30, check=True
@@ -119,32 +95,29 @@ def describe(path: str) -> Interpreter | None:
     return Interpreter(own_path, version, place, facts["prefix"] == "/usr", bool(facts["has_venv"]))
 
 
-def choose_of(facts: Facts, versions: Sequence[str]) -> Interpreter | None:
+def choose_of(versions: Sequence[str]) -> Interpreter | None:
     """Return the first of these versions that is present with venv, or None."""
-    usable = [python for python in facts.interpreters if python.has_venv]
-    usable = [python for python in usable if python.version in versions]
+    usable = [python for python in interpreters() if python.has_venv and python.version in versions]
     return min(usable, key=lambda python: versions.index(python.version), default=None)
 
 
-def for_server(facts: Facts, versions: Sequence[str] = PYTHONS) -> Interpreter:
+def for_server(versions: Sequence[str] = PYTHONS) -> Interpreter:
     """Return an interpreter for the server's models, fetched if need be.
 
     Raise MissingPrerequisite where none can be had, or none could help.
     """
-    _check_platform(facts)
-    usable = [python for python in facts.interpreters if not _lack(facts, python, versions)]
+    _check_platform()
+    lacks = {python: _lack(python, versions) for python in interpreters()}
+    usable = [python for python, lack in lacks.items() if not lack]
     if usable:
         return min(
             usable,
             key=lambda python: (python.libpython_dir is None, versions.index(python.version)),
         )
-    lacks = [
-        f"{python.path}, Python {python.version}: {_lack(facts, python, versions)}"
-        for python in facts.interpreters
-    ]
+    present = [f"{python.path}, Python {python.version}: {lack}" for python, lack in lacks.items()]
     reason = f"The server's models need Python {' or '.join(versions)} with venv and its shared "
-    reason += "library. Present:\n    " + "\n    ".join(lacks or ["none"])
-    if facts.has_apt and _is_debian() and FETCHED in versions:
+    reason += "library. Present:\n    " + "\n    ".join(present or ["none"])
+    if _has_apt() and _is_debian() and FETCHED in versions:
         say(reason)
         return _fetch_from_debian()
     raise MissingPrerequisite(
@@ -153,9 +126,9 @@ def for_server(facts: Facts, versions: Sequence[str] = PYTHONS) -> Interpreter:
     )
 
 
-def _lack(facts: Facts, python: Interpreter, versions: Sequence[str]) -> str:
+def _lack(python: Interpreter, versions: Sequence[str]) -> str:
     """Return what makes an interpreter useless for the server; "" if it will do."""
-    has_package = facts.has_apt and python.from_packages
+    has_package = _has_apt() and python.from_packages
     if python.version not in versions:
         return "another version"
     if not python.has_venv:
@@ -166,17 +139,19 @@ def _lack(facts: Facts, python: Interpreter, versions: Sequence[str]) -> str:
     return f"has no shared library libpython{python.version}.so.1.0"
 
 
-def _check_platform(facts: Facts) -> None:
-    if facts.system != "Linux" or facts.machine not in ("x86_64", "AMD64"):
+def _has_apt() -> bool:
+    return bool(shutil.which("apt-get") and shutil.which("dpkg"))
+
+
+def _check_platform() -> None:
+    system, machine = platform.system(), platform.machine()
+    libc, version = platform.libc_ver()
+    numbers = tuple(int(part) for part in version.split(".") if part.isdigit())
+    if (system, machine, libc) != ("Linux", "x86_64", "glibc") or numbers < GLIBC_NEEDED:
         raise MissingPrerequisite(
-            f"The server runs on Linux with an x86-64 processor; this is {facts.system} on "
-            f"{facts.machine}. Use another machine, or point the scripts at a server elsewhere."
-        )
-    if facts.libc != "glibc" or facts.libc_version < GLIBC_NEEDED:
-        version = ".".join(str(part) for part in facts.libc_version) or "of unknown version"
-        raise MissingPrerequisite(
-            f"The server needs glibc 2.35 or newer; this machine has {facts.libc} {version}. "
-            "Use Debian 12, Ubuntu 22.04 or newer (a container of one will do)."
+            "The server needs Linux on x86-64 with glibc 2.35 or newer; this is "
+            f"{system} on {machine} with {libc or 'no glibc'} {version}. Use Debian 12, Ubuntu "
+            "22.04 or newer (a container of one will do), or a server elsewhere."
         )
 
 

@@ -7,10 +7,9 @@ import uuid
 from pathlib import Path
 
 from testbed import environment
-from testbed.process import Process, RunningServer, with_free_ports
+from testbed.process import Launch, RunningServer
 
 _APPLICATION = str(Path(__file__).with_name("_pytriton_functions.py"))
-_TURN = 30.0  # seconds; PyTriton starts its server some seconds after it is started
 _STARTED = ("the functions are being served",)  # the application's own line
 
 
@@ -25,7 +24,7 @@ class PyTritonServer(RunningServer):
         """
         prepared = environment.prepare(complete=True)
 
-        def attempt(folder: str, http_port: int, grpc_port: int) -> PyTritonServer:
+        def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
             command = [prepared.python, _APPLICATION, str(http_port), str(grpc_port)]
             segments = f"tb{uuid.uuid4().hex[:5]}"  # Python allows 14 characters in all
             variables = {
@@ -34,8 +33,6 @@ class PyTritonServer(RunningServer):
                 "TESTBED_SHM_PREFIX": f"/{segments}",  # read by _shm_prefix.py
             }
             prefixes = f"pytrtion{{pid}}-,{segments}"  # the first is PyTriton's spelling
-            process = Process(command, variables, folder, prefixes, _TURN)
-            process.wait_until_ready(http_port, _STARTED)
-            return cls(process, http_port, grpc_port)
+            return Launch(command, variables, prefixes, _STARTED)
 
-        return with_free_ports(attempt)
+        return cls(launch)

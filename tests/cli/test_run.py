@@ -152,7 +152,6 @@ def test_traceback_shows_the_script_as_it_is(tmp_path: Path) -> None:
     [
         (("run",), "name a script"),
         (("run", "nowhere.py"), "there is no script 'nowhere.py' in "),
-        (("run", "."), "the folder '.' has no __main__.py"),
     ],
 )
 def test_refused(tmp_path: Path, command: tuple[str, ...], says: str) -> None:
@@ -192,19 +191,6 @@ def test_other_syntax_errors_are_pythons(tmp_path: Path, text: str) -> None:
     assert "Python 2" not in done.stderr
     assert "Traceback" in done.stderr and 'script.py", line 1' in done.stderr
     assert "SyntaxError: " in done.stderr.splitlines()[-1]
-
-
-def test_future_utils_without_the_distribution(tmp_path: Path) -> None:
-    """Where ``future`` is missing, a stand-in has what scripts take from it."""
-    (tmp_path / "future.py").write_text("raise ImportError('as if it were missing')\n")
-    (tmp_path / "old.py").write_text(
-        "from future.utils import iteritems, listkeys, raise_from, viewvalues\n"
-        "print(next(iteritems({1: 2})), listkeys({1: 2}), list(viewvalues({1: 2})))\n"
-        "try:\n    raise_from(ValueError('new'), KeyError('cause'))\n"
-        "except ValueError as error:\n    print(repr(error), repr(error.__cause__))\n"
-    )
-    done = shim(tmp_path, "run", "old.py")
-    assert done.stdout == "(1, 2) [1] [2]\nValueError('new') KeyError('cause')\n"
 
 
 def test_a_folder_with_a_main_module(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ bundles it, and is put on ``LD_LIBRARY_PATH``.
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import zipfile
@@ -24,7 +25,7 @@ from testbed.made_once import (
     virtual_environment,
 )
 from testbed.progress import run, say
-from testbed.pythons import Facts, Interpreter, choose_of, gather
+from testbed.pythons import Interpreter, choose_of, interpreters
 
 REQUIREMENTS = (
     "tensorrtserver==1.11.0",
@@ -73,18 +74,18 @@ class OracleEnvironment(VirtualEnvironment):
 
 def prepare() -> OracleEnvironment:
     """Return the environment, made now if it is missing. Raise NoOracle where it cannot be."""
-    interpreter = choose(gather())
+    interpreter = _choose()
     name = folder_name("oracle", LAYOUT, OPENSSL, interpreter.version, *REQUIREMENTS)
     return made_once(name, OracleEnvironment, lambda folder: _make(folder, interpreter))
 
 
-def choose(facts: Facts) -> Interpreter:
+def _choose() -> Interpreter:
     """Return the interpreter for the genuine client. Raise NoOracle without one."""
-    if (facts.system, facts.machine) != ("Linux", "x86_64"):
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise NoOracle("the genuine client is compiled for Linux on x86-64")
-    chosen = choose_of(facts, PYTHONS)
+    chosen = choose_of(PYTHONS)
     if chosen is None:
-        present = ", ".join(sorted({python.version for python in facts.interpreters})) or "none"
+        present = ", ".join(sorted({python.version for python in interpreters()})) or "none"
         raise NoOracle(
             f"the genuine client needs Python {', '.join(PYTHONS)} with venv; found: {present}"
         )

@@ -39,7 +39,7 @@ ARGUMENTS = {
         *("good.py", ".", "--check", "--to", "http", "grpc", "--unsafe", "--server"),
         *("127.0.0.1:1", "--model-config", "bad.json", "--format", "json", "--exclude"),
     ],
-    "run": ["--report", "nowhere/r.md", "missing.py", "empty"],
+    "run": ["--report", "nowhere/r.md", "missing.py"],
     "gateway": ["--" + name.replace("_", "-") for name in OPTIONS]
     + ["127.0.0.1:1", "1", "--config"],
 }
@@ -61,11 +61,10 @@ texts = odd.texts.filter(_is_argument)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a working directory with a program, a folder and a file that is no configuration."""
+    """Return a working directory with a program and a file that is no configuration."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.py").write_text(PROGRAM)
     (tmp_path / "bad.json").write_text("{")
-    (tmp_path / "empty").mkdir()
     return tmp_path
 
 

@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Iterator
 
 from testbed import environment
-from testbed.process import Process, RunningServer, with_free_ports
+from testbed.launcher import on_loopback
+from testbed.process import Launch, RunningServer
 
 _SERVING = ("Started GRPCInferenceService at", "Started HTTPService at")
 
@@ -18,39 +19,26 @@ _SERVING = ("Started GRPCInferenceService at", "Started HTTPService at")
 class FailedServer(RunningServer):
     """A Triton that could not read its repository and stayed all the same."""
 
+    def answers(self) -> bool:
+        """True if the server accepts a connection. It is never ready."""
+        return _accepts(int(self.http.rpartition(":")[2]))
+
 
 def start_failed_server() -> FailedServer:
     """Return a server that answers and failed to start; the caller stops it."""
     prepared = environment.prepare()
 
-    def attempt(folder: str, http_port: int, grpc_port: int) -> FailedServer:
+    def launch(folder: str, http_port: int, grpc_port: int) -> Launch:
         command = [
             prepared.server,
             f"--model-repository={folder}/missing",
             "--exit-on-error=false",
-            "--http-address=127.0.0.1",
-            f"--http-port={http_port}",
-            "--grpc-address=127.0.0.1",
-            f"--grpc-port={grpc_port}",
-            "--allow-metrics=false",
-            "--exit-timeout-secs=2",
+            *on_loopback(http_port, grpc_port),
             "--id=inference:0",
         ]
-        process = Process(command, prepared.variables(), folder, f"failed_{uuid.uuid4().hex}_")
-        _wait_until_serving(process, http_port)
-        return FailedServer(process, http_port, grpc_port)
+        return Launch(command, prepared.variables(), f"failed_{uuid.uuid4().hex}_", _SERVING)
 
-    return with_free_ports(attempt)
-
-
-def _wait_until_serving(process: Process, http_port: int) -> None:
-    pause = threading.Event()
-    for _ in range(3000):
-        if all(mark in process.log for mark in _SERVING) and _accepts(http_port):
-            return
-        pause.wait(0.02)
-    process.kill()
-    raise AssertionError("the server that fails to start did not even serve that")
+    return FailedServer(launch)
 
 
 def _accepts(port: int) -> bool:

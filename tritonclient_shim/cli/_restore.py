@@ -1,11 +1,7 @@
-"""Puts back what NumPy and Python have removed since 2019, for scripts that still use it."""
+"""Puts back what NumPy has removed since 2019, for scripts that still use it."""
 
 from __future__ import annotations
 
-import importlib
-import operator
-import sys
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -57,40 +53,3 @@ def numpy_names() -> None:
 
 def _no_attribute(name: str) -> Any:
     raise AttributeError(f"module 'numpy' has no attribute {name!r}")
-
-
-def future_utils() -> None:
-    """Put back ``future.utils`` where the distribution ``future`` cannot be imported."""
-    try:
-        importlib.import_module("future.utils")
-    except ImportError:
-        package, utils = ModuleType("future"), ModuleType("future.utils")
-        utils.__dict__.update(_FUTURE, PY2=False, PY3=True)
-        package.__dict__.update(utils=utils, __path__=[])
-        sys.modules.update({"future": package, "future.utils": utils})
-        put_back.append("future.utils")
-
-
-def _raise_from(error: BaseException, cause: BaseException | None) -> None:
-    raise error from cause
-
-
-def _of_views(name: str) -> dict[str, Any]:
-    """Return what ``future.utils`` calls ``iteritems``, ``listitems`` and ``viewitems``."""
-    view = operator.methodcaller(name)
-    return {
-        f"iter{name}": lambda mapping: iter(view(mapping)),
-        f"list{name}": lambda mapping: list(view(mapping)),
-        f"view{name}": view,
-    }
-
-
-_FUTURE: dict[str, Any] = {
-    **_of_views("items"),
-    **_of_views("keys"),
-    **_of_views("values"),
-    "native": lambda value: value,
-    "raise_from": _raise_from,
-    "string_types": (str,),
-    "integer_types": (int,),
-}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import sys
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tritonclient_shim.cli import Refused, tell
 from tritonclient_shim.cli.doctor import EXTRAS
 from tritonclient_shim.settings import SettingsError
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         options = options_from(given)
     except OptionError as error:
-        return _fail(str(error), 2)
+        raise Refused(str(error)) from None
     try:
         if options.metrics_address is not None:
             import_module("prometheus_client")
@@ -62,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
         from tritonclient_shim.gateway.access_log import log_to_stderr
         from tritonclient_shim.gateway.stopping import CannotListen
     except ImportError as error:
-        return _fail(_missing(error.name or str(error)))
+        tell("gateway", _missing(error.name or str(error)))
+        return 1
     log_to_stderr()
     for line in unknown_variables():
         logging.getLogger("tritonclient_shim.gateway").warning("%s", line)
@@ -70,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         serve.run(options, partial(_announce, options))
     except (OSError, RuntimeError, SettingsError) as error:
         advice = _OTHER_ADDRESSES if isinstance(error, CannotListen) else ""
-        return _fail(f"cannot start: {error}{advice}")
+        tell("gateway", f"cannot start: {error}{advice}")
+        return 1
     return 0
 
 
@@ -94,8 +96,3 @@ def _announce(options: GatewayOptions, bound: Bound, triton: str) -> None:
     listed = ", ".join(f"{name} {address}" for name, address in addresses.items())
     answer = f"Triton answers at {triton}" if triton else "Triton does not answer yet"
     print(f"Serving v1 at {listed}. {answer}. Stop with Ctrl-C or SIGTERM.", flush=True)
-
-
-def _fail(text: str, status: int = 1) -> int:
-    print(f"tritonclient-shim gateway: {text}", file=sys.stderr)
-    return status

@@ -41,23 +41,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the script → 0, or 2 if it is in Python 2; its exceptions and SystemExit pass."""
     from tritonclient_shim.cli import _restore, _runner
+    from tritonclient_shim.cli._installation import shadow
 
     is_module = bool(arguments.module)
     run_command = _runner.run_module if is_module else _runner.run_script
     command = arguments.module or arguments.script
     if not command:
         raise Refused("name a script, or -m MODULE")
-    folder = os.curdir
-    if not is_module:
-        _check_script(command[0])
-        folder = os.path.dirname(command[0]) or folder
+    if not is_module and not os.path.exists(command[0]):
+        raise Refused(f"there is no script {command[0]!r} in {os.getcwd()}; check name and folder")
     _check_report(arguments.report)
-    _warn_of_shadow(folder)
+    folder = "" if is_module else os.path.dirname(command[0])
+    hidden = shadow(folder or os.curdir)
+    if hidden:
+        tell("run", hidden)
     advice: list[str] = []
     atexit.register(_print_advice, advice)  # before the report's: functions run in reverse order
     _report(arguments.report)
     _restore.numpy_names()
-    _restore.future_utils()
     try:
         run_command(command)
     except SyntaxError as error:
@@ -74,46 +75,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_script(path: str) -> None:
-    """Raise Refused if Python cannot run this script or folder."""
-    if not os.path.exists(path):
-        raise Refused(f"there is no script {path!r} in {os.getcwd()}; check name and folder")
-    mains = [os.path.join(path, name) for name in ("__main__.py", "__main__.pyc")]
-    if os.path.isdir(path) and not any(map(os.path.isfile, mains)):
-        raise Refused(
-            f"the folder {path!r} has no __main__.py; expected a script, or a folder that has "
-            "one; name the script itself"
-        )
-
-
 def _check_report(path: str) -> None:
     """Raise Refused if the report cannot be written."""
     from tritonclient_shim.settings import SettingsError, report_path, report_problem
-    from tritonclient_shim.usage.report import obstacle
 
     try:
         wanted = path or report_path()
     except SettingsError as error:
         raise Refused(f"{error}. The script has not run") from None
     problem = report_problem(wanted)
+    folder = os.path.dirname(wanted) or os.curdir
+    if not os.path.isdir(folder):
+        problem = f"there is no folder {folder!r}; expected a file in a folder that exists"
     if problem:
-        raise Refused(f"--report {wanted}: {problem}. The script has not run")
-    reason = obstacle(wanted) if wanted else ""
-    if reason:
         source = "--report" if path else "TRITON_SHIM_REPORT"
-        raise Refused(
-            f"cannot write the report to {wanted!r}: {reason}; expected a file in a folder that "
-            f"exists and can be written to; change {source}. The script has not run"
-        )
-
-
-def _warn_of_shadow(folder: str) -> None:
-    """Warn of a ``tensorrtserver`` in the script's folder or on the path that hides ours."""
-    from tritonclient_shim.cli._installation import shadow
-
-    text = shadow(folder)
-    if text:
-        tell("run", text)
+        raise Refused(f"{source} {wanted}: {problem}. The script has not run")
 
 
 def _python2(error: SyntaxError) -> str:

@@ -26,26 +26,6 @@ def write(rows: list[UsageRow], path: str) -> None:
         print(f"tritonclient-shim: the usage report is lost: {error}", file=sys.stderr)
 
 
-def obstacle(path: str) -> str:
-    """Return why a report cannot be written there, as the system words it; '' if it can.
-
-    An older report keeps its content, and no new file is left behind. What is neither a file nor
-    a folder, such as a pipe, is not touched.
-    """
-    path = _path_of_process(path, os.getpid())
-    is_new = not os.path.lexists(path)
-    if not (is_new or os.path.isfile(path) or os.path.isdir(path)):
-        return ""
-    try:
-        with open(path, "ab"):
-            pass
-        if is_new:
-            os.unlink(path)
-    except OSError as error:
-        return str(error.strerror)
-    return ""
-
-
 def write_at_exit(recorder: Recorder, path: str) -> None:
     """Write the recorder's uses when the process ends, also by an exception or ``sys.exit``.
 
