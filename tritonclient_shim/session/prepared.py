@@ -164,7 +164,7 @@ class PreparedRequest:
         if self._reply is None:
             return None
         kind, places, (name, version, batch_size, outputs, _) = self._reply
-        if _kind_of_reply(answer) != kind:
+        if [answer[:2], *map(_kind_of_tensor, answer.outputs)] != kind:
             return None
         results = []
         for place, (output, datatype, dims, size, _, _, _) in zip(places, outputs):
@@ -185,11 +185,8 @@ class PreparedRequest:
         if plain and len(place_of) == len(answer.outputs):
             places = [place_of[result.name] for result in reply.outputs]
             outputs = tuple([result._replace(data=None) for result in reply.outputs])
-            self._reply = _kind_of_reply(answer), places, reply._replace(outputs=outputs)
-
-
-def _kind_of_reply(answer: InferReply) -> list[Any]:
-    return [answer.model_name, answer.model_version, *map(_kind_of_tensor, answer.outputs)]
+            kind = [answer[:2], *map(_kind_of_tensor, answer.outputs)]  # with model and version
+            self._reply = kind, places, reply._replace(outputs=outputs)
 
 
 def prepare(
