@@ -20,7 +20,7 @@ _CLIENT = "c = grpcclient.InferenceServerClient('u')\n"
         ("c.run(\n  i,  # a, b\n  o,\n  1,\n)", "run_model(\n  c, 'm', i,  # a, b\n  o,\n)"),
         ("c.run((i), outputs = (o))", "run_model(c, 'm', (i), (o))"),
         ("c.run(lambda a, b: 0, o)", "run_model(c, 'm', lambda a, b: 0, o)"),
-        ("c.run(i, o, flags=f  # a\n)", "run_model(c, 'm', i, o, **sequence_flags(f)  # a\n)"),
+        ("c.run(i, o, timeout_us=t  # a\n)", "run_model(c, 'm', i, o, timeout=t  # a\n)"),
         ("é = 'ü'; print('ä', c.run(i, o))", "é = 'ü'; print('ä', run_model(c, 'm', i, o))"),
     ],
 )  # fmt: skip

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Iterator, Sequence
 
 from tritonclient_shim.migrate.evaluator import Evaluator
-from tritonclient_shim.migrate.flow import reaching
 from tritonclient_shim.migrate.scopes import Binding, Kind
 from tritonclient_shim.migrate.sites import Site, evaluated, sites
 from tritonclient_shim.migrate.sources import ParsedSource
@@ -22,7 +21,6 @@ _THREADED = frozenset(
     ("threading", "concurrent", "multiprocessing", "asyncio", "socketserver", "http", "flask")
     + ("tornado", "bottle", "fastapi", "django", "falcon", "grpc")
 )
-_ANNOTATED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Draft:
@@ -122,20 +120,11 @@ class Draft:
             return ...
         return literal
 
-    def is_element(self, node: ast.Name) -> bool:
-        """True if the variable is bound to parts of something."""
-        return any(item.definition.steps or item.definition.wraps for item in self.bindings(node))
-
     def bindings(self, node: ast.Name) -> list[Binding]:
         """Return everything that binds the variable."""
         place = self.evaluator.scopes.places.get(node)
         owner = place.scope.owner(node.id) if place else None
         return list(owner.bindings[node.id]) if owner else []
-
-    def in_force(self, node: ast.Name) -> list[Binding]:
-        """Return what the variable can be bound by where it is read."""
-        place = self.evaluator.scopes.places.get(node)
-        return reaching(self.bindings(node), place) if place else []
 
     def tried(self, node: ast.AST) -> ast.Try | None:
         """Return the ``try`` with handlers in whose body a node is, within its function."""
@@ -162,15 +151,6 @@ class Draft:
         while node in self.flows.parents and not isinstance(node, ast.JoinedStr):
             node = self.flows.parents[node]
         return isinstance(node, ast.JoinedStr)
-
-    def in_annotation(self, node: ast.AST) -> bool:
-        """True if a node is part of an annotation."""
-        while node in self.flows.parents:
-            parent = self.flows.parents[node]
-            if isinstance(parent, _ANNOTATED):
-                return node is getattr(parent, "annotation", getattr(parent, "returns", None))
-            node = parent
-        return False
 
     def reads(self, name: ast.Name) -> list[ast.AST]:
         """Return what is around each place where a variable of this name is read."""

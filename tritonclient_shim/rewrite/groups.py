@@ -20,21 +20,16 @@ from tritonclient_shim.rewrite.rules import (
     METHODS,
     PROTOCOLS,
 )
-from tritonclient_shim.rewrite.rules.annotations import (
-    annotation_plans,
-    drop_aliases,
-    formats_alias,
-)
 from tritonclient_shim.rewrite.rules.contexts import client, model_object, place_class
 from tritonclient_shim.rewrite.rules.models import (
     Carried,
     carried,
-    check_sequences,
     object_class,
 )
 from tritonclient_shim.rewrite.rules.objects import of_object
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 from tritonclient_shim.rewrite.rules.protocols import needs_class
+from tritonclient_shim.rewrite.rules.values import drop_aliases, formats_alias
 
 INFER = f"{API}.InferContext"
 _NEUTRAL = CLOSING | {"__enter__"}
@@ -125,7 +120,7 @@ def _place_classes(draft: Draft) -> None:
     for site in draft.sites:
         if ENTRIES[site.id].symbol != INFER or site.call in creations or draft.outcome(site):
             continue
-        if not draft.in_annotation(site.node) and not formats_alias(site.node, draft):
+        if not formats_alias(site.node, draft):
             place_class(site.node, draft)
             draft.note(site.whole, State.UNSAFE, f"derived from {draft.object_class}")
 
@@ -171,11 +166,12 @@ def _lost(draft: Draft) -> dict[str, ast.AST]:
                 continue
             draft.todo(site.whole, "where this context was made is not known")
             unknown[owner] = site.whole
-        if symbol in CONTEXTS and site.call is None and not _handled(site, draft):
+        is_class = symbol in CONTEXTS and site.call is None
+        if is_class and not formats_alias(site.node, draft):
             if symbol == INFER and draft.options.unsafe:
                 draft.every_object = True
                 continue
-            draft.todo(site.node, "write the class anew, around a client that it keeps")
+            draft.todo(site.node, "the class itself is used: write it anew, around a client")
             unknown[symbol] = site.node
     if INFER in unknown and draft.options.unsafe:
         draft.every_object = True
@@ -194,11 +190,6 @@ def _is_of_the_only(owner: str, site: Site, draft: Draft) -> bool:
         return False
     groups[0].calls.append(site.call)
     return True
-
-
-def _handled(site: Site, draft: Draft) -> bool:
-    """True if a context's class stands in an annotation, or names its formats."""
-    return draft.in_annotation(site.node) or bool(formats_alias(site.node, draft))
 
 
 def _leave(group: Group, stays: _Stays, draft: Draft) -> None:
@@ -220,13 +211,10 @@ def _constants(draft: Draft, planned: dict[Group, Plans], whole: bool) -> Plans:
     """
     inside = {id(node) for plans in planned.values() for node, _ in plans}
     rules = {**FORMATS, **PROTOCOLS}
-    constants: Plans = annotation_plans(draft) if whole else []
-    inside.update(id(node) for node, _ in constants)
+    constants: Plans = []
     for site in draft.sites:
         node = site.whole
         if site.id not in rules or id(node) in inside or draft.outcome(site):
-            continue
-        if draft.in_annotation(node):
             continue
         if not whole and (site.id in _FORMS or not planned):
             draft.todo(node, "stays for the contexts that stay", comment=False)
@@ -286,7 +274,6 @@ class _Planner:
         draft, group = self._draft, self._group
 
         def make(call: ast.Call) -> Plan:
-            check_sequences(group, draft)
             return replace(model_object(call, draft), unsafe=unsafe)
 
         plans: Plans = [(call, self._at(call, make)) for call in group.creations]

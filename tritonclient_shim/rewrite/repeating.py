@@ -7,7 +7,7 @@ import ast
 from tritonclient_shim.migrate import hints
 from tritonclient_shim.migrate.evaluator import Evaluator
 from tritonclient_shim.migrate.flow import reaching
-from tritonclient_shim.migrate.scopes import Binding, Place
+from tritonclient_shim.migrate.scopes import Binding
 from tritonclient_shim.migrate.values import LocalInstance
 from tritonclient_shim.rewrite.draft import Draft
 
@@ -49,32 +49,15 @@ def _same_name(node: ast.Name, use: ast.Call, draft: Draft) -> bool:
         one, other = (set(filter(_counts, reaching(bindings, at))) for at in (here, there))
         if one != other:
             return False
-    return all(_same_turn(binding, node, here, there, use, draft) for binding in bindings)
+    return not any(map(_is_of_a_loop, bindings))
 
 
-def _same_turn(
-    binding: Binding, node: ast.Name, here: Place, there: Place, use: ast.Call, draft: Draft
-) -> bool:
-    """True if the use is in the same turn of every loop that binds the name."""
-    loops = [block for block in binding.place.path if isinstance(block[0], _LOOPS)]
-    if binding.definition.steps[:1] == (None,):  # the target of a loop
-        around = [b for b in here.path if getattr(b[0], "iter", None) is binding.definition.node]
-        if not around:
-            return False
-        loops += around
-    if not loops:
-        return True
-    direct = isinstance(use.func, ast.Attribute) and isinstance(use.func.value, ast.Name)
-    return direct and _is_made_there(use, draft) and all(block in there.path for block in loops)
-
-
-def _is_made_there(use: ast.Call, draft: Draft) -> bool:
-    """True if the variable of the context is bound to nothing but calls that make one."""
-    assert isinstance(use.func, ast.Attribute)
-    variable = use.func.value
-    assert isinstance(variable, ast.Name)
-    nodes = (binding.definition.node for binding in draft.bindings(variable))
-    return all(isinstance(node, ast.Call) and not draft.is_element(variable) for node in nodes)
+def _is_of_a_loop(binding: Binding) -> bool:
+    """True if a binding gives another value in each turn of a loop."""
+    blocks = (owner for owner, _ in binding.place.path)
+    return any(isinstance(block, _LOOPS) for block in blocks) or (
+        binding.definition.steps[:1] == (None,)
+    )
 
 
 def _same_attribute(node: ast.Attribute, use: ast.Call, draft: Draft) -> bool:

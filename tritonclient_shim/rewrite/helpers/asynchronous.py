@@ -82,13 +82,13 @@ def start_run(
     inputs: Rows,
     outputs: Mapping[str, int],
     owner: Any = None,
-    stream: bool = False,
+    send: Callable[..., None] = send,
     **options: Any,
 ) -> int | None:
     """Start a request; return its number, or call the callback with it when it is done.
 
     callback: is called with the owner, or the client without one, and the number.
-    stream: True if the request goes over the stream of the client.
+    send: the function that sends the request.
     The other arguments are those of `run_model`.
     """
     tensors = infer_inputs(client, model_name, inputs)
@@ -104,7 +104,7 @@ def start_run(
             callback(client if owner is None else owner, number)
 
     options["outputs"] = requested_outputs(client, outputs)
-    (send_on_stream if stream else send)(client, done, model_name, tensors, **options)
+    send(client, done, model_name, tensors, **options)
     return number if callback is None else None
 
 

@@ -7,7 +7,13 @@ from typing import Any
 import tritonclient.grpc as grpcclient
 from tritonclient.utils import InferenceServerException
 
-from tritonclient_shim.rewrite.helpers.asynchronous import ready_request, run_results, start_run
+from tritonclient_shim.rewrite.helpers.asynchronous import (
+    ready_request,
+    run_results,
+    send,
+    send_on_stream,
+    start_run,
+)
 from tritonclient_shim.rewrite.helpers.clients import (
     CLIENTS,
     RememberingClient,
@@ -87,24 +93,12 @@ class InferModel:
         self.close()
 
 
-def _is_plain(rows: Any) -> bool:
-    return not isinstance(rows, Region) and not (rows and isinstance(rows[0], Region))
-
-
 class FullModel(InferModel):
-    """A model with shared memory, asynchronous requests, and a memory of its last request."""
+    """A model with asynchronous requests, which remembers its last request."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.client = RememberingClient(self.client)
-
-    def run(self, inputs: Any, outputs: Any, *options: Any, **named: Any) -> dict[str, list[Any]]:
-        """Infer, also with regions of shared memory."""
-        size = named.get("batch_size", options[0] if options else 1)
-        check_batch({name: rows for name, rows in inputs.items() if _is_plain(rows)}, size)
-        arguments = self.arguments(*options, **named)
-        counts = class_counts(outputs)
-        return run_in_regions(self.client, self.name, inputs, counts, size, **arguments)
 
     def async_run(self, *arguments: Any, callback: Any = None, **named: Any) -> int | None:
         """Start a request: `callback, inputs, outputs`, or without the callback, and options."""
@@ -113,7 +107,8 @@ class FullModel(InferModel):
         values = dict(zip(("inputs", "outputs"), arguments), **named)
         inputs, outputs = values.pop("inputs"), class_counts(values.pop("outputs"))
         return start_run(
-            *(self.client, self.name, callback, inputs, outputs, self, self.stream),
+            *(self.client, self.name, callback, inputs, outputs, self),
+            send=send_on_stream if self.stream else send,
             **self.arguments(*arguments[2:], **values),
         )
 
@@ -142,3 +137,19 @@ class FullModel(InferModel):
     def get_last_request_model_version(self) -> Any:
         """Return the version of the model that answered the last request."""
         return self.client.last.model_version
+
+
+def _is_plain(rows: Any) -> bool:
+    return not isinstance(rows, Region) and not (rows and isinstance(rows[0], Region))
+
+
+class RegionModel(FullModel):
+    """A model whose tensors can be in shared memory."""
+
+    def run(self, inputs: Any, outputs: Any, *options: Any, **named: Any) -> dict[str, list[Any]]:
+        """Infer, also with regions of shared memory."""
+        size = named.get("batch_size", options[0] if options else 1)
+        check_batch({name: rows for name, rows in inputs.items() if _is_plain(rows)}, size)
+        arguments = self.arguments(*options, **named)
+        counts = class_counts(outputs)
+        return run_in_regions(self.client, self.name, inputs, counts, size, **arguments)

@@ -58,7 +58,7 @@ METHODS: Mapping[str, Rule] = {
     "TS056": asynchronous.ready,
     "TS031": index.index,
     "TS057": last_requests.stat,
-    "TS058": last_requests.correlation_id,
+    "TS058": renamed("correlation_id"),
     "TS059": last_requests.request_id,
     "TS060": last_requests.model_name,
     "TS061": last_requests.model_version,

@@ -5,19 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.rewrite.calls import NewArgument, call_text, given, owner
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules import literal
-from tritonclient_shim.rewrite.rules.models import Carried, sequence_id
+from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import one_protocol
-
-FLAGS = {"FLAG_NONE": 0, "FLAG_SEQUENCE_START": 1, "FLAG_SEQUENCE_END": 2}
-_HEADER = f"{API}.InferRequestHeader."
 
 
 def run(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
@@ -113,42 +108,5 @@ def request(
         draft.need("class_counts")
         counts = draft.called("class_counts")
         after.insert(0, lambda: f"outputs={counts}({draft.new(arguments['outputs'])})")
-    if draft.constant(arguments.get("corr_id")) not in (None, 0, False):
-        after = [item for item in after if not str(item).startswith("sequence_id=")]
-        text = sequence_id(arguments["corr_id"], draft)
-        if text != draft.text(arguments["corr_id"]):
-            after.append(f"sequence_id={text}")
-        else:
-            kept["corr_id"] = "sequence_id"
-    if function == "start_run" and carried.stream:
-        after.insert(0, f"stream={carried.stream}")
-    after += _flags(arguments.get("flags"), draft)
     helper = draft.called(function)
     draft.change(call, lambda old: call_text(draft.edits, call, helper, names, before, kept, after))
-
-
-def _flags(node: ast.expr | None, draft: Draft) -> list[NewArgument]:
-    if node is None:
-        return []
-    known = flags_value(node, draft)
-    if known is None:
-        draft.need("sequence_flags")
-        function = draft.called("sequence_flags")
-        return [lambda: f"**{function}({draft.new(node)})"]
-    texts: list[NewArgument] = []
-    texts += ["sequence_start=True"] if known & 1 else []
-    return texts + (["sequence_end=True"] if known & 2 else [])
-
-
-def flags_value(node: ast.expr, draft: Draft) -> int | None:
-    """Return the number of flags, if the expression shows it."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.Add)):
-        one, other = flags_value(node.left, draft), flags_value(node.right, draft)
-        return None if one is None or other is None else one | other
-    if isinstance(node, ast.Attribute):
-        values = draft.evaluator.of(node)
-        named = [value.name for value in values if isinstance(value, Symbol)]
-        fits = len(values) == 1 and bool(named) and named[0].startswith(_HEADER)
-        return FLAGS.get(named[0][len(_HEADER) :]) if fits else None
-    known = node.value if isinstance(node, ast.Constant) else None
-    return int(known) if isinstance(known, int) and int(known) < 4 else None

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
 from tritonclient_shim.rewrite.calls import given, owner
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.options import Refused
 from tritonclient_shim.rewrite.rules.methods import Rule, with_method
-from tritonclient_shim.rewrite.rules.models import Carried, signs_ids
+from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 
 UNMEASURED = "the times of sending and receiving are 0: no client measures them"
 UNNUMBERED = "a server does not number requests; the program counts its own"
-_REQUESTS = {"run": "TS051", "async_run": "TS053", "async_run_with_cb": "TS054"}
 
 
 def _last(part: str, unsafe: str = "") -> Rule:
@@ -55,21 +52,6 @@ def number(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
         draft.replace(call, f"{draft.called('next_number')}()")
 
     return Plan(carry_out, "next_number()", UNNUMBERED)
-
-
-def correlation_id(call: ast.Call, draft: Draft, carried: Carried | None) -> Plan:
-    """``correlation_id()`` → what the context was made with, where no request gave another."""
-    assert carried is not None and isinstance(call.func, ast.Attribute)
-    given((), call)
-    if signs_ids(draft):
-        raise Refused("the id goes to gRPC as a signed number, and the file has larger ones")
-    for item in carried.group.calls:
-        id = _REQUESTS.get(getattr(item.func, "attr", ""), "")
-        own = arguments(PARAMETERS[id], item).get("corr_id") if id else None
-        if own is not None and draft.constant(own) not in (0, None, False):
-            raise Refused("a request gives another one: keep the id in a variable")
-    text = carried.options().get("sequence_id", "0")
-    return Plan(lambda: draft.replace(call, text), text)
 
 
 def _asynchronous(carried: Carried, what: str) -> str:

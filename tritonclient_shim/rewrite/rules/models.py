@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from tritonclient_shim.migrate.patterns import PARAMETERS
-from tritonclient_shim.migrate.scopes import spelt
 from tritonclient_shim.rewrite.calls import given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.flows import CLOSING, Group
@@ -28,11 +27,18 @@ _WITHOUT_MODEL = frozenset(
     ("get_async_run_results", "get_ready_async_request", "__enter__", *CLOSING)
     + ("get_stat", "get_last_request_model_version")
 )
-#: Ids that need the larger of the two classes.
-_FULL = frozenset(
-    ("TS052", "TS053", "TS054", "TS055", "TS056", "TS057", "TS059", "TS060", "TS061")
-    + ("TS081", "TS086", "TS114", "TS115")
-)
+#: Class of objects → the ids that need it. An object of a later class has all of earlier ones.
+_CLASSES: Mapping[str, frozenset[str]] = {
+    "InferModel": frozenset(),
+    "FullModel": frozenset(
+        ("TS052", "TS053", "TS054", "TS055", "TS056", "TS057", "TS059", "TS060", "TS061")
+    ),
+    "RegionModel": frozenset(("TS081", "TS086", "TS114", "TS115")),
+}
+
+
+#: Uses of streams and sequences: arguments of contexts and requests, and the question for the id.
+_SEQUENCES = frozenset(("TS104", "TS105", "TS110", "TS111", "TS058"))
 
 
 @dataclass(frozen=True)
@@ -58,14 +64,6 @@ class Carried:
         return options_of(self._first, self.draft)
 
     @property
-    def stream(self) -> str:
-        """Return the expression for whether the requests go over a stream; '' where none does."""
-        streaming = self._first.get("streaming")
-        if streaming is None or self.draft.constant(streaming) in (None, False, 0):
-            return ""
-        return self.draft.text(streaming)
-
-    @property
     def starts(self) -> bool:
         """True if asynchronous requests are made."""
         return any(getattr(call.func, "attr", "") in _STARTING for call in self.group.calls)
@@ -82,10 +80,15 @@ class Carried:
 
     @property
     def is_visible(self) -> bool:
-        """True if each use of the contexts can repeat what they were made with."""
+        """True if each use of the contexts can repeat what they were made with.
+
+        Sequences and streams need an object, which checks ids and flags and knows the stream.
+        """
+        calls = {*self.group.creations, *self.group.calls}
+        if any(site.id in _SEQUENCES and site.call in calls for site in self.draft.sites):
+            return False
         arguments = [given(PARAMETERS["TS050"], call) for call in self.group.creations]
-        parameters = ["model_name", "model_version", "correlation_id"]
-        parameters += ["streaming"] if self.starts else []
+        parameters = ("model_name", "model_version")
         return all(_repeatable(name, self.group, self.draft, arguments) for name in parameters)
 
     @property
@@ -96,8 +99,9 @@ class Carried:
 
 def object_class(draft: Draft) -> str:
     """Return the class of the objects that know their models."""
-    is_full = any(site.id in _FULL for site in draft.sites)
-    return draft.called("FullModel" if is_full else "InferModel")
+    ids = {site.id for site in draft.sites}
+    needed = [name for name, own in _CLASSES.items() if name == "InferModel" or own & ids]
+    return draft.called(needed[-1])
 
 
 def carried(group: Group, draft: Draft) -> Carried:
@@ -105,53 +109,7 @@ def carried(group: Group, draft: Draft) -> Carried:
     for call in group.creations:
         if "model_name" not in given(PARAMETERS["TS050"], call):
             raise Refused("the model's name is not among the arguments")
-    check_sequences(group, draft)
     return Carried(group, draft)
-
-
-def check_sequences(group: Group, draft: Draft) -> None:
-    """Refuse sequence ids that only one of the protocols takes, where the program chooses."""
-    calls = {*group.creations, *group.calls}
-    ids = any(site.id in ("TS105", "TS111") and site.call in calls for site in draft.sites)
-    if not draft.options.to and ids and _large(draft):
-        raise Refused("sequence ids go up to 2**63 - 1 on gRPC, and the file has larger numbers")
-
-
-def _large(draft: Draft) -> bool:
-    """True if the file has a number that is no signed one of 64 bits, such as ``2 ** 63``."""
-    for node in ast.walk(draft.source.tree):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift)):
-            left, right = draft.constant(node.left), draft.constant(node.right)
-            if isinstance(right, int) and left in (1, 2) and int(right) >= 63:
-                return True
-        value = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(value, int) and value >= 2**63:
-            return True
-    return False
-
-
-def sequence_id(node: ast.expr, draft: Draft) -> str:
-    """Return the expression for a sequence's id: gRPC has signed numbers, HTTP none of NumPy's."""
-    text = draft.text(node)
-    if signs_ids(draft):
-        draft.need("signed_id")
-        return f"{draft.called('signed_id')}({text})"
-    return f"int({text})" if draft.options.to != "grpc" and _is_of_numpy(node, draft) else text
-
-
-def _is_of_numpy(node: ast.expr, draft: Draft) -> bool:
-    """True if NumPy makes a number, here or where its variable is bound."""
-    if isinstance(node, ast.Name):
-        values = (item.definition.node for item in draft.in_force(node))
-        return any(isinstance(value, ast.Call) and _is_of_numpy(value, draft) for value in values)
-    called = isinstance(node, ast.Call) and spelt(node.func).partition(".")[0] in ("np", "numpy")
-    operands = [node.left, node.right] if isinstance(node, ast.BinOp) else []
-    return called or any(_is_of_numpy(operand, draft) for operand in operands)
-
-
-def signs_ids(draft: Draft) -> bool:
-    """True if sequences have ids on gRPC that are too large for it."""
-    return draft.options.to == "grpc" and _large(draft)
 
 
 def options_of(arguments: _Arguments, draft: Draft) -> dict[str, str]:
@@ -165,9 +123,6 @@ def options_of(arguments: _Arguments, draft: Draft) -> dict[str, str]:
         options["model_version"] = f"{draft.called('version_text')}({draft.text(version)})"
     elif isinstance(known, int) and int(known) >= 0:
         options["model_version"] = f'"{int(known)}"'
-    correlation = arguments.get("correlation_id")
-    if correlation is not None and draft.constant(correlation) not in (0, None, False):
-        options["sequence_id"] = sequence_id(correlation, draft)
     return options
 
 

@@ -19,11 +19,8 @@ _MEMBERS = {Symbol(f"{API}.ProtocolType.{name.upper()}"): name for name in PROTO
 def needs_class(draft: Draft) -> bool:
     """True if a protocol cannot become text: it is printed, or goes to or from another file."""
     bare = (site.node for site in draft.sites if site.id == "TS010")
-    return draft.beside.linked or _printed(draft) or any(_is_class(item, draft) for item in bare)
-
-
-def _is_class(node: ast.AST, draft: Draft) -> bool:
-    return CLASS in draft.evaluator.of(node) and not draft.in_annotation(node)
+    is_class = any(CLASS in draft.evaluator.of(node) for node in bare)
+    return is_class or draft.beside.linked or _printed(draft)
 
 
 def of_class(node: ast.AST, draft: Draft) -> Plan:

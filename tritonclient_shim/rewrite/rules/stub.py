@@ -16,7 +16,7 @@ from tritonclient_shim.rewrite.options import State
 CALLS = ("TS072", "TS073", "TS074", "TS075", "TS076")
 _MODULES = ("TS005", "TS006", "TS007", "TS008")
 _ALL = frozenset((*CALLS, *_MODULES, *(f"TS0{number}" for number in (66, 67, 77, 78, 79, 80))))
-_FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
+FLAGS = ("FLAG_NONE", "FLAG_SEQUENCE_START", "FLAG_SEQUENCE_END")
 #: What the generated modules have → what the helpers have instead.
 _NAMES = {
     f"{API}.grpc_service_pb2_grpc.GRPCServiceStub": "InferStub",
@@ -27,7 +27,7 @@ _NAMES = {
     f"{API}.api_pb2.InferRequestHeader.Input": "RequestInput",
     f"{API}.request_status_pb2.RequestStatusCode": "RequestStatusCode",
     f"{API}.request_status_pb2": "RequestStatusCode",
-    **{f"{API}.api_pb2.InferRequestHeader.{flag}": flag for flag in _FLAGS},
+    **{f"{API}.api_pb2.InferRequestHeader.{flag}": flag for flag in FLAGS},
 }
 #: Methods of messages that plain objects lack.
 _LACKS = frozenset(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.options import Refused
-from tritonclient_shim.rewrite.rules.infer import FLAGS
+from tritonclient_shim.rewrite.options import Refused, State
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, of_class
+from tritonclient_shim.rewrite.rules.stub import FLAGS
 
 
 def protocol(node: ast.AST, draft: Draft) -> Plan:
@@ -84,3 +84,21 @@ def flag(node: ast.AST, draft: Draft) -> Plan:
         draft.replace(node, name)
 
     return Plan(carry_out, "a constant of the file")
+
+
+def formats_alias(node: ast.AST, draft: Draft) -> ast.Assign | None:
+    """Return the statement ``R = InferContext.ResultFormat`` that a class is in."""
+    parent = draft.flows.parents.get(node)
+    attribute = parent if isinstance(parent, ast.Attribute) else node
+    statement = draft.flows.parents.get(attribute) if attribute else None
+    is_class = isinstance(attribute, ast.Attribute) and attribute.attr == "ResultFormat"
+    return statement if is_class and isinstance(statement, ast.Assign) else None
+
+
+def drop_aliases(draft: Draft) -> None:
+    """Remove the aliases of the formats, which are numbers now."""
+    for site in draft.sites:
+        alias = formats_alias(site.node, draft)
+        if alias and site.call is None and not draft.outcome(site):
+            draft.edits.remove(alias)
+            draft.note(site.node, State.SAFE, "the formats are numbers")
