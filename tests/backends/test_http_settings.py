@@ -148,7 +148,7 @@ def test_network_timeout_is_not_repeated() -> None:
     """A server that falls silent: one request, the text of v1, and no second attempt."""
     answers: Iterator[Answer] = iter([REPLY, SILENCE, SILENCE])
     with ScriptedServer(lambda _: next(answers)) as server:
-        settings = configure(network_timeout=0.2)
+        settings = configure(network_timeout=1)
         backend = open_backend(Endpoint("http", server.address), (), settings)
         backend.infer(CALL)
         with pytest.raises(TransportError, match=": Timeout was reached$") as late:
