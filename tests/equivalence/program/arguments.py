@@ -46,6 +46,11 @@ MODELS = {
     "tensor_names": ([("in/put:0", FLOAT, [4])], ["out/put:0", "out/put:1"], 8),
     "sequence_sum": ([("INPUT", INT, [1])], ["OUTPUT", "CORRID"], 32),
 }
+CLASSES = [(CLASS, 1), (CLASS, 3), [CLASS, 2], (CLASS, 100), (2, 2), (CLASS, -1), (CLASS, True)]
+ODD_FORMATS = [
+    *(1, 2, None, "RAW", [1], (), (3, 1), (RAW,), (RAW, 5), [RAW], (2,)),
+    *((CLASS, "3"), (CLASS, 2.5), 1.5, {}),
+]
 WORDS = ("", "a", "bc", "\u00e4\u20ac", "x\0y", "12", "end\0")
 
 
@@ -156,42 +161,14 @@ class Arguments:
         if odd == 0:
             result["NOPE"] = RAW
         elif odd == 1:
-            result[names[-1]] = dice.pick(
-                [
-                    1,
-                    2,
-                    None,
-                    "RAW",
-                    [1],
-                    (),
-                    (3, 1),
-                    (RAW,),
-                    (RAW, 5),
-                    [RAW],
-                    (2,),
-                    (CLASS, "3"),
-                    (CLASS, 2.5),
-                    1.5,
-                    {},
-                ]
-            )
+            result[names[-1]] = dice.pick(ODD_FORMATS)
         elif odd == 2:
             return dice.pick([None, [], "OUTPUT0", 5])
         return result
 
     def form(self):
         if self.dice.chance(0.25):
-            return self.dice.pick(
-                [
-                    (CLASS, 1),
-                    (CLASS, 3),
-                    [CLASS, 2],
-                    (CLASS, 100),
-                    (2, 2),
-                    (CLASS, -1),
-                    (CLASS, True),
-                ]
-            )
+            return self.dice.pick(CLASSES)
         return RAW
 
     def batch(self):

@@ -27,21 +27,9 @@ class Program(Arguments, Repeats):
         self.control = see.of("SharedMemoryControlContext")
 
     def play(self):
-        steps = (
-            [self.construct] * 3
-            + [self.run] * 8
-            + [self.async_run] * 2
-            + [self.repeat] * 8
-            + [
-                self.fetch,
-                self.shared,
-                self.shared,
-                self.sequence,
-                self.status,
-                self.counted,
-                self.model_control,
-            ]
-        )
+        steps = [self.construct] * 3 + [self.run] * 8 + [self.async_run] * 2 + [self.repeat] * 8
+        steps += [self.fetch, self.shared, self.shared, self.sequence]
+        steps += [self.status, self.counted, self.model_control]
         try:
             count = LONG if self.seed % 5 == 4 else STEPS
             for self.number in range(count):
@@ -61,9 +49,8 @@ class Program(Arguments, Repeats):
         if dice.chance(0.1):
             name = dice.pick(["nope", "", b"simple", "Simple", 5])
         if dice.chance(0.2):
-            more["model_version"] = dice.pick(
-                [None, -1, 1, 0, 9, True, "1", 2**64, -3, np.int16(1)]
-            )
+            versions = [None, -1, 1, 0, 9, True, "1", 2**64, -3, np.int16(1)]
+            more["model_version"] = dice.pick(versions)
         if dice.chance(0.2):
             more["correlation_id"] = dice.pick([0, 7, -1, 2**64 + 4, "5", None, True])
         if dice.chance(0.3):
@@ -148,11 +135,8 @@ class Program(Arguments, Repeats):
 
     def fetch(self):
         ids = [number for _, one in self.requests for number in one]
-        number = (
-            self.dice.pick(ids)
-            if ids and self.dice.chance(0.8)
-            else self.dice.pick([0, 99, -1, None, "1"])
-        )
+        known = ids and self.dice.chance(0.8)
+        number = self.dice.pick(ids if known else [0, 99, -1, None, "1"])
         self.see(self.label(f"fetch {number!r}"), self.ctx.get_async_run_results, number)
         self.see.getters(self.label("fetch, then"), self.ctx)
 
@@ -166,37 +150,28 @@ class Program(Arguments, Repeats):
         flags = self.dice.pick([START, 0, 0, END, START | END])
         corr_id = self.dice.pick([0, 4200001 + self.seed % 1000])
         value = {"INPUT": [np.array([self.dice.below(10)], dtype=np.int32)]}
-        return self.see.run(
-            self.label("sequence"), self.ctx, value, {"OUTPUT": RAW}, 1, flags, corr_id
-        )
+        request = (value, {"OUTPUT": RAW}, 1, flags, corr_id)
+        return self.see.run(self.label("sequence"), self.ctx, *request)
 
     def status(self):
         see, kind = self.see, self.dice.below(4)
         if kind == 0:
             health = see.of("ServerHealthContext")
-            see.note(
-                self.label("health"),
-                [health.is_live(), health.is_ready(), health.get_last_request_id()],
-            )
+            answers = [health.is_live(), health.is_ready(), health.get_last_request_id()]
+            see.note(self.label("health"), answers)
         elif kind == 1:
             index = see.of("ModelRepositoryContext").get_model_repository_index()
             see.note(self.label("index"), [model.name for model in index.models])
         elif kind == 2:
             status = see.of("ServerStatusContext", self.model).get_server_status()
             config = status.model_status[self.model].config
-            see.note(
-                self.label("status"), [status.id, status.ready_state, sorted(status.model_status)]
-            )
+            facts = [status.id, status.ready_state, sorted(status.model_status)]
+            see.note(self.label("status"), facts)
             see.note(self.label("inputs"), [str(item) for item in config.input])
             see.note(self.label("outputs"), [str(item) for item in config.output])
         else:
-            name = self.dice.pick(["nope", "simple", ""])
-            see(
-                self.label("models"),
-                lambda: sorted(
-                    see.of("ServerStatusContext", name).get_server_status().model_status
-                ),
-            )
+            context = see.of("ServerStatusContext", self.dice.pick(["nope", "simple", ""]))
+            see(self.label("models"), lambda: sorted(context.get_server_status().model_status))
 
     def model_control(self):
         control = self.see.of("ModelControlContext")
@@ -222,14 +197,9 @@ class Program(Arguments, Repeats):
         asked = {}
         for name in dice.mixed(outputs):
             if dice.chance(0.4):
-                asked[name] = (
-                    RAW,
-                    self.region(
-                        f"o{len(self.handles)}",
-                        dice.pick([256, 64, 16]),
-                        not sure or dice.chance(0.8),
-                    ),
-                )
+                size = dice.pick([256, 64, 16])
+                register = not sure or dice.chance(0.8)
+                asked[name] = (RAW, self.region(f"o{len(self.handles)}", size, register))
             else:
                 asked[name] = self.form()
         return self.see.run(self.label("shared"), self.ctx, inputs, asked)

@@ -93,11 +93,8 @@ class Recorder:
 
     def getters(self, label, context):
         """Record what the getters of an InferContext say."""
-        number = Id(context.get_last_request_id())
-        name, version = (
-            context.get_last_request_model_name(),
-            context.get_last_request_model_version(),
-        )
+        number, name = Id(context.get_last_request_id()), context.get_last_request_model_name()
+        version = context.get_last_request_model_version()
         self.note(label, [number, name, version, context.correlation_id()])
 
     def last_id(self, label, context):
@@ -184,6 +181,10 @@ def _float(value):
     return {type(value).__name__: struct.pack("<d", value).hex(), "about": repr(float(value))}
 
 
+def _int(value):
+    return value if type(value) is int else {type(value).__name__: int(value)}
+
+
 _PLAIN = (
     (np.ndarray, Recorder._array),
     (dict, Recorder._dict),
@@ -191,10 +192,5 @@ _PLAIN = (
     (tuple, Recorder._tuple),
     (bytes, lambda self, value: {"bytes": _short(value)}),
     (float, lambda self, value: _float(value)),
-    (
-        int,
-        lambda self, value: (
-            int(value) if type(value) is int else {type(value).__name__: int(value)}
-        ),
-    ),
+    (int, lambda self, value: _int(value)),
 )

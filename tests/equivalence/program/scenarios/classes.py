@@ -38,35 +38,20 @@ def batch(see):
 
 def models(see):
     tens = {"classify_fp64": np.float64, "classify_int32": np.int32}
-    for model in (
-        "classify_nolabels",
-        "classify_nobatch",
-        "classify_variable",
-        "classify_fp64",
-        "classify_int32",
-    ):
+    for name in ("nolabels", "nobatch", "variable", "fp64", "int32"):
+        model = "classify_" + name
         scores = (SCORES * 100).astype(tens.get(model, np.float32))
         classify(see, model, (CLASS, 4), model, (scores,))
     classify(see, "ensemble", (CLASS, 4), "ensemble_classify")
-    classify(
-        see,
-        "variable, more than there are labels",
-        (CLASS, 12),
-        "classify_variable",
-        (np.arange(12, dtype=np.float32),),
-    )
-    classify(
-        see, "thousand", (CLASS, 1000), "classify_1000", (np.arange(1000, dtype=np.float32),) * 2
-    )
+    twelve, thousand = (np.arange(count, dtype=np.float32) for count in (12, 1000))
+    label = "variable, more than there are labels"
+    classify(see, label, (CLASS, 12), "classify_variable", (twelve,))
+    classify(see, "thousand", (CLASS, 1000), "classify_1000", (thousand,) * 2)
 
 
 def values(see):
-    classify(
-        see,
-        "tiny and huge",
-        (CLASS, 10),
-        scores=(floats(1e-7, 3e8, -1e-30, 1e38, 0.1, 1 / 3, -5, 2, 7, 9),),
-    )
+    scores = floats(1e-7, 3e8, -1e-30, 1e38, 0.1, 1 / 3, -5, 2, 7, 9)
+    classify(see, "tiny and huge", (CLASS, 10), scores=(scores,))
     classify(see, "infinite", (CLASS, 3), scores=(floats(np.inf, 0, 1, 2, 3, 4, 5, 6, 7, -np.inf),))
     big = np.array([1e300, 1.1, 2.2, 3.3, 4, 5, 6, 7, 8, 2**53 + 1], dtype=np.float64)
     classify(see, "doubles", (CLASS, 10), "classify_fp64", (big,))
@@ -97,14 +82,10 @@ def refused_types(see):
 
 def refused_types_in_refused_requests(see):
     ctx = see.open("identity_string")
-    see.run("wrong shape", ctx, {"INPUT0": [np.array([[b"a"], [b"b"]])]}, {"OUTPUT0": (CLASS, 1)})
-    see.run(
-        "unknown version",
-        see.open("identity_string", 9),
-        {"INPUT0": [np.array([b"a"])]},
-        {"OUTPUT0": (CLASS, 1)},
-    )
-    see.run("none", ctx, {"INPUT0": [np.array([b"a"])]}, {"OUTPUT0": (CLASS, 0)})
+    one, two = {"INPUT0": [np.array([b"a"])]}, {"INPUT0": [np.array([[b"a"], [b"b"]])]}
+    see.run("wrong shape", ctx, two, {"OUTPUT0": (CLASS, 1)})
+    see.run("unknown version", see.open("identity_string", 9), one, {"OUTPUT0": (CLASS, 1)})
+    see.run("none", ctx, one, {"OUTPUT0": (CLASS, 0)})
 
 
 def empty(see):
@@ -113,40 +94,16 @@ def empty(see):
 
 def both_ways(see):
     ctx = see.open("simple")
-    data = np.arange(16, dtype=np.int32)
-    see.run(
-        "one of each",
-        ctx,
-        {"INPUT0": [data], "INPUT1": [data]},
-        {"OUTPUT0": (CLASS, 2), "OUTPUT1": RAW},
-    )
-    see.run("raw later", ctx, {"INPUT0": [data], "INPUT1": [data]}, {"OUTPUT0": RAW})
-    see.run(
-        "one output twice",
-        ctx,
-        {"INPUT0": [data], "INPUT1": [data]},
-        {"OUTPUT0": RAW, b"OUTPUT0": (CLASS, 1)},
-    )
+    inputs = {name: [np.arange(16, dtype=np.int32)] for name in ("INPUT0", "INPUT1")}
+    see.run("one of each", ctx, inputs, {"OUTPUT0": (CLASS, 2), "OUTPUT1": RAW})
+    see.run("raw later", ctx, inputs, {"OUTPUT0": RAW})
+    see.run("one output twice", ctx, inputs, {"OUTPUT0": RAW, b"OUTPUT0": (CLASS, 1)})
 
 
 def two_dimensions(see):
     ctx = see.open("identity_2d")
-    see.run(
-        "flattened",
-        ctx,
-        {"INPUT0": [floats(1, 5, 3, 4, 2, 6).reshape(2, 3)]},
-        {"OUTPUT0": (CLASS, 3)},
-    )
-    see.run(
-        "batch",
-        ctx,
-        {"INPUT0": [floats(1, 5, 3, 4, 2, 6).reshape(2, 3)] * 2},
-        {"OUTPUT0": (CLASS, 3)},
-        2,
-    )
-    see.run(
-        "image",
-        see.open("image_classifier"),
-        {"input": [np.full((3, 224, 224), 0.5, dtype=np.float32)]},
-        {"probabilities": (CLASS, 3)},
-    )
+    matrix = floats(1, 5, 3, 4, 2, 6).reshape(2, 3)
+    see.run("flattened", ctx, {"INPUT0": [matrix]}, {"OUTPUT0": (CLASS, 3)})
+    see.run("batch", ctx, {"INPUT0": [matrix] * 2}, {"OUTPUT0": (CLASS, 3)}, 2)
+    image = {"input": [np.full((3, 224, 224), 0.5, dtype=np.float32)]}
+    see.run("image", see.open("image_classifier"), image, {"probabilities": (CLASS, 3)})

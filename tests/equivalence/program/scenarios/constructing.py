@@ -53,14 +53,8 @@ def urls(see):
 
 def versions(see):
     for version in (None, -1, 1, 2, 0, -2, 7, True, np.int64(1), 2**64 + 1, 2**63):
-        construct(
-            see,
-            f"version {type(version).__name__} {version}",
-            see.url,
-            see.protocol,
-            "simple",
-            version,
-        )
+        label = f"version {type(version).__name__} {version}"
+        construct(see, label, see.url, see.protocol, "simple", version)
     for version in ("1", 1.0, [1]):
         construct(see, f"version {version!r}", see.url, see.protocol, "simple", version)
 
@@ -72,25 +66,11 @@ def several_versions(see):
 
 def correlation_ids(see):
     for value in (0, 5, -1, 2**64, 2**64 + 3, True, np.uint64(2**64 - 1), np.int32(7)):
-        construct(
-            see,
-            f"correlation id {type(value).__name__} {value}",
-            see.url,
-            see.protocol,
-            "simple",
-            None,
-            False,
-            value,
-        )
+        label = f"correlation id {type(value).__name__} {value}"
+        construct(see, label, see.url, see.protocol, "simple", None, False, value)
     for value in ("5", None, 1.5):
-        construct(
-            see,
-            f"correlation id {value!r}",
-            see.url,
-            see.protocol,
-            "simple",
-            correlation_id=value,
-        )
+        label = f"correlation id {value!r}"
+        construct(see, label, see.url, see.protocol, "simple", correlation_id=value)
 
 
 def streaming(see):
@@ -102,18 +82,8 @@ def streaming(see):
 
 def headers(see):
     for value in (
-        None,
-        [],
-        (),
-        "",
-        ["A:B"],
-        ("A:B", "C: D:E"),
-        ["A:"],
-        [b"A:B"],
-        [5],
-        5,
-        ["NV-InferRequest:x"],
-        ["nv-inferrequest:x"],
+        *(None, [], (), "", ["A:B"], ("A:B", "C: D:E"), ["A:"], [b"A:B"], [5], 5),
+        *(["NV-InferRequest:x"], ["nv-inferrequest:x"]),
     ):
         construct(see, f"headers {value!r}", see.url, see.protocol, "simple", http_headers=value)
 

@@ -5,18 +5,8 @@ from recorder import RAW
 
 OUT = {"OUTPUT0": RAW}
 TYPES = [
-    "bool",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "fp16",
-    "fp32",
-    "fp64",
+    *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
+    *("fp16", "fp32", "fp64"),
 ]
 NUMPY = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
 
@@ -42,25 +32,13 @@ def extremes(see):
 
 
 def other_type_of_same_size(see):
-    see.run("floats as int64", see.open("identity_int64"), {"INPUT0": [np.array([1.5, -2.0])]}, OUT)
-    see.run(
-        "bytes as bool",
-        see.open("identity_bool"),
-        {"INPUT0": [np.array([0, 1, 2, 255], dtype=np.uint8)]},
-        OUT,
-    )
-    see.run(
-        "complex",
-        see.open("identity_fp32"),
-        {"INPUT0": [np.array([1 + 2j], dtype=np.complex64)]},
-        OUT,
-    )
-    see.run(
-        "dates",
-        see.open("identity_int64"),
-        {"INPUT0": [np.array(["2019-01-01"], dtype="M8[D]")]},
-        OUT,
-    )
+    for label, model, data in (
+        ("floats as int64", "identity_int64", np.array([1.5, -2.0])),
+        ("bytes as bool", "identity_bool", np.array([0, 1, 2, 255], dtype=np.uint8)),
+        ("complex", "identity_fp32", np.array([1 + 2j], dtype=np.complex64)),
+        ("dates", "identity_int64", np.array(["2019-01-01"], dtype="M8[D]")),
+    ):
+        see.run(label, see.open(model), {"INPUT0": [data]}, OUT)
 
 
 def results_are_private(see):

@@ -62,12 +62,9 @@ def counts(see):
     see.run("three for two", ctx, {"INPUT0": [A, A, A], "INPUT1": [B, B]}, BOTH, 2)
     see.run("two for one", ctx, {"INPUT0": [A, A], "INPUT1": [B]}, BOTH)
     see.run("second is short", ctx, {"INPUT0": [A, A[:3]], "INPUT1": [B, B]}, BOTH, 2)
-    see.run(
-        "second has another shape", ctx, {"INPUT0": [A, A.reshape(4, 4)], "INPUT1": [B, B]}, BOTH, 2
-    )
-    see.run(
-        "first has another shape", ctx, {"INPUT0": [A.reshape(4, 4), A], "INPUT1": [B, B]}, BOTH, 2
-    )
+    square, two = A.reshape(4, 4), [B, B]
+    see.run("second has another shape", ctx, {"INPUT0": [A, square], "INPUT1": two}, BOTH, 2)
+    see.run("first has another shape", ctx, {"INPUT0": [square, A], "INPUT1": two}, BOTH, 2)
 
 
 def names(see):
@@ -137,21 +134,12 @@ def tensor_names(see):
 def without_batching(see):
     ctx = see.open("simple_nobatch")
     for size in (0, 1, 2):
-        see.run(
-            f"batch {size}",
-            ctx,
-            {"INPUT0": [A] * max(size, 1), "INPUT1": [B] * max(size, 1)},
-            BOTH,
-            size,
-        )
+        count = max(size, 1)
+        see.run(f"batch {size}", ctx, {"INPUT0": [A] * count, "INPUT1": [B] * count}, BOTH, size)
     see.run("two arrays", ctx, {"INPUT0": [A, A], "INPUT1": [B, B]}, BOTH)
     see.run("wrong shape", ctx, {"INPUT0": [A.reshape(4, 4)], "INPUT1": [B]}, BOTH)
-    see.run(
-        "classes of no batch",
-        see.open("classify_nobatch"),
-        {"INPUT": [np.arange(10, dtype=np.float32)]},
-        {"OUTPUT": (2, 3)},
-    )
+    scores = {"INPUT": [np.arange(10, dtype=np.float32)]}
+    see.run("classes of no batch", see.open("classify_nobatch"), scores, {"OUTPUT": (2, 3)})
 
 
 def unchanged(see):

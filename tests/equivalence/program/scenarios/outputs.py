@@ -83,16 +83,7 @@ def too_many_rows(see):
 def ensemble(see):
     ctx = see.open("ensemble_simple")
     see.run("run", ctx, SUMS, {"OUTPUT0": RAW})
-    see.run(
-        "wrong shape",
-        ctx,
-        {"INPUT0": [SUMS["INPUT0"][0].reshape(4, 4)], "INPUT1": SUMS["INPUT1"]},
-        {"OUTPUT0": RAW},
-    )
-    see.run(
-        "batch",
-        ctx,
-        {"INPUT0": SUMS["INPUT0"] * 3, "INPUT1": SUMS["INPUT1"] * 3},
-        {"OUTPUT0": RAW},
-        3,
-    )
+    wrong = dict(SUMS, INPUT0=[SUMS["INPUT0"][0].reshape(4, 4)])
+    see.run("wrong shape", ctx, wrong, {"OUTPUT0": RAW})
+    three = {name: arrays * 3 for name, arrays in SUMS.items()}
+    see.run("batch", ctx, three, {"OUTPUT0": RAW}, 3)

@@ -28,16 +28,8 @@ def interleaved(see):
     ctx = see.open("sequence_sum")
     for turn, flags in enumerate((START, 0, END)):
         for number in (4100011, 4100012):
-            label = f"turn {turn} of {number}"
-            see.run(
-                label,
-                ctx,
-                value(number % 10 + turn),
-                {"OUTPUT": RAW, "CORRID": RAW},
-                1,
-                flags,
-                number,
-            )
+            inputs, outputs = value(number % 10 + turn), {"OUTPUT": RAW, "CORRID": RAW}
+            see.run(f"turn {turn} of {number}", ctx, inputs, outputs, 1, flags, number)
 
 
 def restarted(see):

@@ -49,9 +49,8 @@ def whole(see):
         ctx = see.open("simple")
         see.run("inputs", ctx, {"INPUT0": one, "INPUT1": two}, BOTH)
         see.run("mixed", ctx, {"INPUT0": one, "INPUT1": [B]}, BOTH)
-        see.run(
-            "output", ctx, {"INPUT0": one, "INPUT1": two}, {"OUTPUT0": (RAW, out), "OUTPUT1": RAW}
-        )
+        outputs = {"OUTPUT0": (RAW, out), "OUTPUT1": RAW}
+        see.run("output", ctx, {"INPUT0": one, "INPUT1": two}, outputs)
         see.note("in the region", content(f"/{see.token}_o0", 64))
         see.run("with shape", ctx, {"INPUT0": (one, [16]), "INPUT1": [two, (16,)]}, BOTH)
         see.run("float shape", ctx, {"INPUT0": (one, [16.0]), "INPUT1": two}, BOTH)
@@ -62,15 +61,9 @@ def batches(see):
     with Regions(see) as regions:
         one, two = regions.create("i0", 128, A, B), regions.create("i1", 128, B, A)
         out = regions.create("o0", 128)
-        ctx = see.open("simple")
-        see.run(
-            "batch 2",
-            ctx,
-            {"INPUT0": one, "INPUT1": two},
-            {"OUTPUT0": (RAW, out), "OUTPUT1": RAW},
-            2,
-        )
-        see.run("batch 1", ctx, {"INPUT0": one, "INPUT1": two}, BOTH)
+        ctx, inputs = see.open("simple"), {"INPUT0": one, "INPUT1": two}
+        see.run("batch 2", ctx, inputs, {"OUTPUT0": (RAW, out), "OUTPUT1": RAW}, 2)
+        see.run("batch 1", ctx, inputs, BOTH)
         see.run("batch 0, output", ctx, SUMS, {"OUTPUT0": (RAW, out)}, 0)
         see.run("larger than needed", ctx, SUMS, {"OUTPUT0": (RAW, out)})
 
@@ -176,13 +169,9 @@ def large_string_region(see):
 
 def empty(see):
     with Regions(see) as regions:
-        out = regions.create("o0", 64)
-        see.run(
-            "numbers", see.open("identity_fp32"), {"INPUT0": [floats()]}, {"OUTPUT0": (RAW, out)}
-        )
-        see.run(
-            "strings", see.open("identity_string"), {"INPUT0": [objects()]}, {"OUTPUT0": (RAW, out)}
-        )
+        outputs = {"OUTPUT0": (RAW, regions.create("o0", 64))}
+        see.run("numbers", see.open("identity_fp32"), {"INPUT0": [floats()]}, outputs)
+        see.run("strings", see.open("identity_string"), {"INPUT0": [objects()]}, outputs)
 
 
 def registration(see):

@@ -31,18 +31,9 @@ def kinds(see):
     scores = {"INPUT": [floats(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)]}
     see.run("classes", classes, scores, {"OUTPUT": (CLASS, 2)})
     see.run("no classes", classes, scores, {"OUTPUT": (CLASS, 0)})
-    see.run(
-        "version",
-        see.open("multi_version", 2, streaming=True),
-        {"INPUT0": [floats(1)]},
-        {"OUTPUT0": RAW},
-    )
-    see.run(
-        "no version",
-        see.open("multi_version", 9, streaming=True),
-        {"INPUT0": [floats(1)]},
-        {"OUTPUT0": RAW},
-    )
+    for label, version in (("version", 2), ("no version", 9)):
+        ctx = see.open("multi_version", version, streaming=True)
+        see.run(label, ctx, {"INPUT0": [floats(1)]}, {"OUTPUT0": RAW})
     failing = see.open("failing", streaming=True)
     for number in (0, 5, 0):
         see.run(f"failing {number}", failing, {"INPUT0": [floats(number)]}, {"OUTPUT0": RAW})
