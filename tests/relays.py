@@ -1,4 +1,4 @@
-"""What stands between a client and a server in tests: a TLS terminator, a byte counter, a proxy."""
+"""Relays between a client and a server: a TLS terminator, a byte counter, a proxy."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ class Relay:
 
     With ``context`` it speaks TLS to the client and none to the server. With ``is_proxy`` the
     target is what the client names in CONNECT, kept in ``asked``. While ``flows`` is cleared
-    every connection is silent: it is open and accepted, and nothing comes through.
-    After `shut` new connections are refused, until `open`.
+    every connection is silent: it is open and accepted, and nothing comes through. While
+    ``replies`` is cleared, what the server sends waits. After `shut` new connections are refused,
+    until `open`.
     """
 
     def __init__(
@@ -27,8 +28,9 @@ class Relay:
     ) -> None:
         self._target, self._context, self._is_proxy = target, context, is_proxy
         self.sent = self.received = self.connections = 0
-        self.flows = threading.Event()
+        self.flows, self.replies = threading.Event(), threading.Event()
         self.flows.set()
+        self.replies.set()
         self.asked: list[bytes] = []
         self._sockets: list[Any] = []
         self._awaited: tuple[bytes, Callable[[], None]] | None = None
@@ -40,8 +42,9 @@ class Relay:
         return self
 
     def __exit__(self, *unused: object) -> None:
-        self.flows.set()
         self.shut()
+        self.flows.set()
+        self.replies.set()
 
     @property
     def port(self) -> int:
@@ -60,8 +63,12 @@ class Relay:
         self.cut()
 
     def when_sent(self, text: bytes, action: Callable[[], None]) -> None:
-        """Call ``action`` once, 0.1 s after bytes with ``text`` were passed to the target."""
+        """Call ``action`` once, after bytes with ``text`` were passed and before their reply is."""
         self._awaited = (text, action)
+
+    def _act(self, action: Callable[[], None]) -> None:
+        action()
+        self.replies.set()
 
     def lead_to(self, target: str) -> None:
         """Pass bytes on to another target from now on, as if another server had been started."""
@@ -71,10 +78,10 @@ class Relay:
     def cut(self) -> None:
         """End every connection; new ones are let through."""
         while self._sockets:
-            one = self._sockets.pop()
+            item = self._sockets.pop()
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+                item.shutdown(socket.SHUT_RDWR)
+            item.close()
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
@@ -111,7 +118,7 @@ class Relay:
         return head.split(b" ")[1].decode()
 
     def passed(self, data: bytes) -> bytes:
-        """Return what is sent on in place of these bytes, from whichever side; may wait."""
+        """Return the bytes to send on in place of these, from either side; may wait."""
         self.flows.wait()
         return data
 
@@ -122,12 +129,15 @@ class Relay:
                 if not data:
                     break
                 data = self.passed(data)
+                awaited = self._awaited if counter == "sent" else None
+                if awaited is not None and awaited[0] in data:
+                    self._awaited = None
+                    self.replies.clear()
+                    threading.Timer(0.1, self._act, (awaited[1],)).start()
+                if counter == "received":
+                    self.replies.wait()
                 setattr(self, counter, getattr(self, counter) + len(data))
                 sink.sendall(data)
-                awaited = self._awaited
-                if awaited is not None and counter == "sent" and awaited[0] in data:
-                    self._awaited = None
-                    threading.Timer(0.1, awaited[1]).start()
         for item in (source, sink):
             with suppress(OSError):
                 item.shutdown(socket.SHUT_RDWR)

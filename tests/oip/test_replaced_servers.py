@@ -65,22 +65,6 @@ def test_sequences_end_with_triton(relay: Relay, servers: dict[str, Any], protoc
     context.close()
 
 
-def test_sequences_begin_with_triton(relay: Relay, servers: dict[str, Any], protocol: int) -> None:
-    """What the first server could not do is not refused any more when Triton has come."""
-    relay.lead_to(servers["mlserver"].url(protocol))
-    context = InferContext(relay.address, ProtocolType(protocol), "simple")
-    with pytest.raises(InferenceServerException, match="extension sequence"):
-        context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)
-    relay.lead_to(servers["triton"].url(protocol))
-    for _ in range(2):
-        try:
-            result = context.run(BOTH, {"OUTPUT0": RAW}, corr_id=7)["OUTPUT0"]
-        except InferenceServerException as broken:
-            assert "GRPC client failed" in str(broken)
-    assert result[0].tolist() == [*range(0, 32, 2)]
-    context.close()
-
-
 def told(error: InferenceServerException) -> set[str]:
     """Return the message up to its first number or full stop."""
     return {(error.message() or "").partition(":")[0].rstrip(".")}

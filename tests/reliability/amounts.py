@@ -17,7 +17,7 @@ AMOUNTS = {
     "repetitions of each cell of the fault table": (1, 1),
     "calls of 16 threads on one context": (1_600, 100_000),
     "contexts opened and dropped": (200, 10_000),
-    "calls of a soak": (2_000, 200_000),
+    "calls of a soak": (1_000, 200_000),
     "results that nobody fetches": (500, 20_000),
     "ends of processes": (1, 3),
     "kinds of contexts for each event": (1, 3),

@@ -22,6 +22,8 @@ numbers = count(1)
 
 #: The ways to ask for a result.
 STYLES = ("sync", "callback", "id")
+#: Kind of context → protocol, and whether it streams.
+KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 
 
 def payload(number: int, size: int = SIZE) -> Any:

@@ -21,21 +21,8 @@ NOTEBOOK = json.loads((ROOT / "tests/migrate/programs/notebook.ipynb").read_text
 
 #: Expressions and statements that may stand in a program where others stood.
 _EXPRESSIONS = [
-    *(
-        "None",
-        "0",
-        "-1",
-        "x",
-        "*x",
-        "**x",
-        "(yield)",
-        "[]",
-        "{}",
-        "{**x}",
-        "lambda: 0",
-        "...",
-        "()",
-    ),
+    *("None", "0", "-1", "x", "*x", "**x"),
+    *("(yield)", "[]", "{}", "{**x}", "lambda: 0", "...", "()"),
     *("[x for x in y]", "{x: y for x in z}", "x if y else z", "f'{x!r:>{y}}'", "b'a'", "x[1:]"),
     *("(await x)", "not x", "x or y", "(x := y)", "'a' 'b'", "x.y.z", "x()", "x(*y, **z)", "x, y"),
     *("InferContext", "InferContext.ResultFormat.RAW", "ProtocolType.HTTP", "ctx", "self.ctx"),

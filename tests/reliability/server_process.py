@@ -8,7 +8,7 @@ import shutil
 import signal
 import time
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
@@ -16,20 +16,11 @@ from tensorrtserver.api import InferContext, InferenceServerException, ModelCont
 from testbed import TritonServer, repository
 from testbed.process import free_ports
 from tests.reliability.amounts import some
+from tests.reliability.identified_calls import KINDS
+from tests.server.infer_cases import wait_for
 
 MODEL = "identity_int32"
-#: Kind of context → protocol, and whether it streams.
-KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 _BEHAVIOUR = Path(__file__).with_name("held_model.py")
-_PATIENCE = 60.0
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    """Return as soon as the condition holds."""
-    deadline = time.monotonic() + _PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "what the test waits for does not come"
-        time.sleep(0.005)
 
 
 class ServerProcess:

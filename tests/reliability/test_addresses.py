@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
 
-import tensorrtserver
+from tests.own_interpreter import command, environment
 from tests.relays import Relay
 from tests.reliability.figures import Tried
-from tests.reliability.server_process import KINDS, MODEL
+from tests.reliability.identified_calls import KINDS
+from tests.reliability.server_process import MODEL
 
-ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROMISE = (
     "A name that no longer resolves ends a call with a documented error, and one that leads to "
     "another address leads the same context there"
@@ -61,16 +59,11 @@ class Hosts:
 
     def run(self, program: list[str]) -> subprocess.Popen[str]:
         """Start a program that reads the table as ``/etc/hosts``."""
-        variables = {
-            "PYTHONPATH": ROOT,
-            "TRITON_SHIM_WARNINGS": "off",
-            # gRPC asks for a name once in 30 seconds
-            "TRITON_SHIM_GRPC_CHANNEL_ARGUMENTS": "grpc.dns_min_time_between_resolutions_ms=200",
-        }
+        often = "grpc.dns_min_time_between_resolutions_ms=200"  # gRPC: once in 30 seconds
         return subprocess.Popen(
             ["unshare", "-Urm", "sh", "-c", MOUNT, "sh", *program],
             cwd=self.folder,
-            env={**os.environ, **variables},
+            env=environment(TRITON_SHIM_GRPC_CHANNEL_ARGUMENTS=often),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -108,8 +101,8 @@ def test_another_address(kind: str, triton: Any, hosts: Hosts, tried: Tried) -> 
     with Relay(triton.url(protocol)) as old, Relay(
         triton.url(protocol), place=("127.0.0.2", old.port)
     ) as new:
-        arguments = [f"{HOST}:{old.port}", str(protocol), str(streaming), MODEL]
-        program = hosts.run([sys.executable, "-W", "ignore", "-c", PROGRAM, *arguments])
+        arguments = (f"{HOST}:{old.port}", protocol, streaming, MODEL)
+        program = hosts.run(command(PROGRAM, *arguments))
         assert program.stdin is not None and program.stdout is not None
 
         def ask() -> str:

@@ -14,8 +14,8 @@ from tensorrtserver.api import InferContext
 from tests.certificates import Authority, Identity
 from tests.relays import Relay
 from tests.reliability.figures import Tried
-from tests.reliability.identified_calls import Outcome, ask, numbers
-from tests.reliability.server_process import KINDS, MODEL
+from tests.reliability.identified_calls import KINDS, Outcome, ask, numbers
+from tests.reliability.server_process import MODEL
 
 PROMISE = (
     "A certificate that is exchanged under an open context is checked at the next connection: one "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,15 +12,15 @@ from typing import Any
 
 import pytest
 
-import tensorrtserver
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferenceServerException, SharedMemoryControlContext
+from tests.own_interpreter import run_program
 from tests.relays import Relay
 from tests.reliability.amounts import amount, profile, some
 from tests.reliability.figures import Tried
-from tests.reliability.server_process import wait_for
+from tests.reliability.identified_calls import KINDS
+from tests.server.infer_cases import wait_for
 
-ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROGRAM = Path(__file__).with_name("fork_program.py")
 BUSY_PROGRAM = Path(__file__).with_name("busy_fork_program.py")
 PROMISE = (
@@ -32,7 +31,6 @@ BUSY_PROMISE = (
     "A child that is forked while other threads are at work anywhere in the package, on contexts "
     "over HTTP or of `tritonclient_shim.testing`, does not hang, and its parent goes on"
 )
-KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 FORKS = ("os.fork", "fork", "executor fork")
 WAYS = (*FORKS, "forkserver", "spawn", "executor forkserver", "executor spawn")
 THREADS = ("main", "other")
@@ -46,18 +44,6 @@ def variables(way: str) -> dict[str, str]:
     if way not in FORKS and sys.version_info < (3, 10):
         support = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
     return support
-
-
-def run(program: Path, *arguments: str, **more: str) -> tuple[int, str]:
-    """Exit status and stderr of a program."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(program), *arguments],
-        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off", **more},
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=300,
-    )
-    return done.returncode, done.stderr
 
 
 def registered(url: str, handle: Any) -> bool:
@@ -75,17 +61,17 @@ def test_children(way: str, triton: Any, tried: Tried) -> None:
     cells = [(kind, thread) for thread in THREADS for kind in KINDS]
     for kind, thread in some(cells, "ways of having children", WAYS.index(way)):
         protocol, streaming = KINDS[kind]
-        arguments = [triton.url(protocol), str(protocol), str(streaming), way, thread]
-        status, complaint = run(PROGRAM, *arguments, **variables(way))
-        assert status == 3, (kind, thread, complaint)
+        arguments = (triton.url(protocol), protocol, streaming, way, thread)
+        ended = run_program(PROGRAM, *arguments, **variables(way))
+        assert ended.status == 3, (kind, thread, ended.stderr)
         tried(PROMISE, 4, "children")
 
 
 def test_fork_while_threads_work(tried: Tried) -> None:
     """No lock, thread or place in a queue of the parent's is missing in a child."""
     children = amount("children of a busy process")
-    status, complaint = run(BUSY_PROGRAM, str(children))
-    assert status == 3, complaint
+    ended = run_program(BUSY_PROGRAM, children)
+    assert ended.status == 3, ended.stderr
     tried(BUSY_PROMISE, children, "children")
 
 

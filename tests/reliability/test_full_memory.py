@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-import tensorrtserver
+from tests.own_interpreter import run_program
 from tests.reliability.figures import Tried
 
-ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROMISE = (
     "A full `/dev/shm` is a `SharedMemoryException` of the call that needs the memory; the process "
     "lives, and its other regions keep their data"
@@ -62,15 +57,9 @@ made('later', 100)
 
 def with_memory(program: str, inodes: int) -> tuple[int, str]:
     """Exit status and stderr of a program with 4 MiB and so many objects in ``/dev/shm``."""
-    mount = ["unshare", "-Urm", "sh", "-c", MOUNT.format(inodes=inodes), "sh"]
-    done = subprocess.run(
-        [*mount, sys.executable, "-W", "ignore", "-c", program],
-        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=120,
-    )
-    return done.returncode, done.stderr
+    mount = ("unshare", "-Urm", "sh", "-c", MOUNT.format(inodes=inodes), "sh")
+    ended = run_program(program, within=mount)
+    return ended.status, ended.stderr
 
 
 @pytest.mark.parametrize(

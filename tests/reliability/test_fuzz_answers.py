@@ -26,6 +26,7 @@ from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
 from tests.reliability.amounts import amount
 from tests.reliability.figures import Tried
 from tests.reliability.fuzzing import fuzzed
+from tests.reliability.identified_calls import within
 
 PATIENCE = 20.0
 
@@ -136,24 +137,6 @@ def attempt(call: Callable[[], Any]) -> Any:
         return None
 
 
-def bounded(act: Callable[[], None]) -> None:
-    """Run it on a thread; fail when it does not end, or with what it raised."""
-    failures: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            act()
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    assert not thread.is_alive(), "the call hangs"
-    if failures:
-        raise failures[0]
-
-
 @pytest.fixture
 def quiet(capfd: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """Asserts that no thread died and that nothing was written to stderr."""
@@ -194,13 +177,13 @@ def use(server: Any, client: Client, kind: str, answer: Any) -> None:
     """Make every call that gets this answer; then all is well again."""
     server.replaced = {kind: answer}
     if kind in INFERENCE or kind == "stream":
-        bounded(client.infer)
+        within(PATIENCE, client.infer)
     elif kind in DESCRIPTION:
-        bounded(client.construct)
+        within(PATIENCE, client.construct)
     if kind in OTHERS:
-        bounded(client.control)
+        within(PATIENCE, client.control)
     server.replaced = {}
-    bounded(client.well)
+    within(PATIENCE, client.well)
     client.called_once()
 
 

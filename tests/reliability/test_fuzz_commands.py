@@ -16,7 +16,7 @@ from tests.reliability import odd_values as odd
 from tests.reliability.amounts import amount
 from tests.reliability.figures import Tried
 from tests.reliability.fuzzing import fuzzed
-from tritonclient_shim import cli, pytest_plugin
+from tritonclient_shim import cli
 from tritonclient_shim.gateway.options import OPTIONS
 from tritonclient_shim.registry import ENTRIES
 from tritonclient_shim.settings import REPORT_ENDINGS
@@ -138,20 +138,3 @@ def test_reports(folder: Path, capsys: pytest.CaptureFixture[str], tried: Tried)
     _reports(folder)
     assert capsys.readouterr().err == ""
     tried(REPORTS, amount("commands with any arguments"), "reports")
-
-
-@fuzzed("commands with any arguments")
-@given(text=odd.texts | st.lists(st.sampled_from([*ENTRIES, "all", "x"])).map(",".join))
-def _chosen(text: str) -> None:
-    try:
-        chosen = pytest_plugin._chosen(text)
-    except pytest.UsageError as error:
-        assert "--tritonshim-fail-on: no such id: " in str(error)
-    else:
-        assert chosen <= ENTRIES.keys()
-
-
-def test_ids_of_the_pytest_plugin(tried: Tried) -> None:
-    """Ids of any text are taken, or pytest says what is wrong with them."""
-    _chosen()
-    tried(COMMANDS, amount("commands with any arguments"), "options of pytest")

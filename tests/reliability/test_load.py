@@ -16,6 +16,7 @@ from tensorrtserver.api import InferContext
 from tests.reliability.amounts import amount
 from tests.reliability.figures import Tried
 from tests.reliability.identified_calls import (
+    KINDS,
     OUTPUTS,
     STYLES,
     ask,
@@ -33,8 +34,6 @@ SAME_CONTEXT = "Threads share a context in any mixture of styles, and each gets 
 CONTEXTS = "Contexts that are closed, or dropped, leave no connection, thread or memory behind"
 SOAK = "Calls leave no descriptor, thread or memory behind"
 UNFETCHED = "A result that nobody fetches costs at most 24 KB besides its data until the close"
-
-KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 
 
 @pytest.fixture(params=KINDS)

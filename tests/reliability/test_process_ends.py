@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from typing import Any
 
 import pytest
 
-import tensorrtserver
+from tests.own_interpreter import run_program
 from tests.reliability.amounts import amount
 from tests.reliability.figures import Tried
+from tests.reliability.identified_calls import KINDS
 
-ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROMISE = (
     "A process ends within two seconds and with its own exit code, whatever it left under way, and "
     "whatever its destructors and atexit functions still ask of its contexts"
 )
 CODE = 3
-HANGS = 60.0  # seconds; a busy machine takes some to start a process
 LIMIT = 2.0  # seconds from the last line of a program to the end of its process
 ATTEMPTS = 3  # a busy machine may hold up a process
-KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
-
 BEGIN = """
 import atexit, os, sys, threading, time
 import numpy as np
@@ -92,18 +86,12 @@ LEFT = {
 }
 
 
-def end(program: str, triton: Any, kind: str) -> tuple[int, str, str]:
-    """Exit status, stdout and stderr of a program on a context of this kind."""
+def end(program: str, triton: Any, kind: str) -> str:
+    """Return what a program prints on a context of this kind; it must end well and silently."""
     protocol, streaming = KINDS[kind]
-    arguments = [triton.url(protocol), str(protocol), str(streaming)]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", BEGIN + program, *arguments],
-        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-    )
-    return done.returncode, done.stdout, done.stderr
+    ended = run_program(BEGIN + program, triton.url(protocol), protocol, streaming)
+    assert (ended.status, ended.stderr) == (CODE, "")
+    return ended.stdout
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -113,18 +101,14 @@ def test_destructors_at_the_end(kind: str, call: str, triton: Any, tried: Tried)
     before = "request = context.async_run(slow(0.3), RAW)\n" if "context.get" in call else ""
     program = f"{before}{DESTRUCTOR.format(call=call)}sys.exit({CODE})"
     for _ in range(amount("ends of processes")):
-        status, text, complaint = end(program, triton, kind)
-        assert (status, complaint) == (CODE, "")
-        assert text in CALLS[call]
+        assert end(program, triton, kind) in CALLS[call]
         tried(PROMISE, 1, "processes")
 
 
 def seconds_to_end(left: str, triton: Any, kind: str) -> float:
     """How long the process of a program goes on after the program's last line."""
     program = f"{LEFT[left]}\ntell(str(time.monotonic()))\nsys.exit({CODE})"
-    status, text, complaint = end(program, triton, kind)
-    assert (status, complaint) == (CODE, "")
-    return time.monotonic() - float(text)
+    return time.monotonic() - float(end(program, triton, kind))
 
 
 @pytest.mark.parametrize("left", LEFT)

@@ -11,8 +11,8 @@ import pytest
 from tensorrtserver.api import InferContext, InferenceServerException
 from tests.reliability.amounts import some
 from tests.reliability.figures import Tried
-from tests.reliability.identified_calls import STYLES, Outcome, in_style, numbers, payload
-from tests.reliability.server_process import KINDS, ServerProcess, some_of
+from tests.reliability.identified_calls import KINDS, STYLES, Outcome, in_style, numbers, payload
+from tests.reliability.server_process import ServerProcess, some_of
 
 PROMISE = (
     "A model that is another one after a reload or a new start of its server leads to a right "

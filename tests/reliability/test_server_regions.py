@@ -13,7 +13,8 @@ import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext, SharedMemoryControlContext
 from tests.reliability.figures import Tried
 from tests.reliability.identified_calls import STYLES, Outcome, in_style, numbers, payload, within
-from tests.reliability.server_process import ServerProcess, some_of, wait_for
+from tests.reliability.server_process import ServerProcess, some_of
+from tests.server.infer_cases import wait_for
 
 PROMISE = (
     "A shared-memory region that is unlinked, unregistered or made smaller ends a call with a "

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tensorrtserver
+from tests.own_interpreter import command, environment
 from tests.relays import Relay
 from tests.reliability.amounts import some
 from tests.reliability.figures import Tried
+from tests.reliability.identified_calls import KINDS
 
-ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROGRAM = Path(__file__).with_name("signal_program.py")
 PROMISE = (
     "A signal ends a waiting call within two seconds when its handler raises, lets it go on when "
     "it returns, and costs no request and no context"
 )
-KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 INTERRUPTING = ("SIGINT default", "SIGTERM raises", "SIGINT raises", "SIGTERM default")
 ANSWERED = (*INTERRUPTING, "SIGTERM returns", "SIGINT returns")
 #: Each call that waits → the contexts on which it does, and what signals come to there.
@@ -44,9 +41,8 @@ def interrupted(triton: Any, kind: str, call: str, way: str) -> tuple[int, str]:
     protocol, streaming = KINDS[kind]
     url = triton.url(protocol)
     with Relay(url) as relay, subprocess.Popen(
-        [sys.executable, "-W", "ignore", str(PROGRAM), url, relay.address, str(protocol)]
-        + [str(streaming), call, way],
-        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
+        command(PROGRAM, url, relay.address, protocol, streaming, call, way),
+        env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

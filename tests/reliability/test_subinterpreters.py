@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
-import tensorrtserver
+from tests.own_interpreter import run_program
 from tests.reliability.figures import Tried
 
-ROOT = os.path.dirname(os.path.dirname(str(tensorrtserver.__file__)))
 PROMISE = "A subinterpreter is refused at the import, and the main interpreter goes on"
 
 #: A subinterpreter that imports a module of the package and tells what came of it.
@@ -56,13 +52,6 @@ TOLD = (
 def test_refused(moment: str, triton: Any, protocol: int, tried: Tried) -> None:
     """The subinterpreter's import tells what to do; nothing hangs, and contexts work after it."""
     module = ("tensorrtserver.api", "tensorrtserver.shared_memory")[protocol]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM]
-        + [triton.url(protocol), str(protocol), module, moment],
-        env={**os.environ, "PYTHONPATH": ROOT, "TRITON_SHIM_WARNINGS": "off"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (3, TOLD, "")
+    arguments = (triton.url(protocol), protocol, module, moment)
+    assert run_program(PROGRAM, *arguments) == (3, TOLD, "")
     tried(PROMISE, 1, "imports")

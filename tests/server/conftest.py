@@ -9,7 +9,9 @@ import pytest
 
 from tensorrtserver.api import InferContext
 from testbed import TritonServer
+from tests.server.odd_servers import FailedServer, start_failed_server
 from tests.server.shm_cases import Regions
+from tests.server.stub_cases import join_threads, stub_at
 
 Connect = Callable[..., InferContext]
 
@@ -39,6 +41,22 @@ def stream(triton: TritonServer) -> Iterator[Connect]:
         yield stream
 
 
+@pytest.fixture(scope="session")
+def failed_server() -> Iterator[FailedServer]:
+    """Yield a server that failed to start, and answers."""
+    server = start_failed_server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def stub(triton: TritonServer) -> Iterator[Any]:
+    """Yield a raw stub on a channel of its own; afterwards no thread of it may be left."""
+    with stub_at(triton.grpc) as stub:
+        yield stub
+    assert not join_threads()
+
+
 @pytest.fixture
 def regions(url: str, protocol: int) -> Iterator[Regions]:
     """Yield regions on the session's server, registered over the protocol."""
@@ -55,13 +73,14 @@ def way(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def open_context(triton: TritonServer, way: str) -> Iterator[Callable[[str], InferContext]]:
+def open_context(triton: TritonServer, way: str) -> Iterator[Connect]:
     """Open contexts of the way on the session's server; close them at teardown."""
     protocol = int(way != "HTTP")
     with contextlib.ExitStack() as opened:
 
-        def open_context(model: Any) -> InferContext:
-            context = InferContext(triton.url(protocol), protocol, model, streaming=way == "stream")
+        def open_context(model: Any, **kwargs: Any) -> InferContext:
+            kwargs["streaming"] = way == "stream"
+            context = InferContext(triton.url(protocol), protocol, model, **kwargs)
             return opened.enter_context(context)
 
         yield open_context

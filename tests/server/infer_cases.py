@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
@@ -68,6 +69,14 @@ def server_error(beginning: str) -> Iterator[None]:
     assert caught.value.server_id() == "triton"
     assert caught.value.request_id() > 0
     assert str(caught.value) == f"[triton {caught.value.request_id()}] {message}"
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Return as soon as the condition holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "what the test waits for does not come"
+        time.sleep(0.01)
 
 
 class Completions:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
 from tensorrtserver.api import InferContext, ServerStatus, ServerStatusContext, server_status_pb2
-
-RAW = InferContext.ResultFormat.RAW
+from tests.server.infer_cases import RAW, wait_for
 
 
 def status_of(server: Any, protocol: int, model_name: str | None = None) -> ServerStatus:
@@ -23,23 +21,22 @@ def run(server: Any, protocol: int, model: str, data: np.ndarray, batch: int) ->
 
 
 def wait_until_unloaded(server: Any, name: str) -> None:
-    deadline = time.monotonic() + 30
-    unavailable = server_status_pb2.MODEL_UNAVAILABLE
-    while (
-        status_of(server, 0, name).model_status[name].version_status[1].ready_state != unavailable
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    def state() -> int:
+        return status_of(server, 0, name).model_status[name].version_status[1].ready_state
+
+    wait_for(lambda: state() == server_status_pb2.MODEL_UNAVAILABLE)
 
 
 def counted_status(
     server: Any, protocol: int, name: str, inferences: int, asked: str | None = None
 ) -> ServerStatus:
     """Return the status once it counts ``inferences``: Triton counts shortly after its reply."""
-    deadline = time.monotonic() + 30
-    while True:
-        status = status_of(server, protocol, asked)
-        if status.model_status[name].version_status[1].model_inference_count == inferences:
-            return status
-        assert time.monotonic() < deadline, status
-        time.sleep(0.02)
+    seen: list[ServerStatus] = []
+
+    def counted() -> bool:
+        seen.append(status_of(server, protocol, asked))
+        version = seen[-1].model_status[name].version_status[1]
+        return version.model_inference_count == inferences
+
+    wait_for(counted)
+    return seen[-1]

@@ -1,13 +1,14 @@
-"""Requests as raw v1 programs built them, and what the tests of the stub share."""
+"""Requests as raw v1 programs built them, and helpers of the stub's tests."""
 
 from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import grpc
 import numpy as np
+import pytest
 
 from tensorrtserver.api import grpc_service_pb2 as pb
 from tensorrtserver.api import grpc_service_pb2_grpc, request_status_pb2
@@ -21,6 +22,13 @@ def stub_at(url: str) -> Iterator[Any]:
     """Yield a stub on a channel of its own."""
     with grpc.insecure_channel(url) as channel:
         yield grpc_service_pb2_grpc.GRPCServiceStub(channel)
+
+
+def error_of(act: Callable[[], Any]) -> Any:
+    """Return the RpcError that an act raises."""
+    with pytest.raises(grpc.RpcError) as caught:
+        act()
+    return caught.value
 
 
 def infer_request(
@@ -46,7 +54,7 @@ def simple_request(number: int = 0, batch: int = 1, model: str = "simple") -> An
 
 
 def is_sum(response: Any, number: int, batch: int = 1) -> bool:
-    """Does the response answer :func:`simple_request` of that number?"""
+    """True if the response answers :func:`simple_request` of that number."""
     summed, less = (np.frombuffer(raw, np.int32) for raw in response.raw_output)
     left = np.arange(16 * batch, dtype=np.int32) + np.int32(number)
     right = response.request_status.code == SUCCESS and response.meta_data.id == number
@@ -54,7 +62,7 @@ def is_sum(response: Any, number: int, batch: int = 1) -> bool:
 
 
 def slow_request(seconds: float, number: int = 0) -> Any:
-    """Return a request that the server takes so many seconds for."""
+    """Return a request that takes the server ``seconds``."""
     inputs = {"INPUT0": np.array([seconds], np.float32)}
     return infer_request("slow", inputs, ("OUTPUT0",), 1, number)
 
@@ -74,7 +82,7 @@ class Recorder(
     grpc.UnaryUnaryClientInterceptor,
     grpc.StreamStreamClientInterceptor,
 ):
-    """An interceptor of the user's that writes down the name of every call."""
+    """A user's interceptor that keeps the name of every call."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -89,7 +97,7 @@ class Recorder(
 
 
 def join_threads() -> list[threading.Thread]:
-    """Wait for our threads to end → those that do not."""
+    """Wait for the stub's threads, and return those that have not ended."""
     ours = ("v1-stream-requests", "grpc-stream", "v1-stub-call")
     result = [thread for thread in threading.enumerate() if thread.name in ours]
     for thread in result:

@@ -19,7 +19,7 @@ from tensorrtserver.api import (
     ServerStatusContext,
     SharedMemoryControlContext,
 )
-from tests.server import own_interpreter
+from tests.own_interpreter import run_program
 from tests.server.odd_servers import foreign_server
 
 #: Each context with a call that changes nothing, and whether the server's answer is right.
@@ -111,32 +111,33 @@ def test_grpc_to_an_http_port(triton: Any) -> None:
     assert str(caught.value) == "[ 0] GRPC client failed: 2: Stream removed"
 
 
-@pytest.mark.parametrize(
-    ("target", "text"),
-    [
-        (ServerStatusContext, "status request did not return status"),
-        (ModelRepositoryContext, "status request did not return status"),
-        (ModelControlContext, "modelcontrol request did not return status"),
-        (SharedMemoryControlContext, "sharedmemorycontrol request did not return status"),
-    ],
-)
-@pytest.mark.parametrize("status", [404, 500])
-def test_foreign_server(target: Any, text: str, status: int) -> None:
-    """HTTP answer without a status: v1's text for each kind of request."""
-    with foreign_server(status) as foreign, target(foreign.url, 0) as context:
-        with pytest.raises(InferenceServerException) as caught:
-            CALLS[target](context)
-        assert context.get_last_request_id() is None
-    assert str(caught.value) == f"[ 0] {text}"
+FOREIGN = {
+    ServerStatusContext: ("status", [CALLS[ServerStatusContext]]),
+    ModelRepositoryContext: ("status", [CALLS[ModelRepositoryContext]]),
+    ModelControlContext: (
+        "modelcontrol",
+        [lambda context: context.load("m"), lambda context: context.unload("m")],
+    ),
+    SharedMemoryControlContext: (
+        "sharedmemorycontrol",
+        [CALLS[SharedMemoryControlContext], lambda context: context.unregister_all()],
+    ),
+}
 
 
-@pytest.mark.parametrize("target", [ServerStatusContext, ModelRepositoryContext])
-@pytest.mark.parametrize("body", [b"<html>", b"", b"[5]", b"null"])
-def test_foreign_content(target: Any, body: bytes) -> None:
-    """An answer of status 200 that is no inference server's is not taken for one."""
-    refused = pytest.raises(InferenceServerException, match="status request did not return status")
-    with foreign_server(200, body) as foreign, target(foreign.url, 0) as context, refused:
-        CALLS[target](context)
+@pytest.mark.parametrize("target", FOREIGN, ids=lambda target: target.__name__)
+def test_foreign_server(target: Any) -> None:
+    """HTTP answer without a status, also of 200: v1's text for each kind of request."""
+    # docs/v1-behaviour.md §6.4, §6.5
+    kind, calls = FOREIGN[target]
+    bodies = [(200, b"<html>"), (200, b"[5]"), (200, b"null"), (404, b"<html>"), (500, b"")]
+    for status, body in bodies:
+        with foreign_server(status, body) as foreign, target(foreign.url, 0) as context:
+            for call in calls:
+                with pytest.raises(InferenceServerException) as caught:
+                    call(context)
+                assert str(caught.value) == f"[ 0] {kind} request did not return status"
+                assert context.get_last_request_id() is None
 
 
 def test_headers_are_sent(context_class: Any) -> None:
@@ -187,5 +188,4 @@ print({"gevent", "geventhttpclient", "tritonclient.http", "grpc"} & set(sys.modu
 
 def test_http_needs_no_gevent(triton: Any) -> None:
     """Calls over HTTP import neither gevent nor tritonclient's HTTP client."""
-    outcome = own_interpreter.script(WITHOUT_GEVENT, triton.http, paths=sys.path)
-    assert outcome == (0, "set()\n", "")
+    assert run_program(WITHOUT_GEVENT, triton.http) == (0, "set()\n", "")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -18,7 +17,8 @@ from tensorrtserver.api import (
     server_status_pb2,
 )
 from testbed import TritonServer, repository
-from tests.server.odd_servers import foreign_server
+from tests.reliability.server_process import MODEL, ServerProcess
+from tests.server.infer_cases import ONE, PATIENCE, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +47,6 @@ def refusal(call: Callable[..., Any], *arguments: Any) -> InferenceServerExcepti
     return caught.value
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.smoke
 def test_load_and_unload(server: Any, control: ModelControlContext, protocol: int) -> None:
     """load returns when the model is ready, unload when it takes no more requests."""
@@ -68,12 +61,6 @@ def test_load_and_unload(server: Any, control: ModelControlContext, protocol: in
     wait_for(lambda: states(server, protocol, "spare") == unavailable)
 
 
-def infer(server: Any, protocol: int, seconds: float) -> None:
-    with InferContext(server.url(protocol), protocol, "slow") as context:
-        data = np.array([seconds], dtype=np.float32)
-        context.run({"INPUT0": [data]}, {"OUTPUT0": InferContext.ResultFormat.RAW})
-
-
 @pytest.mark.smoke
 def test_load_unknown(control: ModelControlContext) -> None:
     """``no version is available``, from the server, and no last id."""
@@ -86,18 +73,17 @@ def test_load_unknown(control: ModelControlContext) -> None:
     assert control.get_last_request_id() is None
 
 
-def test_versions_that_failed(
-    start_triton: Callable[..., Any], tmp_path: Any, protocol: int
-) -> None:
+def test_versions_that_failed(start_triton: Callable[..., Any], tmp_path: Any) -> None:
     """All versions that are not available are named (docs/v1-behaviour.md §6.4)."""
     repository.write(tmp_path, ["multi_version", "broken"])
     shutil.copy(tmp_path / "broken" / "1" / "model.py", tmp_path / "multi_version" / "2")
     server = start_triton([], tmp_path)
-    with ModelControlContext(server.url(protocol), protocol) as control:
-        error = refusal(control.load, "multi_version")
     start = "failed to load 'multi_version', versions that are not available: "
-    assert error.message().startswith(start)
-    assert "2" in error.message()[len(start) :].split(",")
+    for protocol in (0, 1):
+        with ModelControlContext(server.url(protocol), protocol) as control:
+            error = refusal(control.load, "multi_version")
+        assert error.message().startswith(start)
+        assert "2" in error.message()[len(start) :].split(",")
 
 
 def test_unload_all_versions(server: Any, control: ModelControlContext, protocol: int) -> None:
@@ -110,26 +96,32 @@ def test_unload_all_versions(server: Any, control: ModelControlContext, protocol
     assert states(server, protocol, "multi_version") == ready
 
 
-def test_unload_does_not_wait(server: Any, control: ModelControlContext, protocol: int) -> None:
+@pytest.fixture(scope="module")
+def holding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """Yield a server whose model can hold a request."""
+    server = ServerProcess(tmp_path_factory.mktemp("models"))
+    yield server
+    server.close()
+
+
+def test_unload_does_not_wait(holding: ServerProcess, protocol: int) -> None:
     """unload returns while requests are still being finished, which end well."""
     # docs/v1-behaviour.md §6.4
-    answered: list[bool] = []
-
-    def request() -> None:
-        infer(server, protocol, 2.0)
-        answered.append(True)
-
-    thread = threading.Thread(target=request)
-    thread.start()
-    time.sleep(0.5)  # the request is on its way; the server has no way to tell that it runs
-    control.unload("slow")
-    still_running = not answered
-    state = states(server, protocol, "slow")[1]
-    thread.join()
-    control.load("slow")
-    assert still_running
-    assert state == server_status_pb2.MODEL_UNLOADING
-    assert answered == [True]
+    url = holding.url(protocol)
+    inputs = {"INPUT0": [np.array([7], np.int32)]}
+    with ThreadPoolExecutor(1) as threads, InferContext(url, protocol, MODEL) as context:
+        holding.hold()
+        call = threads.submit(context.run, inputs, ONE)
+        holding.wait_for_request()
+        with ModelControlContext(url, protocol) as control:
+            control.unload(MODEL)
+        state = states(holding, protocol, MODEL)[1]
+        holding.release()
+        assert state == server_status_pb2.MODEL_UNLOADING
+        assert call.result(PATIENCE)["OUTPUT0"][0].tolist() == [7]
+    unavailable = {1: server_status_pb2.MODEL_UNAVAILABLE}
+    wait_for(lambda: states(holding, protocol, MODEL) == unavailable)
+    holding.load()
 
 
 @pytest.mark.parametrize("mode", ["none", "poll"])
@@ -145,17 +137,6 @@ def test_not_explicit(start_triton: Callable[..., Any], mode: str) -> None:
                 )
                 assert (error.server_id(), error.request_id() > 0) == ("inference:0", True)
                 assert control.get_last_request_id() is None
-
-
-@pytest.mark.parametrize("method", ["load", "unload"])
-def test_foreign_success(method: str) -> None:
-    """HTTP without a status: 200 of somebody else's is no success, v1's text."""
-    # docs/v1-behaviour.md §6.4
-    with foreign_server(200, b"<html>hi</html>") as foreign:
-        context = ModelControlContext(foreign.url, 0)
-        error = refusal(getattr(context, method), "simple")
-    assert str(error) == "[ 0] modelcontrol request did not return status"
-    assert context.get_last_request_id() is None
 
 
 def test_odd_names(server: Any) -> None:

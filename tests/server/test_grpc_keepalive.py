@@ -35,21 +35,26 @@ def run_slow(context: InferContext, seconds: float) -> list[Any]:
     return [float(item) for array in results["OUTPUT0"] for item in array]
 
 
+def given_up(relay: Relay, context: InferContext) -> None:
+    """Check that a call is given up on a connection that falls silent."""
+    context.run(add_sub(1), BOTH, 1)
+    relay.flows.clear()
+    rescue = threading.Timer(20, relay.flows.set)  # the call would then succeed
+    rescue.start()
+    try:
+        with pytest.raises(InferenceServerException) as caught:
+            context.run(add_sub(1), BOTH, 1)
+    finally:
+        rescue.cancel()
+        relay.flows.set()
+    assert str(caught.value) == GIVEN_UP
+
+
 def test_a_silent_connection_is_given_up(relay: Relay) -> None:
     """A call on it fails after both times, and the next one works when the server is back."""
     configure(keepalive_time=1, keepalive_timeout=1)
     with InferContext(relay.address, 1, "simple") as context:
-        context.run(add_sub(1), BOTH, 1)
-        relay.flows.clear()
-        rescue = threading.Timer(20, relay.flows.set)  # the call would then succeed
-        rescue.start()
-        try:
-            with pytest.raises(InferenceServerException) as caught:
-                context.run(add_sub(1), BOTH, 1)
-        finally:
-            rescue.cancel()
-            relay.flows.set()
-        assert str(caught.value) == GIVEN_UP
+        given_up(relay, context)
         assert context.run(add_sub(1), BOTH, 1)["OUTPUT0"][0].tolist() == SUM
 
 
@@ -57,19 +62,10 @@ def test_a_stream_on_a_silent_connection_is_given_up(relay: Relay) -> None:
     """A streaming context ends in the same way as a call."""
     configure(keepalive_time=1, keepalive_timeout=1)
     with InferContext(relay.address, 1, "simple", streaming=True) as context:
-        context.run(add_sub(1), BOTH, 1)
-        relay.flows.clear()
-        rescue = threading.Timer(20, relay.flows.set)
-        rescue.start()
-        try:
-            with pytest.raises(InferenceServerException) as caught:
-                context.run(add_sub(1), BOTH, 1)
-        finally:
-            rescue.cancel()
-            relay.flows.set()
-        assert str(caught.value) == GIVEN_UP
+        given_up(relay, context)
 
 
+@pytest.mark.release
 def test_probes_do_not_disturb_a_long_call(triton: TritonServer) -> None:
     """A server at its defaults takes the probes of a call that waits for a long time."""
     configure(keepalive_time=1, keepalive_timeout=5)
@@ -77,6 +73,7 @@ def test_probes_do_not_disturb_a_long_call(triton: TritonServer) -> None:
         assert run_slow(context, LONG) == [LONG]
 
 
+@pytest.mark.release
 def test_probes_without_calls_need_a_server_that_takes_them(
     triton: TritonServer, start_triton: Any
 ) -> None:
@@ -91,6 +88,7 @@ def test_probes_without_calls_need_a_server_that_takes_them(
         assert run_slow(context, LONG) == [LONG]
 
 
+@pytest.mark.release
 def test_an_idle_connection_is_probed_on_demand(relay: Relay) -> None:
     """With the channel arguments for it a dead one is replaced before the next call needs it."""
     configure(keepalive_time=1, keepalive_timeout=1, grpc_channel_arguments=WITHOUT_CALLS)
@@ -99,7 +97,7 @@ def test_an_idle_connection_is_probed_on_demand(relay: Relay) -> None:
         threading.Event().wait(2.5)  # probes were answered meanwhile
         assert relay.connections == 1
         relay.flows.clear()
-        threading.Event().wait(4)
+        threading.Event().wait(8)  # gRPC gives up after 2 seconds, and connects again on demand
         relay.flows.set()
         assert context.run(add_sub(1), BOTH, 1)["OUTPUT0"][0].tolist() == SUM
         assert relay.connections > 1

@@ -23,6 +23,8 @@ from tritonclient.utils import (
 from testbed import TritonServer
 from tests.generation_marks import not_on
 
+pytestmark = pytest.mark.release  # a change of this package cannot break them
+
 #: A program with a stream: its address and how it closes are filled in.
 STREAMING = """\
 import queue
@@ -155,13 +157,16 @@ def test_names_of_metadata_are_lower_case(server: TritonServer, client: Any) -> 
         assert over_http.is_server_live(headers={"X-Team": "vision"})
 
 
-@pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise KeyError"])
-def test_an_open_stream_keeps_the_program(server: TritonServer, end: str) -> None:
+def test_an_open_stream_keeps_the_program(server: TritonServer) -> None:
     """However the program ends, it goes on running while its stream is open."""
-    with _streaming(server, "", end) as running:
-        with pytest.raises(subprocess.TimeoutExpired):
-            running.wait(timeout=3)
-        running.kill()
+    programs = [_streaming(server, "", end) for end in ("", "sys.exit(3)", "raise KeyError")]
+    with pytest.raises(subprocess.TimeoutExpired):
+        programs[0].wait(timeout=3)
+    running = [program.poll() is None for program in programs]
+    for program in programs:
+        with program:
+            program.kill()
+    assert running == [True] * 3
 
 
 @pytest.mark.parametrize("close", ["client.stop_stream()", "client.close()"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import pytest
 
@@ -11,17 +10,9 @@ from tensorrtserver.api import (
     InferenceServerException,
     ModelControlContext,
     ServerHealthContext,
-    ServerStatusContext,
 )
 from tests.backends.scripted_server import ScriptedServer, http
-from tests.server.odd_servers import foreign_server, start_failed_server
-
-
-@pytest.fixture(scope="module")
-def failed() -> Iterator[Any]:
-    server = start_failed_server()
-    yield server
-    server.stop()
+from tests.server.odd_servers import foreign_server
 
 
 @pytest.mark.smoke
@@ -31,12 +22,6 @@ def test_healthy(url: str, protocol: int) -> None:
         assert context.is_live() is True
         assert context.is_ready() is True
         assert context.get_last_request_id() == 0
-
-
-def wait_until_unloaded(url: str, protocol: int, name: str) -> None:
-    with ServerStatusContext(url, protocol, name) as context:
-        while context.get_server_status().model_status[name].version_status[1].ready_state != 2:
-            time.sleep(0.02)
 
 
 @pytest.mark.smoke
@@ -58,10 +43,10 @@ def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: i
         assert health.get_last_request_id() == 0
 
 
-def test_failed_server(failed: Any, protocol: int) -> None:
+def test_failed_server(failed_server: Any, protocol: int) -> None:
     """A server that failed to start is neither live nor ready, and no error."""
     # docs/v1-behaviour.md §E.12
-    with ServerHealthContext(failed.url(protocol), protocol) as context:
+    with ServerHealthContext(failed_server.url(protocol), protocol) as context:
         assert context.is_live() is False
         assert context.is_ready() is False
         assert context.get_last_request_id() == 0

@@ -57,16 +57,6 @@ def test_positional(connect: Any) -> None:
         assert set(connect("simple", *arguments).run(add_sub(), BOTH)) == set(BOTH)
 
 
-@pytest.mark.smoke
-def test_headers_are_sent() -> None:
-    """http_headers go with the constructor's request (docs/v1-behaviour.md §6.6)."""
-    with foreign_server() as foreign:
-        with pytest.raises(InferenceServerException, match="did not return status"):
-            InferContext(foreign.url, 0, "m", http_headers=["X-A:b:c", b"X-B:2", "X-C:"])
-        headers = dict(foreign.requests[0][2])
-    assert (headers["X-A"], headers["X-B"], headers.get("X-C")) == ("b:c", "2", None)
-
-
 HTTP_ONLY = "Streaming is only allowed with gRPC protocol"
 
 

@@ -30,14 +30,15 @@ def sequence(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.smoke
-def test_sequence(connect: Any, sequence: str, protocol: int) -> None:
+def test_sequence(open_context: Any, sequence: str, way: str) -> None:
     """START on the first request, END on the last, one corr_id from the constructor."""
-    # docs/v1-behaviour.md §3.9
-    context = connect(sequence, correlation_id=1000 + protocol)
+    # docs/v1-behaviour.md §3.9, §5
+    correlation_id = 1000 + len(way)
+    context = open_context(sequence, correlation_id=correlation_id)
     flags = [START, 0, END]
     sums = [context.run(int32(n), SUM_AND_ID, 1, flag) for n, flag in zip((5, 6, 7), flags)]
     assert [number(item, "OUTPUT") for item in sums] == [5, 11, 18]
-    assert [number(item, "CORRID") for item in sums] == [1000 + protocol] * 3
+    assert [number(item, "CORRID") for item in sums] == [correlation_id] * 3
 
 
 @pytest.mark.smoke

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any, Iterator
 
@@ -11,9 +12,24 @@ import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException
 from tests.relays import Relay
-from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32, number
+from tests.server.infer_cases import (
+    BOTH,
+    ONE,
+    SUM,
+    Completions,
+    add_sub,
+    fp32,
+    number,
+    wait_for,
+)
 
 LOST = ("HTTP client failed: ", "GRPC client failed: 14: ")
+
+
+@pytest.fixture
+def protocol(way: str) -> int:
+    """Return the protocol of the way."""
+    return int(way != "HTTP")
 
 
 @pytest.fixture
@@ -23,75 +39,116 @@ def relay(url: str) -> Iterator[Relay]:
         yield relay
 
 
-def lost(error: InferenceServerException, protocol: int) -> None:
-    """Check that the error is v1's for a connection lost during a call."""
-    assert str(error.message()).startswith(LOST[protocol]), error
-    assert (error.server_id(), error.request_id()) == ("", 0)
+@pytest.fixture
+def connect(relay: Relay, way: str, protocol: int) -> Iterator[Any]:
+    """Open contexts of the way through the relay; close them at teardown."""
+    with contextlib.ExitStack() as opened:
+
+        def connect(model: str) -> InferContext:
+            context = InferContext(relay.address, protocol, model, streaming=way == "stream")
+            return opened.enter_context(context)
+
+        yield connect
 
 
-def shut_in_the_midst(relay: Relay) -> None:
-    """Shut the relay while the server works on the next request of the model "slow"."""
-    relay.when_sent(b"INPUT0", relay.shut)
+@contextlib.contextmanager
+def lost(protocol: int) -> Iterator[Any]:
+    """Check that the block raises v1's error for a lost connection."""
+    with pytest.raises(InferenceServerException) as caught:
+        yield caught
+    assert str(caught.value.message()).startswith(LOST[protocol]), caught.value
+    assert (caught.value.server_id(), caught.value.request_id()) == ("", 0)
 
 
 @pytest.mark.smoke
-def test_lost_during_run(relay: Relay, protocol: int) -> None:
+def test_lost_during_run(relay: Relay, connect: Any, protocol: int) -> None:
     """Connection lost during a call: a client error, at once; getters are reset."""
-    # docs/v1-behaviour.md §3.1
-    with InferContext(relay.address, protocol, "slow") as context:
+    # docs/v1-behaviour.md §3.1, §5: v1's run() on a stream hung for ever
+    context = connect("slow")
+    context.run(fp32(0), ONE)
+    relay.when_sent(b"INPUT0", relay.shut)
+    with lost(protocol):
         context.run(fp32(0), ONE)
-        shut_in_the_midst(relay)
-        with pytest.raises(InferenceServerException) as caught:
-            context.run(fp32(1), ONE)
-        lost(caught.value, protocol)
-        assert context.get_last_request_id() is None
+    assert context.get_last_request_id() is None
 
 
-def test_a_failed_connection_says_where_to_look(relay: Relay, protocol: int) -> None:
+def test_a_failed_connection_says_where_to_look(relay: Relay, connect: Any, protocol: int) -> None:
     """The address and the command for it are noted on the error, whose text stays v1's."""
     # docs/v1-behaviour.md §3.1
     advice = (
         f"({relay.address}; is this Triton's {('HTTP', 'gRPC')[protocol]} port? "
         f"tritonclient-shim doctor --url {relay.address} --protocol {('http', 'grpc')[protocol]})"
     )
-    with InferContext(relay.address, protocol, "slow") as context:
-        shut_in_the_midst(relay)
-        pending = context.async_run(fp32(1), ONE)
-        with pytest.raises(InferenceServerException) as later:
-            context.get_async_run_results(pending, True)
-    with pytest.raises(InferenceServerException) as first:
-        InferContext(relay.address, protocol, "slow")
+    context = connect("slow")
+    relay.when_sent(b"INPUT0", relay.shut)
+    pending = context.async_run(fp32(0), ONE)
+    with lost(protocol) as later:
+        context.get_async_run_results(pending, True)
+    with lost(protocol) as first:
+        connect("slow")
     for error in (first.value, later.value):
-        lost(error, protocol)
         assert str(error) == f"[ 0] {error.message()}"
         assert error.debug_details() == advice
         assert getattr(error, "__notes__", [advice]) == [advice]
 
 
-def test_lost_during_async_run(relay: Relay, protocol: int) -> None:
-    """The callback fires, the fetch tells; for requests of the old style as well."""
-    # docs/v1-behaviour.md §5
-    done = Completions()
-    with InferContext(relay.address, protocol, "slow") as context:
-        shut_in_the_midst(relay)
-        context.async_run(done, fp32(1), ONE)
-        old = context.async_run(fp32(1), ONE)
-        for request_id in (done.wait()[0], old):
-            with pytest.raises(InferenceServerException) as caught:
-                context.get_async_run_results(request_id, True)
-            lost(caught.value, protocol)
+def test_lost_during_async_run(relay: Relay, connect: Any, protocol: int) -> None:
+    """Each callback comes, the fetch raises the error; for requests of the old style as well."""
+    # docs/v1-behaviour.md §5: v1's outstanding callbacks never came
+    context, done = connect("slow"), Completions()
+    context.run(fp32(0), ONE)
+    before = relay.sent
+    relay.replies.clear()
+    for _ in range(3):
+        context.async_run(done, fp32(0), ONE)
+    old = context.async_run(fp32(0), ONE)
+    wait_for(lambda: relay.sent > before)
+    relay.shut()
+    for request_id in (*done.wait(3), old):
+        with lost(protocol):
+            context.get_async_run_results(request_id, True)
 
 
-def test_refused_async_run(relay: Relay, protocol: int) -> None:
-    """A request that cannot even be sent is told by async_run or by its fetch."""
+def test_refused_async_run(relay: Relay, connect: Any, protocol: int) -> None:
+    """A request that cannot be sent is an error of async_run or of its fetch."""
     # docs/v1-behaviour.md §5
-    done = Completions()
-    with InferContext(relay.address, protocol, "simple") as context:
-        relay.shut()
-        with pytest.raises(InferenceServerException) as caught:
-            context.async_run(done, add_sub(), BOTH)
-            context.get_async_run_results(*done.wait())
-        lost(caught.value, protocol)
+    context, done = connect("simple"), Completions()
+    relay.shut()
+    with lost(protocol):
+        context.async_run(done, add_sub(), BOTH)
+        context.get_async_run_results(*done.wait())
+
+
+def test_server_is_back_after_failures(relay: Relay, connect: Any, protocol: int) -> None:
+    """While the server is away each call says so; then the context works again."""
+    # docs/v1-behaviour.md §9.2, §E.7
+    context = connect("simple")
+    context.run(add_sub(), BOTH)
+    relay.shut()
+    for _ in range(3):
+        with lost(protocol):
+            context.run(add_sub(), BOTH)
+    relay.open()
+    assert eventually(context)["OUTPUT0"][0].tolist() == SUM
+
+
+def eventually(context: InferContext) -> Any:
+    """Return the results of the first run that succeeds; gRPC's back-off takes a second."""
+    pause = threading.Event()
+    for _ in range(600):
+        try:
+            return context.run(add_sub(), BOTH)
+        except InferenceServerException:
+            pause.wait(0.1)
+    return context.run(add_sub(), BOTH)
+
+
+def test_connections_are_kept(relay: Relay, connect: Any) -> None:
+    """Runs of one context reuse one connection (docs/v1-behaviour.md §9.1)."""
+    context = connect("simple")
+    for _ in range(10):
+        context.run(add_sub(), BOTH)
+    assert relay.connections == 1
 
 
 @pytest.mark.smoke
@@ -109,112 +166,10 @@ def test_server_is_back(triton: Any) -> None:
         assert len(context.get_async_run_results(request_id)) == 2
 
 
-def test_server_is_back_after_failures(relay: Relay, protocol: int) -> None:
-    """Calls that failed meanwhile do not keep a context from recovering."""
-    # docs/v1-behaviour.md §9.2, §E.7
-    with InferContext(relay.address, protocol, "simple") as context:
-        context.run(add_sub(), BOTH)
-        relay.shut()
-        for _ in range(2):
-            with pytest.raises(InferenceServerException) as caught:
-                context.run(add_sub(), BOTH)
-            lost(caught.value, protocol)
-        relay.open()
-        assert eventually(context)["OUTPUT0"][0].tolist() == SUM
-
-
-def eventually(context: InferContext) -> Any:
-    """Return the results of the first run that succeeds; gRPC's back-off takes a second."""
-    pause = threading.Event()
-    for _ in range(100):
-        try:
-            return context.run(add_sub(), BOTH)
-        except InferenceServerException:
-            pause.wait(0.1)
-    return context.run(add_sub(), BOTH)
-
-
-def test_connections_are_kept(relay: Relay, protocol: int) -> None:
-    """Runs of one context reuse one connection (docs/v1-behaviour.md §9.1)."""
-    with InferContext(relay.address, protocol, "simple") as context:
-        for _ in range(10):
-            context.run(add_sub(), BOTH)
-        assert relay.connections == 1
-
-
-@pytest.fixture
-def broken_stream(triton: Any) -> Iterator[tuple[Relay, InferContext]]:
-    """Yield a streaming context that has worked, and the relay to its server."""
-    with Relay(triton.grpc) as relay:
-        context = InferContext(relay.address, 1, "slow", streaming=True)
-        context.run(fp32(0), ONE)
-        yield relay, context
-        context.close()
-
-
-def test_stream_breaks_during_run(broken_stream: Any) -> None:
-    """v1's run() hung for ever; here it raises (docs/v1-behaviour.md §5)."""
-    relay, context = broken_stream
-    shut_in_the_midst(relay)
-    with pytest.raises(InferenceServerException) as caught:
-        context.run(fp32(1), ONE)
-    lost(caught.value, 1)
-
-
-def test_stream_breaks_during_async_run(broken_stream: Any) -> None:
-    """Outstanding callbacks never fired in v1; here each fires, the fetch tells."""
-    # docs/v1-behaviour.md §5
-    relay, context = broken_stream
-    done = Completions()
-    shut_in_the_midst(relay)
-    for _ in range(3):
-        context.async_run(done, fp32(1), ONE)
-    old = context.async_run(fp32(1), ONE)
-    for request_id in [*done.wait(3), old]:
-        with pytest.raises(InferenceServerException) as caught:
-            context.get_async_run_results(request_id)
-        lost(caught.value, 1)
-
-
-def test_stream_breaks_while_idle(broken_stream: Any) -> None:
-    """While the server is gone, each call tells so; the context can be closed."""
-    # docs/v1-behaviour.md §5
-    relay, context = broken_stream
-    relay.shut()
-    for _ in range(3):
-        with pytest.raises(InferenceServerException) as caught:
-            context.run(fp32(0), ONE)
-        lost(caught.value, 1)
-    assert context.close() is None
-
-
-def test_killed_server(start_triton: Any) -> None:
-    """A server that is killed in the midst of requests of every kind."""
-    # docs/v1-behaviour.md §3.1, §5
-    server = start_triton(["slow"])
-    contexts = [
-        InferContext(server.http, 0, "slow"),
-        InferContext(server.grpc, 1, "slow"),
-        InferContext(server.grpc, 1, "slow", streaming=True),
-    ]
-    dones = [Completions() for _ in contexts]
-    for context, done in zip(contexts, dones):
-        context.async_run(done, fp32(30), ONE)
-    threading.Timer(0.3, server.kill).start()
-    with pytest.raises(InferenceServerException) as caught:
-        contexts[1].run(fp32(30), ONE)
-    lost(caught.value, 1)
-    for context, done, protocol in zip(contexts, dones, (0, 1, 1)):
-        with pytest.raises(InferenceServerException) as caught:
-            context.get_async_run_results(*done.wait())
-        lost(caught.value, protocol)
-        context.close()
-
-
-def test_slow_answer(connect: Any) -> None:
+def test_slow_answer(open_context: Any) -> None:
     """No time limit of the client's own ends a request that takes long."""
     # docs/v1-behaviour.md §10.4
-    with connect("slow") as context:
+    with open_context("slow") as context:
         ids = [context.async_run(fp32(seconds), ONE) for seconds in (1.0, 1.1)]
         values = [number(context.get_async_run_results(i, True)) for i in ids]
     assert values == pytest.approx([1.0, 1.1])

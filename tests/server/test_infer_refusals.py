@@ -100,8 +100,9 @@ def test_labels_of_a_server_without_classification() -> None:
         assert context.get_last_request_model_version() == -1
 
 
+@pytest.mark.smoke
 def test_headers_go_with_every_request() -> None:
-    """http_headers go with inference requests, synchronous or not (docs/v1-behaviour.md §6.6)."""
+    """http_headers go with the constructor's request and inference (docs/v1-behaviour.md §6.6)."""
     with foreign_server(200, CONFIG) as foreign:
         context = InferContext(foreign.url, 0, "m", http_headers=[b"X-A: 1", "X-B:2"])
         with context:

@@ -77,15 +77,6 @@ def test_layouts(connect: Any) -> None:
         assert np.array_equal(np.asarray(array), before), layout
 
 
-def test_broadcast_scalar(connect: Any) -> None:
-    """Non-contiguous: an array of stride 0 is sent as what it looks like."""
-    # docs/v1-behaviour.md §3.3
-    array = np.broadcast_to(np.float32(7), (3, 2))
-    assert (
-        connect("identity_2d").run({"INPUT0": [array]}, ONE)["OUTPUT0"][0].tolist() == [[7, 7]] * 3
-    )
-
-
 REFUSED = "run batch-size {} exceeds maximum batch size {} allowed for model '{}'"
 
 

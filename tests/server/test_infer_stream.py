@@ -35,17 +35,6 @@ from tests.stream_server import StreamServer, reply
 OUTPUT = {"OUTPUT": RAW}
 
 
-@pytest.mark.parametrize("model", ["sequence_sum", "sequence_oldest"])
-@pytest.mark.smoke
-def test_sequence(stream: Any, model: str) -> None:
-    """Sequence use: START on the first, END on the last, run() in between."""
-    # docs/v1-behaviour.md §5
-    context = stream(model, 8000)
-    flags = [START, 0, 0, END]
-    sums = [number(context.run(int32(1), OUTPUT, 1, flag), "OUTPUT") for flag in flags]
-    assert sums == [1, 2, 3, 4]
-
-
 def test_two_sequences_on_one_stream(stream: Any) -> None:
     """Sequences of different corr_ids on one stream; corr_id is sticky here as well."""
     # docs/v1-behaviour.md §5
@@ -91,11 +80,11 @@ def test_errors_reach_their_request(stream: Any) -> None:
 def test_old_style(stream: Any) -> None:
     """On a stream: ids, wait, get_ready_async_request (docs/v1-behaviour.md §2.2)."""
     context = stream("slow")
-    ids = [context.async_run(fp32(seconds), ONE) for seconds in (0.2, 0.0)]
+    ids = [context.async_run(fp32(seconds), ONE) for seconds in (1.0, 0.0)]
     assert context.get_async_run_results(ids[1], False) is None
     assert context.get_ready_async_request(True) == ids[0]
     assert number(context.get_async_run_results(ids[1], True)) == 0
-    assert number(context.get_async_run_results(ids[0], True)) == pytest.approx(0.2)
+    assert number(context.get_async_run_results(ids[0], True)) == pytest.approx(1.0)
 
 
 def test_a_version_that_is_no_number() -> None:
@@ -122,16 +111,6 @@ def test_run_inside_a_callback(stream: Any) -> None:
     assert sums == [SUM]
 
 
-def test_many_requests(stream: Any) -> None:
-    """A thousand pipelined requests, each with its own answer."""
-    context, done, total = stream("identity_int32"), Completions(), 1000
-    for value in range(1, total + 1):
-        context.async_run(done, {"INPUT0": [np.array([value], np.int32)]}, ONE)
-    ids = done.wait(total)
-    assert ids == list(range(1, total + 1))
-    assert all(number(context.get_async_run_results(i)) == i for i in ids)
-
-
 def test_large_tensors(stream: Any) -> None:
     """Megabytes in both directions on a stream, several at once (docs/v1-behaviour.md §5)."""
     context, done = stream("identity_2d"), Completions()
@@ -142,26 +121,6 @@ def test_large_tensors(stream: Any) -> None:
     assert len(ids) == 8
     for request_id, array in zip(ids, arrays):
         assert np.array_equal(context.get_async_run_results(request_id)["OUTPUT0"][0], array)
-
-
-def test_several_threads_on_one_stream(stream: Any) -> None:
-    """Run() from several threads on one streaming context."""
-    context, wrong = stream("identity_int32"), []
-
-    def work(worker: int) -> None:
-        for step in range(25):
-            value = 1000 * worker + step
-            inputs = {"INPUT0": [np.array([value], np.int32)]}
-            if number(context.run(inputs, ONE)) != value:
-                wrong.append(value)
-
-    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert wrong == []
-    assert context.get_stat()["completed_request_count"] == 100
 
 
 LOST = (
@@ -196,7 +155,7 @@ def test_next_request(relay: Relay) -> None:
             context.run(fp32(0), ONE)
             relay.when_sent(b"INPUT0", relay.cut)
             with pytest.raises(InferenceServerException, match="14: Socket closed"):
-                context.run(fp32(1), ONE)
+                context.run(fp32(0), ONE)
             done = Completions()
             context.async_run(done, fp32(0), ONE)
             assert number(context.get_async_run_results(*done.wait())) == 0
@@ -205,7 +164,7 @@ def test_next_request(relay: Relay) -> None:
 
 
 def test_callback_of_the_broken_stream_sends(relay: Relay) -> None:
-    """A callback that is told of the break may send the request again from where it is."""
+    """A callback whose request was lost may send it again, and call run()."""
     again = Completions()
     text: list[str] = []
 
@@ -218,9 +177,11 @@ def test_callback_of_the_broken_stream_sends(relay: Relay) -> None:
 
     with InferContext(relay.address, 1, "slow", streaming=True) as context:
         context.run(fp32(0), ONE)
-        relay.when_sent(b"INPUT0", relay.cut)
+        relay.replies.clear()
         for _ in range(3):
-            context.async_run(resend, fp32(1), ONE)
+            context.async_run(resend, fp32(0), ONE)
+        relay.cut()
+        relay.replies.set()
         for request_id in again.wait(3):
             assert number(context.get_async_run_results(request_id)) == 0
     assert text == ["GRPC client failed: 14: Socket closed"] * 3

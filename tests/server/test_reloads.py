@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple
@@ -49,6 +50,7 @@ class Reloading:
     def __init__(self, server: TritonServer, folder: Path) -> None:
         self.server = server
         self.folder = folder
+        self.touched: set[str] = set()  # models that are not as they were
         self._changed = time.time()
 
     def change(self, model: str, old: str, new: str, file: str = "config.pbtxt") -> None:
@@ -57,18 +59,40 @@ class Reloading:
         text = path.read_text("utf-8")
         assert re.search(old, text)
         path.write_text(re.sub(old, new, text), "utf-8")
+        self.touched.add(model)
+        self._load(model)
+
+    def restore(self) -> None:
+        """Have the server load the models as they were."""
+        for model in self.touched:
+            shutil.rmtree(self.folder / model)
+        repository.write(self.folder, self.touched)
+        for model in self.touched:
+            self._load(model)
+        self.touched.clear()
+
+    def _load(self, model: str) -> None:
         self._changed += 2  # the server compares times of change in whole seconds
-        os.utime(path, (self._changed, self._changed))
+        for path in self.folder.glob(f"{model}/*.*"):
+            os.utime(path, (self._changed, self._changed))
         with ModelControlContext(self.server.http, 0) as control:
             control.load(model)
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reloading]:
+    """Yield a server with a repository of its own."""
+    folder = tmp_path_factory.mktemp("models")
+    repository.write(folder, MODELS)
+    with TritonServer.start(MODELS, repository=folder) as server:
+        yield Reloading(server, folder)
+
+
 @pytest.fixture
-def reloading(tmp_path: Path) -> Iterator[Reloading]:
-    """Yield a throw-away server with a repository of its own."""
-    repository.write(tmp_path, MODELS)
-    with TritonServer.start(MODELS, repository=tmp_path) as server:
-        yield Reloading(server, tmp_path)
+def reloading(running: Reloading) -> Iterator[Reloading]:
+    """Yield the server, whose models are restored afterwards."""
+    yield running
+    running.restore()
 
 
 def top(context: InferContext) -> Any:
@@ -90,15 +114,16 @@ def test_other_labels(reloading: Reloading, protocol: int) -> None:
 def test_other_labels_by_another_process(
     reloading: Reloading, protocol: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever reloads the model: labels are believed for so many seconds, then asked for again."""
+    """Labels that another process has changed are fetched again after some seconds."""
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "classify") as context:
         assert top(context) == (9, 9.0, "l9")
-        monkeypatch.setattr(models, "loaded", lambda: None)
-        reloading.change("classify", "l9", "nine", "labels.txt")
-        assert top(context) == (9, 9.0, "l9")
-        monkeypatch.setattr(models, "BELIEVED", 0.0)
-        assert top(context) == (9, 9.0, "nine")
+        with monkeypatch.context() as patch:
+            patch.setattr(models, "loaded", lambda: None)
+            reloading.change("classify", "l9", "nine", "labels.txt")
+            assert top(context) == (9, 9.0, "l9")
+            patch.setattr(models, "BELIEVED", 0.0)
+            assert top(context) == (9, 9.0, "nine")
 
 
 def test_labels_at_last(reloading: Reloading, protocol: int) -> None:
@@ -158,6 +183,7 @@ def test_an_unloaded_model(reloading: Reloading, protocol: int) -> None:
     with InferContext(url, protocol, "identity_fp32") as context:
         inputs = {"INPUT0": [np.array([1.5, -2], np.float32)]}
         context.run(inputs, {"OUTPUT0": RAW})
+        reloading.touched.add("identity_fp32")
         with ModelControlContext(url, protocol) as control:
             control.unload("identity_fp32")
         refusals = []

@@ -112,15 +112,12 @@ def test_outputs_in_the_order_asked_for(ask: Any) -> None:
 
 def test_strings(ask: Any) -> None:
     """Strings are length-prefixed (docs/v1-behaviour.md §3.6)."""
-    raw = b"".join(struct.pack("<I", len(text)) + text for text in [b"7"] * 16)
-    request = infer_request("simple_string", {"INPUT0": raw, "INPUT1": raw}, ["OUTPUT0"])
-    for item in request.meta_data.input:
-        item.batch_byte_size = len(raw)  # HTTP cuts the body by it
-    assert ask("Infer", request).raw_output == [(struct.pack("<I", 2) + b"14") * 16]
+    expected = [(struct.pack("<I", 2) + b"14") * 16]
+    assert ask("Infer", strings_request()).raw_output == expected
 
 
 @pytest.mark.smoke
-def test_classes(ask: Any) -> None:
+def test_classes(infer: Any) -> None:
     """Class values are the float32 scores bit for bit; classes have no bytes in the raw outputs."""
     # docs/v1-behaviour.md §4.2, §9.2
     request = classify_request(("OUTPUT", 2))
@@ -128,7 +125,7 @@ def test_classes(ask: Any) -> None:
     scores[3] = np.float32(0.123456789e-7)
     request.raw_input[0] = scores.tobytes()
     request.meta_data.output[0].cls.count = 4
-    response = ask("Infer", request)
+    response = infer(request)
     (output,) = outputs_of(response)
     result = [(entry.idx, entry.label, entry.value) for entry in output.batch_classes[0].cls]
     assert [(index, label) for index, label, _ in result] == [
@@ -136,6 +133,20 @@ def test_classes(ask: Any) -> None:
     ]
     assert [np.float32(value) for _, _, value in result] == [scores[i] for i in (1, 2, 0, 3)]
     assert list(response.raw_output) == [b""]
+
+
+def test_one_output_several_times(infer: Any) -> None:
+    """An output may be asked for raw and as classes; each place in the request gets an entry."""
+    # docs/v1-behaviour.md §9.2, §F.7
+    request = classify_request(("OUTPUT", 2), ("OUTPUT", 0), ("OUTPUT", 1), ("OUTPUT", 0))
+    response = infer(request)
+    two, raw, one, again = outputs_of(response)
+    assert [len(entry) for entry in response.raw_output] == [0, 40, 0, 40]
+    assert [cls.idx for cls in two.batch_classes[0].cls] == [1, 2]
+    assert [cls.idx for cls in one.batch_classes[0].cls] == [1]
+    assert (list(raw.raw.dims), raw.raw.batch_byte_size) == ([10], 40)
+    assert response.raw_output[1] == response.raw_output[3]
+    assert again.raw == raw.raw
 
 
 def test_model_version_used(ask: Any) -> None:
@@ -151,7 +162,7 @@ def test_model_version_used(ask: Any) -> None:
         assert np.frombuffer(response.raw_output[0], np.float32)[0] == used
 
 
-def test_sequence(ask: Any) -> None:
+def test_sequence(infer: Any) -> None:
     """Flags and a 64-bit correlation id of the header reach a sequence model."""
     # docs/v1-behaviour.md §3.9
     sums = []
@@ -159,7 +170,7 @@ def test_sequence(ask: Any) -> None:
         request = infer_request("sequence_sum", {"INPUT": np.array([value], np.int32)}, ["OUTPUT"])
         request.meta_data.correlation_id = 2**63 + 77
         request.meta_data.flags = flags
-        sums.append(int(np.frombuffer(ask("Infer", request).raw_output[0], np.int32)[0]))
+        sums.append(int(np.frombuffer(infer(request).raw_output[0], np.int32)[0]))
     assert sums == [10, 15, 16]
 
 
@@ -169,6 +180,33 @@ class InvalidRequest(NamedTuple):
     request: Any
     code: Any
     text: str
+
+
+def strings_request(classes: int = 0) -> Any:
+    """Return a request to ``simple_string``, for raw results or classes."""
+    raw = (struct.pack("<I", 1) + b"7") * 16
+    request = infer_request("simple_string", {"INPUT0": raw, "INPUT1": raw}, ["OUTPUT0"])
+    for item in request.meta_data.input:
+        item.batch_byte_size = len(raw)  # HTTP cuts the body by it
+    if classes:
+        request.meta_data.output[0].cls.count = classes
+    return request
+
+
+def region_request(name: str) -> Any:
+    """Return a request whose first input is in a region."""
+    request = simple_request(1)
+    del request.raw_input[0]
+    request.meta_data.input[0].shared_memory.name = name
+    request.meta_data.input[0].shared_memory.byte_size = 64
+    return request
+
+
+def of_version(request: Any, version: int) -> Any:
+    """Return a copy of the request for a version of its model."""
+    result = pb.InferRequest.FromString(request.SerializeToString())
+    result.model_version = version
+    return result
 
 
 ONE_FP32 = {"INPUT0": FP32_4[:1] * 0}
@@ -209,9 +247,30 @@ REFUSED = {
         INVALID,
         "inference request to model 'sequence_sum' must specify a non-zero correlation ID",
     ),
-    "classes of strings": InvalidRequest(
+    "classes of an unknown input": InvalidRequest(
         classify_request(("OUTPUT0", 1), model="identity_string"), INVALID, "unexpected inference"
     ),
+    "classes of strings": InvalidRequest(
+        strings_request(classes=1),
+        codes.UNSUPPORTED,
+        "class result not available for output 'OUTPUT0' due to unsupported type 'TYPE_STRING'",
+    ),
+    "region": InvalidRequest(
+        region_request("no where"),
+        codes.NOT_FOUND,
+        "Unable to find shared memory region: 'no where'",
+    ),
+    **{
+        f"version of {kind}": InvalidRequest(
+            of_version(request, 99),
+            codes.UNAVAILABLE,
+            "Request for unknown model: 'simple' version 99 is not found",
+        )
+        for kind, request in (
+            ("a request", simple_request()),
+            ("a wrong request", infer_request("simple", {})),
+        )
+    },
 }
 
 

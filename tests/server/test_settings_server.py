@@ -49,23 +49,24 @@ def test_hard_coded_addresses(triton: Any, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.smoke
 def test_network_timeout(url: str, protocol: int) -> None:
     """A call that lasts longer fails with v1's texts, in either style; short ones work."""
-    configure(network_timeout=0.5)
+    configure(network_timeout=1)
     with InferContext(url, protocol, "slow") as context:
         with pytest.raises(InferenceServerException) as caught:
-            context.run(fp32(2), ONE)
+            context.run(fp32(3), ONE)
         assert caught.value.message() == LATE[protocol]
-        request = context.async_run(fp32(2), ONE)
+        request = context.async_run(fp32(3), ONE)
         with pytest.raises(InferenceServerException) as caught:
             context.get_async_run_results(request, True)
         assert caught.value.message() == LATE[protocol]
+    configure(network_timeout=60)
     assert live(url, protocol)
 
 
 def test_stream_has_no_time_limit(triton: Any) -> None:
     """A stream may last: the time limit of calls is not its own, its metadata are."""
-    configure(network_timeout=0.6, grpc_metadata={"x": "y"})
+    configure(network_timeout=1.5, grpc_metadata={"x": "y"})
     with InferContext(triton.grpc, 1, "slow", streaming=True) as context:
-        assert number(context.run(fp32(1), ONE)) == 1
+        assert number(context.run(fp32(2), ONE)) == 2
 
 
 def test_pipelined_calls(url: str, protocol: int) -> None:
@@ -96,13 +97,6 @@ def test_contexts_keep_their_settings(url: str, protocol: int) -> None:
             live(url, protocol)
 
 
-def test_bad_variable(url: str, protocol: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that cannot be used is told when a context is made."""
-    monkeypatch.setenv("TRITON_SHIM_TLS", "perhaps")
-    with pytest.raises(ValueError, match="TRITON_SHIM_TLS is 'perhaps'; expected one of: auto"):
-        ServerHealthContext(url, protocol)
-
-
 @pytest.mark.parametrize(("protocol", "tls"), [(0, "on"), (1, "off")])
 def test_connect_timeout(protocol: int, tls: str) -> None:
     """A server that accepts and says nothing: given up in time, not after minutes."""
@@ -122,12 +116,6 @@ def test_compression(triton: Any, arguments: str) -> None:
         (result,) = context.run({"INPUT0": [ZEROS]}, ONE)["OUTPUT0"]
         assert np.array_equal(result, ZEROS)
         assert (relay.sent < 100_000) == bool(arguments)
-
-
-def test_keepalive(url: str, protocol: int) -> None:
-    """Keepalive disturbs nothing."""
-    configure(keepalive_time=30, keepalive_timeout=5)
-    assert live(url, protocol)
 
 
 def test_dns_target(triton: Any) -> None:

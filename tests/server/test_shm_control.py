@@ -71,10 +71,9 @@ def test_foreign_success(regions: Regions) -> None:
     handle = regions.create(64, "foreign")
     with foreign_server(200) as foreign:
         control = SharedMemoryControlContext(foreign.url, 0)
-        for call in (lambda: control.register(handle), control.unregister_all):
-            with pytest.raises(InferenceServerException) as caught:
-                call()
-            assert str(caught.value) == f"[ 0] {NO_STATUS}"
+        with pytest.raises(InferenceServerException) as caught:
+            control.register(handle)
+        assert str(caught.value) == f"[ 0] {NO_STATUS}"
 
 
 def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -> None:
@@ -221,7 +220,7 @@ def test_unregister_does_not_wait_for_ever(
     """A region that stays in use is refused in the server's words (docs/v2-mapping.md §8)."""
     handle = regions.empty(4)
     with InferContext(url, protocol, "slow") as context:
-        request_id = keep_in_use(context, regions, handle, 1.5)
+        request_id = keep_in_use(context, regions, handle, 3.0)
         monkeypatch.setattr("tritonclient_shim.session.shared_memory.PATIENCE", 0.0)
         name = name_of(handle)
         with refused(f"Cannot unregister shared memory region '{name}', it is currently in use."):

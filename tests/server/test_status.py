@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from itertools import product
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -21,7 +22,7 @@ from testbed import PyTritonServer, TritonServer, repository
 from tests.backends.answering_servers import METADATA, model_config
 from tests.backends.scripted_server import ScriptedServer, http
 from tests.generation_marks import not_on
-from tests.server.odd_servers import start_failed_server
+from tests.server.infer_cases import wait_for
 from tests.server.status_asked import counted_status, run, status_of, wait_until_unloaded
 
 READY = server_status_pb2.MODEL_READY
@@ -49,25 +50,6 @@ def test_verbose(triton: Any, protocol: int, capfd: pytest.CaptureFixture[str]) 
         with ServerStatusContext(triton.url(protocol), protocol, "simple", verbose) as context:
             text = str(context.get_server_status())
         assert capfd.readouterr().out == (f"{text}\n" if verbose else "")
-
-
-@pytest.mark.parametrize("name", ["no_such_model", "spare"])
-@pytest.mark.smoke
-def test_unknown_model(start_triton: Callable[..., Any], name: str) -> None:
-    """Unknown model: v1's server error; a model never loaded was not tracked either."""
-    # docs/v1-behaviour.md §6.2
-    server = start_triton([], server_id="inference:0")
-    for protocol in (0, 1):
-        context = ServerStatusContext(server.url(protocol), protocol, name)
-        with pytest.raises(InferenceServerException) as caught:
-            context.get_server_status()
-        error, message = caught.value, f"no status available for unknown model '{name}'"
-        assert error.message() == message
-        assert error.server_id() == "inference:0"
-        assert error.request_id() > 0
-        assert str(error) == f"[inference:0 {error.request_id()}] {message}"
-        assert context.get_last_request_id() is None
-        context.close()
 
 
 @pytest.fixture(scope="module")
@@ -129,19 +111,101 @@ def test_model_in_two_repositories(changing: Any, protocol: int) -> None:
         assert len(model.version_status) == 0
 
 
-def test_loading_model(start_triton: Callable[..., Any], protocol: int) -> None:
+@pytest.mark.smoke
+def test_unknown_model(start_triton: Callable[..., Any]) -> None:
+    """Unknown model: v1's server error; a model never loaded was not tracked either."""
+    # docs/v1-behaviour.md §6.2
+    server = start_triton([], server_id="inference:0")
+    for name, protocol in product(("no_such_model", "spare"), (0, 1)):
+        context = ServerStatusContext(server.url(protocol), protocol, name)
+        with pytest.raises(InferenceServerException) as caught:
+            context.get_server_status()
+        error, message = caught.value, f"no status available for unknown model '{name}'"
+        assert error.message() == message
+        assert error.server_id() == "inference:0"
+        assert error.request_id() > 0
+        assert str(error) == f"[inference:0 {error.request_id()}] {message}"
+        assert context.get_last_request_id() is None
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def counting() -> Iterator[TritonServer]:
+    """Yield a server whose counts are those of the tests."""
+    with TritonServer.start(["spare", "simple", "slow"]) as server:
+        yield server
+
+
+def load_again(server: TritonServer, protocol: int, name: str) -> None:
+    """Unload and load a model: its counts begin with 0."""
+    with ModelControlContext(server.url(protocol), protocol) as control:
+        control.unload(name)
+        wait_until_unloaded(server, name)
+        control.load(name)
+
+
+def test_loading_model(counting: TritonServer, protocol: int) -> None:
     """ready_state: a reloaded model is READY again, its counts from zero."""
     # docs/v1-behaviour.md §6.2
-    server = start_triton(["spare"])
-    run(server, protocol, "spare", np.array([1], dtype=np.float32), 1)
-    counted_status(server, protocol, "spare", 1)
-    with ModelControlContext(server.url(protocol), protocol) as control:
-        control.unload("spare")
-        wait_until_unloaded(server, "spare")
-        control.load("spare")
-    version = status_of(server, protocol, "spare").model_status["spare"].version_status[1]
+    load_again(counting, protocol, "spare")
+    run(counting, protocol, "spare", np.array([1], dtype=np.float32), 1)
+    counted_status(counting, protocol, "spare", 1)
+    load_again(counting, protocol, "spare")
+    version = status_of(counting, protocol, "spare").model_status["spare"].version_status[1]
     assert version.ready_state == READY
     assert (version.model_inference_count, len(version.infer_stats)) == (0, 0)
+
+
+def test_inference_counts(counting: TritonServer, protocol: int) -> None:
+    """infer_stats: by request batch size, with the times of queue and compute."""
+    # docs/v1-behaviour.md §6.2
+    load_again(counting, protocol, "spare")
+    before = int(time.time() * 1000)
+    for batch in (1, 4, 4):
+        run(counting, protocol, "spare", np.array([1], dtype=np.float32), batch)
+    for asked in ("spare", None):
+        status = counted_status(counting, protocol, "spare", 9, asked)
+        version = status.model_status["spare"].version_status[1]
+        assert (version.model_execution_count, version.model_inference_count) == (3, 9)
+        assert before <= version.last_inference_timestamp_milliseconds <= time.time() * 1000
+        rows = version.infer_stats
+        assert {size: row.success.count for size, row in rows.items()} == {1: 1, 4: 2}
+        four = rows[4]
+        assert four.success.total_time_ns >= four.compute.total_time_ns > 0
+        parts = (four.compute_input, four.compute_infer, four.compute_output)
+        assert four.compute.total_time_ns == sum(part.total_time_ns for part in parts)
+        assert (four.compute.count, four.queue.count) == (2, 2)
+        assert not four.HasField("failed")
+    assert len(status.model_status["simple"].version_status[1].infer_stats) == 0
+
+
+def test_failures_are_counted_with_the_others(counting: TritonServer, protocol: int) -> None:
+    """Failed: under 1, where v2's other counts are: no batch size more than there were."""
+    # docs/v1-behaviour.md §6.2
+
+    def counts() -> list[tuple[int, int, int]]:
+        model = status_of(counting, protocol, "slow").model_status["slow"]
+        rows = model.version_status[1].infer_stats.items()
+        return [(size, row.success.count, row.failed.count) for size, row in rows]
+
+    ((size, succeeded, failed),) = counts() or [(1, 0, 0)]
+    run(counting, protocol, "slow", np.array([0], dtype=np.float32), 1)
+    for _ in range(2):
+        with pytest.raises(InferenceServerException, match="must be non-negative"):
+            run(counting, protocol, "slow", np.array([-1], dtype=np.float32), 1)
+    wait_for(lambda: counts() == [(size, succeeded + 1, failed + 2)])
+
+
+def test_failed_server(failed_server: Any, protocol: int) -> None:
+    """A server that failed to start: FAILED_TO_INITIALIZE, no models, its id, uptime > 0."""
+    # docs/v1-behaviour.md §E.12
+    status = status_of(failed_server, protocol)
+    with pytest.raises(InferenceServerException, match="no status available for unknown"):
+        status_of(failed_server, protocol, "simple")
+    assert status.ready_state == server_status_pb2.SERVER_FAILED_TO_INITIALIZE
+    assert (status.id, len(status.model_status)) == ("inference:0", 0)
+    assert status.version
+    assert status.uptime_ns > 0
 
 
 def test_none_mode(start_triton: Callable[..., Any]) -> None:
@@ -150,72 +214,6 @@ def test_none_mode(start_triton: Callable[..., Any]) -> None:
     server = start_triton(["spare", "simple"], model_control_mode="none")
     for protocol in (0, 1):
         assert sorted(status_of(server, protocol).model_status) == ["simple", "spare"]
-
-
-def test_failed_server(protocol: int) -> None:
-    """A server that failed to start: FAILED_TO_INITIALIZE, no models, its id, uptime > 0."""
-    # docs/v1-behaviour.md §E.12
-    server = start_failed_server()
-    try:
-        status = status_of(server, protocol)
-        with pytest.raises(InferenceServerException, match="no status available for unknown"):
-            status_of(server, protocol, "simple")
-    finally:
-        server.stop()
-    assert status.ready_state == server_status_pb2.SERVER_FAILED_TO_INITIALIZE
-    assert (status.id, len(status.model_status)) == ("inference:0", 0)
-    assert status.version
-    assert status.uptime_ns > 0
-
-
-def test_inference_counts(start_triton: Callable[..., Any], protocol: int) -> None:
-    """infer_stats: by request batch size, with the times of queue and compute."""
-    # docs/v1-behaviour.md §6.2
-    server = start_triton(["spare"])
-    before = int(time.time() * 1000)
-    for batch in (1, 4, 4):
-        run(server, protocol, "spare", np.array([1], dtype=np.float32), batch)
-    status = counted_status(server, protocol, "spare", 9, asked="spare")
-    version = status.model_status["spare"].version_status[1]
-    assert (version.model_execution_count, version.model_inference_count) == (3, 9)
-    assert before <= version.last_inference_timestamp_milliseconds <= time.time() * 1000
-    assert {size: row.success.count for size, row in version.infer_stats.items()} == {1: 1, 4: 2}
-    four = version.infer_stats[4]
-    assert four.success.total_time_ns >= four.compute.total_time_ns > 0
-    parts = (four.compute_input, four.compute_infer, four.compute_output)
-    assert four.compute.total_time_ns == sum(part.total_time_ns for part in parts)
-    assert (four.compute.count, four.queue.count) == (2, 2)
-    assert not four.HasField("failed")
-
-
-def test_all_models_have_counts(start_triton: Callable[..., Any], protocol: int) -> None:
-    """The status of all models has the same counts as that of one (docs/v1-behaviour.md §6.2)."""
-    server = start_triton(["spare", "simple"])
-    run(server, protocol, "spare", np.array([1], dtype=np.float32), 2)
-    models = counted_status(server, protocol, "spare", 2).model_status
-    assert models["spare"].version_status[1].infer_stats[2].success.count == 1
-    assert len(models["simple"].version_status[1].infer_stats) == 0
-
-
-def test_failures_are_counted_with_the_others(
-    start_triton: Callable[..., Any], protocol: int
-) -> None:
-    """Failed: under 1, where v2's other counts are: no batch size more than there were."""
-    # docs/v1-behaviour.md §6.2
-    server = start_triton(["slow"])
-    run(server, protocol, "slow", np.array([0], dtype=np.float32), 1)
-    for _ in range(2):
-        with pytest.raises(InferenceServerException, match="must be non-negative"):
-            run(server, protocol, "slow", np.array([-1], dtype=np.float32), 1)
-    deadline = time.monotonic() + 30
-    while True:
-        version = status_of(server, protocol, "slow").model_status["slow"].version_status[1]
-        if sum(row.failed.count for row in version.infer_stats.values()) == 2:
-            break
-        assert time.monotonic() < deadline, version
-        time.sleep(0.02)
-    assert list(version.infer_stats) == [1]
-    assert version.infer_stats[1].success.count == 1
 
 
 def test_functions_of_pytriton(pytriton: PyTritonServer, protocol: int) -> None:

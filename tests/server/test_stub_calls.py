@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 import time
 import weakref
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator
 
 import grpc
 import pytest
@@ -20,11 +19,12 @@ from tensorrtserver.api import (
     request_status_pb2,
 )
 from tests.backends.answering_servers import SCORES, GrpcAnswers
-from tests.server.own_interpreter import script
+from tests.own_interpreter import run_program
 from tests.server.stub_cases import (
     SECONDS,
     SUCCESS,
     Recorder,
+    error_of,
     infer_request,
     is_sum,
     join_threads,
@@ -41,20 +41,6 @@ Code = grpc.StatusCode
 
 
 NOWHERE = "127.0.0.1:1"
-
-
-@pytest.fixture
-def stub(triton: Any) -> Iterator[Any]:
-    """Yield a stub on a channel of its own, which has not learned anything yet."""
-    with stub_at(triton.grpc) as stub:
-        yield stub
-
-
-def error_of(act: Callable[[], Any]) -> Any:
-    """Return the RpcError that an act raises."""
-    with pytest.raises(grpc.RpcError) as caught:
-        act()
-    return caught.value
 
 
 def test_settings_do_not_reach_it(stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,18 +60,9 @@ def test_nothing_is_fetched_twice(triton: Any) -> None:
         channel = grpc.intercept_channel(plain, recorder)
         for number in range(3):
             stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
-            assert is_sum(stub.Infer(simple_request(number)), number)
             assert is_sum(stub.Infer.future(simple_request(number)).result(SECONDS), number)
+            assert is_sum(stub.Infer(simple_request(number)), number)
     assert sorted(recorder.names) == ["ModelConfig", *["ModelInfer"] * 6, "ServerMetadata"]
-
-
-def test_a_future_that_comes_first(triton: Any) -> None:
-    """It asks for the model's configuration once, and sends the request with what it was told."""
-    recorder = Recorder()
-    with grpc.insecure_channel(triton.grpc) as plain:
-        stub = grpc_service_pb2_grpc.GRPCServiceStub(grpc.intercept_channel(plain, recorder))
-        assert is_sum(stub.Infer.future(simple_request(1)).result(SECONDS), 1)
-    assert recorder.names == ["ModelConfig", "ModelInfer", "ServerMetadata"]
 
 
 def test_channel_is_not_kept_alive(triton: Any) -> None:
@@ -101,10 +78,11 @@ def test_channel_is_not_kept_alive(triton: Any) -> None:
 
 
 def test_interceptors_options_and_streams(triton: Any) -> None:
-    """Every call goes through the user's interceptors, also one that hides gRPC's object."""
+    """Calls use the channel's credentials, options and interceptors; one hides gRPC's object."""
     recorder = Recorder()
     options = [("grpc.max_receive_message_length", 2000)]
-    with grpc.insecure_channel(triton.grpc, options=options) as plain:
+    local = grpc.local_channel_credentials(grpc.LocalConnectionType.LOCAL_TCP)
+    with grpc.secure_channel(triton.grpc, local, options=options) as plain:
         stub = grpc_service_pb2_grpc.GRPCServiceStub(grpc.intercept_channel(plain, recorder))
         assert stub.Infer.with_call(simple_request(1))[1].code() is Code.OK
         answers = stub.StreamInfer(iter([simple_request(n) for n in range(3)]), SECONDS)
@@ -114,14 +92,6 @@ def test_interceptors_options_and_streams(triton: Any) -> None:
         too_large = error_of(lambda: stub.Infer(large))
     assert too_large.code() is Code.RESOURCE_EXHAUSTED
     assert "ModelStreamInfer" in recorder.names
-
-
-def test_secure_channel(triton: Any) -> None:
-    """A channel with credentials is used like any other."""
-    local = grpc.local_channel_credentials(grpc.LocalConnectionType.LOCAL_TCP)
-    with grpc.secure_channel(triton.grpc, local) as channel:
-        stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
-        assert is_sum(stub.Infer(simple_request(6), SECONDS), 6)
 
 
 def test_default_receive_limit_stays(stub: Any) -> None:
@@ -142,7 +112,7 @@ def test_timeout_is_for_the_whole_call(stub: Any, way: str) -> None:
     }[way]
     started = time.monotonic()
     assert error_of(act).code() is Code.DEADLINE_EXCEEDED
-    assert 0.3 < time.monotonic() - started < 5
+    assert time.monotonic() - started > 0.3
 
 
 @pytest.mark.parametrize("rpc", ["Status", "Health", "Repository", "Infer"])
@@ -243,6 +213,7 @@ def test_futures_of_the_other_rpcs(stub: Any, rpc: str) -> None:
     response, call = method.with_call(request, timeout=SECONDS)
     assert response.request_status.code == SUCCESS
     assert (call.code(), call.details(), call.is_active()) == (Code.OK, "", False)
+    assert (call.cancel(), call.add_callback(pytest.fail)) == (False, False)
     assert 0 < call.time_remaining() <= SECONDS
 
 
@@ -254,46 +225,9 @@ def test_with_call_of_a_refusal(stub: Any) -> None:
     assert list(call.trailing_metadata()) == list(call.initial_metadata()) == []
 
 
-def test_model_reloaded_with_another_configuration(start_triton: Any, tmp_path: Any) -> None:
-    """A stub follows a model whose configuration changes: its requests are not refused for it."""
-    from testbed import repository
-
-    repository.write(tmp_path, ["simple"])
-    config = tmp_path / "simple" / "config.pbtxt"
-    config.write_text(config.read_text().replace("max_batch_size: 8", "max_batch_size: 2"))
-    server = start_triton(models=["simple"], repository=tmp_path)
-    with stub_at(server.grpc) as stub:
-        assert "must be <= 2" in stub.Infer(simple_request(1, batch=4)).request_status.msg
-        config.write_text(config.read_text().replace("max_batch_size: 2", "max_batch_size: 4"))
-        load = pb.ModelControlRequest(model_name="simple", type=pb.ModelControlRequest.LOAD)
-        assert stub.ModelControl(load, SECONDS).request_status.code == SUCCESS
-        assert is_sum(stub.Infer(simple_request(1, batch=4)), 1, batch=4)
-        assert is_sum(stub.Infer.future(simple_request(2, batch=4)).result(SECONDS), 2, batch=4)
-
-
-def test_call_behind_a_response(stub: Any) -> None:
-    """``with_call`` returns a call that is over: nothing to cancel, no callback to come."""
-    response, call = stub.Infer.with_call(simple_request(3))
-    assert is_sum(response, 3)
-    assert (call.code(), call.details(), call.is_active()) == (Code.OK, "", False)
-    assert call.cancel() is False
-    assert call.add_callback(pytest.fail) is False
-
-
-def test_error_of_this_process(stub: Any) -> None:
-    """An error that gRPC did not find is a call that is over, as gRPC's own errors are."""
-    with pytest.raises(grpc.RpcError) as caught:
-        stub.Infer("no request")
-    call = caught.value
-    assert isinstance(call, grpc.Call)
-    assert (call.is_active(), call.time_remaining(), call.cancel()) == (False, None, False)
-    assert (call.initial_metadata(), call.trailing_metadata()) == ((), ())
-    assert call.add_callback(pytest.fail) is False
-
-
 def test_callback_of_a_future(stub: Any) -> None:
     """``add_callback`` of a call under way is called at its end; after it, it says False."""
-    future = stub.Infer.future(slow_request(0.3))
+    future = stub.Infer.future(slow_request(1))
     called = threading.Event()
     assert future.add_callback(called.set) is True
     assert called.wait(SECONDS)
@@ -302,19 +236,23 @@ def test_callback_of_a_future(stub: Any) -> None:
 
 
 def test_stream_under_way(stub: Any) -> None:
-    """``next`` is the method that gRPC's object has, and the stream runs until it has ended."""
-    more = threading.Event()
+    """A stream has gRPC's ``next`` and states; its callback is called when the stream ends."""
+    more, called = threading.Event(), threading.Event()
 
     def requests() -> Iterator[Any]:
         yield simple_request(1)
         assert more.wait(SECONDS)
 
-    stream = stub.StreamInfer(requests(), SECONDS)
+    stream = stub.StreamInfer(requests())
+    assert stream.add_callback(called.set)
+    assert stream.time_remaining() is None
     assert is_sum(stream.next(), 1)
     assert (stream.running(), stream.done(), stream.cancelled()) == (True, False, False)
     more.set()
     assert list(stream) == []
     assert (stream.running(), stream.done(), stream.code()) == (False, True, Code.OK)
+    assert called.wait(SECONDS)
+    assert not stream.add_callback(pytest.fail)
 
 
 def test_channel_of_a_class_without_hash(triton: Any) -> None:
@@ -387,7 +325,7 @@ if sys.argv[2] == "held":
 def test_an_open_stream_does_not_keep_the_interpreter(triton: Any) -> None:
     """A stream dropped when its threads have stopped, one with a lock, is left as it is."""
     for held in ("free", "held"):
-        assert script(SCRIPT, triton.grpc, held, paths=sys.path) == (0, "1\n", "")
+        assert run_program(SCRIPT, triton.grpc, held) == (0, "1\n", "")
 
 
 @pytest.mark.parametrize("way", ["call", "future", "stream"])

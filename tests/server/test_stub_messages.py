@@ -20,7 +20,15 @@ from tritonclient.grpc import service_pb2
 from tensorrtserver.api import grpc_service_pb2 as pb
 from tensorrtserver.api import model_config_pb2
 from tensorrtserver.api import request_status_pb2 as codes
-from tests.server.stub_cases import SECONDS, SUCCESS, is_sum, join_threads, simple_request, stub_at
+from tests.server.stub_cases import (
+    SECONDS,
+    SUCCESS,
+    error_of,
+    is_sum,
+    join_threads,
+    simple_request,
+    stub_at,
+)
 
 Code = grpc.StatusCode
 NOWHERE = "127.0.0.1:1"
@@ -31,13 +39,6 @@ def channel(triton: Any) -> Iterator[Any]:
     """Yield a channel to the session's server."""
     with grpc.insecure_channel(triton.grpc) as channel:
         yield channel
-
-
-@pytest.fixture(scope="module")
-def stub(triton: Any) -> Iterator[Any]:
-    """Yield a stub on a channel of its own."""
-    with stub_at(triton.grpc) as stub:
-        yield stub
 
 
 def ways(stub: Any, name: str, request: Any) -> dict[str, Any]:
@@ -112,26 +113,25 @@ def test_profile_tells_whether_the_server_is_there(stub: Any) -> None:
     assert caught.value.code() is Code.UNAVAILABLE
 
 
-@pytest.mark.parametrize(
-    ("name", "odd"),
-    [
-        ("Profile", model_config_pb2.ModelConfig(name="pause")),
-        ("Health", pb.HealthRequest(mode="well")),
-        ("Repository", pb.RepositoryRequest()),
-        ("SharedMemoryControl", pb.SharedMemoryControlRequest()),
-        ("SharedMemoryControl", pb.SharedMemoryControlRequest(register={"name": "x"})),
-    ],
-)
-def test_odd_requests_reach_the_server(triton: Any, start_triton: Any, name: str, odd: Any) -> None:
+ODD = [
+    ("Profile", model_config_pb2.ModelConfig(name="pause")),
+    ("Health", pb.HealthRequest(mode="well")),
+    ("Repository", pb.RepositoryRequest()),
+    ("SharedMemoryControl", pb.SharedMemoryControlRequest()),
+    ("SharedMemoryControl", pb.SharedMemoryControlRequest(register={"name": "x"})),
+]
+
+
+def test_odd_requests_reach_the_server(start_triton: Any) -> None:
     """What is refused on this side is refused only where a server is, as v1's server did it."""
     server = start_triton(models=[])
     with stub_at(server.grpc) as stub:
-        assert ways(stub, name, odd)["call"]().request_status.code != SUCCESS
+        for name, odd in ODD:
+            assert ways(stub, name, odd)["call"]().request_status.code != SUCCESS
         server.kill()
-        for way, act in ways(stub, name, odd).items():
-            with pytest.raises(grpc.RpcError) as caught:
-                act()
-            assert caught.value.code() is Code.UNAVAILABLE, way
+        for name, odd in ODD:
+            for way, act in ways(stub, name, odd).items():
+                assert error_of(act).code() is Code.UNAVAILABLE, way
 
 
 def test_inference_with_a_message_of_another_type(stub: Any) -> None:
@@ -147,33 +147,17 @@ def test_inference_with_a_message_of_another_type(stub: Any) -> None:
 # ------------------------------------------------------------------ what is no request at all
 
 
-def generated(channel: Any, name: str) -> Any:
-    """Return the rpc of a generated stub, made as protoc's plugin does it.
-
-    The stream goes to a path that the server has, or its refusal may be faster.
-    """
-    path = f"/nvidia.inferenceserver.GRPCService/{name}"
-    if name == "StreamInfer":
-        path = "/inference.GRPCInferenceService/ModelStreamInfer"
-        serializer, reader = pb.InferRequest.SerializeToString, pb.InferResponse.FromString
-        return channel.stream_stream(path, serializer, reader)
-    classes = [getattr(pb, name + kind) for kind in ("Request", "Response")]
-    return channel.unary_unary(path, classes[0].SerializeToString, classes[1].FromString)
-
-
-def error_of(act: Any) -> Any:
-    """Return the RpcError that an act raises."""
-    with pytest.raises(grpc.RpcError) as caught:
-        act()
-    return caught.value
-
-
 def test_the_reason_is_told(stub: Any) -> None:
-    """gRPC's own words do not tell what was wrong; the cause of the error does."""
-    text = error_of(lambda: stub.Infer(5)).__cause__
-    assert str(text) == "expected InferRequest or another protobuf message, got int: 5"
+    """The cause of the error says what was wrong; the error is a call that is over."""
     text = error_of(lambda: stub.Infer(USERS["Needy"]())).__cause__
     assert "missing required fields: n" in str(text)
+    call = error_of(lambda: stub.Infer(5))
+    expected = "expected InferRequest or another protobuf message, got int: 5"
+    assert str(call.__cause__) == expected
+    assert isinstance(call, grpc.Call)
+    assert (call.is_active(), call.time_remaining(), call.cancel()) == (False, None, False)
+    assert (call.initial_metadata(), call.trailing_metadata()) == ((), ())
+    assert call.add_callback(pytest.fail) is False
 
 
 def test_answers_before_what_is_no_request(stub: Any, monkeypatch: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 
@@ -46,10 +46,11 @@ def traceback(folder: Path, call: str, url: str, protocol: str, *options: str) -
     return str(done.stderr)
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_refused_calls(tmp_path: Path, url: str, protocol: int, call: str) -> None:
+@pytest.mark.parametrize(("number", "call"), enumerate(CALLS.values()), ids=CALLS)
+def test_refused_calls(tmp_path: Path, triton: Any, number: int, call: str) -> None:
     """A refusal shows one traceback, the line of the call and v1's message."""
-    shown = traceback(tmp_path, call, url, NAMES[protocol])
+    protocol = number % 2
+    shown = traceback(tmp_path, call, triton.url(protocol), NAMES[protocol])
     assert shown.count("Traceback") == 1
     assert 'old.py", line 7, in <module>' in shown
     assert shown.splitlines()[-1].startswith(("tensorrtserver.api.Inference", "ctypes.Argument"))

@@ -156,13 +156,6 @@ def test_errors_of_the_client(client: Any, protocol: int, caught_as: Any) -> Non
     assert (type(copied), str(copied)) == (type(error), str(error))
 
 
-@pytest.mark.parametrize("caught_as", BOTH_CLASSES)
-def test_errors_of_the_context(context: v1.InferContext, caught_as: Any) -> None:
-    """Either class catches the errors of legacy calls as well."""
-    with pytest.raises(caught_as, match="unknown output 'NO_SUCH_OUTPUT'"):
-        context.run({}, {"NO_SUCH_OUTPUT": (1,)})
-
-
 @not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
 def test_errors_of_requests_under_way(triton: Any) -> None:
     """Errors that come later, by get_result or to a callback, are of both kinds, too."""
