@@ -83,7 +83,8 @@ def entries_of(node: ast.expr, evaluator: Evaluator, call: ast.Call | None = Non
             return [entry.id for entry in [_method(_EXCEPTION, node.attr)] if entry]
         if node.attr == _OF_BOTH and evaluator.imports.successor:
             return []
-        is_run = node.attr == "run" and call is not None and _gives_formats(call, evaluator)
+        is_run = node.attr == "run" and call is not None and not evaluator.imports.migrated
+        is_run = is_run and call is not None and _gives_formats(call, evaluator)
         entries = [BY_SYMBOL.get(_RUN if is_run else _BY_METHOD.get(node.attr, ""))]
     return sorted({entry.id for entry in entries if entry})
 

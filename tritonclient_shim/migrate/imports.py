@@ -45,13 +45,14 @@ def star_of(module: str) -> dict[str, str]:
 class Imports:
     """The imports of a file.
 
-    ``legacy``: it imports tensorrtserver, itself or through another; ``successor``: it imports
-    tritonclient. ``vendored``: it uses a copy of v1's generated modules.
+    ``legacy``: it imports tensorrtserver, itself or through another. ``successor``: it imports
+    tritonclient. ``migrated``: it imports what ``migrate`` writes. ``vendored``: it uses a copy of
+    v1's generated modules.
     """
 
     def __init__(self, tree: ast.Module, path: str) -> None:
         self.star: dict[str, str] = {}  # names that a star import provides
-        self.legacy = self.successor = False
+        self.legacy = self.successor = self.migrated = False
         self._path = path
         self._visited = {os.path.abspath(path)}
         self.vendored = _names_v1(tree)
@@ -88,6 +89,7 @@ class Imports:
     def _see(self, module: str) -> None:
         self.legacy |= f"{module}.".startswith("tensorrtserver.")
         self.successor |= f"{module}.".startswith("tritonclient.")
+        self.migrated |= module.rpartition(".")[2] == "triton_helpers"
 
     def _star(self, module: str, level: int) -> None:
         if module in _MODULES:
