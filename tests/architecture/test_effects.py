@@ -115,6 +115,7 @@ EFFECTS = (
         (
             SHIM + "cli/",
             SHIM + "usage/",
+            SHIM + "notice/watch.py",
             SHIM + "session/control.py",
             SHIM + "session/shared_memory.py",
         ),

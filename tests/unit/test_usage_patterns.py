@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tritonclient_shim.notice.patterns import patterns_of
+from tritonclient_shim.notice.watch import patterns_of
 
 PLAIN: dict[str, Any] = {
     "inputs": {},
