@@ -1,10 +1,11 @@
-"""The bytes of a source → its migrated bytes, and what was done."""
+"""The bytes of a source → its migrated bytes, as far as the rules go, and what was done."""
 
 from __future__ import annotations
 
 import ast
 import io
 import os
+import re
 import tokenize
 from dataclasses import dataclass, replace
 from typing import List, Mapping, Tuple
@@ -15,14 +16,27 @@ from tritonclient_shim.migrate.async_names import rewritten as without_async
 from tritonclient_shim.migrate.sites import Site
 from tritonclient_shim.migrate.sources import ParsedSource
 from tritonclient_shim.registry import ENTRIES
-from tritonclient_shim.rewrite import program
+from tritonclient_shim.rewrite import groups
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.emitted import helper_file
 from tritonclient_shim.rewrite.header import FileHeader
 from tritonclient_shim.rewrite.neighbours import Neighbours
 from tritonclient_shim.rewrite.notebooks import Notebook
-from tritonclient_shim.rewrite.options import MigrateOptions, SiteOutcome, State
+from tritonclient_shim.rewrite.options import (
+    NOT_SELECTED,
+    MigrateOptions,
+    Refused,
+    SiteOutcome,
+    State,
+)
+from tritonclient_shim.rewrite.rules import LOOSE, stub
+from tritonclient_shim.rewrite.rules.plan import carry_out, checked
 from tritonclient_shim.usage.rows import UsageRow, relative
+
+_NO_RULE = "no rule rewrites it"
+_STUB = "v1's messages and its raw stub are rewritten by hand: use a client, or the new stub"
+#: Ids of imports, which are decided once everything else is rewritten.
+IMPORTS = frozenset(f"TS00{number}" for number in range(1, 10))
 
 _Uses = List[Tuple[UsageRow, SiteOutcome]]
 
@@ -95,13 +109,74 @@ def _cells(
     draft = Draft(source, old, options, beside)
     if not draft.sites:
         return old, _uses(source, {}), frozenset()
-    outcomes = program.rewrite(draft)
-    if not draft.edits.any and not any(site.id in program.IMPORTS for site in outcomes):
+    outcomes = _rewrite(draft)
+    if not draft.edits.any and not any(site.id in IMPORTS for site in outcomes):
         return old, _uses(source, outcomes), frozenset()
     header = FileHeader(draft, ast.parse("\n".join(draft.edits.changed()) + "\n"))
     header.rewrite()
-    uses = _uses(source, program.with_imports(outcomes, header))
+    uses = _uses(source, _with_imports(outcomes, header))
     return draft.edits.changed(), uses, header.helpers
+
+
+def _rewrite(draft: Draft) -> dict[Site, SiteOutcome]:
+    """Rewrite everything but the imports. Return what becomes of each use."""
+    groups.rewrite(draft)
+    stub.rewrite(draft)
+    _loose(draft)
+    outcomes = {site: _outcome(site, draft) for site in draft.sites}
+    _comment(outcomes, draft)
+    return outcomes
+
+
+def _outcome(site: Site, draft: Draft) -> SiteOutcome:
+    known = draft.outcome(site)
+    if known is None and site.id in IMPORTS:
+        return SiteOutcome(State.SAFE, "import")
+    reason = _STUB if "_pb2" in ENTRIES[site.id].symbol else _NO_RULE
+    return known or SiteOutcome(State.TODO, reason, comment=True)
+
+
+def _loose(draft: Draft) -> None:
+    """Rewrite what hangs on no object: exceptions, constants, leftovers of NumPy and Python."""
+    for site in draft.sites:
+        rule = LOOSE.get(site.id)
+        if rule is None or draft.outcome(site):
+            continue
+        if not draft.options.selects(site.id):
+            draft.todo(site.whole, NOT_SELECTED, comment=False)
+            continue
+        node = site.whole
+        try:
+            carry_out(checked(rule(node, draft), node, draft), node, draft)
+        except Refused as refused:
+            draft.todo(node, str(refused), not refused.by_option)
+
+
+def _comment(outcomes: dict[Site, SiteOutcome], draft: Draft) -> None:
+    """Write above each place that stays old what is to be done."""
+    ids: dict[tuple[ast.stmt, str], list[str]] = {}
+    for site, outcome in outcomes.items():
+        if outcome.state is State.TODO and outcome.comment:
+            same = ids.setdefault((draft.edits.statement(site.whole), outcome.what), [])
+            same += [site.id] if site.id not in same else []
+    for (statement, what), own in ids.items():
+        reason = re.sub(r" in line \d+", "", what)  # the lines of the file will be others
+        text = f"# TODO({', '.join(own)}): {reason} ({ENTRIES[own[0]].guide})"
+        draft.edits.comments[statement].append(text)
+
+
+def _with_imports(outcomes: dict[Site, SiteOutcome], header: FileHeader) -> dict[Site, SiteOutcome]:
+    """Return the outcomes, with the imports that the rewritten file still has as not done."""
+    stays = SiteOutcome(State.TODO, "stays for the uses that stay")
+    return {
+        site: stays
+        if site.id in IMPORTS
+        and not outcome.todo
+        and outcome.what == "import"
+        and header.stays(site)
+        else outcome
+        for site, outcome in outcomes.items()
+    }
 
 
 def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
@@ -114,7 +189,7 @@ def _uses(source: ParsedSource, outcomes: dict[Site, SiteOutcome]) -> _Uses:
         places[key] = min(column, places.get(key, column))
         if key not in worst or order.index(outcome.state) > order.index(worst[key].state):
             worst[key] = outcome
-    rest = SiteOutcome(State.TODO, "no rule rewrites it")
+    rest = SiteOutcome(State.TODO, _NO_RULE)
     places.update({(line, "TS202"): source.async_column(line) for line in source.async_lines})
     return [
         (_row(source, line, column, id), worst.get((line, id), rest))

@@ -20,13 +20,12 @@ from tritonclient_shim.rewrite.rules import (
     METHODS,
     PROTOCOLS,
 )
-from tritonclient_shim.rewrite.rules.contexts import client, model_object, place_class
+from tritonclient_shim.rewrite.rules.contexts import client, model_object, of_object, place_class
 from tritonclient_shim.rewrite.rules.models import (
     Carried,
     carried,
     object_class,
 )
-from tritonclient_shim.rewrite.rules.objects import of_object
 from tritonclient_shim.rewrite.rules.plan import Plan, carry_out, checked
 from tritonclient_shim.rewrite.rules.protocols import needs_class
 from tritonclient_shim.rewrite.rules.values import drop_aliases, formats_alias

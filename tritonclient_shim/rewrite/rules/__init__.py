@@ -14,18 +14,7 @@ from typing import Callable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.rewrite.draft import Draft
-from tritonclient_shim.rewrite.rules import (
-    asynchronous,
-    errors,
-    index,
-    infer,
-    last_requests,
-    leftovers,
-    memory,
-    status,
-    stub,
-    values,
-)
+from tritonclient_shim.rewrite.rules import infer, loose, memory, methods, status, stub, values
 from tritonclient_shim.rewrite.rules.methods import Rule, renamed
 from tritonclient_shim.rewrite.rules.plan import Plan
 
@@ -49,19 +38,19 @@ METHODS: Mapping[str, Rule] = {
     "TS043": memory.unregister,
     "TS044": renamed("unregister_system_shared_memory"),
     "TS045": memory.status,
-    "TS046": last_requests.number,
+    "TS046": methods.number,
     "TS051": infer.run,
-    "TS052": asynchronous.start("TS052"),
-    "TS053": asynchronous.start("TS053"),
-    "TS054": asynchronous.start("TS054"),
-    "TS055": asynchronous.results,
-    "TS056": asynchronous.ready,
-    "TS031": index.index,
-    "TS057": last_requests.stat,
+    "TS052": infer.start("TS052"),
+    "TS053": infer.start("TS053"),
+    "TS054": infer.start("TS054"),
+    "TS055": infer.results,
+    "TS056": infer.ready,
+    "TS031": methods.index,
+    "TS057": methods.stat,
     "TS058": renamed("correlation_id"),
-    "TS059": last_requests.request_id,
-    "TS060": last_requests.model_name,
-    "TS061": last_requests.model_version,
+    "TS059": methods.request_id,
+    "TS060": methods.model_name,
+    "TS061": methods.model_version,
 }
 _NodeRule = Callable[[ast.AST, Draft], Plan]
 FORMATS: Mapping[str, _NodeRule] = {
@@ -85,14 +74,14 @@ MEMORY: Mapping[str, _NodeRule] = {
 }
 LOOSE: Mapping[str, _NodeRule] = {
     "TS004": status.state,
-    "TS015": errors.exception,
-    "TS016": errors.server_id,
-    "TS017": errors.request_id,
+    "TS015": loose.exception,
+    "TS016": loose.server_id,
+    "TS017": loose.request_id,
     "TS065": memory.strings,
     "TS084": memory.strings,
     "TS089": memory.strings,
-    "TS203": leftovers.future,
-    "TS201": leftovers.numpy_name,
+    "TS203": loose.future,
+    "TS201": loose.numpy_name,
 }
 _IMPORTS = frozenset(
     {"TS001", "TS002", "TS003", "TS004", "TS005", "TS006", "TS007", "TS008", "TS009"}

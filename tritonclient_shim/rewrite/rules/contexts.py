@@ -1,9 +1,13 @@
-"""TS020, TS025, TS030, TS035, TS040, TS050 (and TS101 to TS106): a context → a client."""
+"""TS020, TS025, TS030, TS035, TS040, TS050 (and TS101 to TS106): a context → a client.
+
+Or an ``InferContext`` → an object that knows its model, whose methods (TS051 to TS061) have their
+old names.
+"""
 
 from __future__ import annotations
 
 import ast
-from typing import Mapping
+from typing import Iterable, Mapping
 
 from tritonclient_shim.migrate.imports import API
 from tritonclient_shim.migrate.patterns import PARAMETERS, arguments
@@ -11,12 +15,16 @@ from tritonclient_shim.migrate.values import Symbol
 from tritonclient_shim.rewrite.calls import call_text, given
 from tritonclient_shim.rewrite.draft import Draft
 from tritonclient_shim.rewrite.options import Refused, State
+from tritonclient_shim.rewrite.rules.infer import check_forms
+from tritonclient_shim.rewrite.rules.methods import UNMEASURED, UNNUMBERED
 from tritonclient_shim.rewrite.rules.models import Carried
 from tritonclient_shim.rewrite.rules.plan import Plan
 from tritonclient_shim.rewrite.rules.protocols import PROTOCOLS, protocol_of
 
 INFER = Symbol(f"{API}.InferContext")
 _SCHEMES = {"http://": "", "grpc://": "", "https://": "ssl=True", "grpcs://": "ssl=True"}
+_REQUESTS = frozenset({"TS051", "TS052", "TS053", "TS054"})
+_UNSAFE = {"get_stat": UNMEASURED, "get_last_request_id": UNNUMBERED}
 _NO_HEADERS: tuple[object, ...] = (None, "", [], ())
 
 
@@ -119,6 +127,24 @@ def place_class(node: ast.AST, draft: Draft) -> None:
     if isinstance(node, (ast.Name, ast.Attribute)) and INFER in draft.evaluator.of(node):
         draft.need(draft.object_class)
         draft.replace(node, draft.object_class)
+
+
+def of_object(call: ast.Call, draft: Draft) -> Plan:
+    """Leave a call of a method as it is."""
+    name = getattr(call.func, "attr", "")
+    if name.startswith("__") and name not in ("__enter__", "__exit__"):
+        raise Refused(f"no object has a method {name}")
+    ids = {site.id for site in draft.sites if site.call is call}
+    arguments = {key: value for id in ids & _REQUESTS for key, value in _arguments(id, call)}
+    if ids & {"TS114", "TS115"} and not draft.memory:
+        raise Refused("an input or output is in shared memory, which stays")
+    if "outputs" in arguments:
+        check_forms(arguments["outputs"], draft)
+    return Plan(lambda: None, f"{name} of {draft.object_class}", _UNSAFE.get(name, ""))
+
+
+def _arguments(id: str, call: ast.Call) -> Iterable[tuple[str, ast.expr]]:
+    return arguments(PARAMETERS[id], call).items()
 
 
 def _check_model(

@@ -1,4 +1,7 @@
-"""TS015, TS016, TS017: v1's exception, where it is caught or raised, and what it is asked for."""
+"""TS015 to TS017, TS201 to TS203: what hangs on no object.
+
+v1's exception, where it is caught or raised, and its methods; what NumPy and Python removed.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ _CAUGHT = f"({_NAME}, OSError)"
 _WIDER = frozenset({"OSError", "IOError", "EnvironmentError", "Exception", "BaseException"})
 _OF_SERVER = "errors do not tell what v1's server called itself; Triton is called triton"
 _OF_REQUEST = "a server does not number requests"
+_TYPES = {name: name for name in ("object", "bool", "int", "float", "str", "complex")}
+_TYPES.update(long="int", unicode="str")
+_FUTURE = frozenset({"iteritems", "itervalues", "iterkeys"})
 
 
 def exception(node: ast.AST, draft: Draft) -> Plan:
@@ -87,3 +93,35 @@ def _by_function(call: ast.Call, helper: str, draft: Draft) -> None:
     """Call a function of the file with the error in the place of its method."""
     draft.need(helper)
     draft.change(call, lambda old: f"{draft.called(helper)}({draft.new(owner(call))})")
+
+
+# ---------------------------------------------------------------- what NumPy and Python removed
+
+
+def numpy_name(node: ast.AST, draft: Draft) -> Plan:
+    """``np.object`` → ``object``."""
+    outer = node
+    if isinstance(node, ast.Call):  # np.bool(value)
+        outer, node = node, node.func
+    name = node.attr if isinstance(node, ast.Attribute) else ""
+    if name not in _TYPES:
+        raise Refused("write a list of the types that are meant")
+    target = outer.func if isinstance(outer, ast.Call) else outer
+    return Plan(lambda: draft.replace(target, _TYPES[name]), _TYPES[name])
+
+
+def future(node: ast.AST, draft: Draft) -> Plan:
+    """``iteritems(mapping)`` → ``iter(mapping.items())``, by a function of the file."""
+    if not isinstance(node, ast.ImportFrom) or node.module != "future.utils":
+        raise Refused("what Python 3 has itself takes its place")
+    names = [item for item in node.names if (item.asname or item.name) == item.name]
+    if len(names) < len(node.names) or not all(name.name in _FUTURE for name in names):
+        raise Refused("what Python 3 has itself takes its place")
+
+    def carry_out() -> None:
+        for name in names:
+            draft.free(name.name)
+            draft.need(name.name)
+        draft.edits.remove(node)
+
+    return Plan(carry_out, "a function of the file")
