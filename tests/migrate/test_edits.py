@@ -81,3 +81,22 @@ def test_quotes_in_f_strings() -> None:
     assert body(source).splitlines()[-1] == (
         """print(f"{run_model(c, 'm', i, o)}", f'{run_model(c, "m", i, o)}')"""
     )
+
+
+def test_statements_that_share_a_line() -> None:
+    """What is added to a statement stays with it in its block: on its line."""
+    rest = "try:\n    f()\nexcept InferenceServerException: pass\n"
+    first = body(f"def f(): {_CONTEXT.strip()}; return c\n{rest}").splitlines()[0]
+    client = _CLIENT.strip()
+    assert first == f"def f(): {client}; check_model(c, 'm'); return c"
+
+
+def test_request_in_a_loop_on_one_line() -> None:
+    """Lines of tritonclient never come before the loop that their request is in."""
+    tensor = {"name": "A", "data_type": "TYPE_INT32", "dims": ["16"]}
+    loop = "for a in b: r = c.run({'A': [a]}, {'O': InferContext.ResultFormat.RAW}); print(r)\n"
+    options = MigrateOptions(unsafe=True, configs={"m": {"input": [tensor]}})
+    after = migrate("script.py", f"{STAR}{_CONTEXT}{loop}".encode(), options).after.decode()
+    assert after.splitlines()[-1] == (
+        "for a in b: r = run_model(c, 'm', {'A': [a]}, {'O': 0}); print(r)"
+    )

@@ -47,12 +47,17 @@ class Edits:
 
     def remove(self, node: ast.stmt) -> None:
         """Remove a statement; where others share its line, ``pass`` takes its place."""
-        start, end = self.span(node)
-        rest = self._text[end : self._line(end)[1]].strip()
-        if self.statement(node) is node and (not rest or rest.startswith("#")):
+        if self.has_lines(node):
             self._removed.add(node)
         else:
             self.change(node, lambda old: "pass")
+
+    def add_after(self, node: ast.stmt, line: str) -> None:
+        """Put a line after a statement; where others share its line, the line comes after ``;``."""
+        if self.has_lines(node):
+            self.after[node].append(line)
+        else:
+            self.change(node, lambda old: f"{old}; {line}")
 
     # --- the source
 
@@ -66,6 +71,12 @@ class Edits:
         while not (isinstance(node, ast.stmt) and self._begins_line(node)):
             node = self._before_semicolon(node) or self._parents[node]
         return node
+
+    def has_lines(self, node: ast.stmt) -> bool:
+        """True if no other statement shares a line with a statement."""
+        end = self.span(node)[1]
+        rest = self._text[end : self._line(end)[1]].strip()
+        return self.statement(node) is node and (not rest or rest.startswith("#"))
 
     def arguments(self, call: ast.Call) -> list[Span]:
         """Return where each argument of a call is, with its keyword and its parentheses."""

@@ -160,6 +160,4 @@ def _check_model(
     elif isinstance(parent, ast.Assign) and draft.is_tried(call):
         draft.need("check_model")
         target = draft.text(parent.targets[0])
-        draft.edits.after[draft.edits.statement(call)].append(
-            f"{draft.called('check_model')}({target}, {name})"
-        )
+        draft.edits.add_after(parent, f"{draft.called('check_model')}({target}, {name})")

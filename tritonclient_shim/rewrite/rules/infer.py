@@ -182,6 +182,8 @@ def _literal_plan(
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return None
     config = draft.options.configs.get(str(draft.constant(carried.name_node)))
+    if not draft.edits.has_lines(parent):
+        return None
     if "#" in draft.text(call) or draft.is_tried(call):
         return None  # a comment would be lost; an array of another size is a ValueError
     if config is None or not draft.options.unsafe or not _is_plain(call, draft):
