@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_scripts import python, shim
-from tritonclient_shim.cli._restore import NUMPY_NAMES
+from tritonclient_shim.cli._runner import NUMPY_NAMES
 from tritonclient_shim.registry.patterns import REMOVED_FROM_NUMPY
 
 OLD = """\
@@ -213,7 +213,7 @@ def test_numpy_names_that_exist_stay(tmp_path: Path) -> None:
     """A name that this NumPy has keeps its meaning, so libraries see nothing strange."""
     code = (
         "import numpy as np\nbefore = dict(vars(np))\n"
-        "from tritonclient_shim.cli import _restore as restore\n"
+        "from tritonclient_shim.cli import _runner as restore\n"
         "restore.numpy_names()\n"
         "print([name for name in set(before) - {'__getattr__'}\n"
         "       if vars(np)[name] is not before[name]])\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.migrate.round_trips import RoundTrips
-from tritonclient_shim.cli._migrate.models import configurations
+from tritonclient_shim.cli._models import configurations
 
 
 def test_either_protocol(round_trips: RoundTrips) -> None:

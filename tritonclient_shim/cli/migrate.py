@@ -11,16 +11,20 @@ interrupted. With 3 and 130 the report has the other files.
 from __future__ import annotations
 
 import argparse
+import difflib
+import io
 import os
 import shutil
 import tempfile
+import tokenize
 import traceback
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Sequence
 
 from tritonclient_shim.cli import INTERRUPTED, Refused, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
-from tritonclient_shim.cli._output import progress, show
+from tritonclient_shim.cli._output import count, progress, show
+from tritonclient_shim.usage import formats
 
 if TYPE_CHECKING:
     from tritonclient_shim.migrate.candidates import Candidates
@@ -63,14 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate and report → exit status."""
-    from tritonclient_shim.cli._migrate.report import diff, render
-
     work = _migrated(arguments)
-    report = render(arguments.format, work.files, work.failures)
+    report = _render(arguments.format, work.files, work.failures)
     if arguments.format == "text":
         is_diff = not (arguments.write or arguments.check)
         changed = any(file.changed for file in work.files)
-        changes = "".join(map(diff, work.files)) if is_diff else ""
+        changes = "".join(map(_diff, work.files)) if is_diff else ""
         next_step = (
             "Nothing is written; --write writes the changes.\n" if is_diff and changed else ""
         )
@@ -86,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _migrated(arguments: argparse.Namespace) -> _Work:
     """Migrate each file, and write it if that is asked for."""
-    from tritonclient_shim.cli._migrate.models import configurations
+    from tritonclient_shim.cli._models import configurations
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.migrate.sources import Unreadable
     from tritonclient_shim.notice.warn import without_syntax_warnings
@@ -148,6 +150,64 @@ def _bug(error: Exception) -> str:
         f"({place}); expected no file to lead to it; please report it with the lines that do "
         "and the output of `tritonclient-shim doctor`, and leave the file out with --exclude"
     )
+
+
+# --------------------------------------------------------------------------------------- report
+
+
+def _diff(file: Migrated) -> str:
+    """Return the changes of a file, as ``diff -u`` shows them."""
+    old, new = _lines(file.before), _lines(file.after)
+    lines = difflib.unified_diff(old, new, file.path, file.path)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _lines(data: bytes) -> list[str]:
+    encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    return data.decode(encoding).splitlines(keepends=True)
+
+
+def _render(format: str, files: list[Migrated], failures: Sequence[str]) -> str:
+    """Return the report in one of the formats."""
+    uses = [use for file in files for use in file.uses]
+    summary = _summary(files, failures)
+    if format == "json":
+        return formats.dumped(
+            {
+                "title": "Migration from the legacy API",
+                "summary": summary,
+                "uses": [
+                    {**row.as_dict(), "outcome": outcome.state.name.lower(), "what": outcome.what}
+                    for row, outcome in uses
+                ],
+                "files": {
+                    "read": _read(files),
+                    "changed": [file.path for file in files if file.changed],
+                    "failed": list(failures),
+                },
+            }
+        )
+    lines = [
+        f"{row.place}: {row.entry.id} {outcome.state.value}: {outcome.what}"
+        for row, outcome in uses
+    ]
+    return "\n".join([*lines, *([""] if lines else []), summary, ""])
+
+
+def _summary(files: list[Migrated], failures: Sequence[str]) -> str:
+    states = [outcome.state.value for file in files for _, outcome in file.uses]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
+    uses = "No use of the legacy API. " if files else ""
+    if states:
+        uses = f"{count(len(states), 'use')}: {counts}. "
+    failed = f", {len(failures)} failed" if failures else ""
+    changed = sum(file.changed for file in files)
+    return f"{uses}{count(_read(files), 'file')} read{failed}; {changed} with changes."
+
+
+def _read(files: list[Migrated]) -> int:
+    """Return how many of the files were there before."""
+    return sum(not file.is_new for file in files)
 
 
 # ------------------------------------------------------------------------------ writing

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the script → 0, or 2 if it is in Python 2; its exceptions and SystemExit pass."""
-    from tritonclient_shim.cli import _restore, _runner
+    from tritonclient_shim.cli import _runner
     from tritonclient_shim.cli._installation import shadow
 
     is_module = bool(arguments.module)
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     advice: list[str] = []
     atexit.register(_print_advice, advice)  # before the report's: functions run in reverse order
     _report(arguments.report)
-    _restore.numpy_names()
+    _runner.numpy_names()
     try:
         run_command(command)
     except SyntaxError as error:
@@ -121,7 +121,7 @@ def _report(path: str) -> None:
 
 def _print_put_back(owner: int) -> None:
     """Name what the script used that Python or NumPy have removed."""
-    from tritonclient_shim.cli._restore import put_back
+    from tritonclient_shim.cli._runner import put_back
 
     if put_back and os.getpid() == owner:
         names = ", ".join(dict.fromkeys(put_back))

@@ -12,17 +12,22 @@ Exit status: 0 nothing found, 1 uses found, 2 wrong usage, 3 files that could no
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import re
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass, field
+from operator import index
+from typing import TYPE_CHECKING, Any, Callable, Collection, NamedTuple
 
-from tritonclient_shim.cli import INTERRUPTED, tell
+from tritonclient_shim.cli import INTERRUPTED, Refused, tell
 from tritonclient_shim.cli._files import add_files, chosen, ids
-from tritonclient_shim.cli._output import FORMATS, add_color, progress, show
+from tritonclient_shim.cli._output import FORMATS, add_color, count, painter, progress, show
+from tritonclient_shim.usage import formats
+from tritonclient_shim.usage.rows import UsageRow, grouped, summary
 
 if TYPE_CHECKING:
-    from tritonclient_shim.cli._scan.output import ScanReport
     from tritonclient_shim.migrate.candidates import Candidates
-    from tritonclient_shim.usage.rows import UsageRow
 
 _NOTHING, _FOUND, _UNREADABLE = 0, 1, 3
 _NO_FILE = "no file to read; expected .py, .pyw or .ipynb in the folders, and not all excluded"
@@ -30,8 +35,41 @@ _GONE = (
     "{number} of the uses in {path} are gone; write it again with "
     "tritonclient-shim scan --write-baseline {path} PATH"
 )
+_BASELINE_VERSION = 1
 #: Ids in brackets, or the end of the comment.
 _IGNORE = re.compile(r"#\s*tritonshim:\s*ignore\s*(?:\[([^\]]+)\]|$|#)")
+
+
+@dataclass
+class ScanReport:
+    """The uses to report, and the number of hidden ones."""
+
+    rows: list[UsageRow] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)  # the files
+    unreadable: list[str] = field(default_factory=list)  # why, for each file
+    ignored: int = 0  # uses that comments hide
+    known: int = 0  # uses that the baseline has
+    notes: list[str] = field(default_factory=list)  # for stderr
+    interrupted: bool = False
+
+    @property
+    def sentences(self) -> str:
+        """Return in sentences how many uses are in how many files."""
+        unreadable = f", {len(self.unreadable)} could not be read" if self.unreadable else ""
+        text = f"{count(len(self.read), 'file')} read{unreadable}"
+        if self.ignored:
+            text += f"; {count(self.ignored, 'use')} ignored by comments"
+        if self.known:
+            text += f"; {count(self.known, 'use')} known to the baseline"
+        return f"{self._summary()}{text}."
+
+    def _summary(self) -> str:
+        if self.rows:
+            return f"{summary(self.rows)} "
+        if self.unreadable or not self.read:
+            return ""  # "no use" would say more than is known
+        other = "other " if self.ignored or self.known else ""
+        return f"No {other}use of the legacy API. "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,20 +90,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scan and print → exit status."""
-    from tritonclient_shim.cli._scan import baseline
-    from tritonclient_shim.cli._scan.output import ScanReport, render
-
     report = ScanReport()
     _scan_all(arguments, report)
     path = "" if report.interrupted else arguments.write_baseline
     if path:
-        baseline.write(path, report.rows)
+        _write_baseline(path, report.rows)
     for text in report.notes:
         tell("scan", text)
     if path:
         show(f"The uses are written to {path}. {report.sentences}\n")
     else:
-        show(render(report, arguments.format, arguments.color))
+        show(_render(report, arguments.format, arguments.color))
     if report.interrupted:
         return INTERRUPTED
     if report.unreadable:
@@ -75,7 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _scan_all(arguments: argparse.Namespace, report: ScanReport) -> None:
     """Scan every file into the report."""
-    from tritonclient_shim.cli._scan.baseline import Baseline
     from tritonclient_shim.migrate.candidates import Candidates
     from tritonclient_shim.notice.warn import without_syntax_warnings
 
@@ -132,3 +166,128 @@ def _is_ignored(row: UsageRow) -> bool:
     if comment is None:
         return False
     return not comment[1] or row.entry.id in re.findall(r"\w+", comment[1].upper())
+
+
+# --------------------------------------------------------------------------------------- report
+
+
+def _render(report: ScanReport, format: str, color: str) -> str:
+    """Return the report in one of the formats; text may have colours."""
+    if format == "json":
+        document = formats.json_document(report.rows)
+        document["files"] = {"read": len(report.read), "unreadable": report.unreadable}
+        document["hidden"] = {"ignored": report.ignored, "baseline": report.known}
+        return formats.dumped(document)
+    if format == "sarif":
+        return formats.dumped(formats.sarif_document(report.rows, report.unreadable))
+    return _text(report, painter(color))
+
+
+def _text(report: ScanReport, paint: Callable[[str, str], str]) -> str:
+    """Return each use with its line of the source, the totals, and what to do next."""
+    lines = [line for row in report.rows for line in _lines(row, paint)]
+    lines += ["", *_totals(report.rows), ""] if lines else []
+    lines.append(report.sentences)
+    return "\n".join([*lines, *formats.next_step(report.rows), ""])
+
+
+def _lines(row: UsageRow, paint: Callable[[str, str], str]) -> list[str]:
+    """Return the use, its line of the source, and a mark below its place."""
+    entry, how = row.entry, f" ({row.how})" if row.how else ""
+    before = row.snippet[: (row.column or 1) - 1].lstrip()
+    padding = "".join("\t" if letter == "\t" else " " for letter in before)
+    return [
+        f"{paint('place', f'{row.place}:')} {paint('id', entry.id)} {entry.symbol}{how}; "
+        f"instead: {entry.successor}",
+        f"    {row.snippet.strip()}",
+        f"    {padding}{paint('mark', '^')}",
+    ]
+
+
+def _totals(rows: list[UsageRow]) -> list[str]:
+    """Return the number of places of each id, as aligned lines."""
+    table = [("id", "legacy symbol", "places")]
+    table += [
+        (group[0].entry.id, group[0].entry.symbol, f"{len(group)}") for group in grouped(rows)
+    ]
+    width = max(len(symbol) for _, symbol, _ in table)
+    return [f"  {id:<5}  {symbol:<{width}}  {places:>6}" for id, symbol, places in table]
+
+
+# ----------------------------------------------------------------------------------- known uses
+
+
+class KnownUse(NamedTuple):
+    """A use by the text of its line; the file as seen from the baseline's folder."""
+
+    file: str
+    id: str
+    line: str
+
+
+class Baseline:
+    """A file of known uses, which are not reported again, and how often each is known."""
+
+    def __init__(self, path: str) -> None:
+        """Read the file; raise Refused if it is no baseline."""
+        self._path = path
+        remedy = f"write one with: tritonclient-shim scan --write-baseline {path} PATH"
+        try:
+            with open(path, encoding="utf-8") as file:
+                self._known = _counted(json.load(file))
+        except OSError as error:
+            text = f"the baseline {path} cannot be read: {error.strerror}; {remedy}"
+            raise Refused(text) from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise Refused(
+                f"{path} is no baseline; expected version {_BASELINE_VERSION}, and uses with "
+                f"file, id, line and count; {remedy}"
+            ) from error
+
+    def take(self, row: UsageRow) -> bool:
+        """True if the use is known. A second equal use must be known, too."""
+        use = _known(self._path, row)
+        self._known[use] -= 1
+        return self._known[use] >= 0
+
+    def gone(self, files: Collection[str], only: Collection[str] | None) -> int:
+        """Return how many known uses of these files were not taken; with ``only``, of these ids."""
+        seen = {_from_folder_of(self._path, file) for file in files}
+        return sum(
+            max(count, 0)
+            for use, count in self._known.items()
+            if use.file in seen and (not only or use.id in only)
+        )
+
+
+def _write_baseline(path: str, rows: list[UsageRow]) -> None:
+    """Write these uses to a baseline, sorted."""
+    counted = Counter(_known(path, row) for row in rows)
+    uses = [{**use._asdict(), "count": count} for use, count in sorted(counted.items())]
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(json.dumps({"version": _BASELINE_VERSION, "uses": uses}, indent=2) + "\n")
+    except OSError as error:
+        raise Refused(
+            f"the baseline {path} cannot be written: {error.strerror}; name a file in a folder "
+            "that exists and can be written to"
+        ) from error
+
+
+def _counted(document: Any) -> Counter[KnownUse]:
+    """Return how often the document has each use; raise ValueError, TypeError or KeyError."""
+    if document["version"] != _BASELINE_VERSION:
+        raise ValueError(document["version"])
+    uses = document["uses"]
+    return Counter(
+        {KnownUse(use["file"], use["id"], use["line"]): index(use["count"]) for use in uses}
+    )
+
+
+def _known(path: str, row: UsageRow) -> KnownUse:
+    return KnownUse(_from_folder_of(path, row.file), row.entry.id, row.snippet.strip())
+
+
+def _from_folder_of(path: str, file: str) -> str:
+    folder = os.path.dirname(os.path.realpath(path))
+    return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")

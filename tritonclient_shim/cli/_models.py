@@ -1,4 +1,4 @@
-"""Models' configurations, from a server or from files."""
+"""Configurations of models, from a server or from files, for ``migrate``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""``migrate``: what it learns of models, and its report."""

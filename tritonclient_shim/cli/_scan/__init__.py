@@ -1,1 +1,0 @@
-"""``scan``: known uses, and the report."""
