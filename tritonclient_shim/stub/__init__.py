@@ -2,18 +2,42 @@
 
 A server's refusal is in ``response.request_status``, with v1's code, and raises nothing. An error
 that gRPC itself reports is raised as the ``grpc.RpcError`` that it is.
+
+A generated stub serialises whatever message it is given, and the server reads the bytes as the
+request of the rpc. Therefore programs may use messages of their own generated code, in descriptor
+pools of their own, and even messages of another type, such as ``Profile(ModelConfig())``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Callable, Iterable, Iterator
+
+import grpc
+from google.protobuf.message import DecodeError, EncodeError
 
 from tritonclient_shim import notice
+from tritonclient_shim.core.errors import BackendError, TransportError
+from tritonclient_shim.protos import grpc_service_pb2 as pb
+from tritonclient_shim.protos.grpc_service_pb2_grpc import RETIRED_RPCS, RPCS
 from tritonclient_shim.service.control import ControlService
-from tritonclient_shim.stub.channel import UsersChannel
-from tritonclient_shim.stub.rpcs import InferRpc, StreamInferRpc, UnaryRpc
+from tritonclient_shim.service.infer import InferService
+from tritonclient_shim.session.inference import Answer, Inference, Refused
+from tritonclient_shim.stub.calls import (
+    CallFuture,
+    FinishedCall,
+    LocalRpcError,
+    StreamCall,
+    answered,
+)
+from tritonclient_shim.stub.channel import Calls, UsersChannel
 
 __all__ = ["GRPCServiceStub"]
+
+_ALL_RPCS = {**RPCS, **RETIRED_RPCS}
+
+_NOT_SENT = "Exception serializing request!"  # gRPC's sentence
+_NOT_READ = "Unable to parse request"  # the sentence of a server in C++, as v1's was
 
 
 class GRPCServiceStub:
@@ -64,3 +88,152 @@ class GRPCServiceStub:
 
 
 GRPCServiceStub.__module__ = "tensorrtserver.api.grpc_service_pb2_grpc"
+
+
+# ---------------- callables, as ``channel.unary_unary`` and ``channel.stream_stream`` make them
+
+
+class UnaryRpc(grpc.UnaryUnaryMultiCallable):
+    """One request, one response.
+
+    ``options`` are gRPC's: ``timeout``, ``metadata``, ``credentials``, ``wait_for_ready`` and
+    ``compression``, by position or by name. Each call raises TypeError for any other.
+    """
+
+    def __init__(
+        self, channel: UsersChannel, notice_id: str, name: str, method: Callable[..., Any]
+    ) -> None:
+        self._notice_id = notice_id
+        self._channel = channel
+        self._request_class = _ALL_RPCS[name].request
+        self._method = method
+
+    def __call__(self, request: Any, *options: Any, **named_options: Any) -> Any:
+        """Return the response; raise RpcError when the server did not give one."""
+        response, _ = self.with_call(request, *options, **named_options)
+        return response
+
+    def with_call(
+        self, request: Any, *options: Any, **named_options: Any
+    ) -> tuple[Any, FinishedCall]:
+        """Return the response, and gRPC's view of the call."""
+        notice.used(self._notice_id)
+        calls = self._channel.calls(*options, **named_options)
+        message = request
+        if type(request) is not self._request_class:
+            message = _parsed(self._request_class, _serialized(self._request_class, request))
+        response = answered(lambda: self._answer(calls, message))
+        return response, FinishedCall(calls)
+
+    def future(self, request: Any, *options: Any, **named_options: Any) -> CallFuture:
+        """Copy the request, and start the call. Raise RpcError for what is no request, as gRPC."""
+        notice.used(self._notice_id)
+        content = _serialized(self._request_class, request)
+        calls = self._channel.calls(*options, **named_options)
+        future = CallFuture(calls)
+        try:
+            message = _parsed(self._request_class, content)
+        except grpc.RpcError as error:  # a server's answer to such bytes
+            future.fail(error)
+        else:
+            self._start(message, calls, future)
+        return future
+
+    def _answer(self, calls: Calls, message: Any) -> Any:
+        return self._method(calls.control, message)
+
+    def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
+        future.on_thread(lambda: future.run(lambda: self._answer(calls, message)))
+
+
+class InferRpc(UnaryRpc):
+    """Infer; its futures are gRPC's own, chained: no thread waits for them.
+
+    Only the configuration of a model is waited for, on a thread.
+    """
+
+    def __init__(self, channel: UsersChannel) -> None:
+        super().__init__(channel, "TS073", "Infer", InferService.infer)
+
+    def _answer(self, calls: Calls, message: Any) -> Any:
+        return self._method(calls.infer, message)
+
+    def _start(self, message: Any, calls: Calls, future: CallFuture) -> None:
+        inference = calls.infer.inference(message)
+        send = partial(_send, inference, calls, future)
+        if inference.model.profile is None:
+            self._channel.connection.check_open()
+            future.on_thread(partial(future.attempt, send))
+        else:
+            send()
+
+
+def _send(inference: Inference, calls: Calls, future: CallFuture) -> None:
+    """Send an inference, whose answer ends the future."""
+
+    def finish(answer: Answer) -> None:
+        future.run(lambda: calls.infer.response(answer))
+
+    try:
+        sendable = inference.prepare()
+        if not future.cancelled():
+            calls.backend.infer_async(
+                sendable.call, lambda outcome: finish(sendable.answered(outcome))
+            )
+    except BackendError as error:
+        finish(Refused(inference, error))
+
+
+class StreamInferRpc(grpc.StreamStreamMultiCallable):
+    """StreamInfer: requests are read as their iterator gives them, and may change afterwards."""
+
+    def __init__(self, channel: UsersChannel) -> None:
+        self._channel = channel
+
+    def __call__(self, request_iterator: Any, *options: Any, **named_options: Any) -> StreamCall:
+        """Start the stream; iterate over the result for the responses. See :class:`UnaryRpc`."""
+        notice.used("TS074")
+        calls = self._channel.calls(*options, **named_options)
+        return StreamCall(calls, _copies(request_iterator))
+
+
+def _serialized(message_class: Any, request: Any) -> bytes:
+    """Return the bytes of a message of any type.
+
+    Raises RpcError for an object that is no message, or that lacks a required field.
+    """
+    try:
+        return bytes(message_class.SerializeToString(request))
+    except (AttributeError, TypeError, ValueError, EncodeError) as error:
+        reason: Exception = error
+        if not hasattr(request, "DESCRIPTOR"):
+            wanted, kind = message_class.DESCRIPTOR.name, type(request).__name__
+            reason = TypeError(
+                f"expected {wanted} or another protobuf message, got {kind}: {request!r:.200}"
+            )
+        raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_SENT) from reason
+
+
+def _parsed(message_class: Any, content: bytes) -> Any:
+    """Return the bytes of a request as a message of ours; RpcError if no server could read them."""
+    try:
+        return message_class.FromString(content)
+    except (DecodeError, ValueError) as error:  # the latter by protobuf in pure Python
+        raise LocalRpcError(grpc.StatusCode.INTERNAL, _NOT_READ) from error
+
+
+def _copies(requests: Iterable[Any]) -> Iterator[Any]:
+    """Yield copies of the requests of a stream, as they arrive; the user may change the originals.
+
+    Raises TransportError, which ends the stream, for an object that is no request.
+    """
+    for request in requests:
+        try:
+            copy = _parsed(pb.InferRequest, _serialized(pb.InferRequest, request))
+        except LocalRpcError as error:
+            number, text = error.code().value[0], error.details()
+            backend_error = TransportError(
+                f"GRPC client failed: {number}: {text}", str(error.code())
+            )
+            raise backend_error from error
+        yield copy

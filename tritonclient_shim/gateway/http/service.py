@@ -14,19 +14,22 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, Match
 
-from aiohttp import web
+from aiohttp import StreamReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 from google.protobuf import text_format
 
 from tritonclient_shim.core.addresses import join_port
+from tritonclient_shim.core.errors import ServerError
 from tritonclient_shim.core.ids import next_request_id
+from tritonclient_shim.core.model import Buffer
 from tritonclient_shim.gateway.access_log import AccessLog, AccessRecord
 from tritonclient_shim.gateway.clients import http_headers, tls_context
 from tritonclient_shim.gateway.http import routes
-from tritonclient_shim.gateway.http.bodies import BodyError, read_body
 from tritonclient_shim.gateway.http.responses import (
     BAD_REQUEST,
     BINARY,
     NOT_ALLOWED,
+    REQUEST_TIMEOUT,
     bare,
     body_of,
     one_line,
@@ -58,6 +61,22 @@ _LAST = 0.1
 #: The longest NV-InferRequest in characters that is remembered.
 _REMEMBERED = 4096
 _NO_HEADER = "The request header should contain 'NV-InferRequest'"
+_TOO_LARGE = (
+    "a request body {0} exceeds the limit of this gateway, {1} bytes: send less at a time, or "
+    "start the gateway with a larger --max-body-bytes"
+)
+_UNREADABLE = (
+    "the request body is not understood: {0}: expected as many bytes as Content-Length tells, or "
+    "chunks as Transfer-Encoding: chunked has them, and data in its Content-Encoding"
+)
+_ENCODINGS = ("", "identity", "gzip", "deflate")
+_UNKNOWN_ENCODING = (
+    "unknown Content-Encoding {0!r} of the request body: expected gzip or deflate, or no encoding"
+)
+_TOO_SLOW = (
+    "the request body did not arrive: nothing came for {0:g} seconds: send it again, or start the "
+    "gateway with a larger --client-timeout"
+)
 
 
 class HttpFront:
@@ -184,7 +203,7 @@ class HttpFront:
     def _refusal(self, error: Exception, record: AccessRecord) -> web.Response:
         record.status = self._upstream.failure(error)
         refusal = response(record.status)
-        if isinstance(error, BodyError):
+        if isinstance(error, _BodyError):
             refusal.set_status(error.http_status)
             refusal.force_close()  # the rest of the body is not read
         return refusal
@@ -200,7 +219,7 @@ class HttpFront:
         """Answer a call that is no inference."""
         body = b""
         if route.body:
-            body = b"".join(await read_body(request, route.body, self._options.client_timeout))
+            body = b"".join(await _read_body(request, route.body, self._options.client_timeout))
         assert route.request is not None
         message = route.request(match, body)
         headers = http_headers(request.headers, self._options.forward_header)
@@ -227,7 +246,7 @@ class HttpFront:
             return bare(BAD_REQUEST)
         options = self._options
         try:
-            body = await read_body(request, options.max_body_bytes, options.client_timeout)
+            body = await _read_body(request, options.max_body_bytes, options.client_timeout)
             record.received = sum(map(len, body))
             version = routes.number(path[2], routes.INT64) if path[2] else -1
             inference = self._upstream.infer.inference_of_body(
@@ -312,3 +331,50 @@ def _peer(request: web.BaseRequest) -> str:
     transport = request.transport
     place = None if transport is None else transport.get_extra_info("peername")
     return join_port(place[0], place[1]) if place else ""
+
+
+# ------------------------------------------------------ request bodies: limits of size and time
+
+
+class _BodyError(ServerError):
+    """A body cannot be accepted. ``http_status`` is the response's."""
+
+    def __init__(
+        self, text: str, code: str = "INVALID_ARGUMENT", http_status: int = BAD_REQUEST
+    ) -> None:
+        super().__init__(text, code)
+        self.http_status = http_status
+
+
+async def _read_body(request: web.BaseRequest, largest: int, timeout: float) -> list[Buffer]:
+    """Return the decompressed body, in the pieces that arrived.
+
+    Raise _BodyError before more than ``largest`` bytes are in memory, for a body that cannot be
+    read, and if nothing arrives for ``timeout`` seconds. Raise OSError if the client leaves.
+    """
+    size = request.content_length
+    if size is not None and size > largest:
+        raise _BodyError(_TOO_LARGE.format(f"of {size} bytes", largest))
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in _ENCODINGS:  # aiohttp would hand on the bytes as they are
+        raise _BodyError(_UNKNOWN_ENCODING.format(encoding))
+    pieces: list[Buffer] = []
+    left = largest
+    try:
+        while piece := await _piece(request.content, timeout):
+            left -= len(piece)
+            if left < 0:
+                raise _BodyError(_TOO_LARGE.format("without Content-Length", largest))
+            pieces.append(piece)
+    except asyncio.TimeoutError:
+        raise _BodyError(_TOO_SLOW.format(timeout), "UNAVAILABLE", REQUEST_TIMEOUT) from None
+    except (web.RequestPayloadError, HttpProcessingError) as error:
+        raise _BodyError(_UNREADABLE.format(" ".join(str(error).split()))) from error
+    return pieces
+
+
+async def _piece(content: StreamReader, timeout: float) -> bytes:
+    reading = content.readany()
+    if content.is_eof():  # everything has arrived: no timer is needed
+        return bytes(await reading)
+    return bytes(await asyncio.wait_for(reading, timeout))
