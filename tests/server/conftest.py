@@ -43,7 +43,7 @@ def stream(triton: TritonServer) -> Iterator[Connect]:
 
 @pytest.fixture(scope="session")
 def failed_server() -> Iterator[FailedServer]:
-    """Yield a server that failed to start, and answers."""
+    """Yield a server that failed to start but still answers."""
     server = start_failed_server()
     yield server
     server.stop()
@@ -51,7 +51,10 @@ def failed_server() -> Iterator[FailedServer]:
 
 @pytest.fixture
 def stub(triton: TritonServer) -> Iterator[Any]:
-    """Yield a raw stub on a channel of its own; afterwards no thread of it may be left."""
+    """Yield a raw stub on a channel of its own.
+
+    Check at teardown that none of its threads is left.
+    """
     with stub_at(triton.grpc) as stub:
         yield stub
     assert not join_threads()
@@ -67,14 +70,14 @@ def regions(url: str, protocol: int) -> Iterator[Regions]:
 
 @pytest.fixture(params=["HTTP", "GRPC", "stream"])
 def way(request: pytest.FixtureRequest) -> str:
-    """Return how requests travel."""
+    """Return the way in which requests travel."""
     name: str = request.param
     return name
 
 
 @pytest.fixture
 def open_context(triton: TritonServer, way: str) -> Iterator[Connect]:
-    """Open contexts of the way on the session's server; close them at teardown."""
+    """Open contexts of this way on the session's server; close them at teardown."""
     protocol = int(way != "HTTP")
     with contextlib.ExitStack() as opened:
 

@@ -1,4 +1,4 @@
-"""migration_guide.md → its code blocks: one pair per ``v1`` block, with what follows it."""
+"""Read the code blocks of migration_guide.md: one pair for each ``v1`` block, with its new code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PART = re.compile(r"^(?:(#+) ([^\n]+)|```python ([\w ]+)\n(.*?)^```)$", re.MULT
 
 @dataclass
 class Pair:
-    """One operation: the section it stands in, and its code by column."""
+    """A pair for one operation: its section in the guide, and its code by column."""
 
     name: str
     blocks: dict[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ def anchors() -> set[str]:
 
 
 def plain(value: Any) -> Any:
-    """Arrays, tuples and bytes as lists and text, so that every column compares and prints."""
+    """Return arrays and tuples as lists, bytes as text, so that all columns compare and print."""
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
     if isinstance(value, bytes):

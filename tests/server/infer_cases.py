@@ -1,4 +1,4 @@
-"""What the tests of InferContext share: inputs, formats, and checks of errors."""
+"""Inputs, formats and checks of errors for the tests of InferContext."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ ONE = {"OUTPUT0": RAW}
 RAMP = np.arange(16, dtype=np.int32)
 SUM = (RAMP * 2).tolist()
 
-#: Seconds that a test waits for what must happen before it fails.
+#: Seconds that a test waits for an event before it fails.
 PATIENCE = 60.0
 
 
 def add_sub(batch_size: int = 1, left: Any = RAMP, right: Any = RAMP) -> dict[str, Any]:
-    """Inputs of the add/sub models: the same pair of arrays for each batch entry."""
+    """Return inputs of the add/sub models: equal arrays for each batch entry."""
     return {"INPUT0": [left] * batch_size, "INPUT1": [right] * batch_size}
 
 
 def fp32(*values: float) -> dict[str, Any]:
-    """INPUT0 of a model with one FP32[1] input: a batch entry per value."""
+    """Return INPUT0 of a model with one FP32[1] input: a batch entry for each value."""
     return {"INPUT0": [np.array([value], np.float32) for value in values]}
 
 
 def int32(value: int) -> dict[str, Any]:
-    """INPUT of a sequence model."""
+    """Return INPUT of a sequence model."""
     return {"INPUT": [np.array([value], np.int32)]}
 
 
@@ -58,7 +58,7 @@ def client_error(message: str) -> Iterator[None]:
 
 @contextmanager
 def server_error(beginning: str) -> Iterator[None]:
-    """Check that the block raises an error of the session's server whose message begins so."""
+    """Check that the block raises an error of the session's server that starts with this text."""
     # docs/v1-behaviour.md §1.6
     assert beginning, "every message begins so"
     with pytest.raises(InferenceServerException) as caught:
@@ -80,7 +80,7 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 class Completions:
-    """A callback that keeps what it was called with, and on which thread."""
+    """A callback that records its arguments and its thread."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, int]] = []

@@ -1,4 +1,4 @@
-"""Servers that tests need and the testbed does not offer: one that failed, and a foreign one."""
+"""Servers that the testbed does not offer: a server that failed to start, and a foreign server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SERVING = ("Started GRPCInferenceService at", "Started HTTPService at")
 
 
 class FailedServer(RunningServer):
-    """A Triton that could not read its repository and stayed all the same."""
+    """A Triton that could not read its repository and keeps running."""
 
     def answers(self) -> bool:
         """True if the server accepts a connection. It is never ready."""
@@ -50,7 +50,7 @@ def _accepts(port: int) -> bool:
 
 
 class ForeignServer:
-    """Answers every request with one status and body, and keeps what it was asked."""
+    """A server that answers every request with one status and body, and records the requests."""
 
     def __init__(self, status: int, body: bytes) -> None:
         self.status = status
@@ -80,7 +80,7 @@ def foreign_server(
         do_POST = do_GET
 
         def log_message(self, *_: object) -> None:
-            """Keep quiet."""
+            """Print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""What the tests of shared memory with a server share: regions that clean up after themselves."""
+"""Shared-memory regions that clean up after themselves, for the tests with a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _numbers = itertools.count()
 
 
 class Regions:
-    """Makes system regions of the test's own and forgets them all at the end."""
+    """System regions of one test, all removed at its end."""
 
     def __init__(self, url: str, protocol: int) -> None:
         self.control = SharedMemoryControlContext(url, protocol)
@@ -41,14 +41,14 @@ class Regions:
         return handle
 
     def holding(self, *arrays: np.ndarray[Any, Any], spare: int = 0, name: str = "") -> Any:
-        """Return the handle of a registered region: these arrays, and ``spare`` bytes of 0xff."""
+        """Return the handle of a registered region: these arrays, then ``spare`` bytes of 0xff."""
         filler = np.full(spare, 0xFF, np.uint8)
         handle = self.empty(sum(array.nbytes for array in (*arrays, filler)), name)
         shm.set_shared_memory_region(handle, [*arrays, filler])
         return handle
 
     def listed(self) -> dict[str, tuple[str, int, int]]:
-        """Name → key, offset and size of each registered system region."""
+        """Return key, offset and size of each registered system region, by name."""
         return {
             region.name: (
                 region.system_shared_memory.shared_memory_key,
@@ -59,7 +59,7 @@ class Regions:
         }
 
     def remove(self) -> None:
-        """Unregister and destroy everything made here."""
+        """Unregister and destroy every region of this test."""
         for handle in self._handles:
             self.control.unregister(handle)
             with suppress(shm.SharedMemoryException):
@@ -73,7 +73,7 @@ def name_of(handle: Any) -> str:
 
 
 def contents(handle: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
-    """Return what lies at the beginning of a region."""
+    """Return the bytes at the beginning of a region."""
     return np.frombuffer(
         handle_table.lookup(handle).read(0, count * np.dtype(dtype).itemsize), dtype
     )
@@ -81,7 +81,7 @@ def contents(handle: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
 
 @contextmanager
 def refused(message: str, server_id: str = "triton") -> Iterator[None]:
-    """Check that the block raises exactly this message, from the server; '' is the client."""
+    """Check that the block raises exactly this message. A ``server`` of '' means the client."""
     with pytest.raises(InferenceServerException) as caught:
         yield
     assert (caught.value.message(), caught.value.server_id()) == (message, server_id)

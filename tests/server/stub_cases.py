@@ -14,7 +14,7 @@ from tensorrtserver.api import grpc_service_pb2 as pb
 from tensorrtserver.api import grpc_service_pb2_grpc, request_status_pb2
 
 SUCCESS = request_status_pb2.SUCCESS
-SECONDS = 30  # more than anything here takes; a hang fails instead of lasting for ever
+SECONDS = 30  # more than any test needs; a call that hangs fails
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def stub_at(url: str) -> Iterator[Any]:
 
 
 def error_of(act: Callable[[], Any]) -> Any:
-    """Return the RpcError that an act raises."""
+    """Return the RpcError that an action raises."""
     with pytest.raises(grpc.RpcError) as caught:
         act()
     return caught.value
@@ -82,7 +82,7 @@ class Recorder(
     grpc.UnaryUnaryClientInterceptor,
     grpc.StreamStreamClientInterceptor,
 ):
-    """A user's interceptor that keeps the name of every call."""
+    """A user's interceptor that records the name of every call."""
 
     def __init__(self) -> None:
         self.names: list[str] = []

@@ -1,5 +1,4 @@
-"""What the contexts that do no inference have in common (docs/v1-behaviour.md §6, §2.3, §3.1, §6.3,
-§6.4, §6.6, §E.11)."""
+"""Contexts that do no inference (docs/v1-behaviour.md §6, §2.3, §3.1, §6.3, §6.4, §6.6, §E.11)."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from tensorrtserver.api import (
 from tests.own_interpreter import run_program
 from tests.server.odd_servers import foreign_server
 
-#: Each context with a call that changes nothing, and whether the server's answer is right.
+#: Each context with a call that changes nothing, and a check of the reply.
 CALLS: dict[Any, Callable[[Any], bool]] = {
     ServerHealthContext: lambda context: context.is_live(),
     ServerStatusContext: lambda context: "simple" in context.get_server_status().model_status,
@@ -40,14 +39,15 @@ def context_class(request: pytest.FixtureRequest) -> Any:
 
 
 def test_construction_sends_nothing(context_class: Any, protocol: int) -> None:
-    """Constructor: no network, last request id 0, ``_ctx`` set (docs/v1-behaviour.md §6)."""
+    """A constructor sends nothing, sets ``_ctx``, and has request id 0."""
+    # docs/v1-behaviour.md §6
     context = context_class("127.0.0.1:1", protocol)
     assert context.get_last_request_id() == 0
     assert context._ctx is not None
 
 
 def test_deletion_closes(context_class: Any, url: str, protocol: int) -> None:
-    """__del__: closes, through the user's own ``close`` in a subclass (docs/v1-behaviour.md §6)."""
+    """``__del__`` calls ``close``, also the one of a user's subclass (docs/v1-behaviour.md §6)."""
     closed: list[str] = []
 
     class Mine(context_class):
@@ -65,7 +65,7 @@ def test_deletion_closes(context_class: Any, url: str, protocol: int) -> None:
 
 
 def test_failed_construction_is_quiet(context_class: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """__del__: a constructor that failed leaves nothing to complain about."""
+    """``__del__`` prints nothing after a constructor that failed."""
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
     with pytest.raises(TypeError, match="'protocol'"):
@@ -77,7 +77,8 @@ def test_failed_construction_is_quiet(context_class: Any, monkeypatch: pytest.Mo
 
 
 def test_subclass_keeps_the_text(url: str, protocol: int) -> None:
-    """The closed text names v1's class, whatever a subclass is called (docs/v1-behaviour.md §6)."""
+    """The text for a closed context names v1's class, also for a subclass."""
+    # docs/v1-behaviour.md §6
 
     class Mine(ServerHealthContext):
         pass
@@ -90,21 +91,21 @@ def test_subclass_keeps_the_text(url: str, protocol: int) -> None:
 
 @pytest.mark.parametrize("form", ["{0}", "http://{0}", "{0}/", "grpc://{0}", "bytes"])
 def test_url_forms(context_class: Any, url: str, protocol: int, form: str) -> None:
-    """url: str or bytes, a scheme of either protocol and a trailing slash accepted."""
+    """A url may be str or bytes, with a scheme of either protocol and a trailing slash."""
     address = url.encode() if form == "bytes" else form.format(url)
     with context_class(address, protocol) as context:
         assert CALLS[context_class](context)
 
 
 def test_http_to_a_grpc_port(triton: Any) -> None:
-    """An answer that is no HTTP is a client error, not a wrong result."""
+    """A reply that is not HTTP is a client error, never a wrong result."""
     expected = pytest.raises(InferenceServerException, match=r"^\[ 0\] HTTP client failed: ")
     with ServerStatusContext(triton.grpc, 0) as context, expected:
         context.get_server_status()
 
 
 def test_grpc_to_an_http_port(triton: Any) -> None:
-    """gRPC to an HTTP port (docs/v1-behaviour.md §3.1)."""
+    """gRPC to an HTTP port fails with v1's text (docs/v1-behaviour.md §3.1)."""
     expected = pytest.raises(InferenceServerException, match="Stream removed")
     with ServerStatusContext(triton.http, 1) as context, expected as caught:
         context.get_server_status()
@@ -127,7 +128,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("target", FOREIGN, ids=lambda target: target.__name__)
 def test_foreign_server(target: Any) -> None:
-    """HTTP answer without a status, also of 200: v1's text for each kind of request."""
+    """An HTTP reply without NV-Status, also with 200, gives v1's text for each kind of request."""
     # docs/v1-behaviour.md §6.4, §6.5
     kind, calls = FOREIGN[target]
     bodies = [(200, b"<html>"), (200, b"[5]"), (200, b"null"), (404, b"<html>"), (500, b"")]
@@ -141,7 +142,7 @@ def test_foreign_server(target: Any) -> None:
 
 
 def test_headers_are_sent(context_class: Any) -> None:
-    """Sent with every request, sorted, the last of a name, str and bytes alike."""
+    """Headers go with every request, sorted, the last of each name, as str and as bytes."""
     http_headers = ["X-B:2", b"X-A: with:colon", "X-C:", "X-B:3"]
     with foreign_server(404) as foreign:
         context = context_class(foreign.url, 0, http_headers=http_headers)

@@ -23,7 +23,7 @@ from tests.server.infer_cases import ONE, PATIENCE, wait_for
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[TritonServer]:
-    """Every model in the repository, only ``slow`` and ``multi_version`` loaded."""
+    """Yield a server with every model in the repository, ``slow`` and ``multi_version`` loaded."""
     with TritonServer.start(["slow", "multi_version"], server_id="inference:0") as started:
         yield started
 
@@ -35,7 +35,7 @@ def control(server: TritonServer, protocol: int) -> Iterator[ModelControlContext
 
 
 def states(server: Any, protocol: int, name: str) -> dict[int, int]:
-    """Version → v1's ready state."""
+    """Return v1's ready state of each version."""
     with ServerStatusContext(server.url(protocol), protocol, name) as context:
         versions = context.get_server_status().model_status[name].version_status
         return {number: version.ready_state for number, version in versions.items()}
@@ -63,7 +63,7 @@ def test_load_and_unload(server: Any, control: ModelControlContext, protocol: in
 
 @pytest.mark.smoke
 def test_load_unknown(control: ModelControlContext) -> None:
-    """``no version is available``, from the server, and no last id."""
+    """Loading an unknown model is the server error ``no version is available``, with no last id."""
     # docs/v1-behaviour.md §6.4, §E.10
     error = refusal(control.load, "unknown_model")
     assert error.message() == "failed to load 'unknown_model', no version is available"
@@ -74,7 +74,7 @@ def test_load_unknown(control: ModelControlContext) -> None:
 
 
 def test_versions_that_failed(start_triton: Callable[..., Any], tmp_path: Any) -> None:
-    """All versions that are not available are named (docs/v1-behaviour.md §6.4)."""
+    """A failed load names all versions that are not available (docs/v1-behaviour.md §6.4)."""
     repository.write(tmp_path, ["multi_version", "broken"])
     shutil.copy(tmp_path / "broken" / "1" / "model.py", tmp_path / "multi_version" / "2")
     server = start_triton([], tmp_path)
@@ -87,7 +87,8 @@ def test_versions_that_failed(start_triton: Callable[..., Any], tmp_path: Any) -
 
 
 def test_unload_all_versions(server: Any, control: ModelControlContext, protocol: int) -> None:
-    """Every version goes, and comes back (docs/v1-behaviour.md §6.4)."""
+    """Unloading removes every version, and loading restores every version."""
+    # docs/v1-behaviour.md §6.4
     control.unload("multi_version")
     gone = dict.fromkeys((1, 2, 3), server_status_pb2.MODEL_UNAVAILABLE)
     wait_for(lambda: states(server, protocol, "multi_version") == gone)
@@ -98,14 +99,14 @@ def test_unload_all_versions(server: Any, control: ModelControlContext, protocol
 
 @pytest.fixture(scope="module")
 def holding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """Yield a server whose model can hold a request."""
+    """Yield a server with a model that can delay a request."""
     server = ServerProcess(tmp_path_factory.mktemp("models"))
     yield server
     server.close()
 
 
 def test_unload_does_not_wait(holding: ServerProcess, protocol: int) -> None:
-    """unload returns while requests are still being finished, which end well."""
+    """unload returns while requests are still running, and these requests succeed."""
     # docs/v1-behaviour.md §6.4
     url = holding.url(protocol)
     inputs = {"INPUT0": [np.array([7], np.int32)]}
@@ -126,7 +127,7 @@ def test_unload_does_not_wait(holding: ServerProcess, protocol: int) -> None:
 
 @pytest.mark.parametrize("mode", ["none", "poll"])
 def test_not_explicit(start_triton: Callable[..., Any], mode: str) -> None:
-    """Polling and none mode: v1's sentence, from the server (docs/v1-behaviour.md §6.4)."""
+    """In polling and none mode load and unload fail with v1's text (docs/v1-behaviour.md §6.4)."""
     server = start_triton(["spare"], model_control_mode=mode, server_id="inference:0")
     for protocol in (0, 1):
         with ModelControlContext(server.url(protocol), protocol) as control:
@@ -140,7 +141,7 @@ def test_not_explicit(start_triton: Callable[..., Any], mode: str) -> None:
 
 
 def test_odd_names(server: Any) -> None:
-    """A name that no url path can carry is an unknown model like any other."""
+    """A name that does not fit into a url path is an unknown model."""
     # docs/v1-behaviour.md §6.4
     with ModelControlContext(server.grpc, 1) as control:
         error = refusal(control.load, "a/b c")
@@ -150,7 +151,7 @@ def test_odd_names(server: Any) -> None:
 @pytest.mark.parametrize("name", ["", "a/b"])
 @pytest.mark.parametrize("method", ["load", "unload"])
 def test_names_that_are_no_part_of_a_path(server: Any, method: str, name: str) -> None:
-    """HTTP: no name, or one with a slash, matched nothing of v1's server, and nothing is asked."""
+    """Over HTTP a name that is empty or has a slash fails in the client, without a request."""
     # docs/v1-behaviour.md §9.1
     with ModelControlContext(server.http, 0) as control:
         error = refusal(getattr(control, method), name)

@@ -1,4 +1,4 @@
-"""A decoupled model, which answers a request with any number of responses: v1 had none."""
+"""A decoupled model sends any number of responses to a request. v1 had no such models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
 
 
 def test_streaming_context(server: TritonServer) -> None:
-    """The constructor says what this API cannot express, and what can."""
+    """The constructor says what this API cannot express, and which API can."""
     expected = (
         "model 'failing' is decoupled: it answers a request with any number of responses, which "
         "this API cannot express; use tritonclient.grpc's streams"
@@ -39,7 +39,7 @@ def test_streaming_context(server: TritonServer) -> None:
 
 @pytest.mark.smoke
 def test_context(server: TritonServer, protocol: int) -> None:
-    """Requests of a context are refused, however they are sent."""
+    """A context refuses requests in every calling style."""
     with InferContext(server.url(protocol), protocol, "failing") as context:
         for run in (
             lambda: context.run(fp32(0), ONE),
@@ -52,7 +52,7 @@ def test_context(server: TritonServer, protocol: int) -> None:
 
 @pytest.mark.parametrize("way", ["call", "future", "stream"])
 def test_raw_stub(server: TritonServer, way: str) -> None:
-    """The raw stub has the refusal in the response."""
+    """A raw stub's response contains the refusal."""
     request: Any = infer_request("failing", {"INPUT0": b"\0\0\0\0"}, ["OUTPUT0"])
     with stub_at(server.grpc) as stub:
         response = {

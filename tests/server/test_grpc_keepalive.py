@@ -1,4 +1,4 @@
-"""What the keepalive settings do to a gRPC connection behind which nobody answers any more."""
+"""Keepalive settings on a gRPC connection whose server no longer answers."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from tritonclient_shim import configure
 GIVEN_UP = "[ 0] GRPC client failed: 14: keepalive watchdog timeout"
 REFUSED = "[ 0] GRPC client failed: 14: Too many pings"
 WITHOUT_CALLS = "grpc.keepalive_permit_without_calls=1, grpc.http2.max_pings_without_data=0"
-#: More probes than a server of gRPC's takes while no data come, one each second.
+#: More probes, one each second, than a gRPC server accepts while no data arrive.
 LONG = 8.0
 
 
 @pytest.fixture
 def relay(triton: TritonServer) -> Iterator[Relay]:
-    """Yield what stands between the client and the server, and can fall silent."""
-    with Relay(triton.grpc) as one:
-        yield one
+    """Yield a relay between client and server that can stop forwarding."""
+    with Relay(triton.grpc) as silent_relay:
+        yield silent_relay
 
 
 def run_slow(context: InferContext, seconds: float) -> list[Any]:
-    """Return a request that the server answers after some time."""
+    """Send a request that takes the server some time."""
     wanted = {"OUTPUT0": InferContext.ResultFormat.RAW}
     results = context.run({"INPUT0": [np.array([seconds], dtype=np.float32)]}, wanted)
     return [float(item) for array in results["OUTPUT0"] for item in array]
 
 
 def given_up(relay: Relay, context: InferContext) -> None:
-    """Check that a call is given up on a connection that falls silent."""
+    """Check that a call fails on a connection that becomes silent."""
     context.run(add_sub(1), BOTH, 1)
     relay.flows.clear()
     rescue = threading.Timer(20, relay.flows.set)  # the call would then succeed
@@ -51,7 +51,10 @@ def given_up(relay: Relay, context: InferContext) -> None:
 
 
 def test_a_silent_connection_is_given_up(relay: Relay) -> None:
-    """A call on it fails after both times, and the next one works when the server is back."""
+    """A call on a silent connection fails after both times.
+
+    The next call works once the server is back.
+    """
     configure(keepalive_time=1, keepalive_timeout=1)
     with InferContext(relay.address, 1, "simple") as context:
         given_up(relay, context)
@@ -59,7 +62,7 @@ def test_a_silent_connection_is_given_up(relay: Relay) -> None:
 
 
 def test_a_stream_on_a_silent_connection_is_given_up(relay: Relay) -> None:
-    """A streaming context ends in the same way as a call."""
+    """A streaming context fails as a call does when its connection becomes silent."""
     configure(keepalive_time=1, keepalive_timeout=1)
     with InferContext(relay.address, 1, "simple", streaming=True) as context:
         given_up(relay, context)
@@ -67,7 +70,7 @@ def test_a_stream_on_a_silent_connection_is_given_up(relay: Relay) -> None:
 
 @pytest.mark.release
 def test_probes_do_not_disturb_a_long_call(triton: TritonServer) -> None:
-    """A server at its defaults takes the probes of a call that waits for a long time."""
+    """A server with default settings accepts the probes of a call that waits for a long time."""
     configure(keepalive_time=1, keepalive_timeout=5)
     with InferContext(triton.grpc, 1, "slow") as context:
         assert run_slow(context, LONG) == [LONG]
@@ -77,7 +80,7 @@ def test_probes_do_not_disturb_a_long_call(triton: TritonServer) -> None:
 def test_probes_without_calls_need_a_server_that_takes_them(
     triton: TritonServer, start_triton: Any
 ) -> None:
-    """A server at its defaults refuses the fourth or fifth probe; one started for it does not."""
+    """Without its options a server refuses the fourth or fifth probe; with them it accepts all."""
     configure(keepalive_time=1, keepalive_timeout=5, grpc_channel_arguments=WITHOUT_CALLS)
     slow = InferContext(triton.grpc, 1, "slow")
     with slow, pytest.raises(InferenceServerException) as caught:
@@ -90,7 +93,7 @@ def test_probes_without_calls_need_a_server_that_takes_them(
 
 @pytest.mark.release
 def test_an_idle_connection_is_probed_on_demand(relay: Relay) -> None:
-    """With the channel arguments for it a dead one is replaced before the next call needs it."""
+    """With its channel arguments gRPC replaces a dead connection before the next call needs it."""
     configure(keepalive_time=1, keepalive_timeout=1, grpc_channel_arguments=WITHOUT_CALLS)
     with InferContext(relay.address, 1, "simple") as context:
         context.run(add_sub(1), BOTH, 1)

@@ -1,4 +1,4 @@
-"""What migration_guide.md says of tritonclient beside its pairs, asked of tritonclient itself."""
+"""Claims of migration_guide.md about tritonclient outside its pairs, tested on tritonclient."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def inputs(module: Any) -> list[Any]:
 def test_a_callback_with_other_names_never_runs(
     client: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """gRPC calls by keyword; what goes wrong then is a line of the log and no more."""
+    """gRPC calls a callback with keywords; a callback's TypeError is only a line of the log."""
     ran: list[Any] = []
     client.async_infer("simple", inputs(grpcclient), callback=lambda res, err: ran.append(res))
     deadline = time.monotonic() + 30
@@ -77,7 +77,7 @@ def test_a_callback_with_other_names_never_runs(
 
 
 def test_on_a_stream_it_ends_the_thread(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread that reads the answers ends by the TypeError."""
+    """A TypeError of a stream's callback ends the thread that reads the replies."""
     failed: queue.Queue[Any] = queue.Queue()
     monkeypatch.setattr("threading.excepthook", lambda args: failed.put(args.exc_value))
     client.start_stream(callback=lambda res, err: failed.put(res))
@@ -87,7 +87,7 @@ def test_on_a_stream_it_ends_the_thread(client: Any, monkeypatch: pytest.MonkeyP
 
 
 def test_http_has_no_callback(server: TritonServer) -> None:
-    """The argument is unknown there."""
+    """tritonclient's HTTP client does not accept the argument."""
     client = httpclient.InferenceServerClient(server.http)
     with client, pytest.raises(TypeError, match="unexpected keyword argument 'callback'"):
         client.async_infer("simple", inputs(httpclient), callback=print)
@@ -113,14 +113,14 @@ def test_concurrency_limits_the_requests_in_flight(
 
 
 def test_asyncio_clients_have_no_async_infer() -> None:
-    """Both asyncio clients have `infer` alone."""
+    """Both asyncio clients have ``infer`` and no ``async_infer``."""
     for module in ("grpc", "http"):
         client = importlib.import_module(f"tritonclient.{module}.aio").InferenceServerClient
         assert hasattr(client, "infer") and not hasattr(client, "async_infer")
 
 
 def test_flags_are_bool_over_http(server: TritonServer) -> None:
-    """The number that a program's flags come to is refused, its truth is not."""
+    """tritonclient over HTTP refuses an int as a sequence flag, and takes a bool."""
     tensor = httpclient.InferInput("INPUT", [1, 1], "INT32")
     tensor.set_data_from_numpy(np.array([[5]], np.int32))
     flags = 3
@@ -139,7 +139,7 @@ def test_flags_are_bool_over_http(server: TritonServer) -> None:
 
 @not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
 def test_a_refusal_on_a_stream_has_no_id(client: Any) -> None:
-    """No result, and an error that does not name the request."""
+    """A failed request's callback gets no result, and an error that does not name the request."""
     done: queue.Queue[Any] = queue.Queue()
     client.start_stream(callback=lambda result, error: done.put((result, error)))
     client.async_stream_infer("no_such_model", [], request_id="mine")
@@ -158,7 +158,7 @@ def test_names_of_metadata_are_lower_case(server: TritonServer, client: Any) -> 
 
 
 def test_an_open_stream_keeps_the_program(server: TritonServer) -> None:
-    """However the program ends, it goes on running while its stream is open."""
+    """A program goes on running while its stream is open, however its main thread ends."""
     programs = [_streaming(server, "", end) for end in ("", "sys.exit(3)", "raise KeyError")]
     with pytest.raises(subprocess.TimeoutExpired):
         programs[0].wait(timeout=3)
@@ -171,13 +171,13 @@ def test_an_open_stream_keeps_the_program(server: TritonServer) -> None:
 
 @pytest.mark.parametrize("close", ["client.stop_stream()", "client.close()"])
 def test_closing_lets_it_end(server: TritonServer, close: str) -> None:
-    """After either of the calls the program ends."""
+    """A program ends after either of the calls that close a stream."""
     with _streaming(server, close, "") as running:
         assert running.wait(timeout=60) == 0
 
 
 def _streaming(server: TritonServer, close: str, end: str) -> subprocess.Popen[str]:
-    """Return the program, which has used its stream and is about to end."""
+    """Run a program that has used its stream and is about to end."""
     code = STREAMING.format(address=server.grpc, close=close, end=end)
     started = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -188,14 +188,14 @@ def _streaming(server: TritonServer, close: str, end: str) -> subprocess.Popen[s
 
 
 def test_arrays_of_text_have_no_datatype() -> None:
-    """``U`` is none of Triton's; as objects the same texts are BYTES."""
+    """Triton has no type for ``U`` arrays; object arrays of these texts are BYTES."""
     texts = np.array(["a", "bc"])
     assert np_to_triton_dtype(texts.dtype) is None
     assert np_to_triton_dtype(texts.astype(object).dtype) == "BYTES"
 
 
 def test_sizes_of_serialised_strings() -> None:
-    """``nbytes`` is a pointer's; the size of the strings alone lacks four bytes for each."""
+    """``nbytes`` of an object array counts pointers; the strings alone lack four bytes each."""
     texts = np.array([b"a", b"bc"], dtype=object)
     serialised = serialize_byte_tensor(texts)
     assert serialised.nbytes == np.dtype(object).itemsize != len(serialised.item())

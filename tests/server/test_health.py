@@ -17,7 +17,8 @@ from tests.server.odd_servers import foreign_server
 
 @pytest.mark.smoke
 def test_healthy(url: str, protocol: int) -> None:
-    """Live and ready are True as bool, the last request id stays 0 (docs/v1-behaviour.md §6.1)."""
+    """Live and ready are True as bool, and the last request id stays 0."""
+    # docs/v1-behaviour.md §6.1
     with ServerHealthContext(url, protocol) as context:
         assert context.is_live() is True
         assert context.is_ready() is True
@@ -26,7 +27,7 @@ def test_healthy(url: str, protocol: int) -> None:
 
 @pytest.mark.smoke
 def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: int) -> None:
-    """Not ready after a failed load; still ready after a deliberate unload."""
+    """A server is not ready after a failed load, and still ready after an unload."""
     # docs/v1-behaviour.md §6.1, §E.2
     server = start_triton(["spare"])
     url = server.url(protocol)
@@ -44,7 +45,7 @@ def test_failed_load_makes_unready(start_triton: Callable[..., Any], protocol: i
 
 
 def test_failed_server(failed_server: Any, protocol: int) -> None:
-    """A server that failed to start is neither live nor ready, and no error."""
+    """A server that failed to start is neither live nor ready. The calls raise no error."""
     # docs/v1-behaviour.md §E.12
     with ServerHealthContext(failed_server.url(protocol), protocol) as context:
         assert context.is_live() is False
@@ -54,7 +55,8 @@ def test_failed_server(failed_server: Any, protocol: int) -> None:
 
 @pytest.mark.parametrize(("status", "answer"), [(200, True), (404, False), (503, False)])
 def test_any_http_answer_counts(status: int, answer: bool) -> None:
-    """HTTP: True iff status 200, whoever answers; never an error (docs/v1-behaviour.md §6.1)."""
+    """Over HTTP health is True exactly for status 200 of any server, and never an error."""
+    # docs/v1-behaviour.md §6.1
     with foreign_server(status) as foreign, ServerHealthContext(foreign.url, 0) as context:
         assert context.is_live() is answer
         assert context.is_ready() is answer
@@ -62,7 +64,7 @@ def test_any_http_answer_counts(status: int, answer: bool) -> None:
 
 
 def test_answer_that_cannot_be_unpacked() -> None:
-    """HTTP: an answer that is not compressed as it says is none of 200: False, and no error."""
+    """Over HTTP health is False, without an error, for a reply whose compression is wrong."""
     # docs/v1-behaviour.md §6.1
     garbage = http(200, b"abcd", "Content-Encoding: gzip")
     with ScriptedServer(lambda _: garbage) as odd, ServerHealthContext(odd.address, 0) as context:

@@ -1,6 +1,6 @@
 """Asynchronous requests by release, and their callbacks (docs/v1-behaviour.md §2.2, §2.3, §5).
 
-Three ways to send and fetch, each of some releases, work side by side on one context.
+The three ways to send and fetch, each of some releases, work together on one context.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ONLY_CALLBACKS = (
 
 
 class Release(NamedTuple):
-    """How programs of some releases send a request and fetch its results."""
+    """The calls with which programs of some releases send a request and fetch its results."""
 
     send: Callable[..., Any]
     fetch: Callable[[InferContext, int], Any]
@@ -79,7 +79,10 @@ def release(request: pytest.FixtureRequest) -> Release:
 
 @pytest.mark.smoke
 def test_results(connect: Any, release: Release) -> None:
-    """Ids count from 1; a callback gets the very context and a native int; results come once."""
+    """Ids count from 1.
+
+    A callback gets its own context and a native int. Results are fetched once.
+    """
     # docs/v1-behaviour.md §2.2, §5
     context, done = connect("simple"), Completions()
     returned = [release.send(context, done, add_sub(), BOTH, 1, 0) for _ in range(3)]
@@ -93,7 +96,7 @@ def test_results(connect: Any, release: Release) -> None:
 
 
 def test_failures_reach_the_fetch(connect: Any, release: Release) -> None:
-    """A callback comes for failures too; the fetch raises the error, once."""
+    """A failed request calls its callback too. The fetch raises the error, once."""
     # docs/v1-behaviour.md §2.2, §5
     context, done = connect("failing"), Completions()
     release.send(context, done, fp32(3), ONE)
@@ -134,7 +137,7 @@ def test_refused_calls_are_raised(connect: Any, release: Release) -> None:
     ],
 )
 def test_a_mapping_first_is_the_old_style(connect: Any, arguments: Any) -> None:
-    """The first argument decides on the style, a mapping is the old one."""
+    """The first argument of async_run selects the style. A mapping selects the old style."""
     # docs/v1-behaviour.md §2.3
     positional, keywords = arguments
     context = connect("simple")
@@ -145,7 +148,7 @@ def test_a_mapping_first_is_the_old_style(connect: Any, arguments: Any) -> None:
 
 @pytest.mark.parametrize("arguments", [(True,), ("yes",), ()], ids=repr)
 def test_waiting(connect: Any, arguments: Any) -> None:
-    """Any true ``wait``, and none: a request without callback is waited for."""
+    """The fetch of a request without callback waits with any true ``wait``, and by default."""
     # docs/v1-behaviour.md §2.2, §2.3
     context = connect("slow")
     request_id = context.async_run(fp32(0.2), ONE)
@@ -153,7 +156,7 @@ def test_waiting(connect: Any, arguments: Any) -> None:
 
 
 def test_not_waiting(url: str, protocol: int) -> None:
-    """wait False and not ready: None, the last request id is set to 0, nothing is lost."""
+    """With wait False a pending request returns None and sets the last id to 0. Nothing is lost."""
     # docs/v1-behaviour.md §2.2: also for a request with a callback
     done = Completions()
     with Relay(url) as relay, InferContext(relay.address, protocol, "slow") as context:
@@ -175,7 +178,7 @@ def test_not_waiting(url: str, protocol: int) -> None:
 
 @pytest.mark.smoke
 def test_ready(connect: Any) -> None:
-    """get_ready_async_request: the lowest finished id, the same until it is fetched."""
+    """get_ready_async_request returns the lowest finished id until its results are fetched."""
     # docs/v1-behaviour.md §2.2
     context = connect("slow")
     slow, first, second = (context.async_run(fp32(seconds), ONE) for seconds in (1.5, 0, 0))
@@ -191,7 +194,7 @@ def test_ready(connect: Any) -> None:
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_nothing_to_be_ready(connect: Any, wait: bool) -> None:
-    """None outstanding, and only callback-style ones outstanding; never a hang."""
+    """get_ready_async_request never hangs: not without requests, and not with callbacks alone."""
     # docs/v1-behaviour.md §2.2
     context, done = connect("simple"), Completions()
     with client_error(NONE_SENT):
@@ -203,7 +206,7 @@ def test_nothing_to_be_ready(connect: Any, wait: bool) -> None:
 
 
 def test_fetch_inside_a_callback(connect: Any) -> None:
-    """Scripts of 1.4 to 1.7 fetch with True inside the callback, other requests too."""
+    """Programs of 1.4 to 1.7 fetch with True inside a callback, also results of other requests."""
     # docs/v1-behaviour.md §2.2
     context, done, fetched = connect("slow"), Completions(), []
 
@@ -221,7 +224,7 @@ def test_fetch_inside_a_callback(connect: Any) -> None:
 def test_an_exception_before_the_request_is_sent(
     connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a plugin raises while a request is prepared leaves none to wait for."""
+    """If a plugin raises while a request is prepared, no request stays outstanding."""
 
     def failing(_self: Inference) -> Any:
         raise ValueError("the plugin's own")
@@ -247,7 +250,7 @@ def test_an_exception_before_the_request_is_sent(
     ],
 )
 def test_call_shapes(connect: Any, arguments: Any) -> None:
-    """async_run: positional and keyword, with the callback in either way."""
+    """async_run accepts its callback by position and by keyword."""
     # docs/v1-behaviour.md §2.1
     positional, keywords = arguments
     context, done = connect("simple"), Completions()
@@ -264,7 +267,7 @@ def test_call_shapes(connect: Any, arguments: Any) -> None:
 
 @pytest.mark.smoke
 def test_order_of_completion(connect: Any) -> None:
-    """Order: completion order, not send order; so requests really run at once."""
+    """Callbacks run in completion order, not in send order: requests run concurrently."""
     # docs/v1-behaviour.md §5
     context, done = connect("slow"), Completions()
     for seconds in (1.2, 0.0):
@@ -273,7 +276,7 @@ def test_order_of_completion(connect: Any) -> None:
 
 
 def test_callbacks_do_not_overlap(connect: Any) -> None:
-    """A slow callback delays later ones; the requests are in flight meanwhile."""
+    """A slow callback delays later callbacks; their requests are running meanwhile."""
     # docs/v1-behaviour.md §5
     context, done, gate = connect("simple"), Completions(), threading.Event()
     running: list[int] = []
@@ -300,7 +303,10 @@ def test_callbacks_do_not_overlap(connect: Any) -> None:
 def test_exception_in_a_callback(
     connect: Any, capfd: pytest.CaptureFixture[str], kind: type[BaseException]
 ) -> None:
-    """Printed to stderr and swallowed; the results stay, the context goes on."""
+    """An exception of a callback is printed to stderr.
+
+    The results stay, and the context works on.
+    """
     # docs/v1-behaviour.md §5
     context, done = connect("simple"), Completions()
 
@@ -319,18 +325,18 @@ def test_exception_in_a_callback(
 
 
 def test_callback_none(connect: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """async_run(None, …): sent, and a TypeError printed from the callback thread."""
+    """async_run(None, …) sends the request, and the callback thread prints a TypeError."""
     # docs/v1-behaviour.md §2.3
     context, done = connect("simple"), Completions()
     assert context.async_run(None, add_sub(), BOTH) is None
     assert len(context.get_async_run_results(1, True)) == 2
-    context.async_run(done, add_sub(), BOTH)  # its callback comes after the other one's
+    context.async_run(done, add_sub(), BOTH)  # its callback comes after the first callback
     done.wait()
     assert "TypeError: 'NoneType' object is not callable" in capfd.readouterr().err
 
 
 def test_chain_of_callbacks(connect: Any) -> None:
-    """async_run inside a callback while the main thread is inside async_run loses nothing."""
+    """A nested async_run in a callback loses no request, also during one in the main thread."""
     # docs/v1-behaviour.md §E.4
     context, done, total = connect("simple"), Completions(), 40
 
@@ -347,7 +353,7 @@ def test_chain_of_callbacks(connect: Any) -> None:
 
 @pytest.mark.smoke
 def test_inputs_are_read_at_once(connect: Any) -> None:
-    """Input memory: arrays changed after async_run do not change the request."""
+    """Arrays that the caller changes after async_run do not change the request."""
     # docs/v1-behaviour.md §5
     context, done = connect("slow"), Completions()
     inputs = fp32(0.2)
@@ -365,7 +371,7 @@ def test_inputs_are_read_at_once(connect: Any) -> None:
 
 
 def test_thousand_requests(open_context: Any) -> None:
-    """A thousand requests in flight on one context or stream, each with its own answer."""
+    """A thousand requests in flight on one context or stream each get their own reply."""
     context, done, total = open_context("identity_int32"), Completions(), 1000
     for value in range(1, total + 1):
         context.async_run(done, {"INPUT0": [np.array([value], np.int32)]}, ONE)
@@ -375,7 +381,7 @@ def test_thousand_requests(open_context: Any) -> None:
 
 
 def test_labels_of_async_classes(connect: Any) -> None:
-    """Labels are there for asynchronous requests, fetched inside the callback too."""
+    """Asynchronous requests have labels, also if fetched inside the callback."""
     # docs/v1-behaviour.md §4.2, §5
     context, done, result = connect("classify"), Completions(), []
 

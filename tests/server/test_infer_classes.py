@@ -27,7 +27,7 @@ def classify(context: Any, scores: Any, count: int = 10) -> Any:
 
 
 def inferences(triton: Any, model: str) -> int:
-    """How many requests the model has answered so far."""
+    """Return how many requests the model has answered."""
     with ServerStatusContext(triton.http, 0, model) as context:
         status = context.get_server_status().model_status[model].version_status[1]
         return sum(stats.success.count for stats in status.infer_stats.values())
@@ -38,14 +38,14 @@ def inferences(triton: Any, model: str) -> int:
 )
 @pytest.mark.smoke
 def test_values_and_labels(connect: Any, model: str) -> None:
-    """Sorted by value, exact float32 values, labels from the file, also an ensemble's."""
+    """Classes are sorted by value, with exact float32 values and labels, also of an ensemble."""
     # docs/v1-behaviour.md §4.2
     expected = [(i, single(SCORES[i]), LABELS[i]) for i in ORDER]
     assert classify(connect(model), SCORES) == expected
 
 
 def test_labels_of_ever_longer_outputs(connect: Any) -> None:
-    """Label: a variable output that grows shows labels it has not shown before."""
+    """A variable output that grows shows labels of classes that no earlier result had."""
     # docs/v1-behaviour.md §4.2
     context = connect("classify_variable")
     for size in (2, 5, 9, 3):
@@ -55,7 +55,7 @@ def test_labels_of_ever_longer_outputs(connect: Any) -> None:
 
 
 def test_infinities_and_nan(connect: Any) -> None:
-    """Order: infinities at the ends; NaNs where the server's own sort leaves them."""
+    """Infinities are at the ends. NaNs are where the server's own sort leaves them."""
     # docs/v1-behaviour.md §4.2
     scores = np.array([1, np.inf, -np.inf, 0, 2, 3, 4, 5, 6, 7], np.float32)
     result = classify(connect("classify"), scores)
@@ -67,15 +67,15 @@ def test_infinities_and_nan(connect: Any) -> None:
 
 
 def server_order(connect: Any, scores: Any) -> list[int]:
-    """Return the order of the server itself, in a request that it may classify on its own."""
-    with_flags = connect("classify", correlation_id=1)  # then nothing is asked twice
+    """Return the server's own order, from a request that the server may classify by itself."""
+    with_flags = connect("classify", correlation_id=1)  # then no request is repeated
     result = with_flags.run({"INPUT": [scores]}, {"OUTPUT": (CLASS, 10)}, 1, START | END)
     return [index for index, _, _ in result["OUTPUT"][0]]
 
 
 @pytest.mark.smoke
 def test_ties(connect: Any) -> None:
-    """Equal values: the order of the server's sort, for a thousand classes as well."""
+    """Equal values have the order of the server's sort, also among a thousand classes."""
     # docs/v1-behaviour.md §4.2
     context, on_server = connect("classify_1000"), connect("classify_1000", correlation_id=9)
     for seed in range(6):
@@ -85,7 +85,7 @@ def test_ties(connect: Any) -> None:
 
 
 def test_labels_cost_one_request(connect: Any, triton: Any) -> None:
-    """A context asks once more for its model's labels, then never again (docs/v2-mapping.md §1)."""
+    """A context sends one extra request for its model's labels (docs/v2-mapping.md §1)."""
     before = inferences(triton, "classify")
     context = connect("classify")
     for count in (1, 10, 3):
@@ -94,7 +94,7 @@ def test_labels_cost_one_request(connect: Any, triton: Any) -> None:
 
 
 def test_no_labels_cost_nothing(connect: Any, triton: Any) -> None:
-    """A model without label file is asked once per call (docs/v2-mapping.md §1)."""
+    """A model without label file gets one request per call (docs/v2-mapping.md §1)."""
     before = inferences(triton, "classify_nolabels")
     context = connect("classify_nolabels")
     for count in (1, 10):
@@ -103,7 +103,7 @@ def test_no_labels_cost_nothing(connect: Any, triton: Any) -> None:
 
 
 def test_stateful_model(connect: Any, triton: Any, protocol: int) -> None:
-    """A stateful model is never asked twice; its values have six decimals."""
+    """A stateful model never gets a request twice. Its class values have six decimals."""
     before = inferences(triton, "sequence_labels")
     context = connect("sequence_labels", correlation_id=7000 + protocol)
     scores = np.array([0.1234567, 17.1234567, 1e-7, 0, -1, -2, -3, -4, -5, -6], np.float32)

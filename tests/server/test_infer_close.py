@@ -1,4 +1,4 @@
-"""close(), with, and contexts that nobody holds (docs/v1-behaviour.md §5, §6)."""
+"""close(), ``with``, and contexts without references (docs/v1-behaviour.md §5, §6)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CALLS: dict[str, Callable[[InferContext], Any]] = {
 
 @pytest.mark.smoke
 def test_use_after_close(connect: Any) -> None:
-    """v1 ended the process; ``InferContext is closed``, each time."""
+    """Each call on a closed context raises ``InferContext is closed``. v1 ended the process."""
     # docs/v1-behaviour.md §6
     context = connect("simple")
     context.run(add_sub(), BOTH)
@@ -56,7 +56,7 @@ def test_use_after_close(connect: Any) -> None:
 
 
 class Subclass(InferContext):
-    """As users wrote them: an own constructor, an own close()."""
+    """A subclass as users wrote them, with its own constructor and close()."""
 
     def __init__(self, url: str, protocol: int) -> None:
         InferContext.__init__(self, url, protocol, "simple", correlation_id=3)
@@ -71,7 +71,7 @@ class Subclass(InferContext):
 
 
 def test_subclass(url: str, protocol: int) -> None:
-    """Subclasses with their own close(), that read _ctx and the id after."""
+    """A subclass's own close() may read _ctx and the last id afterwards."""
     # docs/v1-behaviour.md §F.5
     context = Subclass(url, protocol)
     with context:
@@ -84,7 +84,7 @@ def test_subclass(url: str, protocol: int) -> None:
 
 
 class Overriding(InferContext):
-    """Overrides what it wants; the rest must not depend on it."""
+    """A subclass whose overridden getters return odd values."""
 
     def get_last_request_id(self) -> int:
         return -7
@@ -103,7 +103,7 @@ def test_overriding_methods(url: str, protocol: int) -> None:
 
 @pytest.mark.smoke
 def test_close_grpc_in_flight(triton: Any) -> None:
-    """close, gRPC: waits for the next response and its callback, drops the others."""
+    """close over gRPC waits for the next response and its callback, and drops later responses."""
     # docs/v1-behaviour.md §5
     context, done = InferContext(triton.grpc, 1, "slow"), Completions()
     for seconds in (3.0, 0.3):
@@ -114,7 +114,7 @@ def test_close_grpc_in_flight(triton: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["HTTP", "GRPC", "stream"])
 def test_close_inside_a_callback(triton: Any, kind: str) -> None:
-    """close() in the own callback ended the process; here it just closes."""
+    """close() inside the context's own callback closes the context. v1 ended the process."""
     # docs/v1-behaviour.md §5
     protocol = 0 if kind == "HTTP" else 1
     url = triton.url(protocol)
@@ -139,7 +139,7 @@ def test_close_inside_a_callback(triton: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("wait", ["fetch", "ready"])
 def test_close_while_another_thread_waits(connect: Any, wait: str) -> None:
-    """Whoever waits for a request of a closed context gets an error, and does not hang."""
+    """A thread that waits for a request of a closed context gets an error and does not hang."""
     context = connect("slow")
     request_id = context.async_run(fp32(3.0), ONE)
     raised: list[InferenceServerException] = []
@@ -165,37 +165,37 @@ def test_close_while_another_thread_waits(connect: Any, wait: str) -> None:
 
 
 def test_context_that_was_never_made() -> None:
-    """__del__: an object without constructor goes without a sound (docs/v1-behaviour.md §6)."""
+    """``__del__`` of an object without constructor prints nothing (docs/v1-behaviour.md §6)."""
     context = InferContext.__new__(InferContext)
     context.__del__()
     assert context.close() is None
 
 
 class Announcing(InferContext):
-    """Releases something of its own in close()."""
+    """A subclass that releases a resource in close()."""
 
-    said: list[str] = []
+    calls: list[str] = []
 
     def close(self) -> None:
-        self.said.append("closing")
+        self.calls.append("closing")
         InferContext.close(self)
 
 
 def test_garbage_collection_through_close(url: str, protocol: int) -> None:
-    """__del__: it calls close(), also a subclass's, and also after a close()."""
+    """``__del__`` calls close(), also a subclass's, and also after an explicit close()."""
     # docs/v1-behaviour.md §6
     context = Announcing(url, protocol, "simple")
-    Announcing.said.clear()
+    Announcing.calls.clear()
     session = weakref.ref(context._ctx)
     context.close()
     del context
     gc.collect()
-    assert Announcing.said == ["closing", "closing"]
+    assert Announcing.calls == ["closing", "closing"]
     assert session() is None
 
 
 def test_garbage_collection(url: str, protocol: int) -> None:
-    """__del__: a context that nobody holds is closed; many, made and dropped."""
+    """A context without references is closed, also if many are made and dropped."""
     # docs/v1-behaviour.md §6
     contexts = [InferContext(url, protocol, "simple") for _ in range(20)]
     for context in contexts:
@@ -207,7 +207,7 @@ def test_garbage_collection(url: str, protocol: int) -> None:
 
 
 def collected(gone: Any) -> bool:
-    """True if the garbage collector gets it in the end."""
+    """True if the garbage collector collects the object in the end."""
     deadline = time.monotonic() + PATIENCE
     while gone() is not None and time.monotonic() < deadline:
         gc.collect()
@@ -216,7 +216,7 @@ def collected(gone: Any) -> bool:
 
 
 def test_garbage_collection_with_callbacks(url: str, protocol: int) -> None:
-    """__del__: used asynchronously, fetched or not, a context can still go."""
+    """A context that was used asynchronously can be collected, with and without a fetch."""
     # docs/v1-behaviour.md §6
     context, done = InferContext(url, protocol, "simple"), Completions()
     for _ in range(3):
@@ -229,7 +229,7 @@ def test_garbage_collection_with_callbacks(url: str, protocol: int) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_garbage_collection_in_flight(triton: Any, protocol: int, streaming: bool) -> None:
-    """__del__ with requests in flight: no hang, no noise, others are not disturbed."""
+    """``__del__`` during requests neither hangs nor prints, and disturbs no other context."""
     # docs/v1-behaviour.md §5
     if streaming and protocol == 0:
         return  # v1 has no streams over HTTP
@@ -250,7 +250,7 @@ def executed(triton: Any, model: str) -> int:
 
 
 def test_garbage_collection_of_a_stream_in_flight(start_triton: Any) -> None:
-    """__del__, streaming: the server gets what was sent; nobody waits for the answers."""
+    """``__del__`` of a streaming context sends what was accepted, and waits for no reply."""
     # docs/v1-behaviour.md §5: the collector may run in the midst of gRPC, in the thread that
     # would bring them.
     server = start_triton(["slow"])

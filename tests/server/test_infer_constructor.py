@@ -1,4 +1,4 @@
-"""InferContext's constructor, and what it refuses (docs/v1-behaviour.md §3.1)."""
+"""InferContext's constructor, and the arguments that it refuses (docs/v1-behaviour.md §3.1)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.server.odd_servers import foreign_server
 
 @pytest.mark.smoke
 def test_signature() -> None:
-    """InferContext: names, order and defaults of the constructor and of run."""
+    """The constructor and run have v1's parameter names, order and defaults."""
     # docs/v1-behaviour.md §2.1
     parameters = inspect.signature(InferContext).parameters
-    assert {name: one.default for name, one in parameters.items()} == {
+    assert {name: parameter.default for name, parameter in parameters.items()} == {
         "url": inspect.Parameter.empty,
         "protocol": inspect.Parameter.empty,
         "model_name": inspect.Parameter.empty,
@@ -52,7 +52,8 @@ POSITIONALS: list[tuple[Any, ...]] = [
 
 @pytest.mark.smoke
 def test_positional(connect: Any) -> None:
-    """Three to eight positionals, with junk in their slots (docs/v1-behaviour.md §2.1, §F.2)."""
+    """The constructor takes three to eight positional arguments of any value."""
+    # docs/v1-behaviour.md §2.1, §F.2
     for arguments in POSITIONALS:
         assert set(connect("simple", *arguments).run(add_sub(), BOTH)) == set(BOTH)
 
@@ -62,13 +63,13 @@ HTTP_ONLY = "Streaming is only allowed with gRPC protocol"
 
 @pytest.mark.smoke
 def test_unknown_model(connect: Any) -> None:
-    """Unknown model: a server error in the constructor (docs/v1-behaviour.md §3.1)."""
+    """An unknown model is a server error in the constructor (docs/v1-behaviour.md §3.1)."""
     with server_error("no status available for unknown model 'nope'"):
         connect("nope")
 
 
 def test_server_that_refuses() -> None:
-    """A server that has no time for the question is no server without the model."""
+    """A server that is too busy to answer is not reported as a server without the model."""
     # docs/v1-behaviour.md §3.1
     refusal = foreign_server(503, b'{"error": "shutting down"}')
     with refusal as server, pytest.raises(InferenceServerException) as caught:
@@ -80,7 +81,7 @@ def test_server_that_refuses() -> None:
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.smoke
 def test_server_down(protocol: int, streaming: bool) -> None:
-    """Server down: a client error, on each attempt, with a stream as well."""
+    """If the server is down, each attempt is a client error, also with a stream."""
     # docs/v1-behaviour.md §3.1
     url = f"127.0.0.1:{free_ports()[0]}"
     texts = ["HTTP client failed: Couldn't connect to server", "GRPC client failed: 14: "]
@@ -96,7 +97,7 @@ def test_server_down(protocol: int, streaming: bool) -> None:
     [(200, b"<html>hi</html>"), (200, b"{}"), (500, b""), (404, b"{}")],
 )
 def test_not_an_inference_server(status: int, body: bytes) -> None:
-    """An answer of somebody else: ``status request did not return status``."""
+    """A reply of a foreign server gives ``status request did not return status``."""
     # docs/v1-behaviour.md §3.1
     with foreign_server(status, body) as foreign, client_error(
         "status request did not return status"
@@ -105,7 +106,7 @@ def test_not_an_inference_server(status: int, body: bytes) -> None:
 
 
 def test_failed_constructor_leaves_a_closable_object(url: str, protocol: int) -> None:
-    """An object whose constructor failed can be closed; it is closed."""
+    """An object whose constructor failed is closed, and can be closed again."""
     # docs/v1-behaviour.md §3.1
     context = InferContext.__new__(InferContext)
     with pytest.raises(InferenceServerException, match="unknown model 'nope'"):

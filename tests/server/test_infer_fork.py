@@ -1,4 +1,4 @@
-"""gRPC contexts and forks, as docs/settings.md tells: what works, and what to do instead."""
+"""gRPC contexts and forks, as docs/settings.md describes: what works, and what to do instead."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ assert os.waitpid(child, 0)[1] == 0
 assert [step(context, 6, 0, 9500), step(context, 7, 2)] == [11, 18]
 """
 
-#: A child that closes its parent's stream, under which a request is on its way.
+#: A child that closes its parent's stream while a request is on its way.
 CLOSE = """
 import os, signal, sys, threading
 import numpy as np
@@ -52,7 +52,7 @@ assert done.wait(20)
 assert context.get_async_run_results(1)['OUTPUT0'][0][0] == 1
 """
 
-#: A child that asks for the results of its parent's requests, and sends one of its own.
+#: A child that fetches results of its parent's requests, and sends its own.
 FETCH = """
 import os, signal, sys
 import numpy as np
@@ -215,18 +215,21 @@ def test_fork_while_threads_call(triton: Any, tmp_path: Path, way: str, support:
 
 @pytest.mark.parametrize("end", ["close", "drop"])
 def test_stream_in_a_forked_child(triton: Any, tmp_path: Path, end: str) -> None:
-    """A child opens a stream of its own and leaves its parent's alone; the sequence goes on."""
+    """A child opens its own stream and leaves its parent's alone. The parent's sequence goes on."""
     run(STREAM, tmp_path, triton.grpc, end, GRPC_ENABLE_FORK_SUPPORT="1")
 
 
 def test_child_closes_its_parents_stream(triton: Any, tmp_path: Path) -> None:
-    """A child's close() waits for nothing, and the parent's request is answered."""
+    """close() in a child does not wait, and the parent's request is answered."""
     run(CLOSE, tmp_path, triton.grpc, GRPC_ENABLE_FORK_SUPPORT="1")
 
 
 @pytest.mark.parametrize("way", ["0 unary", "1 unary", "1 stream"])
 def test_requests_of_the_parent(triton: Any, tmp_path: Path, way: str) -> None:
-    """A child that asks for a result of its parent's gets an error; its own requests work."""
+    """A child that fetches a result of its parent's requests gets an error.
+
+    Its own requests work.
+    """
     protocol, kind = way.split()
     run(FETCH, tmp_path, triton.url(int(protocol)), protocol, kind, GRPC_ENABLE_FORK_SUPPORT="0")
 
@@ -234,7 +237,7 @@ def test_requests_of_the_parent(triton: Any, tmp_path: Path, way: str) -> None:
 @pytest.mark.release
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_processes_that_are_not_forked(triton: Any, tmp_path: Path, method: str) -> None:
-    """docs/settings.md: what to do instead, while other threads are inside gRPC calls."""
+    """The advice of docs/settings.md for forks during gRPC calls of other threads works."""
     # the children of Python 3.9 are forked before they become another program
     variables = {"GRPC_ENABLE_FORK_SUPPORT": "0"} if sys.version_info < (3, 10) else {}
     run(CHILDREN, tmp_path, triton.grpc, method, **variables)

@@ -42,7 +42,7 @@ def completed(context: InferContext) -> int:
 
 @pytest.mark.smoke
 def test_after_run(connect: Any) -> None:
-    """run() ok: an id, the name, the version really used; native types."""
+    """A successful run() sets an id, the model's name and the answering version, natively typed."""
     # docs/v1-behaviour.md §4.4
     context = connect("multi_version")
     for _ in range(2):
@@ -66,7 +66,7 @@ FAILING: dict[str, tuple[tuple[Any, ...], str]] = {
 
 
 def fails(context: InferContext, name: str) -> None:
-    """run() raises the error of this row."""
+    """Check that run() raises the error of this row."""
     arguments, text = FAILING[name]
     expected = (InferenceServerException, AttributeError, ctypes.ArgumentError)
     with pytest.raises(expected, match=text):
@@ -75,7 +75,8 @@ def fails(context: InferContext, name: str) -> None:
 
 @pytest.mark.smoke
 def test_after_failing_run(connect: Any) -> None:
-    """run() failing before or at the server: all three are None (docs/v1-behaviour.md §4.4)."""
+    """After run() fails before or at the server, all three getters return None."""
+    # docs/v1-behaviour.md §4.4
     context = connect("failing")
     for call in FAILING:
         context.run(fp32(0), ONE)
@@ -86,7 +87,7 @@ def test_after_failing_run(connect: Any) -> None:
 
 @pytest.mark.smoke
 def test_ids_increase(connect: Any, triton: Any) -> None:
-    """Ids never repeat in a process, across contexts and protocols."""
+    """Request ids never repeat in a process, across contexts and protocols."""
     # docs/v1-behaviour.md §4.5, §E.11
     ids: list[Any] = []
     with InferContext(triton.http, 0, "simple") as other:
@@ -98,7 +99,8 @@ def test_ids_increase(connect: Any, triton: Any) -> None:
 
 @pytest.mark.smoke
 def test_stat_keys(connect: Any) -> None:
-    """A dict of exactly four native ints, all growing with each run (docs/v1-behaviour.md §4.6)."""
+    """get_stat returns exactly four native ints, which grow with each run."""
+    # docs/v1-behaviour.md §4.6
     context = connect("simple")
     earlier = context.get_stat()
     assert earlier == dict.fromkeys(KEYS, 0)
@@ -114,7 +116,7 @@ def test_stat_keys(connect: Any) -> None:
 
 @pytest.mark.smoke
 def test_stat_of_async(connect: Any, protocol: int) -> None:
-    """Async: HTTP counts at completion, gRPC when the results are fetched."""
+    """Over HTTP a request counts at completion, over gRPC when its results are fetched."""
     # docs/v1-behaviour.md §4.6
     context, done = connect("simple"), Completions()
     context.async_run(done, add_sub(), BOTH)
@@ -125,7 +127,7 @@ def test_stat_of_async(connect: Any, protocol: int) -> None:
 
 
 def test_stat_is_a_copy(connect: Any) -> None:
-    """Each call returns a dict of its own, of this context alone (docs/v1-behaviour.md §4.6)."""
+    """Each get_stat returns a new dict of this context alone (docs/v1-behaviour.md §4.6)."""
     context, other = connect("simple"), connect("simple")
     context.get_stat()["completed_request_count"] = 99
     context.run(add_sub(), BOTH)
@@ -133,7 +135,7 @@ def test_stat_is_a_copy(connect: Any) -> None:
 
 
 def test_time_spent_waiting_is_counted(connect: Any) -> None:
-    """Total time: nanoseconds, the server's included; send and receive without it."""
+    """Total time is in nanoseconds and includes the server's time; send and receive exclude it."""
     # docs/v1-behaviour.md §4.6
     context = connect("slow")
     context.run(fp32(0.2), ONE)

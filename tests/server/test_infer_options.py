@@ -31,7 +31,7 @@ def sequence(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.smoke
 def test_sequence(open_context: Any, sequence: str, way: str) -> None:
-    """START on the first request, END on the last, one corr_id from the constructor."""
+    """A sequence starts with START, ends with END, and has the constructor's corr_id."""
     # docs/v1-behaviour.md §3.9, §5
     correlation_id = 1000 + len(way)
     context = open_context(sequence, correlation_id=correlation_id)
@@ -43,7 +43,7 @@ def test_sequence(open_context: Any, sequence: str, way: str) -> None:
 
 @pytest.mark.smoke
 def test_correlation_id_is_sticky(connect: Any) -> None:
-    """corr_id replaces the context's for good, 0 keeps it; ``_correlation_id`` stays."""
+    """A request's corr_id replaces the context's for later requests, and 0 keeps it."""
     # docs/v1-behaviour.md §3.9
     context = connect("simple", correlation_id=5)
     for corr_id, kept in ((0, 5), (6, 6), (0, 6), (True, 1), (2**64 + 9, 9), (2**64, 9)):
@@ -54,14 +54,14 @@ def test_correlation_id_is_sticky(connect: Any) -> None:
 
 @pytest.mark.parametrize("priority", [1, 2**32 - 1, 2**32 + 1, -1])
 def test_priority(connect: Any, priority: int) -> None:
-    """Priority: 32 bits, modulo 2**32; a model without levels ignores it."""
+    """Priority has 32 bits, modulo 2**32. A model without levels ignores it."""
     # docs/v1-behaviour.md §3.9
     assert set(connect("simple").run(add_sub(), BOTH, priority=priority)) == set(BOTH)
 
 
 @pytest.mark.parametrize("timeout_us", [1, 2**63, 2**64 - 1, -1])
 def test_timeout_on_other_models(connect: Any, timeout_us: int) -> None:
-    """timeout_us: full uint64; a model without a queue policy ignores it."""
+    """timeout_us is a full uint64. A model without a queue policy ignores it."""
     # docs/v1-behaviour.md §3.9
     assert set(connect("simple").run(add_sub(), BOTH, timeout_us=timeout_us)) == set(BOTH)
 
@@ -69,7 +69,7 @@ def test_timeout_on_other_models(connect: Any, timeout_us: int) -> None:
 @not_on("2.33", "takes requests out of the queue before the model is free")
 @pytest.mark.smoke
 def test_timeout_in_the_queue(connect: Any) -> None:
-    """timeout_us: ``Request timeout expired``; it holds for that request alone."""
+    """An exceeded timeout_us gives ``Request timeout expired``, for that request alone."""
     # docs/v1-behaviour.md §3.9, §3.4
     context = connect("queue_policy")
     # the server may have taken all of them at once
@@ -78,7 +78,7 @@ def test_timeout_in_the_queue(connect: Any) -> None:
 
 
 def expired(context: Any) -> int:
-    """How many of five requests with a limit were refused while a sixth one was running."""
+    """Return how many of five requests with a limit were refused while a sixth was running."""
     refused = 0
     slow = context.async_run(fp32(0.3), ONE)
     for request_id in [context.async_run(fp32(0), ONE, timeout_us=1000) for _ in range(5)]:

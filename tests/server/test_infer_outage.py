@@ -1,5 +1,6 @@
-"""Servers that end, connections that break, and what comes after
-(docs/v1-behaviour.md §3.1, §5, §E.7).
+"""Servers that end, connections that break, and the calls after that.
+
+(docs/v1-behaviour.md §3.1, §5, §E.7)
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def lost(protocol: int) -> Iterator[Any]:
 
 @pytest.mark.smoke
 def test_lost_during_run(relay: Relay, connect: Any, protocol: int) -> None:
-    """Connection lost during a call: a client error, at once; getters are reset."""
+    """A connection lost during a call is a client error at once, and resets the getters."""
     # docs/v1-behaviour.md §3.1, §5: v1's run() on a stream hung for ever
     context = connect("slow")
     context.run(fp32(0), ONE)
@@ -73,7 +74,7 @@ def test_lost_during_run(relay: Relay, connect: Any, protocol: int) -> None:
 
 
 def test_a_failed_connection_says_where_to_look(relay: Relay, connect: Any, protocol: int) -> None:
-    """The address and the command for it are noted on the error, whose text stays v1's."""
+    """A lost connection's error has v1's text, and a note with the address and a command."""
     # docs/v1-behaviour.md §3.1
     advice = (
         f"({relay.address}; is this Triton's {('HTTP', 'gRPC')[protocol]} port? "
@@ -93,7 +94,7 @@ def test_a_failed_connection_says_where_to_look(relay: Relay, connect: Any, prot
 
 
 def test_lost_during_async_run(relay: Relay, connect: Any, protocol: int) -> None:
-    """Each callback comes, the fetch raises the error; for requests of the old style as well."""
+    """Each lost request calls its callback, and the fetch raises the error, in either style."""
     # docs/v1-behaviour.md §5: v1's outstanding callbacks never came
     context, done = connect("slow"), Completions()
     context.run(fp32(0), ONE)
@@ -120,7 +121,7 @@ def test_refused_async_run(relay: Relay, connect: Any, protocol: int) -> None:
 
 
 def test_server_is_back_after_failures(relay: Relay, connect: Any, protocol: int) -> None:
-    """While the server is away each call says so; then the context works again."""
+    """Each call fails while the server is away. Then the context works again."""
     # docs/v1-behaviour.md §9.2, §E.7
     context = connect("simple")
     context.run(add_sub(), BOTH)
@@ -153,7 +154,7 @@ def test_connections_are_kept(relay: Relay, connect: Any) -> None:
 
 @pytest.mark.smoke
 def test_server_is_back(triton: Any) -> None:
-    """HTTP server restart: an old context works at once, without a failing call first."""
+    """After an HTTP server restarts, an old context works at once, without a failing call."""
     # docs/v1-behaviour.md §E.7
     done = Completions()
     with Relay(triton.http) as relay, InferContext(relay.address, 0, "simple") as context:
@@ -167,7 +168,7 @@ def test_server_is_back(triton: Any) -> None:
 
 
 def test_slow_answer(open_context: Any) -> None:
-    """No time limit of the client's own ends a request that takes long."""
+    """The client sets no time limit of its own: a long request succeeds."""
     # docs/v1-behaviour.md §10.4
     with open_context("slow") as context:
         ids = [context.async_run(fp32(seconds), ONE) for seconds in (1.0, 1.1)]

@@ -15,7 +15,7 @@ from tests.server.infer_cases import BOTH, ONE, SUM, Completions, add_sub, fp32,
 
 
 def in_child(work: Callable[[], bool]) -> int:
-    """Return the exit status of a forked child that does ``work``; killed when it hangs."""
+    """Return the exit status of a forked child that does ``work``. Kill the child if it hangs."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -36,7 +36,8 @@ class TestFork:
 
     @pytest.mark.smoke
     def test_child_makes_its_own(self, triton: Any) -> None:
-        """A child of a process that has used contexts makes its own (docs/v1-behaviour.md §F.5)."""
+        """A child of a process that has used contexts can make its own."""
+        # docs/v1-behaviour.md §F.5
         with InferContext(triton.http, 0, "simple") as context:
             context.run(add_sub(), BOTH)
 
@@ -51,7 +52,7 @@ class TestFork:
             assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
 
     def test_child_uses_its_parents(self, triton: Any) -> None:
-        """A context made before the fork works on both sides of it (docs/v1-behaviour.md §F.5)."""
+        """A context made before the fork works in parent and child (docs/v1-behaviour.md §F.5)."""
         done = Completions()
         with InferContext(triton.http, 0, "simple") as context:
             context.async_run(done, add_sub(), BOTH)
@@ -67,7 +68,7 @@ class TestFork:
             assert context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist() == SUM
 
     def test_child_closes_its_parents(self, triton: Any) -> None:
-        """close: a child does not wait for what its parent has in flight."""
+        """close() in a child does not wait for requests of its parent."""
         # docs/v1-behaviour.md §5
         done = Completions()
         with InferContext(triton.http, 0, "slow") as context:
@@ -76,7 +77,7 @@ class TestFork:
             assert number(context.get_async_run_results(*done.wait())) == pytest.approx(0.5)
 
 
-#: A child infers over gRPC before its parent does: gRPC itself knows no use on both sides.
+#: A child infers over gRPC before its parent does. gRPC itself does not support both.
 FORK = """
 import os, sys
 import numpy as np
@@ -115,12 +116,12 @@ raise SystemExit(0)
 
 @pytest.mark.parametrize("kind", ["http", "grpc", "stream"])
 def test_interpreter_exit(triton: Any, kind: str) -> None:
-    """Interpreter exit with requests and a waiting thread: clean, quick, without a word."""
+    """The interpreter ends quickly and silently with requests and a waiting thread."""
     # docs/v1-behaviour.md §5
     assert run_program(EXIT, triton.http, triton.grpc, kind) == (0, "", "")
 
 
 def test_grpc_in_a_forked_child(triton: Any) -> None:
-    """gRPC in a child, and then in the parent that forked before using it."""
+    """gRPC works in a child, and then in the parent that forked before using it."""
     # docs/v1-behaviour.md §F.5
     assert run_program(FORK, triton.grpc) == (0, "", "")

@@ -1,5 +1,6 @@
-"""What the server, or somebody in its place, answers instead of a result
-(docs/v1-behaviour.md §3.4, §4.7, §1.6).
+"""Replies that are no result, of the server or of another.
+
+(docs/v1-behaviour.md §3.4, §4.7, §1.6)
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tritonclient_shim.core.errors import cause_of
 
 @pytest.mark.smoke
 def test_shape(connect: Any) -> None:
-    """Shape: v1's sentence, without batch dimension and v2's NOTE (docs/v1-behaviour.md §3.4)."""
+    """The error of a wrong shape has v1's text, without batch dimension and without v2's note."""
+    # docs/v1-behaviour.md §3.4
     message = "unexpected shape for input 'INPUT0' for model 'identity_nobatch'. Expected "
     with pytest.raises(InferenceServerException) as caught:
         connect("identity_nobatch").run({"INPUT0": [np.zeros(3, np.float32)]}, ONE)
@@ -34,7 +36,8 @@ def test_shape(connect: Any) -> None:
 
 @pytest.mark.smoke
 def test_exception_class(connect: Any) -> None:
-    """Module, traceback, and a subclass of tritonclient's exception (docs/v1-behaviour.md §1.6)."""
+    """The error's module and traceback are v1's, and its class derives from tritonclient's."""
+    # docs/v1-behaviour.md §1.6
     assert issubclass(InferenceServerException, tritonclient.utils.InferenceServerException)
     with pytest.raises(tritonclient.utils.InferenceServerException) as caught:
         connect("failing").run(fp32(3), ONE)
@@ -66,7 +69,7 @@ CONFIG = (
 )
 @pytest.mark.parametrize("style", ["run", "async_run"])
 def test_http_answer_of_somebody_else(status: int, body: bytes, style: str) -> None:
-    """No status in the answer, 500 pages: ``infer request did not return status``."""
+    """A reply without status, such as a 500 page, gives ``infer request did not return status``."""
     # docs/v1-behaviour.md §4.7
     with foreign_server(200, CONFIG) as foreign, InferContext(foreign.url, 0, "m") as context:
         foreign.status, foreign.body = status, body
@@ -79,7 +82,7 @@ def test_http_answer_of_somebody_else(status: int, body: bytes, style: str) -> N
 
 @pytest.mark.smoke
 def test_http_answer_without_results() -> None:
-    """An answer that lacks the output is no result (docs/v1-behaviour.md §4.7, §4.1)."""
+    """A reply that lacks the output is an error (docs/v1-behaviour.md §4.7, §4.1)."""
     with foreign_server(200, CONFIG) as foreign, InferContext(foreign.url, 0, "m") as context:
         foreign.body = b'{"model_name":"m","model_version":"1","outputs":[]}'
         with client_error("unable to find result for output 'OUTPUT0'"):
@@ -88,7 +91,7 @@ def test_http_answer_without_results() -> None:
 
 
 def test_labels_of_a_server_without_classification() -> None:
-    """A v2 server that tells no classes has no labels; the classes are found here."""
+    """If a v2 server does not classify, the client does, without labels."""
     # docs/v1-behaviour.md §4.2
     labelled = CONFIG.replace(b'"dims":[1]}]}', b'"dims":[3],"label_filename":"labels.txt"}]}')
     reply = b'{"model_name":"m","model_version":"v2.0","outputs":[%s]}'
@@ -102,7 +105,8 @@ def test_labels_of_a_server_without_classification() -> None:
 
 @pytest.mark.smoke
 def test_headers_go_with_every_request() -> None:
-    """http_headers go with the constructor's request and inference (docs/v1-behaviour.md §6.6)."""
+    """http_headers go with the constructor's request and with inferences."""
+    # docs/v1-behaviour.md §6.6
     with foreign_server(200, CONFIG) as foreign:
         context = InferContext(foreign.url, 0, "m", http_headers=[b"X-A: 1", "X-B:2"])
         with context:
@@ -119,7 +123,7 @@ def test_headers_go_with_every_request() -> None:
 
 @pytest.mark.smoke
 def test_context_lives_on(connect: Any) -> None:
-    """After each refusal the next good request is answered (docs/v1-behaviour.md §3.4)."""
+    """After each refusal the next correct request succeeds (docs/v1-behaviour.md §3.4)."""
     context = connect("failing")
     for _ in range(3):
         with server_error("the model refused value 3"):

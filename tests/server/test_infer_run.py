@@ -25,7 +25,7 @@ from tests.server.infer_cases import (
 
 @pytest.mark.smoke
 def test_text_into_int32(connect: Any) -> None:
-    """S and object arrays are serialised whatever the tensor's type."""
+    """S and object arrays are serialised as strings, whatever the tensor's datatype is."""
     # docs/v1-behaviour.md §3.3, §3.6
     for array in (np.full(16, b"abcd"), np.full(16, "abcd", object)):
         with client_error("invalid size 128 bytes for input 'INPUT0', expects 64 bytes"):
@@ -33,7 +33,7 @@ def test_text_into_int32(connect: Any) -> None:
 
 
 def test_structured_and_void_arrays(connect: Any) -> None:
-    """Structured data of the right size passes as bytes (docs/v1-behaviour.md §3.3)."""
+    """Structured data of the right size is sent as bytes (docs/v1-behaviour.md §3.3)."""
     for dtype in ([("a", "<i2"), ("b", "<i2")], "V4"):
         array = RAMP.view(dtype)
         got = connect("simple").run({"INPUT0": [array], "INPUT1": [RAMP]}, BOTH)
@@ -41,7 +41,7 @@ def test_structured_and_void_arrays(connect: Any) -> None:
 
 
 def layouts() -> dict[str, Any]:
-    """Return the same 6×2 matrix in every memory layout."""
+    """Return one 6×2 matrix in every memory layout."""
     matrix = np.arange(12, dtype=np.float32).reshape(6, 2)
     wide = np.zeros((12, 4), np.float32)
     wide[::2, ::2] = matrix
@@ -66,7 +66,10 @@ def layouts() -> dict[str, Any]:
 
 @pytest.mark.smoke
 def test_layouts(connect: Any) -> None:
-    """Arrays of any layout are sent in C order; masks are ignored; nothing is changed."""
+    """Arrays of any layout are sent in C order.
+
+    Masks are ignored, and the arrays stay unchanged.
+    """
     # docs/v1-behaviour.md §3.3
     context, expected = connect("identity_2d"), np.arange(12).reshape(6, 2).tolist()
     for layout, array in layouts().items():
@@ -82,7 +85,8 @@ REFUSED = "run batch-size {} exceeds maximum batch size {} allowed for model '{}
 
 @pytest.mark.smoke
 def test_batches(connect: Any) -> None:
-    """Up to the model's maximum; each entry gets its own result (docs/v1-behaviour.md §3.5)."""
+    """A batch may be as large as the model's maximum. Each entry gets its own result."""
+    # docs/v1-behaviour.md §3.5
     context = connect("simple")
     for batch_size in (1, 2, 8):
         arrays = [RAMP + entry for entry in range(batch_size)]
@@ -94,7 +98,7 @@ def test_batches(connect: Any) -> None:
 
 @pytest.mark.smoke
 def test_too_large(connect: Any) -> None:
-    """More than the maximum is refused by the client; a negative number wraps."""
+    """The client refuses a batch above the maximum. A negative size wraps."""
     # docs/v1-behaviour.md §3.5
     context = connect("simple")
     for batch_size in (9, 1000, 2**64 - 1, -1, -(2**63)):
@@ -105,7 +109,7 @@ def test_too_large(connect: Any) -> None:
 
 
 class Items:
-    """A mapping by nothing but ``items``."""
+    """A mapping with no method but ``items``."""
 
     def __init__(self, *pairs: tuple[Any, Any]) -> None:
         self.pairs = pairs
@@ -115,7 +119,7 @@ class Items:
 
 
 class Unindexed(Items):
-    """A mapping but for the brackets."""
+    """A mapping without item access."""
 
     def __iter__(self) -> Any:
         return iter([key for key, _ in self.pairs])
@@ -126,7 +130,7 @@ class Unindexed(Items):
 
 @pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType, Items, Unindexed])
 def test_dict_like(connect: Any, kind: Any) -> None:
-    """Anything with ``items`` will do, for inputs and for outputs, every time."""
+    """Inputs and outputs may be any object with ``items``, for each request."""
     # docs/v1-behaviour.md §3.3, §3.8
     context = connect("simple")
     for inputs, outputs in ([add_sub(), BOTH],) * 2:
@@ -138,7 +142,7 @@ def test_dict_like(connect: Any, kind: Any) -> None:
 
 
 def test_subclass_of_list(connect: Any) -> None:
-    """Value: subclasses of list are lists (docs/v1-behaviour.md §3.3)."""
+    """Subclasses of list count as lists (docs/v1-behaviour.md §3.3)."""
 
     class Arrays(list):  # type: ignore[type-arg]
         pass
@@ -148,7 +152,7 @@ def test_subclass_of_list(connect: Any) -> None:
 
 
 def test_unencodable_keys(connect: Any) -> None:
-    """Other exceptions: half a surrogate pair, and bytes that are no UTF-8."""
+    """Half a surrogate pair and bytes that are not UTF-8 raise Python's own exceptions."""
     # docs/v1-behaviour.md §1.6
     with pytest.raises(ctypes.ArgumentError, match="argument 3: <class 'UnicodeEncodeError'>"):
         connect("simple").run({"\udc80": [RAMP]}, BOTH)
@@ -190,7 +194,7 @@ ARRAYS: dict[str, tuple[np.ndarray[Any, Any], list[bytes]]] = {
 @pytest.mark.parametrize("model", ["identity_string", "identity_string_nobatch"])
 @pytest.mark.smoke
 def test_elements(connect: Any, model: str) -> None:
-    """What each kind of array sends; object arrays of bytes come back."""
+    """Each kind of array is sent as v1 sent it, and object arrays of bytes come back."""
     # docs/v1-behaviour.md §3.6, §4.1
     context = connect(model)
     for case, (array, expected) in ARRAYS.items():
@@ -210,7 +214,7 @@ NUMBERS = {
 
 
 def extremes(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Values at the ends of a type's range, and the odd ones of floating point."""
+    """Return values at the ends of a type's range, and the special values of floating point."""
     if dtype.kind == "b":
         return np.array([True, False, True])
     if dtype.kind in "iu":
@@ -223,7 +227,7 @@ def extremes(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 @pytest.mark.smoke
 def test_every_number_type(connect: Any) -> None:
-    """dtype: as configured; every bit arrives, NaN, -0.0 and denormals included."""
+    """A result has the configured dtype. Every bit arrives, NaN, -0.0 and denormals included."""
     # docs/v1-behaviour.md §4.1
     for name, dtype in NUMBERS.items():
         array = extremes(dtype)
@@ -236,7 +240,7 @@ def test_every_number_type(connect: Any) -> None:
 
 @pytest.mark.parametrize("model", ["identity_int64", "identity_string", "identity_nobatch"])
 def test_arrays_are_private(connect: Any, model: str) -> None:
-    """Entries are writable, C-contiguous, independent of each other and the context."""
+    """Entries of a result are writable, C-contiguous, and independent copies of each other."""
     # docs/v1-behaviour.md §4.1
     arrays = {
         "identity_int64": np.arange(3),
@@ -259,7 +263,7 @@ def test_arrays_are_private(connect: Any, model: str) -> None:
 
 @not_on("2.33", "has no BF16 in its Python backend")
 def test_type_unknown_to_v1(connect: Any) -> None:
-    """Unknown datatype: BF16 is newer than v1; the error says what can be had."""
+    """An output of the datatype BF16, newer than v1, is refused with what can be requested."""
     # docs/v1-behaviour.md §4.1
     context = connect("identity_bf16")
     with pytest.raises(InferenceServerException, match="unknown result datatype 14: expected"):
@@ -268,7 +272,7 @@ def test_type_unknown_to_v1(connect: Any) -> None:
 
 
 #: Errors in the order of the checks, each with the error it causes.
-FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+ERRORS: dict[str, tuple[dict[str, Any], str]] = {
     "input type": ({"inputs": {"NOPE": 5}}, "input 'NOPE' values must be specified as a list"),
     "flags": ({"flags": "1"}, "argument 2: <class 'TypeError'>: wrong type"),
     "batch_size": ({"batch_size": 1.0}, "argument 3: <class 'TypeError'>: wrong type"),
@@ -282,11 +286,11 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-NAMES = list(FAULTS)
+NAMES = list(ERRORS)
 
 
 def styles() -> dict[str, Callable[..., Any]]:
-    """Return the ways to send a request; all check alike (docs/v1-behaviour.md §5)."""
+    """Return the ways to send a request. All check in one order (docs/v1-behaviour.md §5)."""
     return {
         "run": lambda context, **arguments: context.run(**arguments),
         "callback": lambda context, **arguments: context.async_run(callback=print, **arguments),
@@ -295,22 +299,22 @@ def styles() -> dict[str, Callable[..., Any]]:
 
 
 def error(name: str) -> Any:
-    """Check that the block raises the error of this error."""
+    """Check that the block raises the error of this row."""
     expected = (InferenceServerException, ctypes.ArgumentError)
-    return pytest.raises(expected, match=re.escape(FAULTS[name][1]))
+    return pytest.raises(expected, match=re.escape(ERRORS[name][1]))
 
 
 @pytest.mark.parametrize("style", styles())
 @pytest.mark.smoke
 def test_first_error_wins(connect: Any, style: str) -> None:
-    """Order of checks: of two errors the earlier one in the list is reported."""
+    """Of two errors in a request, the error of the earlier check is reported."""
     # docs/v1-behaviour.md §3.2
     context = connect("simple")
     for place, first in enumerate(NAMES):
         for second in NAMES[place:]:
             arguments = {"inputs": add_sub(), "outputs": BOTH}
-            arguments.update(FAULTS[second][0])
-            arguments.update(FAULTS[first][0])
+            arguments.update(ERRORS[second][0])
+            arguments.update(ERRORS[first][0])
             with error(first):
                 styles()[style](context, **arguments)
 
@@ -324,7 +328,7 @@ def test_integer_like_scalars(connect: Any, value: Any) -> None:
 
 @pytest.mark.smoke
 def test_outputs_are_checked_in_their_order(connect: Any) -> None:
-    """Outputs are checked one after the other, format before name (docs/v1-behaviour.md §3.2)."""
+    """Outputs are checked one by one, format before name (docs/v1-behaviour.md §3.2)."""
     with client_error("unknown output 'A' for 'simple'"):
         connect("simple").run(add_sub(), {"OUTPUT0": (1,), "A": (1,), "B": (9, 9)})
     with client_error("unrecognized output format"):

@@ -1,4 +1,4 @@
-"""Streaming contexts, and what follows a broken stream (docs/v1-behaviour.md §5)."""
+"""Streaming contexts, and calls after a broken stream (docs/v1-behaviour.md §5)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OUTPUT = {"OUTPUT": RAW}
 
 
 def test_two_sequences_on_one_stream(stream: Any) -> None:
-    """Sequences of different corr_ids on one stream; corr_id is sticky here as well."""
+    """Sequences of different corr_ids share one stream. corr_id stays for later requests."""
     # docs/v1-behaviour.md §5
     context = stream("sequence_sum")
     steps = [(8200, 1, START), (8201, 10, START), (0, 20, END), (8200, 2, END)]
@@ -47,7 +47,7 @@ def test_two_sequences_on_one_stream(stream: Any) -> None:
 
 @pytest.mark.smoke
 def test_order_of_requests(stream: Any) -> None:
-    """Order: responses come in request order, a slow one before a quick one."""
+    """Responses arrive in request order, also a slow response before a quick one."""
     # docs/v1-behaviour.md §5
     context, done = stream("slow"), Completions()
     for seconds in (0.3, 0.0, 0.1):
@@ -59,7 +59,7 @@ def test_order_of_requests(stream: Any) -> None:
 
 @pytest.mark.smoke
 def test_errors_reach_their_request(stream: Any) -> None:
-    """Server errors come back per request, among good ones; the stream stays usable."""
+    """A server error goes to its own request, and the stream stays usable."""
     # docs/v1-behaviour.md §5
     context, done = stream("failing"), Completions()
     values = [0, 3, 0, 4, 0, 5]
@@ -78,7 +78,7 @@ def test_errors_reach_their_request(stream: Any) -> None:
 
 
 def test_old_style(stream: Any) -> None:
-    """On a stream: ids, wait, get_ready_async_request (docs/v1-behaviour.md §2.2)."""
+    """Ids, wait and get_ready_async_request work on a stream (docs/v1-behaviour.md §2.2)."""
     context = stream("slow")
     ids = [context.async_run(fp32(seconds), ONE) for seconds in (1.0, 0.0)]
     assert context.get_async_run_results(ids[1], False) is None
@@ -88,8 +88,8 @@ def test_old_style(stream: Any) -> None:
 
 
 def test_a_version_that_is_no_number() -> None:
-    """KServe v2 allows any text as a version; v1's number for it is -1, the latest."""
-    answers = StreamServer(lambda asked: [reply(asked.id, version="v2.0")])
+    """A version that is not a number, which KServe v2 allows, becomes v1's -1 for the latest."""
+    answers = StreamServer(lambda request: [reply(request.id, version="v2.0")])
     with answers as server, InferContext(server.address, 1, "slow", streaming=True) as context:
         context.run(fp32(0), ONE)
         assert context.get_last_request_model_version() == -1
@@ -98,7 +98,7 @@ def test_a_version_that_is_no_number() -> None:
 
 
 def test_run_inside_a_callback(stream: Any) -> None:
-    """run() and async_run() on the same streaming context work inside a callback."""
+    """run() and async_run() work inside a callback on their own streaming context."""
     # docs/v1-behaviour.md §5
     context, done, sums = stream("simple"), Completions(), []
 
@@ -112,7 +112,8 @@ def test_run_inside_a_callback(stream: Any) -> None:
 
 
 def test_large_tensors(stream: Any) -> None:
-    """Megabytes in both directions on a stream, several at once (docs/v1-behaviour.md §5)."""
+    """Several requests with megabytes in both directions share a stream."""
+    # docs/v1-behaviour.md §5
     context, done = stream("identity_2d"), Completions()
     arrays = [np.full((500, 1000), value, np.float32) for value in range(8)]
     for array in arrays:
@@ -131,7 +132,7 @@ LOST = (
 
 
 def until_it_works(call: Callable[[], Any]) -> Any:
-    """Return the first result. Each call before it raises v1's client error."""
+    """Return the first result. Check that each call before it raises v1's client error."""
     for _ in range(int(PATIENCE * 20)):
         try:
             return call()
@@ -164,7 +165,7 @@ def test_next_request(relay: Relay) -> None:
 
 
 def test_callback_of_the_broken_stream_sends(relay: Relay) -> None:
-    """A callback whose request was lost may send it again, and call run()."""
+    """The callback of a lost request may send the request again, and call run()."""
     again = Completions()
     text: list[str] = []
 
@@ -188,7 +189,7 @@ def test_callback_of_the_broken_stream_sends(relay: Relay) -> None:
 
 
 def test_open_sequence(relay: Relay) -> None:
-    """A sequence that was open is refused by run() and async_run() until it is started again."""
+    """After a break, run() and async_run() refuse an open sequence until it starts again."""
     with InferContext(relay.address, 1, "sequence_sum", streaming=True) as context:
         assert number(context.run(int32(5), OUTPUT, 1, START, 9000), "OUTPUT") == 5
         assert number(context.run(int32(1), OUTPUT, 1, START | END, 9001), "OUTPUT") == 1
@@ -207,7 +208,7 @@ def test_open_sequence(relay: Relay) -> None:
 
 
 def test_server_restarted_on_its_port(start_triton: Any) -> None:
-    """A server that is killed and started again at its address: requests work, sequences not."""
+    """After a server is killed and restarted, requests work and open sequences are refused."""
     models = ["slow", "sequence_sum"]
     server = start_triton(models)
     with InferContext(server.grpc, 1, "sequence_sum", streaming=True) as context:
@@ -231,12 +232,13 @@ def test_server_restarted_on_its_port(start_triton: Any) -> None:
 
 
 def test_answer_over_the_size_limit(triton: TritonServer) -> None:
-    """One answer that is too large fails what is on the stream; the context works on."""
+    """A reply that is too large fails all requests on the stream. The context works on."""
     tritonclient_shim.configure(grpc_channel_arguments={"grpc.max_receive_message_length": 1 << 20})
     large, small = np.zeros((1000, 1000), np.float32), np.ones((1, 2), np.float32)
     with InferContext(triton.grpc, 1, "identity_2d", streaming=True) as context:
         for _ in range(3):
-            # 8 is gRPC's own finding; where its cancellation is quicker, some versions tell of that
+            # 8 is gRPC's own status; in some versions the stream is cancelled first, with that
+            # status
             with pytest.raises(InferenceServerException, match="GRPC client failed: (8|1): "):
                 context.run({"INPUT0": [large]}, ONE)
             result = context.run({"INPUT0": [small]}, ONE)["OUTPUT0"][0]
@@ -245,7 +247,7 @@ def test_answer_over_the_size_limit(triton: TritonServer) -> None:
 
 @not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
 def test_model_unloaded(start_triton: Any) -> None:
-    """A model that is unloaded and loaded again leaves the stream as it is."""
+    """A model that is unloaded and loaded again does not break the stream."""
     server = start_triton(["slow"])
     control = ModelControlContext(server.http, 0)
     with InferContext(server.grpc, 1, "slow", streaming=True) as context:
@@ -260,7 +262,7 @@ def test_model_unloaded(start_triton: Any) -> None:
 
 
 def test_closed_while_broken(relay: Relay) -> None:
-    """close() ends a context whose stream has broken, and it stays closed."""
+    """close() works on a context whose stream has broken, and the context stays closed."""
     context = InferContext(relay.address, 1, "slow", streaming=True)
     context.run(fp32(0), ONE)
     relay.shut()

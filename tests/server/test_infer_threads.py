@@ -23,9 +23,9 @@ from tests.server.infer_cases import (
 
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """Return what ``work`` returns on each of ``count`` threads that start at the same moment."""
+    """Return the result of ``work`` on each of ``count`` threads that start together."""
     barrier = threading.Barrier(count)
-    results: list[Any] = [NotImplemented] * count  # what a thread that dies leaves
+    results: list[Any] = [NotImplemented] * count  # left by a thread that died
 
     def body(worker: int) -> None:
         barrier.wait(PATIENCE)
@@ -47,7 +47,7 @@ def integers(*values: int) -> dict[str, Any]:
 
 @pytest.mark.smoke
 def test_run_from_several_threads(connect: Any) -> None:
-    """v1 crashed; every thread gets its own answers, all are counted."""
+    """Threads that call run() on one context get their own results, and all are counted."""
     # docs/v1-behaviour.md §10.3
     context = connect("identity_int32")
 
@@ -62,7 +62,7 @@ def test_run_from_several_threads(connect: Any) -> None:
 
 
 def test_async_run_from_several_threads(connect: Any) -> None:
-    """async_run from several threads; ids are unique, callbacks on one thread."""
+    """async_run works from several threads: ids are unique, callbacks run on one thread."""
     # docs/v1-behaviour.md §10.3
     context, done = connect("identity_int32"), Completions()
 
@@ -79,7 +79,7 @@ def test_async_run_from_several_threads(connect: Any) -> None:
 
 
 def test_one_result_for_one_thread(connect: Any) -> None:
-    """Fetched once: of several threads that fetch an id, one gets the results."""
+    """If several threads fetch one id, one thread gets the results."""
     # docs/v1-behaviour.md §5
     context = connect("slow")
     request_id = context.async_run(fp32(0.2), ONE)
@@ -100,7 +100,7 @@ def test_one_result_for_one_thread(connect: Any) -> None:
 
 
 def test_labels_from_several_threads(connect: Any) -> None:
-    """Threads that need labels at the same time all get them (docs/v1-behaviour.md §4.2)."""
+    """Threads that need labels at one time all get them (docs/v1-behaviour.md §4.2)."""
     context = connect("classify")
     scores = np.eye(10, dtype=np.float32)
 
@@ -111,7 +111,7 @@ def test_labels_from_several_threads(connect: Any) -> None:
 
 
 def test_close_while_others_run(connect: Any) -> None:
-    """Threads in the midst of run() end with a result or with an error."""
+    """If a context is closed, run() of other threads returns a result or raises an error."""
     context = connect("simple")
 
     def work(worker: int) -> bool:
@@ -127,7 +127,7 @@ def test_close_while_others_run(connect: Any) -> None:
 
 
 def test_contexts_made_on_several_threads(url: str, protocol: int) -> None:
-    """Constructors are thread-safe; contexts made and dropped by many threads."""
+    """Many threads can make and drop contexts at once."""
     # docs/v1-behaviour.md §10.3
 
     def work(worker: int) -> int:
@@ -140,14 +140,15 @@ def test_contexts_made_on_several_threads(url: str, protocol: int) -> None:
 
 
 def test_many_contexts_at_once(url: str, protocol: int) -> None:
-    """Many contexts open at once, one per call and never closed (docs/v1-behaviour.md §F.5)."""
+    """Many contexts may be open at once, one per call and never closed."""
+    # docs/v1-behaviour.md §F.5
     contexts = [InferContext(url, protocol, "simple") for _ in range(100)]
     for context in contexts:
         assert context.run(add_sub(), ONE)["OUTPUT0"][0].tolist() == SUM
 
 
 def test_requests_run_at_once(connect: Any) -> None:
-    """Four slow requests of four threads on one context take the time of one."""
+    """Four slow requests of four threads on one context run concurrently."""
     context = connect("slow")
     context.run(fp32(0), ONE)
     together(4, lambda worker: context.run(fp32(1), ONE))

@@ -54,7 +54,7 @@ def server() -> Iterator[TritonServer]:
 
 
 def _count_three(url: str) -> None:
-    """Three requests for the pair about statistics, and wait until the server has counted them."""
+    """Send three requests for the pair about statistics. Wait until the server has counted them."""
     from tritonclient.http import InferenceServerClient
 
     with InferContext(url, 0, "identity_fp64") as context:
@@ -71,12 +71,12 @@ def _count_three(url: str) -> None:
 
 @pytest.fixture(scope="module")
 def before(server: TritonServer) -> dict[str, Any]:
-    """Return what the v1 block of each pair gives, run once each."""
+    """Return the result of each pair's v1 block, run once."""
     return {pair.name: run(pair, "v1", server) for pair in PAIRS}
 
 
 def run(pair: Pair, column: str, server: TritonServer) -> Any:
-    """Execute one block after its column's prelude → its ``result``."""
+    """Execute a block after its column's prelude, and return its ``result``."""
     prelude = PRELUDES.get(column.replace("_aio", ""), PRELUDES["v1"])
     namespace: dict[str, Any] = {}
     exec(prelude + at(pair.blocks[column], server.http, server.grpc), namespace)
@@ -85,7 +85,7 @@ def run(pair: Pair, column: str, server: TritonServer) -> Any:
 
 
 def _until_ready(server: TritonServer) -> None:
-    """Triton is not ready while it is unloading a model, which goes on after the call."""
+    """Wait until Triton is ready. It is not ready while it unloads a model, also after the call."""
     context, deadline = ServerHealthContext(server.http, 0), time.monotonic() + 30
     while not context.is_ready() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -95,7 +95,7 @@ def _until_ready(server: TritonServer) -> None:
 def test_now_gives_what_before_gave(
     before: dict[str, Any], server: TritonServer, pair: Pair, column: str
 ) -> None:
-    """tritonclient's block gives the same result as v1's, on the same server."""
+    """tritonclient's block gives v1's result on one server."""
     assert run(pair, column, server) == before[pair.name]
 
 
@@ -130,12 +130,12 @@ def with_pytriton(server: TritonServer) -> dict[str, Any]:
 def test_pytriton_gives_what_before_gave(
     before: dict[str, Any], with_pytriton: dict[str, Any], pair: Pair
 ) -> None:
-    """PyTriton's block gives the same result as v1's, on the same server."""
+    """PyTriton's block gives v1's result on one server."""
     assert with_pytriton[pair.name] == before[pair.name]
 
 
 def test_results_say_something(before: dict[str, Any]) -> None:
-    """No pair is equal for want of a result: each gives something true or not empty."""
+    """Each pair's result is true or not empty, so no pair is equal for want of a result."""
     assert not [name for name, result in before.items() if not result]
     assert before["Statistics 1"] == [3, 3]
 
@@ -148,7 +148,7 @@ def test_new_blocks_know_nothing_of_the_old_api() -> None:
 
 
 def test_every_pair_has_both_protocols_but_for_reasons() -> None:
-    """Each operation is shown on gRPC and HTTP; one without HTTP is gRPC's own, or no call."""
+    """Each operation has a block for gRPC and HTTP, unless it is gRPC's own or needs no call."""
     without = {pair.name for pair in PAIRS if "http" not in pair.blocks}
     grpcs_own = {"Streams 1", "Streams 2", *(f"Raw gRPC stub {number}" for number in range(1, 6))}
     assert without == {"Three rungs 1", "System shared memory 3", "asyncio 1", *grpcs_own}
@@ -172,7 +172,7 @@ def test_links_within_the_guide_lead_somewhere() -> None:
 
 
 def texts_of_new_clients() -> Iterator[str]:
-    """Yield what people really read, from tritonclient, NumPy and Python themselves."""
+    """Yield messages that users read, from tritonclient, NumPy and Python themselves."""
     import tritonclient.http as http
     from tritonclient.utils import InferenceServerException as NewException
 
@@ -194,7 +194,7 @@ def texts_of_new_clients() -> Iterator[str]:
 
 
 def texts_of_this_package(server: TritonServer) -> Iterator[str]:
-    """Yield what people read who make the usual mistakes."""
+    """Yield messages of this package after the usual mistakes."""
     raw = {"OUTPUT0": InferContext.ResultFormat.RAW}
     wide = {"INPUT0": [np.arange(16)], "INPUT1": [np.arange(16)]}
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -222,7 +222,7 @@ def texts_of_this_package(server: TritonServer) -> Iterator[str]:
 
 
 def test_faq_is_titled_by_what_people_read(server: TritonServer) -> None:
-    """What this package, the new clients, NumPy and Python say begins like a title of the FAQ."""
+    """Messages of this package, the new clients, NumPy and Python begin as a title of the FAQ."""
     guide = GUIDE.read_text("utf-8")
     titles = re.findall(r"^### (.+)$", guide[guide.index("## FAQ") :], re.MULTILINE)
     parts = [part for title in titles for part in re.findall(r"`+(.+?)`+", title)]
@@ -236,7 +236,7 @@ def _begins(text: str, part: str) -> bool:
 
 
 def test_tables_are_current() -> None:
-    """The table of all symbols is what scripts/guide writes."""
+    """The guide's table of all symbols is the output of scripts/guide."""
     command = [sys.executable, str(ROOT / "scripts" / "guide"), "--check"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     assert (done.returncode, done.stdout) == (0, "")
@@ -245,7 +245,7 @@ def test_tables_are_current() -> None:
 def test_pairs_of_v1_use_what_they_are_about(
     server: TritonServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counted while they run, the v1 blocks cover every symbol that has a successor to show."""
+    """The v1 blocks use every symbol that has a successor to show."""
     from tritonclient_shim import usage
     from tritonclient_shim.usage import Recorder
 

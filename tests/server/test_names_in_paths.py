@@ -1,4 +1,4 @@
-"""Names that a proxy takes for steps in a path never become part of one."""
+"""Names that a proxy would resolve as steps of a path never become part of a path."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REFUSED = (
 
 @contextmanager
 def refused(name: str) -> Iterator[None]:
-    """Yield the error of the client in place of a request."""
+    """Check that the client refuses this name in the block."""
     with pytest.raises(InferenceServerException) as caught:
         yield
     assert str(caught.value) == REFUSED.format(name)
@@ -41,14 +41,14 @@ def refused(name: str) -> Iterator[None]:
 @pytest.fixture
 def proxy(triton: TritonServer, tmp_path: Path) -> Iterator[str]:
     """Yield the address of an nginx in front of the server that resolves the paths it passes on."""
-    # With the "/" after the target nginx sends on what it has decoded and resolved.
+    # With the "/" after the target nginx sends on the decoded and resolved path.
     with nginx(tmp_path, f"location / {{ proxy_pass http://{triton.http}/; }}") as address:
         yield address
 
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_region_behind_a_proxy(proxy: str, triton: TritonServer, name: str) -> None:
-    """Unregistering one region leaves the others alone, whatever a proxy makes of its name."""
+    """Unregistering such a name unregisters no other region, whatever a proxy makes of the name."""
     regions = Regions(triton.grpc, 1)
     try:
         regions.empty(64, "kept")
@@ -64,7 +64,7 @@ def test_a_region_behind_a_proxy(proxy: str, triton: TritonServer, name: str) ->
 
 @pytest.mark.parametrize("name", STEPS)
 def test_the_same_region_over_grpc(triton: TritonServer, name: str) -> None:
-    """Over gRPC such a name is one like any other."""
+    """Over gRPC such a name is an ordinary name."""
     regions = Regions(triton.grpc, 1)
     try:
         odd = regions.empty(64, name)
@@ -77,7 +77,7 @@ def test_the_same_region_over_grpc(triton: TritonServer, name: str) -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_model(triton: TritonServer, name: str) -> None:
-    """No request leaves for a model of such a name."""
+    """A request for a model of such a name is refused and not sent."""
     with refused(name):
         InferContext(triton.http, 0, name)
     with ServerStatusContext(triton.http, 0, name) as status, refused(name):
@@ -85,7 +85,7 @@ def test_a_model(triton: TritonServer, name: str) -> None:
 
 
 def test_a_model_to_load(triton: TritonServer) -> None:
-    """Loading and unloading refuse in the same way; a slash v1 refused in words of its own."""
+    """Loading and unloading refuse such a name; a name with a slash gets v1's own text."""
     with ModelControlContext(triton.http, 0) as control:
         for act in (control.load, control.unload):
             with refused(".."):
@@ -94,8 +94,8 @@ def test_a_model_to_load(triton: TritonServer) -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_all_paths(name: str) -> None:
-    """Every path of the backend that has a name in it, versions included."""
-    backend = open_backend(Endpoint("http", "127.0.0.1:9"))  # nobody is asked
+    """Every path of the backend with a name or version in it refuses such a name."""
+    backend = open_backend(Endpoint("http", "127.0.0.1:9"))  # nothing is sent
     data = np.zeros(1, dtype=np.int32)
     tensors = (TensorIn("I", "INT32", (1,), (data,), 4),), (OutputSpec("O"),)
     asks: list[Callable[[], Any]] = [
@@ -118,7 +118,7 @@ def test_all_paths(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["...", "a..b", "a.", "..;", "%2e%2e", "a%2F..", "é", "a?b#c;d"])
 def test_other_names_pass_a_proxy(proxy: str, triton: TritonServer, name: str) -> None:
-    """All else reaches the server as it is, through a proxy that resolves paths."""
+    """Every other name reaches the server unchanged, through a proxy that resolves paths."""
     regions = Regions(proxy, 0)
     try:
         odd = regions.empty(64, name)

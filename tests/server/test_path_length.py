@@ -1,4 +1,4 @@
-"""How many of our functions and files one small inference passes."""
+"""The number of our functions and files that one small inference passes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from benchmarks.trace import trace_of_run
 from testbed import TritonServer
 
-#: By protocol: the most functions and files, as they were counted.
+#: The highest counts of functions and files, by protocol.
 LIMITS = {0: (35, 11), 1: (29, 10)}
 
 

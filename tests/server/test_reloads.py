@@ -1,4 +1,4 @@
-"""A model that is reloaded behind a client's back: a context, the raw stub, the gateway."""
+"""A model that is reloaded while a context, a raw stub or a gateway uses it."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ ANSWERED = answering_servers.SCORES
 
 
 class Reloading:
-    """A server and its repository. Its models can be changed."""
+    """A server with its repository, whose models tests change."""
 
     def __init__(self, server: TritonServer, folder: Path) -> None:
         self.server = server
         self.folder = folder
-        self.touched: set[str] = set()  # models that are not as they were
+        self.touched: set[str] = set()  # models that a test has changed
         self._changed = time.time()
 
     def change(self, model: str, old: str, new: str, file: str = "config.pbtxt") -> None:
-        """Replace text in a model's file, and have the server load the model again."""
+        """Replace text in a model's file, and reload the model."""
         path = self.folder / model / file
         text = path.read_text("utf-8")
         assert re.search(old, text)
@@ -63,7 +63,7 @@ class Reloading:
         self._load(model)
 
     def restore(self) -> None:
-        """Have the server load the models as they were."""
+        """Reload the original models."""
         for model in self.touched:
             shutil.rmtree(self.folder / model)
         repository.write(self.folder, self.touched)
@@ -90,7 +90,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reloading]:
 
 @pytest.fixture
 def reloading(running: Reloading) -> Iterator[Reloading]:
-    """Yield the server, whose models are restored afterwards."""
+    """Yield the server; restore its models afterwards."""
     yield running
     running.restore()
 
@@ -102,7 +102,7 @@ def top(context: InferContext) -> Any:
 
 @pytest.mark.smoke
 def test_other_labels(reloading: Reloading, protocol: int) -> None:
-    """Labels are those that the server has now, also for a context that lives long."""
+    """Labels are the server's current labels, also in a long-lived context."""
     # docs/v1-behaviour.md §4.2
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "classify") as context:
@@ -127,7 +127,7 @@ def test_other_labels_by_another_process(
 
 
 def test_labels_at_last(reloading: Reloading, protocol: int) -> None:
-    """A model that is given labels has them from then on."""
+    """A model that gets labels by a reload has them in later results."""
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "classify_nolabels") as context:
         assert top(context) == (9, 9.0, "")
@@ -140,7 +140,7 @@ def test_labels_at_last(reloading: Reloading, protocol: int) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_another_datatype(reloading: Reloading, protocol: int, streaming: bool) -> None:
-    """A context answers with the data type that the model has now: 4 bytes are 4 bytes to v1."""
+    """A result has the model's current data type: 4 bytes of FP32 become 4 bytes of INT32."""
     if streaming and protocol == 0:
         return
     url = reloading.server.url(protocol)
@@ -154,7 +154,7 @@ def test_another_datatype(reloading: Reloading, protocol: int, streaming: bool) 
 
 
 def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
-    """An asynchronous request that meets a reload is refused by the server; the next one is not."""
+    """The server refuses an asynchronous request during a reload. The next request succeeds."""
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "identity_fp32") as context:
         inputs = {"INPUT0": [np.array([1.5, -2], np.float32)]}
@@ -168,7 +168,7 @@ def test_an_asynchronous_request(reloading: Reloading, protocol: int) -> None:
 
 @pytest.mark.smoke
 def test_a_larger_batch(reloading: Reloading, protocol: int) -> None:
-    """A batch that a reload has made possible is sent, in whatever way it is asked for."""
+    """A batch size that a reload allows is sent, in every calling style."""
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "identity_fp32") as context:
         arrays = [np.array([1.5], np.float32)] * 9
@@ -178,7 +178,7 @@ def test_a_larger_batch(reloading: Reloading, protocol: int) -> None:
 
 
 def test_an_unloaded_model(reloading: Reloading, protocol: int) -> None:
-    """Requests for a model that is no longer loaded are refused in the same words, ever again."""
+    """Requests for an unloaded model are refused in v1's words, each time."""
     url = reloading.server.url(protocol)
     with InferContext(url, protocol, "identity_fp32") as context:
         inputs = {"INPUT0": [np.array([1.5, -2], np.float32)]}
@@ -198,7 +198,7 @@ def test_an_unloaded_model(reloading: Reloading, protocol: int) -> None:
 
 
 def test_the_raw_stub(reloading: Reloading) -> None:
-    """The stub's request for a reloaded model is answered as a new stub's would be."""
+    """A stub answers a request for a reloaded model as a new stub does."""
     with grpc.insecure_channel(reloading.server.grpc) as channel:
         stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
         request = pb.InferRequest(model_name="classify", model_version=-1)
@@ -213,12 +213,12 @@ def test_the_raw_stub(reloading: Reloading) -> None:
         assert result == "nine"
 
 
-# ----------------------------------------------------- answers that do not fit what is known
+# ----------------------------------------- replies that do not fit the cached configuration
 
 
 @pytest.fixture
 def answering() -> Iterator[HttpAnswers]:
-    """Yield a server whose answers tests choose: Triton's fit its configuration."""
+    """Yield a server whose replies tests choose. Triton's own always fit its configuration."""
     with HttpAnswers() as server:
         yield server
 
@@ -229,12 +229,12 @@ def run(context: InferContext) -> Any:
 
 
 def times_configured(server: HttpAnswers) -> int:
-    """How often the model's configuration has been asked for."""
+    """Return how often the model's configuration was requested."""
     return sum(b"/config " in request for request in server.requests)
 
 
 def test_an_answer_of_another_datatype(answering: HttpAnswers) -> None:
-    """An answer that does not fit is read by the configuration that the model has now."""
+    """A reply that does not fit is read by the model's current configuration."""
     with InferContext(answering.address, 0, "m") as context:
         assert run(context).dtype == np.float32
         changed = model_config()
@@ -247,7 +247,7 @@ def test_an_answer_of_another_datatype(answering: HttpAnswers) -> None:
 
 
 class Confused(NamedTuple):
-    """What a confused server said of its model, and what a context refuses because of it."""
+    """A wrong description of a model, and the refusal that follows from it."""
 
     change: Callable[[dict[str, Any]], object]
     refusal: str
@@ -273,12 +273,12 @@ CONFUSED = {
 
 @pytest.fixture(params=CONFUSED)
 def confused(request: pytest.FixtureRequest) -> Confused:
-    """One confused description of the model."""
+    """Return a wrong description of the model."""
     return CONFUSED[request.param]
 
 
 def in_confusion(confused: Confused, protocol: int) -> Any:
-    """Return the answer to a configuration request of a confused server."""
+    """Return the configuration reply of a server with a wrong description."""
     config = model_config()
     confused.change(config)
     if protocol == 0:
@@ -290,7 +290,7 @@ def in_confusion(confused: Confused, protocol: int) -> Any:
 
 @pytest.mark.parametrize("later", [False, True], ids=["run", "async_run"])
 def test_a_confused_configuration(confused: Confused, protocol: int, later: bool) -> None:
-    """A context that was made while the server was confused answers when it no longer is."""
+    """A context made under a wrong description works once the server's description is right."""
     with (GrpcAnswers if protocol else HttpAnswers)() as server:
         server.replaced["config"] = in_confusion(confused, protocol)
         with InferContext(server.address, protocol, "m") as context:
@@ -306,7 +306,7 @@ def test_a_confused_configuration(confused: Confused, protocol: int, later: bool
 
 
 def test_a_confused_configuration_for_a_stub(confused: Confused) -> None:
-    """A stub that has heard of a confused configuration answers when the server is well again."""
+    """A stub with a wrong configuration works once the server's configuration is right."""
     request = pb.InferRequest(model_name="m", model_version=-1)
     request.meta_data.batch_size = 1
     request.meta_data.input.add(name="IN", dims=[2])
@@ -323,30 +323,30 @@ def test_a_confused_configuration_for_a_stub(confused: Confused) -> None:
 
 
 def test_a_right_refusal(answering: HttpAnswers) -> None:
-    """A refusal that follows from a right configuration is v1's; it costs one request."""
+    """A refusal that follows from a right configuration has v1's text and costs one request."""
     with InferContext(answering.address, 0, "m") as context:
-        for asked in (2, 3, 4):
+        for requests in (2, 3, 4):
             with pytest.raises(InferenceServerException) as caught:
                 context.run({"OTHER": [ANSWERED]}, {"OUT": RAW})
             assert str(caught.value) == "[ 0] unknown input 'OTHER' for 'm'"
-            assert times_configured(answering) == asked
+            assert times_configured(answering) == requests
 
 
 def test_a_right_refusal_in_the_words_of_a_server(answering: HttpAnswers) -> None:
-    """A refusal that v1's server would have sent costs one request, too."""
+    """A refusal that v1's server sent costs one request too."""
     with fresh_keys() as new_key, InferContext(answering.address, 0, "m") as context:
         handle = shm.create_shared_memory_region("region", new_key(), 16)
-        for asked in (2, 3, 4):
+        for requests in (2, 3, 4):
             with pytest.raises(InferenceServerException, match="unexpected shape for input 'IN'"):
                 context.run({"IN": (handle, [4])}, {"OUT": RAW})
-            assert times_configured(answering) == asked
+            assert times_configured(answering) == requests
         shm.destroy_shared_memory_region(handle)
 
 
 def test_a_refusal_while_the_server_hangs(
     answering: HttpAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refusal waits for a server that says nothing a limited time only."""
+    """A refusal waits only a limited time for a server that does not answer."""
     monkeypatch.setattr(infer_session, "ASKED_AGAIN_WITHIN", 0.1)
     with InferContext(answering.address, 0, "m") as context:
         monkeypatch.setattr(answering, "_answer", lambda _: SILENCE)
@@ -355,7 +355,7 @@ def test_a_refusal_while_the_server_hangs(
 
 
 def test_answers_that_never_fit(answering: HttpAnswers) -> None:
-    """Where the configuration is still the same, the next answers are read without asking."""
+    """If the configuration is unchanged, the next replies are read without a request for it."""
     result = reply()
     result["outputs"][1]["name"] = "UNKNOWN"
     answering.replaced["infer"] = with_data(result, 2 * ANSWERED.tobytes())
@@ -365,7 +365,7 @@ def test_answers_that_never_fit(answering: HttpAnswers) -> None:
 
 
 def test_an_answer_of_another_size(answering: HttpAnswers) -> None:
-    """An answer that cannot be read as what the model says of itself is a client error."""
+    """A reply that does not fit the current configuration is a client error."""
     wide = output(datatype="FP64", parameters={"binary_data_size": 16})
     answering.replaced["infer"] = with_data(wide, 2 * ANSWERED.tobytes())
     unreadable = pytest.raises(InferenceServerException, match="could not be read: .*reshape")

@@ -21,7 +21,7 @@ def names_of(index: ModelRepositoryIndex) -> list[str]:
 
 @pytest.mark.smoke
 def test_index(url: str, protocol: int) -> None:
-    """Every model of the repository once, sorted, loaded or not, in v1's message."""
+    """The index has every model of the repository once, sorted, loaded or not, in v1's message."""
     # docs/v1-behaviour.md §6.3
     with ModelRepositoryContext(url, protocol) as context:
         index = context.get_model_repository_index()
@@ -34,7 +34,7 @@ def test_index(url: str, protocol: int) -> None:
 
 
 def test_duplicates_across_repositories(start_triton: Callable[..., Any], tmp_path: Any) -> None:
-    """A name in two repositories is there once (docs/v1-behaviour.md §6.3)."""
+    """A model in two repositories appears once (docs/v1-behaviour.md §6.3)."""
     for folder, models in (("one", ["spare", "simple"]), ("two", ["spare", "slow"])):
         repository.write(tmp_path / folder, models)
     server = start_triton(
@@ -47,7 +47,7 @@ def test_duplicates_across_repositories(start_triton: Callable[..., Any], tmp_pa
 
 @not_on("2.33", "has no --http-restricted-api")
 def test_refused(start_triton: Callable[..., Any]) -> None:
-    """A server that refuses is a server error: its id, a positive request id."""
+    """A server's refusal is a server error with its id and a positive request id."""
     # docs/v1-behaviour.md §1.6
     secret = ["--http-restricted-api=model-repository:secret=yes"]
     server = start_triton([], extra_args=secret, server_id="inference:0")

@@ -1,5 +1,6 @@
-"""The contract of v1's service, behind each of its doors: the raw stub, the gateway over gRPC and
-over HTTP (docs/v1-behaviour.md §3.4, §6, §9).
+"""The contract of v1's service: raw stub, gateway over gRPC, gateway over HTTP.
+
+(docs/v1-behaviour.md §3.4, §6, §9)
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tensorrtserver.api import model_config_pb2, server_status_pb2
 from tensorrtserver.api import request_status_pb2 as codes
 from testbed import TritonServer
 from tests.gateway.gateway_process import Gateway
-from tests.server.service_doors import http_door, stub_door, stub_future, stub_stream
+from tests.server.service_calls import calls_of_stub, calls_over_http, stub_future, stub_stream
 from tests.server.stub_cases import (
     SUCCESS,
     classify_request,
@@ -26,10 +27,10 @@ from tests.server.stub_cases import (
 
 FP32_4 = np.array([1, 2, 3, 4], np.float32)
 LOAD, UNLOAD = pb.ModelControlRequest.LOAD, pb.ModelControlRequest.UNLOAD
-DOORS: dict[str, Callable[[TritonServer, Gateway], Any]] = {
-    "stub": lambda triton, gateway: stub_door(triton.grpc),
+WAYS: dict[str, Callable[[TritonServer, Gateway], Any]] = {
+    "stub": lambda triton, gateway: calls_of_stub(triton.grpc),
     "gateway gRPC": lambda triton, gateway: gateway.call,
-    "gateway HTTP": lambda triton, gateway: http_door(gateway),
+    "gateway HTTP": lambda triton, gateway: calls_over_http(gateway),
 }
 
 
@@ -45,22 +46,22 @@ def gateway(triton: TritonServer) -> Iterator[Gateway]:
     yield from _gateway(triton)
 
 
-@pytest.fixture(params=DOORS)
+@pytest.fixture(params=WAYS)
 def ask(request: pytest.FixtureRequest, triton: TritonServer, gateway: Gateway) -> Any:
-    """Return the calls through each door, to the session's server."""
-    return DOORS[request.param](triton, gateway)
+    """Return the calls of each way, to the session's server."""
+    return WAYS[request.param](triton, gateway)
 
 
-@pytest.fixture(params=[*DOORS, "stub future", "stub stream", "gateway stream"])
+@pytest.fixture(params=[*WAYS, "stub future", "stub stream", "gateway stream"])
 def infer(request: pytest.FixtureRequest, triton: TritonServer, gateway: Gateway) -> Any:
-    """Return Infer through each door, and in each further form of a call."""
-    if request.param in DOORS:
-        ask = DOORS[request.param](triton, gateway)
-        return lambda asked: ask("Infer", asked)
+    """Return Infer of each way, and each other style of the call."""
+    if request.param in WAYS:
+        ask = WAYS[request.param](triton, gateway)
+        return lambda message: ask("Infer", message)
     if request.param == "gateway stream":
-        return lambda asked: next(gateway.stream([asked]))
-    form = {"stub future": stub_future, "stub stream": stub_stream}[request.param]
-    return form(triton.grpc)
+        return lambda message: next(gateway.stream([message]))
+    way = {"stub future": stub_future, "stub stream": stub_stream}[request.param]
+    return way(triton.grpc)
 
 
 def outputs_of(response: Any) -> list[Any]:
@@ -70,7 +71,7 @@ def outputs_of(response: Any) -> list[Any]:
 
 
 def outcome(response: Any) -> tuple[Any, str]:
-    """Return code and message of a response from a server with an id."""
+    """Return code and message of a response that has a server id."""
     status = response.request_status
     assert (status.server_id, status.request_id > 0) == ("triton", True)
     return status.code, status.msg
@@ -82,7 +83,7 @@ def outcome(response: Any) -> tuple[Any, str]:
 @pytest.mark.parametrize("dims", [(), (16,)], ids=["none", "entry"])
 @pytest.mark.parametrize("sized", [False, True], ids=["unsized", "sized"])
 def test_dims_and_sizes_may_be_omitted(ask: Any, dims: Any, sized: bool) -> None:
-    """Inputs come with and without dims, with and without their size in bytes."""
+    """Inputs are accepted with and without dims, with and without their size in bytes."""
     # docs/v1-behaviour.md §F.7
     request = simple_request(5, batch=3)
     for item in request.meta_data.input:
@@ -96,7 +97,7 @@ def test_dims_and_sizes_may_be_omitted(ask: Any, dims: Any, sized: bool) -> None
 
 @pytest.mark.smoke
 def test_outputs_in_the_order_asked_for(ask: Any) -> None:
-    """An entry per output of the request, in its order; the id is echoed, request ids grow."""
+    """A response has an entry for each requested output, in order, and the request's id."""
     # docs/v1-behaviour.md §4.5, §9.2
     request = simple_request(3)
     del request.meta_data.output[:]
@@ -111,14 +112,14 @@ def test_outputs_in_the_order_asked_for(ask: Any) -> None:
 
 
 def test_strings(ask: Any) -> None:
-    """Strings are length-prefixed (docs/v1-behaviour.md §3.6)."""
+    """Strings have length prefixes (docs/v1-behaviour.md §3.6)."""
     expected = [(struct.pack("<I", 2) + b"14") * 16]
     assert ask("Infer", strings_request()).raw_output == expected
 
 
 @pytest.mark.smoke
 def test_classes(infer: Any) -> None:
-    """Class values are the float32 scores bit for bit; classes have no bytes in the raw outputs."""
+    """Class values are the exact float32 scores. Classes have no bytes in the raw outputs."""
     # docs/v1-behaviour.md §4.2, §9.2
     request = classify_request(("OUTPUT", 2))
     scores = np.frombuffer(request.raw_input[0], np.float32).copy()
@@ -136,25 +137,25 @@ def test_classes(infer: Any) -> None:
 
 
 def test_one_output_several_times(infer: Any) -> None:
-    """An output may be asked for raw and as classes; each place in the request gets an entry."""
+    """An output may be requested raw and as classes; each place in the request gets an entry."""
     # docs/v1-behaviour.md §9.2, §F.7
     request = classify_request(("OUTPUT", 2), ("OUTPUT", 0), ("OUTPUT", 1), ("OUTPUT", 0))
     response = infer(request)
-    two, raw, one, again = outputs_of(response)
+    top_two, raw, top_one, again = outputs_of(response)
     assert [len(entry) for entry in response.raw_output] == [0, 40, 0, 40]
-    assert [cls.idx for cls in two.batch_classes[0].cls] == [1, 2]
-    assert [cls.idx for cls in one.batch_classes[0].cls] == [1]
+    assert [cls.idx for cls in top_two.batch_classes[0].cls] == [1, 2]
+    assert [cls.idx for cls in top_one.batch_classes[0].cls] == [1]
     assert (list(raw.raw.dims), raw.raw.batch_byte_size) == ([10], 40)
     assert response.raw_output[1] == response.raw_output[3]
     assert again.raw == raw.raw
 
 
 def test_model_version_used(ask: Any) -> None:
-    """The response names the version that answered; -1 asks for the latest."""
+    """A response names the version that answered; -1 requests the latest version."""
     # docs/v1-behaviour.md §9.1
     request = infer_request("multi_version", {"INPUT0": FP32_4[:1]}, ["OUTPUT0"])
-    for asked, used in ((-1, 3), (2, 2)):
-        request.model_version = asked
+    for version, used in ((-1, 3), (2, 2)):
+        request.model_version = version
         response = ask("Infer", request)
         assert (response.meta_data.model_name, response.meta_data.model_version) == (
             *("multi_version", used),
@@ -163,7 +164,7 @@ def test_model_version_used(ask: Any) -> None:
 
 
 def test_sequence(infer: Any) -> None:
-    """Flags and a 64-bit correlation id of the header reach a sequence model."""
+    """The header's flags and 64-bit correlation id reach a sequence model."""
     # docs/v1-behaviour.md §3.9
     sums = []
     for flags, value in ((1, 10), (0, 5), (2, 1)):
@@ -175,7 +176,7 @@ def test_sequence(infer: Any) -> None:
 
 
 class InvalidRequest(NamedTuple):
-    """A request that is refused, and how."""
+    """A request that is refused, with the expected code and text."""
 
     request: Any
     code: Any
@@ -276,7 +277,7 @@ REFUSED = {
 
 @pytest.mark.smoke
 def test_refusals(infer: Any) -> None:
-    """v1's code and words, the id echoed, everything else empty, and no error of the transport."""
+    """A refusal has v1's code and text, echoes the id, and is no error of the transport."""
     # docs/v1-behaviour.md §3.4, §9.3
     for case, (request, code, text) in REFUSED.items():
         request.meta_data.id = 2**63 + 5
@@ -292,7 +293,7 @@ def test_refusals(infer: Any) -> None:
 
 @pytest.mark.smoke
 def test_status_of_one_model(ask: Any) -> None:
-    """Configuration and state of the model asked for, and of no other."""
+    """The status of a model has its configuration and state, and no other model."""
     # docs/v1-behaviour.md §6.2
     response = ask("Status", pb.StatusRequest(model_name="image_classifier"))
     assert outcome(response) == (SUCCESS, "")
@@ -305,14 +306,15 @@ def test_status_of_one_model(ask: Any) -> None:
 
 
 def test_status_of_all_models(ask: Any) -> None:
-    """No name asks for every tracked model; time since start grows (docs/v1-behaviour.md §6.2)."""
+    """A status request without name returns every tracked model; uptime grows."""
+    # docs/v1-behaviour.md §6.2
     first, second = (ask("Status", pb.StatusRequest()).server_status for _ in range(2))
     assert {"simple", "classify", "sequence_sum"} <= set(first.model_status)
     assert 0 < first.uptime_ns < second.uptime_ns
 
 
 def test_status_of_an_unknown_model(ask: Any) -> None:
-    """INVALID_ARG, and an empty status (docs/v1-behaviour.md §9.3)."""
+    """The status of an unknown model is INVALID_ARG, and empty (docs/v1-behaviour.md §9.3)."""
     response = ask("Status", pb.StatusRequest(model_name="nope"))
     assert outcome(response) == (INVALID, "no status available for unknown model 'nope'")
     assert not response.server_status.model_status
@@ -320,14 +322,14 @@ def test_status_of_an_unknown_model(ask: Any) -> None:
 
 @pytest.mark.smoke
 def test_health(ask: Any) -> None:
-    """Live and ready (docs/v1-behaviour.md §6.1)."""
+    """A running server is live and ready (docs/v1-behaviour.md §6.1)."""
     for mode in ("live", "ready"):
         response = ask("Health", pb.HealthRequest(mode=mode))
         assert (outcome(response), response.health) == ((SUCCESS, ""), True)
 
 
 def test_repository(ask: Any) -> None:
-    """All names, sorted, loaded or not (docs/v1-behaviour.md §6.3)."""
+    """The index has all names, sorted, loaded or not (docs/v1-behaviour.md §6.3)."""
     response = ask("Repository", pb.RepositoryRequest(index=True))
     names = [model.name for model in response.index.models]
     assert outcome(response) == (SUCCESS, "")
@@ -347,12 +349,12 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("door", ["stub", "gateway gRPC"])
+@pytest.mark.parametrize("way", ["stub", "gateway gRPC"])
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_requests(triton: TritonServer, gateway: Gateway, door: str, odd: str) -> None:
-    """What asks for nothing known is UNKNOWN (docs/v1-behaviour.md §9.2)."""
+def test_odd_requests(triton: TritonServer, gateway: Gateway, way: str, odd: str) -> None:
+    """A request of an unknown kind is UNKNOWN (docs/v1-behaviour.md §9.2)."""
     rpc, request, message = ODD[odd]
-    response = DOORS[door](triton, gateway)(rpc, request)
+    response = WAYS[way](triton, gateway)(rpc, request)
     assert outcome(response) == (codes.UNKNOWN, message)
 
 
@@ -361,18 +363,18 @@ def test_odd_requests(triton: TritonServer, gateway: Gateway, door: str, odd: st
 
 @pytest.fixture(scope="module")
 def changing() -> Iterator[tuple[TritonServer, Gateway]]:
-    """Yield a server whose models are loaded and unloaded, and a gateway in front of it."""
+    """Yield a server whose models are loaded and unloaded, and a gateway to it."""
     with TritonServer.start(models=["simple"]) as server:
         for gateway in _gateway(server):
             yield server, gateway
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.smoke
-def test_load_and_unload(changing: Any, door: str) -> None:
-    """A load ends when the model answers; failures are INTERNAL with v1's text."""
+def test_load_and_unload(changing: Any, way: str) -> None:
+    """A load ends when the model answers. A failed load is INTERNAL with v1's text."""
     # docs/v1-behaviour.md §6.4
-    ask = DOORS[door](*changing)
+    ask = WAYS[way](*changing)
     request = infer_request("spare", {"INPUT0": np.ones(1, np.float32)}, ["OUTPUT0"])
 
     def control(name: str, kind: Any) -> tuple[Any, str]:

@@ -1,4 +1,4 @@
-"""What settings do to real calls, through unchanged legacy code (docs/settings.md)."""
+"""Effects of settings on real calls through unchanged legacy code (docs/settings.md)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ZEROS = np.zeros(250_000, np.float32)  # a million bytes
 
 
 def live(url: str, protocol: int) -> bool:
-    """Ask for the health of a server."""
+    """Return the health of a server."""
     with ServerHealthContext(url, protocol) as context:
         return context.is_live()
 
 
 @pytest.mark.smoke
 def test_hard_coded_addresses(triton: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A script's localhost:8000 and :8001 lead to the server that a variable names."""
+    """A variable leads a script's localhost:8000 and :8001 to another server."""
     # docs/v1-behaviour.md §1.5
     rules = f"localhost:8000={triton.http}, localhost:8001={triton.grpc}"
     monkeypatch.setenv("TRITON_SHIM_REWRITE_ADDRESSES", rules)
@@ -48,7 +48,7 @@ def test_hard_coded_addresses(triton: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.smoke
 def test_network_timeout(url: str, protocol: int) -> None:
-    """A call that lasts longer fails with v1's texts, in either style; short ones work."""
+    """A call beyond its time limit fails with v1's texts, in either style; short calls work."""
     configure(network_timeout=1)
     with InferContext(url, protocol, "slow") as context:
         with pytest.raises(InferenceServerException) as caught:
@@ -63,14 +63,14 @@ def test_network_timeout(url: str, protocol: int) -> None:
 
 
 def test_stream_has_no_time_limit(triton: Any) -> None:
-    """A stream may last: the time limit of calls is not its own, its metadata are."""
+    """The time limit of calls does not end a stream. Its metadata are sent."""
     configure(network_timeout=1.5, grpc_metadata={"x": "y"})
     with InferContext(triton.grpc, 1, "slow", streaming=True) as context:
         assert number(context.run(fp32(2), ONE)) == 2
 
 
 def test_pipelined_calls(url: str, protocol: int) -> None:
-    """Calls that are sent together, as for a server's status, work with metadata and limits."""
+    """Calls that one operation sends together, as for a status, work with metadata and limits."""
     configure(network_timeout=50, grpc_metadata={"x": "y"}, http_headers={"X": "y"})
     with ServerStatusContext(url, protocol) as context:
         assert "simple" in context.get_server_status().model_status
@@ -89,7 +89,7 @@ def test_timeout_is_of_the_unwrapped_client_too(url: str, protocol: int) -> None
 
 
 def test_contexts_keep_their_settings(url: str, protocol: int) -> None:
-    """Settings are those of the moment when a context is made, also where it calls later."""
+    """A context keeps the settings of the moment when it was made."""
     with ServerHealthContext(url, protocol) as early:
         configure(rewrite_addresses={"*": "127.0.0.1:1"})
         assert early.is_live()
@@ -99,7 +99,7 @@ def test_contexts_keep_their_settings(url: str, protocol: int) -> None:
 
 @pytest.mark.parametrize(("protocol", "tls"), [(0, "on"), (1, "off")])
 def test_connect_timeout(protocol: int, tls: str) -> None:
-    """A server that accepts and says nothing: given up in time, not after minutes."""
+    """A call to a server that accepts and never answers fails at its time limit."""
     configure(connect_timeout=0.4, tls=tls)
     texts = ["Timeout was reached", "14: Connect Failed"]
     expected = pytest.raises(InferenceServerException, match=texts[protocol])
@@ -110,7 +110,7 @@ def test_connect_timeout(protocol: int, tls: str) -> None:
 
 @pytest.mark.parametrize("arguments", ["", "grpc.default_compression_algorithm=2"])
 def test_compression(triton: Any, arguments: str) -> None:
-    """A channel argument compresses requests over gRPC; the results are the same."""
+    """A channel argument compresses requests over gRPC; the results stay equal."""
     configure(grpc_channel_arguments=arguments)
     with Relay(triton.grpc) as relay, InferContext(relay.address, 1, "identity_fp32") as context:
         (result,) = context.run({"INPUT0": [ZEROS]}, ONE)["OUTPUT0"]
@@ -119,30 +119,30 @@ def test_compression(triton: Any, arguments: str) -> None:
 
 
 def test_dns_target(triton: Any) -> None:
-    """gRPC's own way to write an address is a url as well."""
+    """An address in gRPC's own form is accepted as a url."""
     assert live(f"dns:///{triton.grpc}", 1)
 
 
 def test_round_robin() -> None:
-    """Calls go to every address of the target in turn; by default to one."""
-    with Listener() as one, Listener() as other:
-        target = f"ipv4:{one.address},{other.address}"
+    """Calls go to every address of the target in turn if set so, by default to one."""
+    with Listener() as first, Listener() as other:
+        target = f"ipv4:{first.address},{other.address}"
         with ServerHealthContext(target, 1) as context:
             assert all(context.is_live() for _ in range(8))
-        assert sorted([len(one.calls), len(other.calls)]) == [0, 8]
+        assert sorted([len(first.calls), len(other.calls)]) == [0, 8]
         configure(grpc_channel_arguments="grpc.lb_policy_name=round_robin")
         with ServerHealthContext(target, 1) as context:
             assert all(context.is_live() for _ in range(20))
-        assert min(len(one.calls), len(other.calls)) > 4
+        assert min(len(first.calls), len(other.calls)) > 4
 
 
 def plugin(request: Any) -> None:
-    """Logs in."""
+    """A plugin that logs in."""
     request.headers["Authorization"] = "Bearer " + request.headers.get("x-user", "nobody")
 
 
 def test_grpc_metadata_and_plugin() -> None:
-    """Every unary call and stream carries them, the client behind the context as well."""
+    """Every unary call and stream sends the metadata, also of the client behind the context."""
     configure(grpc_metadata={"X-User": "me"}, plugin=plugin)
     with Listener() as server, ServerHealthContext(server.address, 1) as context:
         assert context.is_live()
@@ -155,7 +155,7 @@ def test_grpc_metadata_and_plugin() -> None:
 
 
 def test_grpc_without_settings() -> None:
-    """By default a call has neither a deadline nor metadata of ours."""
+    """By default a call has neither a deadline nor added metadata."""
     # docs/v1-behaviour.md §10.4, §6.6
     with Listener() as server, ServerHealthContext(server.address, 1) as context:
         assert context.is_live()

@@ -46,7 +46,7 @@ def control(regions: Regions) -> SharedMemoryControlContext:
 
 
 def double(url: str, protocol: int, handle: Any) -> list[int]:
-    """Return what model ``simple`` adds a region of INT32[16] to, itself."""
+    """Return the output of ``simple`` for a region of INT32[16] as both inputs."""
     with InferContext(url, protocol, "simple") as context:
         results = context.run({"INPUT0": handle, "INPUT1": handle}, {"OUTPUT0": RAW})
     return results["OUTPUT0"][0].tolist()  # type: ignore[no-any-return]
@@ -54,7 +54,7 @@ def double(url: str, protocol: int, handle: Any) -> list[int]:
 
 @pytest.mark.smoke
 def test_register_and_unregister(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """register and unregister both return None, leave last id 0, and show in the status."""
+    """register and unregister return None, leave the last id 0, and change the status."""
     # docs/v1-behaviour.md §6
     handle = regions.create(64, "plain")
     assert control.register(handle) is None
@@ -66,7 +66,7 @@ def test_register_and_unregister(regions: Regions, control: SharedMemoryControlC
 
 
 def test_foreign_success(regions: Regions) -> None:
-    """HTTP without a status: 200 of somebody else's is no success, v1's text."""
+    """Over HTTP a 200 without NV-Status of a foreign server is an error with v1's text."""
     # docs/v1-behaviour.md §6.5
     handle = regions.create(64, "foreign")
     with foreign_server(200) as foreign:
@@ -77,7 +77,7 @@ def test_foreign_success(regions: Regions) -> None:
 
 
 def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """unregister_all: nothing is left, last id 0; no region at all is no error."""
+    """unregister_all leaves no region and last id 0, and succeeds without any region."""
     # docs/v1-behaviour.md §6
     for name in ("one", "two"):
         regions.empty(64, name)
@@ -88,7 +88,7 @@ def test_unregister_all(regions: Regions, control: SharedMemoryControlContext) -
 
 
 def test_handles_are_checked(regions: Regions, control: SharedMemoryControlContext) -> None:
-    """None or a null handle crashed v1: an error, as for whatever else is no handle."""
+    """None, a null handle, and other values that are no handle are errors. v1 crashed."""
     # docs/v1-behaviour.md §6.5
     block = ctypes.create_string_buffer(64)
     foreign = ctypes.c_void_p(ctypes.addressof(block))
@@ -101,7 +101,7 @@ def test_handles_are_checked(regions: Regions, control: SharedMemoryControlConte
 
 
 def test_status_of_cuda_regions() -> None:
-    """SharedMemoryStatus: a CUDA region tells its device instead, device 0 included."""
+    """SharedMemoryStatus of a CUDA region has the device id, device 0 included."""
     # docs/v1-behaviour.md §6.5
     result = (RegisteredRegion("g", 8, device_id=0, kind="cuda"), RegisteredRegion("f", 4, "/k", 2))
     system, cuda = to_regions(result).shared_memory_region
@@ -117,7 +117,7 @@ def cuda_handle() -> ctypes.c_void_p:
 
 
 def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_handle: Any) -> None:
-    """cuda_register: the request reaches the server, which has no such memory."""
+    """cuda_register sends its request, and a server without CUDA memory refuses it."""
     # docs/v1-behaviour.md §6.5
     newest = "failed to register shared memory region: invalid args"
     driver = "failed to open CUDA IPC handle: CUDA driver version is insufficient"
@@ -134,7 +134,7 @@ def test_cuda_register_is_refused(control: SharedMemoryControlContext, cuda_hand
 def test_each_kind_has_its_call(
     regions: Regions, control: SharedMemoryControlContext, cuda_handle: Any
 ) -> None:
-    """cuda_register with a system handle, and the reverse: said by the client."""
+    """The client refuses cuda_register with a system handle, and register with a CUDA handle."""
     # docs/v1-behaviour.md §6.5
     handle = regions.create(64, "system one")
     with refused(
@@ -153,7 +153,7 @@ def test_each_kind_has_its_call(
 
 @pytest.mark.parametrize("name", AWKWARD)
 def test_any_name(triton: Any, regions: Regions, protocol: int, name: str) -> None:
-    """Names that v2's HTTP endpoint mangles work, over the other protocol as well."""
+    """Names that v2's HTTP endpoint mangles work, also over the other protocol."""
     handle = regions.holding(RAMP, name=name)
     other = 1 - protocol
     for way in (protocol, other):
@@ -167,7 +167,7 @@ def test_any_name(triton: Any, regions: Regions, protocol: int, name: str) -> No
 
 
 def test_empty_name(regions: Regions, protocol: int) -> None:
-    """Over HTTP the name was a part of the URL that could not be empty."""
+    """Over HTTP an empty region name is refused, because the name was part of the URL."""
     # docs/v1-behaviour.md §6.5
     handle = regions.create(64)
     nameless = shm.create_shared_memory_region("", handle_table.lookup(handle).key, 64)
@@ -179,12 +179,12 @@ def test_empty_name(regions: Regions, protocol: int) -> None:
 
 
 def keep_in_use(context: InferContext, regions: Regions, handle: Any, seconds: float) -> int:
-    """Run ``slow`` on a region; returns the request's id once the server uses the region."""
+    """Run ``slow`` on a region. Return the request's id once the server uses the region."""
     shm.set_shared_memory_region(handle, [np.array([seconds], np.float32)])
     for attempt in range(1, 10):
         request_id = context.async_run({"INPUT0": handle}, {"OUTPUT0": RAW})
         assert request_id is not None
-        threading.Event().wait(0.05 * attempt)  # nothing tells when a request has arrived
+        threading.Event().wait(0.05 * attempt)  # nothing shows that a request has arrived
         try:
             regions.control._ctx.backend.unregister(name_of(handle))  # type: ignore[union-attr]
         except ServerError as error:
@@ -199,7 +199,7 @@ def keep_in_use(context: InferContext, regions: Regions, handle: Any, seconds: f
 @not_on("2.33", "unregisters a region although a request uses it, as v1 did")
 @pytest.mark.parametrize("everything", [False, True])
 def test_unregister_in_use(regions: Regions, url: str, protocol: int, everything: bool) -> None:
-    """v1 unregistered regions in use as well; a v2 server's refusal is waited out."""
+    """unregister waits while a region is in use, because v1 unregistered such regions at once."""
     # docs/v1-behaviour.md §6.5
     handle = regions.empty(4)
     with InferContext(url, protocol, "slow") as context:
@@ -217,7 +217,7 @@ def test_unregister_in_use(regions: Regions, url: str, protocol: int, everything
 def test_unregister_does_not_wait_for_ever(
     regions: Regions, url: str, protocol: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A region that stays in use is refused in the server's words (docs/v2-mapping.md §8)."""
+    """A region that stays in use gives the server's refusal (docs/v2-mapping.md §8)."""
     handle = regions.empty(4)
     with InferContext(url, protocol, "slow") as context:
         request_id = keep_in_use(context, regions, handle, 3.0)
@@ -242,7 +242,7 @@ def total(context: InferContext, left: Any, right: Any) -> list[int]:
 
 
 def test_two_names_on_one_key(regions: Regions, context: InferContext) -> None:
-    """Both names reach the same memory, and the status shows both with the user's key."""
+    """Both names of a key reach one memory, and the status shows both with the user's key."""
     key = regions.new_key()
     first, second = (regions.create(64, name, key) for name in ("first", "second"))
     regions.control.register(first)
@@ -256,7 +256,7 @@ def test_two_names_on_one_key(regions: Regions, context: InferContext) -> None:
 
 @pytest.mark.parametrize("dropped", [0, 1])
 def test_unregister_one_of_two(regions: Regions, context: InferContext, dropped: int) -> None:
-    """The name that is left goes on working, and the other can be registered again."""
+    """After one name of a key is unregistered, the other name works, and the first can return."""
     key = regions.new_key()
     handles = [regions.create(64, name, key) for name in ("first", "second")]
     for handle in handles:
@@ -272,7 +272,7 @@ def test_unregister_one_of_two(regions: Regions, context: InferContext, dropped:
 
 
 def test_second_name_is_larger(regions: Regions, context: InferContext) -> None:
-    """A second name may cover more of the key than the first: each has its own size."""
+    """A second name may cover more of the key than the first. Each name has its own size."""
     key = regions.new_key()
     small = regions.create(64, "small", key)
     regions.control.register(small)
@@ -286,7 +286,7 @@ def test_second_name_is_larger(regions: Regions, context: InferContext) -> None:
 
 
 def test_key_with_a_new_object(regions: Regions, context: InferContext) -> None:
-    """A key that was destroyed and created again is the new memory, not the registered old."""
+    """A key that was destroyed and created again refers to the new memory."""
     key = regions.new_key()
     old = regions.create(64, "old", key)
     regions.control.register(old)
@@ -300,7 +300,7 @@ def test_key_with_a_new_object(regions: Regions, context: InferContext) -> None:
 
 
 def test_key_registered_by_others(triton: Any, regions: Regions, context: InferContext) -> None:
-    """Names that another process or protocol has put on the key do not matter."""
+    """Names that another process or protocol registered for a key do not matter."""
     key = regions.new_key()
     mine = regions.create(64, "mine", key)
     with tritonclient.http.InferenceServerClient(triton.http) as theirs:
@@ -313,7 +313,7 @@ def test_key_registered_by_others(triton: Any, regions: Regions, context: InferC
 
 
 def test_names_after_unregister_all(regions: Regions, context: InferContext) -> None:
-    """Nothing is remembered of names that were unregistered."""
+    """An unregistered name leaves no trace."""
     key = regions.new_key()
     handles = [regions.create(64, name, key) for name in ("first", "second", "third")]
     for _ in range(2):
@@ -325,7 +325,7 @@ def test_names_after_unregister_all(regions: Regions, context: InferContext) -> 
 
 
 def test_names_from_many_threads(regions: Regions, url: str, protocol: int) -> None:
-    """Registering one key from several threads and contexts at once gives working names."""
+    """Several threads and contexts can register one key at once, and all names work."""
     key = regions.new_key()
     handles = [regions.create(64, f"thread {number}", key) for number in range(8)]
     shm.set_shared_memory_region(handles[0], [RAMP])

@@ -1,4 +1,4 @@
-"""Inputs and outputs in shared memory, in every way (docs/v1-behaviour.md §3.7, §4.3)."""
+"""Inputs and outputs in shared memory, in every calling style (docs/v1-behaviour.md §3.7, §4.3)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def values(results: Any, output: str = "OUTPUT0") -> list[Any]:
 
 
 def texts(*elements: str) -> np.ndarray[Any, Any]:
-    """Elements as a region holds them."""
+    """Return elements as a region contains them."""
     tensor: np.ndarray[Any, Any] = serialize_string_tensor(np.array(elements, dtype=object))
     return tensor
 
 
 @pytest.mark.smoke
 def test_bare_handle(open_context: Connect, memory: Regions) -> None:
-    """Bare handle: the whole region is the input (docs/v1-behaviour.md §3.7)."""
+    """A bare handle makes the whole region the input (docs/v1-behaviour.md §3.7)."""
     left, right = memory.holding(RAMP), memory.holding(RAMP * 10)
     results = open_context("simple").run({"INPUT0": left, "INPUT1": right}, BOTH)
     assert values(results) == [(RAMP * 11).tolist()]
@@ -43,7 +43,7 @@ def test_bare_handle(open_context: Connect, memory: Regions) -> None:
 
 @pytest.mark.parametrize("model", ["simple_nobatch", "identity_reshape"])
 def test_other_shapes(open_context: Connect, memory: Regions, model: str) -> None:
-    """Models without batching, and with reshape, take regions as well."""
+    """Models without batching and with reshape take regions as inputs."""
     # docs/v1-behaviour.md §3.7
     array = RAMP if model == "simple_nobatch" else FLOATS[:4]
     handle = memory.holding(array)
@@ -56,7 +56,7 @@ def test_other_shapes(open_context: Connect, memory: Regions, model: str) -> Non
 
 @pytest.mark.smoke
 def test_size_check(open_context: Connect, memory: Regions) -> None:
-    """Region byte size: it must be the tensor's, or the client refuses."""
+    """The client refuses a region whose size is not the tensor's."""
     # docs/v1-behaviour.md §3.7
     for size, batch in ((60, 1), (68, 1), (64, 2)):
         handle = memory.empty(size)
@@ -68,7 +68,7 @@ def test_size_check(open_context: Connect, memory: Regions) -> None:
 
 
 def test_handles_are_checked(open_context: Connect) -> None:
-    """A null handle crashed v1; it is a client error here (docs/v1-behaviour.md §7.4)."""
+    """A null handle is a client error; v1 crashed (docs/v1-behaviour.md §7.4)."""
     import ctypes
 
     with client_error(
@@ -79,7 +79,7 @@ def test_handles_are_checked(open_context: Connect) -> None:
 
 
 def test_after_destroy(open_context: Connect, memory: Regions) -> None:
-    """destroy only unlinks: a registered region goes on working, both ways."""
+    """destroy only unlinks: a registered region stays usable as input and as output."""
     # docs/v1-behaviour.md §7.1
     source, target = memory.holding(RAMP), memory.empty(64)
     for handle in (source, target):
@@ -96,7 +96,7 @@ def test_after_destroy(open_context: Connect, memory: Regions) -> None:
 
 @pytest.mark.parametrize("spare", [0, 1, 40])
 def test_strings(open_context: Connect, memory: Regions, spare: int) -> None:
-    """Strings: fixed dims, a batch of two; the region may be larger than they are."""
+    """Strings work with fixed dims and a batch of two, in a region that may be larger."""
     # docs/v1-behaviour.md §3.7
     left = texts(*map(str, range(32)))
     handle = memory.holding(left, spare=spare)
@@ -107,7 +107,7 @@ def test_strings(open_context: Connect, memory: Regions, spare: int) -> None:
 
 
 def test_shrunk_strings(open_context: Connect, memory: Regions) -> None:
-    """A string region whose object somebody shrank is a client error, not a crash."""
+    """A string region whose object was shrunk is a client error, not a crash."""
     key = memory.new_key()
     handle = memory.create(64, "", key)
     memory.create(4, "smaller", key)
@@ -143,7 +143,7 @@ NUMERIC = ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int3
 @pytest.mark.parametrize("pair", [tuple, list])
 @pytest.mark.smoke
 def test_region_and_result(open_context: Connect, memory: Regions, pair: Any) -> None:
-    """The result lies in the region and is returned as an ordinary array."""
+    """An output in a region is also returned as an ordinary array."""
     # docs/v1-behaviour.md §4.3
     handle = memory.empty(64)
     outputs = {"OUTPUT0": pair([RAW, handle]), "OUTPUT1": RAW}
@@ -155,7 +155,7 @@ def test_region_and_result(open_context: Connect, memory: Regions, pair: Any) ->
 
 
 def test_private_copies(open_context: Connect, memory: Regions) -> None:
-    """Writable copies; neither writing to them nor the next result shows in the other."""
+    """Results in regions are writable copies, independent of the region and of later results."""
     # docs/v1-behaviour.md §4.3
     context, handle = open_context("simple"), memory.empty(64)
     (first,) = context.run(PAIR, {"OUTPUT0": (RAW, handle)})["OUTPUT0"]
@@ -168,7 +168,7 @@ def test_private_copies(open_context: Connect, memory: Regions) -> None:
 
 
 def test_both_outputs_and_inputs(open_context: Connect, memory: Regions) -> None:
-    """Everything in regions; one region as input and output at once."""
+    """All tensors may be in regions, and one region may be input and output at once."""
     # docs/v1-behaviour.md §3.7, §4.3
     left, right = memory.holding(RAMP * 5), memory.holding(RAMP)
     outputs = {"OUTPUT1": (RAW, left), "OUTPUT0": (RAW, right)}
@@ -180,7 +180,7 @@ def test_both_outputs_and_inputs(open_context: Connect, memory: Regions) -> None
 
 @pytest.mark.parametrize("kind", [*NUMERIC, "fp16", "fp32", "fp64"])
 def test_every_type(open_context: Connect, memory: Regions, kind: str) -> None:
-    """dtype and shape of every numeric type, variable dims, both ways."""
+    """Every numeric type keeps dtype and shape, with variable dims, as input and output."""
     # docs/v1-behaviour.md §4.1, §4.3
     dtype = np.dtype({"bool": "?"}.get(kind, kind.replace("fp", "float")))
     array = np.array([0, 1, 1, 0, 1], dtype)
@@ -193,7 +193,8 @@ def test_every_type(open_context: Connect, memory: Regions, kind: str) -> None:
 @not_on("2.33", "destroys its own memory when the region of an output is too small")
 @pytest.mark.smoke
 def test_too_small(open_context: Connect, memory: Regions) -> None:
-    """Region too small: the server error of 1.13 and later (docs/v1-behaviour.md §4.3)."""
+    """A region that is too small gives the server error of 1.13 and later."""
+    # docs/v1-behaviour.md §4.3
     with server_error(
         "shared memory size specified with the request for output 'OUTPUT0' (60 bytes) should "
         "be at least 64 bytes to hold the results"
@@ -202,7 +203,7 @@ def test_too_small(open_context: Connect, memory: Regions) -> None:
 
 
 def test_unregistered_later(open_context: Connect, memory: Regions) -> None:
-    """What was unregistered cannot be used any more, until it is registered again."""
+    """An unregistered region cannot be used until it is registered again."""
     # docs/v1-behaviour.md §6.5
     context, handle = open_context("simple"), memory.empty(64)
     memory.control.unregister(handle)
@@ -217,7 +218,7 @@ def test_unregistered_later(open_context: Connect, memory: Regions) -> None:
 def test_unreadable_region(
     open_context: Connect, memory: Regions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CUDA: a region that cannot be read back is a client error with the reason."""
+    """A CUDA region that cannot be read back is a client error with the reason."""
     # docs/v1-behaviour.md §4.3
     text = "failed to read GPU shared memory results: simulated"
 
@@ -232,7 +233,7 @@ def test_unreadable_region(
 
 
 def test_async(open_context: Connect, memory: Regions) -> None:
-    """With async_run: the region is read when the results are fetched."""
+    """async_run reads an output region when the results are fetched."""
     # docs/v1-behaviour.md §4.3
     context, done = open_context("simple"), Completions()
     source, target = memory.holding(RAMP), memory.empty(64)
@@ -245,7 +246,7 @@ def test_async(open_context: Connect, memory: Regions) -> None:
 
 
 def test_async_unregistered(open_context: Connect, memory: Regions) -> None:
-    """The server's refusal comes with the fetch, under the user's name of the region."""
+    """The fetch raises the server's refusal, with the user's name of the region."""
     # docs/v1-behaviour.md §5
     context, done = open_context("simple"), Completions()
     name = "not registered/%"
@@ -256,7 +257,7 @@ def test_async_unregistered(open_context: Connect, memory: Regions) -> None:
 
 
 def test_destroyed_before_the_fetch(open_context: Connect, memory: Regions) -> None:
-    """The memory of a destroyed region can still be read, its handle dropped or not."""
+    """Memory of a destroyed region stays readable, with and without its handle."""
     # docs/v1-behaviour.md §7.1
     context, handle = (
         open_context("simple"),
@@ -273,7 +274,7 @@ def test_destroyed_before_the_fetch(open_context: Connect, memory: Regions) -> N
 
 
 def test_one_copy(open_context: Connect, memory: Regions) -> None:
-    """A large region costs no memory as input, and the private copy alone as output."""
+    """A large region costs no memory as input, and only the private copy as output."""
     size = 16 << 20
     source, target = memory.empty(size), memory.empty(size)
     context = open_context("identity_uint8")
@@ -291,7 +292,7 @@ def test_one_copy(open_context: Connect, memory: Regions) -> None:
 @pytest.mark.smoke
 @pytest.mark.parametrize("batch", [1, 2])
 def test_empty_result(open_context: Connect, memory: Regions, batch: int) -> None:
-    """Quirk: an empty numeric result stands twice in the list (docs/v1-behaviour.md §4.3)."""
+    """An empty numeric result appears twice in the list, as in v1 (docs/v1-behaviour.md §4.3)."""
     empty = np.empty(0, np.float32)
     outputs = {"OUTPUT0": (RAW, memory.empty(16))}
     results = open_context("identity_fp32").run({"INPUT0": [empty] * batch}, outputs, batch)

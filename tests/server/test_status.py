@@ -23,14 +23,14 @@ from tests.backends.answering_servers import METADATA, model_config
 from tests.backends.scripted_server import ScriptedServer, http
 from tests.generation_marks import not_on
 from tests.server.infer_cases import wait_for
-from tests.server.status_asked import counted_status, run, status_of, wait_until_unloaded
+from tests.server.status_requests import counted_status, run, status_of, wait_until_unloaded
 
 READY = server_status_pb2.MODEL_READY
 
 
 @pytest.mark.smoke
 def test_all_models(triton: Any, protocol: int) -> None:
-    """model_name None: v1's message with every model that was loaded, and no other."""
+    """model_name None returns v1's message with every model that was ever loaded, and no other."""
     # docs/v1-behaviour.md §6.2
     status = status_of(triton, protocol)
     assert isinstance(status, ServerStatus)
@@ -44,7 +44,7 @@ def test_all_models(triton: Any, protocol: int) -> None:
 
 @pytest.mark.smoke
 def test_verbose(triton: Any, protocol: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """Verbose: the status's text and a blank line on stdout; nothing without it."""
+    """A verbose context prints the status and a blank line on stdout; others print nothing."""
     # docs/v1-behaviour.md §10.2
     for verbose in (False, True):
         with ServerStatusContext(triton.url(protocol), protocol, "simple", verbose) as context:
@@ -54,24 +54,26 @@ def test_verbose(triton: Any, protocol: int, capfd: pytest.CaptureFixture[str]) 
 
 @pytest.fixture(scope="module")
 def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TritonServer]:
-    """One model unloaded, one failed to load, one deleted on disk, one in two repositories."""
-    one, two = (tmp_path_factory.mktemp(name) for name in ("one", "two"))
-    repository.write(one, ["simple", "spare", "broken", "multi_version", "slow"])
-    repository.write(two, ["slow"])
-    extra = [f"--model-repository={two}"]
-    with TritonServer.start(["simple", "spare", "multi_version"], one, extra_args=extra) as server:
+    """Yield a server with models that were unloaded, failed, deleted on disk, and duplicated."""
+    first, second = (tmp_path_factory.mktemp(name) for name in ("one", "two"))
+    repository.write(first, ["simple", "spare", "broken", "multi_version", "slow"])
+    repository.write(second, ["slow"])
+    extra = [f"--model-repository={second}"]
+    with TritonServer.start(
+        ["simple", "spare", "multi_version"], first, extra_args=extra
+    ) as server:
         with ModelControlContext(server.http, 0) as control:
             control.unload("spare")
             for name in ("broken", "slow"):
                 with pytest.raises(InferenceServerException, match=f"failed to load '{name}'"):
                     control.load(name)
-        shutil.rmtree(one / "multi_version")
+        shutil.rmtree(first / "multi_version")
         wait_until_unloaded(server, "spare")
         yield server
 
 
 def test_unloaded_model(changing: Any, protocol: int) -> None:
-    """An unloaded model stays, UNAVAILABLE, reason `unloaded`; its config is its name."""
+    """An unloaded model stays in the status as UNAVAILABLE, reason `unloaded`, with its name."""
     # docs/v1-behaviour.md §6.2
     for name in (None, "spare"):
         model = status_of(changing, protocol, name).model_status["spare"]
@@ -82,7 +84,7 @@ def test_unloaded_model(changing: Any, protocol: int) -> None:
 
 
 def test_failed_model(changing: Any, protocol: int) -> None:
-    """ready_state_reason: the status text of a failed load; the server stays READY."""
+    """ready_state_reason is the text of a failed load; the server stays READY."""
     # docs/v1-behaviour.md §6.2
     status = status_of(changing, protocol)
     version = status.model_status["broken"].version_status[1]
@@ -92,7 +94,7 @@ def test_failed_model(changing: Any, protocol: int) -> None:
 
 
 def test_model_deleted_on_disk(changing: Any, protocol: int) -> None:
-    """A model deleted on disk is still loaded, with configuration and all versions."""
+    """A model deleted on disk stays loaded, with configuration and all versions."""
     # docs/v1-behaviour.md §E.12
     for name in (None, "multi_version"):
         model = status_of(changing, protocol, name).model_status["multi_version"]
@@ -103,7 +105,7 @@ def test_model_deleted_on_disk(changing: Any, protocol: int) -> None:
 
 
 def test_model_in_two_repositories(changing: Any, protocol: int) -> None:
-    """A model in two repositories has no version; nothing breaks over it."""
+    """A model in two repositories has no version, and the status succeeds."""
     # docs/v1-behaviour.md §E.12
     for name in (None, "slow"):
         model = status_of(changing, protocol, name).model_status["slow"]
@@ -113,7 +115,7 @@ def test_model_in_two_repositories(changing: Any, protocol: int) -> None:
 
 @pytest.mark.smoke
 def test_unknown_model(start_triton: Callable[..., Any]) -> None:
-    """Unknown model: v1's server error; a model never loaded was not tracked either."""
+    """An unknown model and a model never loaded give v1's server error."""
     # docs/v1-behaviour.md §6.2
     server = start_triton([], server_id="inference:0")
     for name, protocol in product(("no_such_model", "spare"), (0, 1)):
@@ -131,13 +133,13 @@ def test_unknown_model(start_triton: Callable[..., Any]) -> None:
 
 @pytest.fixture(scope="module")
 def counting() -> Iterator[TritonServer]:
-    """Yield a server whose counts are those of the tests."""
+    """Yield a server that counts only these tests' requests."""
     with TritonServer.start(["spare", "simple", "slow"]) as server:
         yield server
 
 
 def load_again(server: TritonServer, protocol: int, name: str) -> None:
-    """Unload and load a model: its counts begin with 0."""
+    """Unload and load a model, so that its counts begin with 0."""
     with ModelControlContext(server.url(protocol), protocol) as control:
         control.unload(name)
         wait_until_unloaded(server, name)
@@ -145,7 +147,7 @@ def load_again(server: TritonServer, protocol: int, name: str) -> None:
 
 
 def test_loading_model(counting: TritonServer, protocol: int) -> None:
-    """ready_state: a reloaded model is READY again, its counts from zero."""
+    """A reloaded model is READY again, and its counts start from zero."""
     # docs/v1-behaviour.md §6.2
     load_again(counting, protocol, "spare")
     run(counting, protocol, "spare", np.array([1], dtype=np.float32), 1)
@@ -157,14 +159,14 @@ def test_loading_model(counting: TritonServer, protocol: int) -> None:
 
 
 def test_inference_counts(counting: TritonServer, protocol: int) -> None:
-    """infer_stats: by request batch size, with the times of queue and compute."""
+    """infer_stats has queue and compute times by request batch size."""
     # docs/v1-behaviour.md §6.2
     load_again(counting, protocol, "spare")
     before = int(time.time() * 1000)
     for batch in (1, 4, 4):
         run(counting, protocol, "spare", np.array([1], dtype=np.float32), batch)
-    for asked in ("spare", None):
-        status = counted_status(counting, protocol, "spare", 9, asked)
+    for model_name in ("spare", None):
+        status = counted_status(counting, protocol, "spare", 9, model_name)
         version = status.model_status["spare"].version_status[1]
         assert (version.model_execution_count, version.model_inference_count) == (3, 9)
         assert before <= version.last_inference_timestamp_milliseconds <= time.time() * 1000
@@ -180,7 +182,7 @@ def test_inference_counts(counting: TritonServer, protocol: int) -> None:
 
 
 def test_failures_are_counted_with_the_others(counting: TritonServer, protocol: int) -> None:
-    """Failed: under 1, where v2's other counts are: no batch size more than there were."""
+    """Failed requests count under batch size 1, as v2's other counts, and add no other size."""
     # docs/v1-behaviour.md §6.2
 
     def counts() -> list[tuple[int, int, int]]:
@@ -197,7 +199,7 @@ def test_failures_are_counted_with_the_others(counting: TritonServer, protocol: 
 
 
 def test_failed_server(failed_server: Any, protocol: int) -> None:
-    """A server that failed to start: FAILED_TO_INITIALIZE, no models, its id, uptime > 0."""
+    """A server that failed to start has FAILED_TO_INITIALIZE, no models, its id, and uptime > 0."""
     # docs/v1-behaviour.md §E.12
     status = status_of(failed_server, protocol)
     with pytest.raises(InferenceServerException, match="no status available for unknown"):
@@ -209,7 +211,7 @@ def test_failed_server(failed_server: Any, protocol: int) -> None:
 
 
 def test_none_mode(start_triton: Callable[..., Any]) -> None:
-    """model_status: without model control every model of the repository is tracked."""
+    """Without model control every model of the repository is tracked."""
     # docs/v1-behaviour.md §6.2
     server = start_triton(["spare", "simple"], model_control_mode="none")
     for protocol in (0, 1):
@@ -217,7 +219,7 @@ def test_none_mode(start_triton: Callable[..., Any]) -> None:
 
 
 def test_functions_of_pytriton(pytriton: PyTritonServer, protocol: int) -> None:
-    """A bound function is in no index, and has a full status all the same."""
+    """A function that PyTriton bound is in no index, and has a full status."""
     # docs/v2-mapping.md §13
     status = status_of(pytriton, protocol, "simple")
     every = status_of(pytriton, protocol)
@@ -228,7 +230,7 @@ def test_functions_of_pytriton(pytriton: PyTritonServer, protocol: int) -> None:
 
 @not_on("2.33", "has no --http-restricted-api")
 def test_restricted_server(start_triton: Callable[..., Any]) -> None:
-    """A server that hides index and statistics still tells a model's configuration and state."""
+    """A server without index and statistics still gives a model's configuration and state."""
     secret = "--http-restricted-api=model-repository,statistics:secret=yes"
     server = start_triton(["spare"], extra_args=[secret])
     model = status_of(server, 0, "spare").model_status["spare"]
@@ -240,7 +242,7 @@ def test_restricted_server(start_triton: Callable[..., Any]) -> None:
 
 
 def test_server_that_tells_the_configuration_alone() -> None:
-    """A model without index, statistics and versions: its configuration is shown, no version."""
+    """A model without index, statistics and versions has its configuration and no version."""
     # docs/v1-behaviour.md §6.2
     text = {
         b"GET /v2 ": METADATA,

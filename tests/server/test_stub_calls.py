@@ -1,4 +1,4 @@
-"""The raw stub's calls, their objects and ends, as gRPC's own (docs/v1-behaviour.md §9.2)."""
+"""The raw stub's calls, their objects and their ends, as gRPC's own (docs/v1-behaviour.md §9.2)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NOWHERE = "127.0.0.1:1"
 
 
 def test_settings_do_not_reach_it(stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A setting that cannot be used, and that a context refuses, is none of the channel's."""
+    """A setting that contexts refuse as unusable does not affect a stub's channel."""
     monkeypatch.setenv("TRITON_SHIM_TLS", "perhaps")
     with pytest.raises(ValueError, match="perhaps"):
         InferContext(NOWHERE, 1, "simple")
@@ -54,7 +54,7 @@ def test_settings_do_not_reach_it(stub: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.smoke
 def test_nothing_is_fetched_twice(triton: Any) -> None:
-    """Stubs on one channel share what they know: a model is described once, then only inferred."""
+    """Stubs on one channel share a cache: a model's configuration is requested once."""
     recorder = Recorder()
     with grpc.insecure_channel(triton.grpc) as plain:
         channel = grpc.intercept_channel(plain, recorder)
@@ -66,7 +66,7 @@ def test_nothing_is_fetched_twice(triton: Any) -> None:
 
 
 def test_channel_is_not_kept_alive(triton: Any) -> None:
-    """What is known of a channel goes with it."""
+    """The cache of a channel is dropped with the channel."""
     channel = grpc.insecure_channel(triton.grpc)
     stub = grpc_service_pb2_grpc.GRPCServiceStub(channel)
     assert is_sum(stub.Infer(simple_request(1)), 1)
@@ -78,7 +78,7 @@ def test_channel_is_not_kept_alive(triton: Any) -> None:
 
 
 def test_interceptors_options_and_streams(triton: Any) -> None:
-    """Calls use the channel's credentials, options and interceptors; one hides gRPC's object."""
+    """Calls and streams use the channel's credentials, options and interceptors."""
     recorder = Recorder()
     options = [("grpc.max_receive_message_length", 2000)]
     local = grpc.local_channel_credentials(grpc.LocalConnectionType.LOCAL_TCP)
@@ -95,7 +95,7 @@ def test_interceptors_options_and_streams(triton: Any) -> None:
 
 
 def test_default_receive_limit_stays(stub: Any) -> None:
-    """A channel without options receives 4 MiB, as it did for v1's raw scripts."""
+    """A channel without options receives 4 MiB, as in v1's raw scripts."""
     request = infer_request("identity_fp32", {"INPUT0": bytes(5 << 20)}, ["OUTPUT0"])
     request.meta_data.input[0].dims.append(5 << 18)
     assert error_of(lambda: stub.Infer(request)).code() is Code.RESOURCE_EXHAUSTED
@@ -103,7 +103,7 @@ def test_default_receive_limit_stays(stub: Any) -> None:
 
 @pytest.mark.parametrize("way", ["call", "with_call", "future", "stream"])
 def test_timeout_is_for_the_whole_call(stub: Any, way: str) -> None:
-    """A positional timeout in seconds ends the call with DEADLINE_EXCEEDED, the lookup included."""
+    """A positional timeout ends the call and its configuration request with DEADLINE_EXCEEDED."""
     act = {
         "call": lambda: stub.Infer(slow_request(1.5), 0.4),
         "with_call": lambda: stub.Infer.with_call(slow_request(1.5), 0.4),
@@ -117,7 +117,7 @@ def test_timeout_is_for_the_whole_call(stub: Any, way: str) -> None:
 
 @pytest.mark.parametrize("rpc", ["Status", "Health", "Repository", "Infer"])
 def test_no_time_left(stub: Any, rpc: str) -> None:
-    """Every rpc has a time limit, and a limit in the past is over at once."""
+    """Every rpc has a time limit, and a limit in the past ends the call at once."""
     request = {
         "Status": pb.StatusRequest(),
         "Health": pb.HealthRequest(mode="live"),
@@ -130,7 +130,7 @@ def test_no_time_left(stub: Any, rpc: str) -> None:
 
 
 def test_nobody_there() -> None:
-    """No server: gRPC's own UNAVAILABLE, raised as it is, by every way to call."""
+    """Without a server every style of call raises gRPC's own UNAVAILABLE."""
     with stub_at(NOWHERE) as stub:
         error = error_of(lambda: stub.Infer(simple_request()))
         assert (error.code(), error.__cause__) == (Code.UNAVAILABLE, None)
@@ -144,14 +144,14 @@ def test_nobody_there() -> None:
 
 
 def test_wait_for_ready() -> None:
-    """``wait_for_ready`` makes a call wait for a server, until its time is over."""
+    """``wait_for_ready`` makes a call wait for a server until its timeout."""
     with stub_at(NOWHERE) as stub:
         error = error_of(lambda: stub.Infer(simple_request(), 0.3, wait_for_ready=True))
     assert error.code() is Code.DEADLINE_EXCEEDED
 
 
 def test_server_killed_under_a_call(start_triton: Any) -> None:
-    """A server that dies ends what is under way with UNAVAILABLE."""
+    """A server that dies ends pending calls with UNAVAILABLE."""
     server = start_triton(models=["slow"])
     with stub_at(server.grpc) as stub:
         assert stub.Infer(slow_request(0)).request_status.code == SUCCESS
@@ -182,7 +182,7 @@ def test_closed_channel(triton: Any) -> None:
 
 
 def test_metadata_and_compression(start_triton: Any) -> None:
-    """The user's metadata goes with every call to the server; compression is passed on."""
+    """The user's metadata and compression go with every call to the server."""
     secret = "--grpc-restricted-protocol=inference,model-config:secret=yes"
     server = start_triton(models=["simple"], extra_args=[secret])
     arguments = {
@@ -218,7 +218,7 @@ def test_futures_of_the_other_rpcs(stub: Any, rpc: str) -> None:
 
 
 def test_with_call_of_a_refusal(stub: Any) -> None:
-    """A refused request is an OK call: the refusal is in the response."""
+    """A refused request is an OK call with the refusal in the response."""
     response, call = stub.Infer.with_call(simple_request(model="nope"))
     assert response.request_status.code == request_status_pb2.UNAVAILABLE
     assert call.code() is Code.OK
@@ -226,7 +226,10 @@ def test_with_call_of_a_refusal(stub: Any) -> None:
 
 
 def test_callback_of_a_future(stub: Any) -> None:
-    """``add_callback`` of a call under way is called at its end; after it, it says False."""
+    """``add_callback`` registers a callback for the end of a pending call.
+
+    After the end it returns False.
+    """
     future = stub.Infer.future(slow_request(1))
     called = threading.Event()
     assert future.add_callback(called.set) is True
@@ -236,7 +239,7 @@ def test_callback_of_a_future(stub: Any) -> None:
 
 
 def test_stream_under_way(stub: Any) -> None:
-    """A stream has gRPC's ``next`` and states; its callback is called when the stream ends."""
+    """A stream has gRPC's ``next`` and states, and calls its callback when it ends."""
     more, called = threading.Event(), threading.Event()
 
     def requests() -> Iterator[Any]:
@@ -256,10 +259,10 @@ def test_stream_under_way(stub: Any) -> None:
 
 
 def test_channel_of_a_class_without_hash(triton: Any) -> None:
-    """A user's channel class that can be no key of a table is used all the same."""
+    """A user's channel class that is not hashable works."""
 
     class Channel(grpc.Channel):
-        def __eq__(self, other: object) -> bool:  # and so without a hash
+        def __eq__(self, other: object) -> bool:  # so the class has no hash
             return self is other
 
         def __init__(self, channel: Any) -> None:
@@ -298,8 +301,8 @@ def test_channel_of_a_class_without_hash(triton: Any) -> None:
             assert is_sum(stub.Infer(simple_request(number)), number)
 
 
-#: A thread stopped inside the stream, as any of its own may be. It must not refer to __main__,
-#: which would keep the responses from being dropped at all.
+#: A thread stopped inside the stream. It must not refer to __main__, which would keep the responses
+#: alive.
 SCRIPT = """
 import queue, sys, threading, time
 import grpc
@@ -323,14 +326,14 @@ if sys.argv[2] == "held":
 
 
 def test_an_open_stream_does_not_keep_the_interpreter(triton: Any) -> None:
-    """A stream dropped when its threads have stopped, one with a lock, is left as it is."""
+    """A dropped stream whose threads have stopped does not keep the interpreter from ending."""
     for held in ("free", "held"):
         assert run_program(SCRIPT, triton.grpc, held) == (0, "1\n", "")
 
 
 @pytest.mark.parametrize("way", ["call", "future", "stream"])
 def test_answer_that_v1_cannot_hold(way: str) -> None:
-    """A result in shared memory larger than v1's message can say is an RpcError, and no hang."""
+    """A result in shared memory that is too large for v1's message is an RpcError."""
     request = infer_request("m", {"IN": SCORES})
     where = request.meta_data.output.add(name="OUT").shared_memory
     where.name, where.byte_size = "r", 8
@@ -350,7 +353,7 @@ def test_answer_that_v1_cannot_hold(way: str) -> None:
 
 
 class Leaving(StreamServer):
-    """Has no time to tell of a model."""
+    """A server that answers UNAVAILABLE when its model's configuration is requested."""
 
     def _config(self, _request: bytes, context: Any) -> bytes:
         context.abort(Code.UNAVAILABLE, "leaving")
@@ -358,7 +361,7 @@ class Leaving(StreamServer):
 
 
 def test_stream_whose_model_cannot_be_asked_for() -> None:
-    """No answer about the model ends the stream with the status that the question had."""
+    """If the model's configuration request fails, the stream ends with its status."""
     with Leaving(lambda _request: []) as server, stub_at(server.address) as stub:
         responses = stub.StreamInfer(iter([slow_request(0)]), SECONDS)
         with pytest.raises(grpc.RpcError, match="leaving"):

@@ -24,7 +24,7 @@ Code = grpc.StatusCode
 
 
 def test_futures_are_concurrent_and_read_the_request_at_once(stub: Any) -> None:
-    """``.future`` returns at once; the request may be changed right after; callbacks get it."""
+    """``.future`` returns at once. The request may change afterwards. Callbacks get the future."""
     request = slow_request(1)
     done: list[int] = []
     called = threading.Semaphore(0)
@@ -52,7 +52,7 @@ def test_futures_are_concurrent_and_read_the_request_at_once(stub: Any) -> None:
 
 
 def test_result_with_a_time_limit(stub: Any) -> None:
-    """``result(timeout)`` gives up waiting, not the call."""
+    """``result(timeout)`` stops waiting and does not end the call."""
     future = stub.Infer.future(slow_request(1.5))
     for ask in (future.result, future.exception, future.traceback):
         with pytest.raises(grpc.FutureTimeoutError):
@@ -63,7 +63,7 @@ def test_result_with_a_time_limit(stub: Any) -> None:
 
 
 def test_cancelled_future(stub: Any) -> None:
-    """``cancel()`` ends a call under way; its result is grpc.FutureCancelledError."""
+    """``cancel()`` ends a pending call; its result raises grpc.FutureCancelledError."""
     assert is_sum(stub.Infer(simple_request(1)), 1)
     future = stub.Infer.future(slow_request(3))
     called = threading.Event()
@@ -81,7 +81,7 @@ def test_cancelled_future(stub: Any) -> None:
 
 
 class Intercepted(grpc.UnaryUnaryClientInterceptor):
-    """``calls``: method → what the user's interceptor does with a call of it."""
+    """``calls``: what the user's interceptor does for each method."""
 
     def __init__(self, **calls: Callable[[Callable[[], Any]], Any]) -> None:
         self.calls = calls
@@ -96,25 +96,25 @@ class Intercepted(grpc.UnaryUnaryClientInterceptor):
 
 @contextmanager
 def intercepted(url: str, interceptor: Intercepted) -> Iterator[Any]:
-    """Yield a stub on a channel of its own, with an interceptor of the user's."""
+    """Yield a stub on a channel of its own, with a user's interceptor."""
     with grpc.insecure_channel(url) as channel:
         watched = grpc.intercept_channel(channel, interceptor)
         yield grpc_service_pb2_grpc.GRPCServiceStub(watched)
 
 
 def test_cancelled_before_the_request(triton: Any) -> None:
-    """A future that was cancelled while the model's configuration was fetched sends no request."""
-    asked, cancelled = threading.Event(), threading.Event()
+    """A future that is cancelled during the configuration request sends no inference."""
+    fetching, cancelled = threading.Event(), threading.Event()
 
     def hold(proceed: Callable[[], Any]) -> Any:
-        asked.set()
+        fetching.set()
         assert cancelled.wait(SECONDS)
         return proceed()
 
     interceptor = Intercepted(ModelConfig=hold)
     with intercepted(triton.grpc, interceptor) as stub:
         future = stub.Infer.future(simple_request())
-        assert asked.wait(SECONDS)
+        assert fetching.wait(SECONDS)
         assert future.cancel()
         cancelled.set()
         assert is_sum(stub.Infer(simple_request(1)), 1)
@@ -126,7 +126,7 @@ def test_cancelled_before_the_request(triton: Any) -> None:
 
 
 class Failing:
-    """A method of a channel that raises when it is called."""
+    """A channel's method that raises when called."""
 
     def __init__(self, method: Any, error: Exception) -> None:
         self._method = method
@@ -142,7 +142,7 @@ class Failing:
 
 
 class UsersChannel:
-    """A channel whose method ``fails`` raises ``error`` where a future is asked for."""
+    """A channel whose method ``fails`` raises ``error`` when a future is requested."""
 
     def __init__(self, channel: Any, fails: str, error: Exception) -> None:
         self._channel = channel
@@ -158,7 +158,7 @@ class UsersChannel:
 
 
 class Refused(grpc.RpcError):
-    """What a user's channel may raise by itself."""
+    """An exception that a user's channel raises."""
 
     def code(self) -> Any:
         return Code.UNAVAILABLE
@@ -169,7 +169,7 @@ class Refused(grpc.RpcError):
 
 @pytest.mark.parametrize("error", [LookupError("own"), futures.TimeoutError("own")], ids=repr)
 def test_error_of_the_users_channel(triton: Any, error: Exception) -> None:
-    """What a user's channel raises in the background is the end of the future, as it is."""
+    """An exception of a user's channel in the background becomes the future's exception."""
     with grpc.insecure_channel(triton.grpc) as channel:
         users = UsersChannel(channel, "ModelInfer", error)
         future = grpc_service_pb2_grpc.GRPCServiceStub(users).Infer.future(simple_request())
@@ -180,7 +180,7 @@ def test_error_of_the_users_channel(triton: Any, error: Exception) -> None:
 
 
 def test_question_that_the_users_channel_refuses(triton: Any) -> None:
-    """An RpcError instead of the model's configuration is the end of the future."""
+    """An RpcError of the configuration request becomes the future's exception."""
     with grpc.insecure_channel(triton.grpc) as channel:
         users = UsersChannel(channel, "ModelConfig", Refused())
         future = grpc_service_pb2_grpc.GRPCServiceStub(users).Infer.future(simple_request())
@@ -200,7 +200,7 @@ def raising(error: type[BaseException]) -> Callable[..., None]:
 
 @pytest.mark.parametrize("when", ["add_done_callback", "add_callback"])
 def test_callback_that_raises(stub: Any, when: str) -> None:
-    """Callbacks after one that raises anything come, and so do other calls' answers."""
+    """After a callback that raises, later callbacks and other calls' replies still arrive."""
     done = threading.Event()
     future = stub.Infer.future(slow_request(1))
     for error in (ValueError, SystemExit, KeyboardInterrupt, GeneratorExit):

@@ -34,7 +34,7 @@ def outputs_of(response: Any) -> list[Any]:
 
 
 def test_dims_may_have_the_batch(stub: Any) -> None:
-    """Dims with the batch size before them are those of one entry, fixed or variable."""
+    """Dims may start with the batch size, for fixed and for variable dims."""
     # docs/v1-behaviour.md §F.7
     request = simple_request(5, batch=3)
     for item in request.meta_data.input:
@@ -51,7 +51,8 @@ def test_dims_may_have_the_batch(stub: Any) -> None:
 
 
 def test_request_may_be_changed_and_sent_again(stub: Any) -> None:
-    """``del raw_input[:]`` and ``dims[0] = n`` between two calls (docs/v1-behaviour.md §F.7)."""
+    """A request may be changed between two calls: ``del raw_input[:]`` and ``dims[0] = n``."""
+    # docs/v1-behaviour.md §F.7
     request = infer_request("identity_fp32", {"INPUT0": FP32_4}, ["OUTPUT0"])
     request.meta_data.input[0].dims.append(4)
     assert stub.Infer(request).raw_output == [FP32_4.tobytes()]
@@ -62,7 +63,7 @@ def test_request_may_be_changed_and_sent_again(stub: Any) -> None:
 
 
 def test_negative_version(stub: Any) -> None:
-    """A negative version is an unknown one, which v1's server looked for first."""
+    """A negative version is an unknown version, which v1's server checked first."""
     # docs/v1-behaviour.md §9.3
     for request in (simple_request(), infer_request("simple", {})):
         request.model_version = -2
@@ -72,7 +73,7 @@ def test_negative_version(stub: Any) -> None:
 
 
 def test_functions_bound_with_pytriton(pytriton: Any) -> None:
-    """Issue 3: raw scripts run against PyTriton's models, classes and streams included."""
+    """Raw scripts run on PyTriton's models, classes and streams included."""
     with stub_at(pytriton.grpc) as stub:
         assert is_sum(stub.Infer(simple_request(4, batch=2), SECONDS), 4, batch=2)
         response = stub.Infer(classify_request(("OUTPUT", 1), model="classifier"))
@@ -87,7 +88,7 @@ KEY = "/stub_region_of_the_tests"
 
 
 def outcome(response: Any) -> tuple[Any, str]:
-    """Code and message of a response that came from a server with an id."""
+    """Return code and message of a response that has a server id."""
     status = response.request_status
     assert status.server_id
     assert status.request_id > 0
@@ -118,7 +119,7 @@ def test_control_that_is_not_allowed(start_triton: Any) -> None:
 
 @pytest.mark.parametrize("command", ["start", "stop"])
 def test_retired_profile(stub: Any, command: str) -> None:
-    """Dropped with 1.7; it succeeds, and says that nothing is profiled."""
+    """Profile, dropped with 1.7, succeeds and says that nothing is profiled."""
     # docs/v1-behaviour.md §8.2
     response = stub.Profile(pb.ProfileRequest(cmd=command), SECONDS)
     code, message = outcome(response)
@@ -139,7 +140,7 @@ def region(stub: Any) -> Iterator[Any]:
 
 
 def control(stub: Any, **kind: Any) -> Any:
-    """One SharedMemoryControl."""
+    """Send one SharedMemoryControl."""
     return stub.SharedMemoryControl(pb.SharedMemoryControlRequest(**kind), SECONDS)
 
 
@@ -159,7 +160,7 @@ def listed(stub: Any) -> dict[str, Any]:
 
 
 def test_regions(stub: Any, region: Any) -> None:
-    """register, list and unregister by name; two names on one key; unknown ones."""
+    """The stub registers, lists and unregisters regions by name, with two names on one key."""
     # docs/v1-behaviour.md §6.5
     assert register(stub, "in put") == (SUCCESS, "")
     again = "shared memory region 'in put' already in manager"
@@ -186,9 +187,12 @@ def test_inference_in_shared_memory(stub: Any, region: Any, way: str) -> None:
     del request.raw_input[0]
     where = {"name": "in put", "offset": 0, "byte_size": 64}
     request.meta_data.input[0].shared_memory.MergeFrom(pb.api__pb2.InferSharedMemory(**where))
-    there = pb.api__pb2.InferSharedMemory(name="in put", offset=64, byte_size=64)
-    request.meta_data.output[1].shared_memory.MergeFrom(there)
-    responses = {"call": stub.Infer, "stream": lambda one: next(stub.StreamInfer(iter([one])))}
+    target = pb.api__pb2.InferSharedMemory(name="in put", offset=64, byte_size=64)
+    request.meta_data.output[1].shared_memory.MergeFrom(target)
+    responses = {
+        "call": stub.Infer,
+        "stream": lambda message: next(stub.StreamInfer(iter([message]))),
+    }
     response = responses[way](request)
     assert response.request_status.code == SUCCESS, response.request_status
     assert [len(raw) for raw in response.raw_output] == [64, 0]
@@ -200,7 +204,7 @@ def test_inference_in_shared_memory(stub: Any, region: Any, way: str) -> None:
 
 
 def test_cuda_region_without_gpu(stub: Any) -> None:
-    """A CUDA handle reaches the server, which refuses it here (docs/v1-behaviour.md §6.5)."""
+    """A server without CUDA refuses a CUDA handle that it receives (docs/v1-behaviour.md §6.5)."""
     cuda = {"raw_handle": bytes(64), "device_id": 0}
     wanted = {"name": "gpu", "cuda_shared_memory": cuda, "byte_size": 64}
     code, message = outcome(control(stub, register=wanted))

@@ -1,5 +1,6 @@
-"""What a stub takes for a request: any message, by its bytes, as generated stubs did
-(docs/v1-behaviour.md §9.2).
+"""Messages that a stub accepts as requests: any message, by its bytes.
+
+(docs/v1-behaviour.md §9.2)
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def channel(triton: Any) -> Iterator[Any]:
 
 
 def ways(stub: Any, name: str, request: Any) -> dict[str, Any]:
-    """Every way to call an rpc."""
+    """Return every way to call an rpc."""
     rpc = getattr(stub, name)
     if name == "StreamInfer":
         return {"stream": lambda: next(rpc(iter([request]), SECONDS))}
@@ -54,7 +55,7 @@ def ways(stub: Any, name: str, request: Any) -> dict[str, Any]:
 
 
 def classes_of_a_user() -> dict[str, Any]:
-    """Messages of a user's own proto2 file, in a pool of its own: any bytes, a required number."""
+    """Return messages of a user's own proto2 file: any bytes, and a required number."""
     file = descriptor_pb2.FileDescriptorProto(name="users_own.proto", package="users.own")
     labels = descriptor_pb2.FieldDescriptorProto
     own = file.message_type.add(name="Anything")
@@ -68,9 +69,11 @@ def classes_of_a_user() -> dict[str, Any]:
     names = ("Anything", "Needy", "Bad")
     result = {name: pool.FindMessageTypeByName(f"users.own.{name}") for name in names}
     if hasattr(message_factory, "GetMessageClass"):
-        return {name: message_factory.GetMessageClass(one) for name, one in result.items()}
+        return {
+            name: message_factory.GetMessageClass(descriptor) for name, descriptor in result.items()
+        }
     factory = message_factory.MessageFactory(pool)
-    return {name: factory.GetPrototype(one) for name, one in result.items()}
+    return {name: factory.GetPrototype(descriptor) for name, descriptor in result.items()}
 
 
 USERS = classes_of_a_user()
@@ -87,7 +90,7 @@ OTHERS = {
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("way", ["call", "with_call", "future"])
 def test_messages_of_other_types(stub: Any, way: str, other: str) -> None:
-    """The bytes count: whatever message has them, every rpc reads them as its request."""
+    """Every rpc reads any message by its bytes."""
     make = OTHERS[other]
 
     def ask(name: str, text: str) -> Any:
@@ -105,7 +108,7 @@ def test_messages_of_other_types(stub: Any, way: str, other: str) -> None:
 
 
 def test_profile_tells_whether_the_server_is_there(stub: Any) -> None:
-    """``Profile(ModelConfig())`` is answered by a server, and UNAVAILABLE without one."""
+    """A server answers ``Profile(ModelConfig())``; without a server it is UNAVAILABLE."""
     status = stub.Profile(model_config_pb2.ModelConfig()).request_status
     assert (status.code, status.msg) == (codes.UNKNOWN, "unknown profile command ''")
     with stub_at(NOWHERE) as nobody, pytest.raises(grpc.RpcError) as caught:
@@ -123,7 +126,7 @@ ODD = [
 
 
 def test_odd_requests_reach_the_server(start_triton: Any) -> None:
-    """What is refused on this side is refused only where a server is, as v1's server did it."""
+    """Odd messages get v1's refusal if a server is there, and UNAVAILABLE if not."""
     server = start_triton(models=[])
     with stub_at(server.grpc) as stub:
         for name, odd in ODD:
@@ -135,7 +138,7 @@ def test_odd_requests_reach_the_server(start_triton: Any) -> None:
 
 
 def test_inference_with_a_message_of_another_type(stub: Any) -> None:
-    """An inference goes through by its bytes, by call, future and stream."""
+    """An inference is accepted by its bytes, by call, future and stream."""
     content = simple_request(3).SerializeToString()
     other = empty_pb2.Empty.FromString(content)  # all its fields unknown
     assert other.SerializeToString() == content
@@ -144,11 +147,11 @@ def test_inference_with_a_message_of_another_type(stub: Any) -> None:
             assert is_sum(act(), 3), way
 
 
-# ------------------------------------------------------------------ what is no request at all
+# --------------------------------------------------------- arguments that are no request
 
 
 def test_the_reason_is_told(stub: Any) -> None:
-    """The cause of the error says what was wrong; the error is a call that is over."""
+    """A request that is no message raises an error of an ended call. Its cause says why."""
     text = error_of(lambda: stub.Infer(USERS["Needy"]())).__cause__
     assert "missing required fields: n" in str(text)
     call = error_of(lambda: stub.Infer(5))
@@ -161,7 +164,10 @@ def test_the_reason_is_told(stub: Any) -> None:
 
 
 def test_answers_before_what_is_no_request(stub: Any, monkeypatch: Any) -> None:
-    """A stream ends with what is no request: no thread is left, and none shows a traceback."""
+    """A stream ends at an object that is no request.
+
+    It leaves no thread and prints no traceback.
+    """
     shown: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", lambda args: shown.append(args.exc_type))
     answered = threading.Event()
@@ -181,7 +187,7 @@ def test_answers_before_what_is_no_request(stub: Any, monkeypatch: Any) -> None:
 
 
 def test_bytes_that_are_no_request(channel: Any, stub: Any) -> None:
-    """A message whose bytes no server can read: what the real server says of such bytes."""
+    """Bytes that no server can read give the real server's error."""
     bad = USERS["Bad"](name=b"\xff")  # no UTF-8, where the request has text
     method = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
     expected = error_of(lambda: method(bad.SerializeToString()))
@@ -189,5 +195,5 @@ def test_bytes_that_are_no_request(channel: Any, stub: Any) -> None:
         for way, act in ways(stub, name, bad).items():
             error = error_of(act)
             assert (error.code(), error.details()) == (expected.code(), expected.details()), way
-    future = stub.Infer.future(bad)  # it has been sent, so the future has the answer
+    future = stub.Infer.future(bad)  # it has been sent, so the future has the reply
     assert future.exception(SECONDS).details() == "Unable to parse request"

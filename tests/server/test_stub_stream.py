@@ -37,7 +37,8 @@ def ids(responses: Any) -> list[int]:
 
 @pytest.mark.smoke
 def test_answers_in_the_order_of_the_requests(stub: Any) -> None:
-    """Whatever is ready first, and with ids that repeat or are 0 (docs/v1-behaviour.md §9.2)."""
+    """Responses are sent in request order, also with ids that repeat or are 0."""
+    # docs/v1-behaviour.md §9.2
     requests = [slow_request(0.6, 7), slow_request(0, 7), slow_request(0.3), slow_request(0, 1)]
     answers = list(stub.StreamInfer(iter(requests), SECONDS))
     assert ids(answers) == [7, 7, 0, 1]
@@ -46,7 +47,7 @@ def test_answers_in_the_order_of_the_requests(stub: Any) -> None:
 
 
 def test_refusals_are_answers_in_their_place(stub: Any) -> None:
-    """A refused request, here or at the server, does not end the stream."""
+    """A request that the client or the server refuses does not end the stream."""
     # docs/v1-behaviour.md §9.2
     refused = infer_request("failing", {"INPUT0": np.ones(1, np.float32)}, ["OUTPUT0"], number=3)
     requests = [
@@ -71,7 +72,7 @@ def test_refusals_are_answers_in_their_place(stub: Any) -> None:
 
 
 def test_request_changed_between_two_yields(stub: Any) -> None:
-    """One request object, filled anew for every turn of the generator."""
+    """A generator may fill one request object anew for each turn."""
     # docs/v1-behaviour.md §F.7
 
     def requests() -> Iterator[Any]:
@@ -86,7 +87,7 @@ def test_request_changed_between_two_yields(stub: Any) -> None:
 
 
 def test_generator_that_waits_for_answers(stub: Any) -> None:
-    """Requests are taken in the background: a generator may need the last answer first."""
+    """Requests are taken in the background: a generator may wait for the previous reply."""
     answered = threading.Semaphore(1)
 
     def requests() -> Iterator[Any]:
@@ -103,7 +104,7 @@ def test_generator_that_waits_for_answers(stub: Any) -> None:
 
 
 def test_requests_are_sent_before_anyone_listens(stub: Any) -> None:
-    """The generator runs to its end although no answer has been taken."""
+    """The generator runs to its end although no reply is read."""
     ended = threading.Event()
 
     def requests() -> Iterator[Any]:
@@ -116,7 +117,7 @@ def test_requests_are_sent_before_anyone_listens(stub: Any) -> None:
 
 
 def test_endless_requests(stub: Any, monkeypatch: Any) -> None:
-    """What nobody takes the answers of is not piled up: small requests cost memory as well."""
+    """Replies that nobody reads stop the generator: also small requests use bounded memory."""
     monkeypatch.setattr(streams, "MAX_UNREAD", 16 * streams.OVERHEAD)
     taken = []
     request = simple_request(1)
@@ -135,14 +136,14 @@ def test_endless_requests(stub: Any, monkeypatch: Any) -> None:
 
 
 def test_no_requests(stub: Any) -> None:
-    """An empty stream ends at once, and well."""
+    """An empty stream ends at once with OK."""
     stream = stub.StreamInfer(iter([]), SECONDS)
     assert list(stream) == []
     assert (stream.code(), stream.details()) == (Code.OK, "")
 
 
 def test_large_tensors(stub: Any) -> None:
-    """More than may wait for the network at once goes through, in order."""
+    """Requests beyond the limit of those waiting for the network are all sent, in order."""
     data = np.arange(250_000, dtype=np.float32)
 
     def requests() -> Iterator[Any]:
@@ -159,7 +160,7 @@ def test_large_tensors(stub: Any) -> None:
 
 
 def endless(taken: list[int]) -> Iterator[Any]:
-    """Requests without end; counts them."""
+    """Yield requests without end, and count them."""
     while True:
         taken.append(1)
         yield simple_request(len(taken))
@@ -167,7 +168,7 @@ def endless(taken: list[int]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("end", ["cancel", "drop"])
 def test_stream_given_up_early(stub: Any, end: str) -> None:
-    """Cancelling a stream, or forgetting it, stops the generator and leaves no thread."""
+    """A stream that is cancelled or dropped stops its generator and leaves no thread."""
     taken: list[int] = []
     stream = stub.StreamInfer(endless(taken))
     assert is_sum(next(stream), 1)
@@ -187,11 +188,11 @@ def test_stream_given_up_early(stub: Any, end: str) -> None:
 
 
 def test_answers_before_the_break_are_delivered(stub: Any) -> None:
-    """A stream whose time runs out first gives what was answered, then DEADLINE_EXCEEDED."""
+    """At its timeout a stream yields the replies that arrived, then raises DEADLINE_EXCEEDED."""
     requests = [simple_request(1), simple_request(2), slow_request(4)]
     stream = stub.StreamInfer(iter(requests), 2)
     assert ids([next(stream), next(stream)]) == [1, 2]
-    for _ in range(2):  # also when asked again
+    for _ in range(2):  # also at each later read
         with pytest.raises(grpc.RpcError) as caught:
             next(stream)
         assert caught.value.code() is Code.DEADLINE_EXCEEDED
@@ -200,7 +201,7 @@ def test_answers_before_the_break_are_delivered(stub: Any) -> None:
 
 @pytest.mark.parametrize("answer", [reply("99"), b"\xff\xff\xff"], ids=["unknown id", "garbage"])
 def test_answers_to_nobody(answer: bytes) -> None:
-    """An answer that cannot be any request's ends the stream: its reader does not wait on."""
+    """A reply that belongs to no request ends the stream and its reader."""
     with StreamServer(lambda _request: [answer]) as server, stub_at(server.address) as stub:
         stream = stub.StreamInfer(iter([slow_request(0, 1)]), SECONDS)
         with pytest.raises(grpc.RpcError) as caught:
@@ -210,7 +211,7 @@ def test_answers_to_nobody(answer: bytes) -> None:
 
 
 def test_generator_that_fails(stub: Any, monkeypatch: Any) -> None:
-    """The iterator's own exception ends the call as gRPC does, and is shown by its thread."""
+    """An iterator's exception ends the call as in gRPC, and its thread prints it."""
     shown: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", lambda args: shown.append(args.exc_type))
 
@@ -230,7 +231,7 @@ def test_generator_that_fails(stub: Any, monkeypatch: Any) -> None:
 
 
 def test_many_streams_at_once(triton: Any) -> None:
-    """Streams of one channel do not mix their answers."""
+    """Streams of one channel do not mix their replies."""
     with stub_at(triton.grpc) as stub:
         streams = [
             stub.StreamInfer(iter([simple_request(10 * k + n) for n in range(10)]), SECONDS)

@@ -1,4 +1,4 @@
-"""TLS with real certificates: gRPC of a real ``tritonserver``, its HTTP port behind terminators."""
+"""TLS with real certificates: ``tritonserver`` over gRPC, its HTTP port behind terminators."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Url = Callable[[int], str]
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Signs the servers' and the clients' certificates."""
+    """Return the authority of the servers' and the clients' certificates."""
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Has signed nothing of them."""
+    """Return an authority that has signed no certificate here."""
     return Authority(tmp_path_factory.mktemp("stranger"))
 
 
@@ -50,7 +50,7 @@ def client(authority: Authority) -> Identity:
 
 
 def server_context(identity: Identity, clients: str = "") -> ssl.SSLContext:
-    """Return the TLS of a server; ``clients``: the roots of certificates that clients must have."""
+    """Return the server side of TLS. ``clients`` are the roots for required client certificates."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*identity)
     if clients:
@@ -60,7 +60,7 @@ def server_context(identity: Identity, clients: str = "") -> ssl.SSLContext:
 
 
 def grpc_options(identity: Identity, *more: str) -> list[str]:
-    """``tritonserver`` flags for TLS on its gRPC port."""
+    """Return ``tritonserver`` flags for TLS on its gRPC port."""
     certificate, key = identity
     files = [f"--grpc-server-cert={certificate}", f"--grpc-server-key={key}"]
     return ["--grpc-use-ssl=1", *files, *more]
@@ -68,7 +68,7 @@ def grpc_options(identity: Identity, *more: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def secure(authority: Authority) -> Iterator[Url]:
-    """Addresses of a server that proves who it is."""
+    """Yield the addresses of a server with a certificate."""
     identity = authority.issue("127.0.0.1", "localhost")
     with TritonServer.start(MODELS, extra_args=grpc_options(identity)) as server, Relay(
         server.http, server_context(identity)
@@ -78,7 +78,7 @@ def secure(authority: Authority) -> Iterator[Url]:
 
 @pytest.fixture(scope="module")
 def mutual(authority: Authority) -> Iterator[Url]:
-    """Addresses of a server that demands a client's certificate as well."""
+    """Yield the addresses of a server that also requires a client's certificate."""
     identity = authority.issue("127.0.0.1")
     demand = ["--grpc-use-ssl-mutual=1", f"--grpc-root-cert={authority.roots}"]
     with TritonServer.start(MODELS, extra_args=grpc_options(identity, *demand)) as server, Relay(
@@ -89,7 +89,7 @@ def mutual(authority: Authority) -> Iterator[Url]:
 
 @pytest.fixture(scope="module")
 def misnamed(authority: Authority) -> Iterator[Url]:
-    """Addresses of a server whose certificate is for another name."""
+    """Yield the addresses of a server whose certificate has another name."""
     identity = authority.issue("elsewhere.test")
     with TritonServer.start(MODELS, extra_args=grpc_options(identity)) as server, Relay(
         server.http, server_context(identity)
@@ -98,13 +98,13 @@ def misnamed(authority: Authority) -> Iterator[Url]:
 
 
 def live(url: str, protocol: int) -> bool:
-    """Ask for the health of a server."""
+    """Return the health of a server."""
     with ServerHealthContext(url, protocol) as context:
         return context.is_live()
 
 
 def refusal(url: str, protocol: int) -> str:
-    """Return what asking for it fails with."""
+    """Return the error of a health request."""
     with pytest.raises(InferenceServerException) as caught:
         live(url, protocol)
     return str(caught.value.message())
@@ -112,7 +112,7 @@ def refusal(url: str, protocol: int) -> str:
 
 @pytest.mark.smoke
 def test_inference(secure: Url, protocol: int, authority: Authority) -> None:
-    """With the authority's roots an https:// url works for every kind of call."""
+    """With the authority's roots every kind of call works with an https:// url."""
     configure(root_certificates=authority.roots)
     url = f"https://{secure(protocol)}"
     with InferContext(url, protocol, "simple") as context:
@@ -126,7 +126,7 @@ def test_inference(secure: Url, protocol: int, authority: Authority) -> None:
 def test_hard_coded_address(
     secure: Url, protocol: int, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A script with a plain localhost url is moved to another server with TLS by variables."""
+    """Variables lead a script with a plain localhost url to another server with TLS."""
     monkeypatch.setenv("TRITON_SHIM_ROOT_CERTIFICATES", authority.roots)
     monkeypatch.setenv("TRITON_SHIM_REWRITE_ADDRESSES", f"localhost:800*={secure(protocol)}")
     monkeypatch.setenv("TRITON_SHIM_TLS", "on")
@@ -134,7 +134,7 @@ def test_hard_coded_address(
 
 
 def test_sequence_on_a_stream(secure: Url, authority: Authority) -> None:
-    """A sequence over a streaming context, through TLS."""
+    """A sequence runs over a streaming context with TLS."""
     configure(root_certificates=authority.roots, tls="on")
     sums: list[float] = []
     done = threading.Semaphore(0)
@@ -177,7 +177,7 @@ def test_insecure(misnamed: Url, authority: Authority) -> None:
 
 
 def test_tls_without_server(protocol: int) -> None:
-    """Nobody there: v1's text for a refused connection."""
+    """A refused connection with TLS has v1's text."""
     configure(tls="on")
     port = free_ports()[0]
     texts = ["HTTP client failed: Couldn't connect to server", REFUSED[1]]
@@ -187,7 +187,7 @@ def test_tls_without_server(protocol: int) -> None:
 def test_client_certificate(
     mutual: Url, protocol: int, authority: Authority, client: Identity
 ) -> None:
-    """A server that demands a client's certificate answers with one and not without."""
+    """A server that requires a client's certificate refuses a client without one."""
     configure(root_certificates=authority.roots, tls="on")
     assert "client failed: " in refusal(mutual(protocol), protocol)
     configure(client_certificate=client.certificate, client_key=client.key)
@@ -197,7 +197,7 @@ def test_client_certificate(
 def test_changed_file(
     secure: Url, protocol: int, authority: Authority, stranger: Authority, tmp_path: Path
 ) -> None:
-    """Connections belong to the content of the files: a new one is used by the next context."""
+    """Connections depend on the content of certificate files: the next context uses a new file."""
     roots = tmp_path / "roots.pem"
     shutil.copy(authority.roots, roots)
     configure(root_certificates=roots, tls="on")
@@ -214,7 +214,7 @@ def test_changed_file(
 def test_unusable_files(
     secure: Url, protocol: int, authority: Authority, client: Identity, tmp_path: Path
 ) -> None:
-    """Files that are no certificates, or do not fit each other, are named."""
+    """An error names files that are no certificates or do not fit each other."""
     garbage = tmp_path / "garbage.pem"
     garbage.write_text("no certificate")
     configure(tls="on", root_certificates=garbage)
@@ -229,7 +229,7 @@ def test_unusable_files(
 def test_encrypted_key_asks_nobody(
     secure: Url, protocol: int, client: Identity, tmp_path: Path
 ) -> None:
-    """An encrypted key is refused; nobody is asked for its password on the terminal."""
+    """An encrypted key is refused without a password prompt."""
     from cryptography.hazmat.primitives import serialization as forms
 
     key: Any = forms.load_pem_private_key(Path(client.key).read_bytes(), None)
@@ -255,6 +255,6 @@ def test_through_a_proxy(secure: Url, authority: Authority) -> None:
         configure(root_certificates=authority.roots, tls="on", proxy=f"http://me@{proxy.address}")
         assert live(secure(0), 0)
         assert live(secure(0), 0)
-    (asked, _) = proxy.asked
-    assert asked.startswith(b"CONNECT " + secure(0).encode() + b" HTTP/1.1\r\n")
-    assert b"\r\nProxy-Authorization: Basic bWU=\r\n" in asked
+    (target, _) = proxy.asked
+    assert target.startswith(b"CONNECT " + secure(0).encode() + b" HTTP/1.1\r\n")
+    assert b"\r\nProxy-Authorization: Basic bWU=\r\n" in target

@@ -1,4 +1,4 @@
-"""The traceback of a legacy call that nobody catches: one, as v1's, with the user's line."""
+"""Uncaught errors of legacy calls: one traceback, as v1's, with the user's line."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ CAUSE = "The above exception was the direct cause"
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """Yield an address where nobody listens."""
+    """Yield an address where nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 def traceback(folder: Path, call: str, url: str, protocol: str, *options: str) -> str:
-    """Return what a script prints on stderr that ends with this call."""
+    """Return the stderr of a script that ends with this call."""
     (folder / "old.py").write_text(f"{SCRIPT}{call}\n")
     done = python(folder, *options, "old.py", url, protocol, TRITON_SHIM_WARNINGS="off")
     assert done.returncode == 1
@@ -67,14 +67,14 @@ def test_no_server(tmp_path: Path, nobody: str, protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", NAMES)
 def test_development_mode_shows_the_cause(tmp_path: Path, nobody: str, protocol: str) -> None:
-    """``python -X dev`` shows what failed below, down to the network's error."""
+    """``python -X dev`` shows the errors below, down to the network's error."""
     shown = traceback(tmp_path, CALLS["unknown model"], nobody, protocol, "-X", "dev")
     assert CAUSE in shown
     assert "Connection refused" in shown
 
 
 def test_the_cause_can_be_read(tmp_path: Path) -> None:
-    """A program that looks for it finds the cause in the error's context."""
+    """The ``__context__`` of an error has its cause."""
     text = "try:\n    InferContext('127.0.0.1:1', 0, 'm')\nexcept Exception as error:\n"
     (tmp_path / "old.py").write_text(
         f"from tensorrtserver.api import *\n{text}    print(repr(error.__context__))\n"

@@ -40,12 +40,12 @@ def context(url: str, protocol: int) -> Iterator[v1.InferContext]:
 
 @pytest.fixture
 def client(context: v1.InferContext) -> Any:
-    """Its client."""
+    """Return the context's client."""
     return unwrap(context)
 
 
 def inputs_of(library: Any) -> list[Any]:
-    """Return what ``simple`` takes, in the client library's terms."""
+    """Return the inputs of ``simple`` as tritonclient objects."""
     result = [library.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
     for item in result:
         item.set_data_from_numpy(RAMP.reshape(1, 16))
@@ -54,7 +54,7 @@ def inputs_of(library: Any) -> list[Any]:
 
 @pytest.mark.parametrize("kind", OPEN)
 def test_every_context_has_one(kind: str, url: str, protocol: int) -> None:
-    """Every context gives its protocol's client, the same each time, and none when closed."""
+    """Every context returns its protocol's client, always one object, and raises when closed."""
     with OPEN[kind](url, protocol) as context:
         client = unwrap(context)
         assert isinstance(client, LIBRARY[protocol].InferenceServerClient)
@@ -66,13 +66,13 @@ def test_every_context_has_one(kind: str, url: str, protocol: int) -> None:
 
 @pytest.mark.parametrize("value", [None, "localhost:8000", object()])
 def test_only_of_contexts(value: Any) -> None:
-    """Anything else is a TypeError that says what was expected."""
+    """unwrap raises TypeError for other objects, with the expected types."""
     with pytest.raises(TypeError, match="takes a context of tensorrtserver.api"):
         unwrap(value)
 
 
 def test_address_that_is_none() -> None:
-    """A url that cannot be one is v1's error, as for the context's own calls."""
+    """A malformed url raises v1's error, as in the context's own calls."""
     # docs/v1-behaviour.md §3.1
     for protocol in (0, 1):
         with v1.ServerHealthContext("not a host", protocol) as context, pytest.raises(
@@ -83,7 +83,7 @@ def test_address_that_is_none() -> None:
 
 @pytest.mark.smoke
 def test_what_v1_never_had(client: Any, protocol: int) -> None:
-    """Metadata, statistics and settings of the server, and inference, beside the old calls."""
+    """The client does metadata, statistics, settings and inference beside the old calls."""
     metadata, statistics = client.get_model_metadata("simple"), client.get_trace_settings()
     name = metadata["name"] if protocol == 0 else metadata.name
     assert name == "simple"
@@ -93,21 +93,21 @@ def test_what_v1_never_had(client: Any, protocol: int) -> None:
 
 
 def test_from_any_thread(context: v1.InferContext, client: Any, protocol: int) -> None:
-    """Threads use one client while the context itself is used; tritonclient's HTTP one cannot."""
+    """Over gRPC threads share one client while the context is in use; over HTTP they cannot."""
     library = LIBRARY[protocol]
 
-    def one(number: int) -> Any:
+    def infer_by_turns(number: int) -> Any:
         if number % 2:
             return context.run(add_sub(), BOTH)["OUTPUT0"][0].tolist()
         return client.infer("simple", inputs_of(library)).as_numpy("OUTPUT0").ravel().tolist()
 
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(one, range(24))) == [SUM] * 24
+        assert list(pool.map(infer_by_turns, range(24))) == [SUM] * 24
 
 
 @pytest.mark.parametrize("compression", ["gzip", "deflate"])
 def test_compression_is_the_callers(client: Any, protocol: int, compression: str) -> None:
-    """The client's own compression arguments work, whatever the settings ask for."""
+    """The client's own compression arguments work, whatever the settings say."""
     names = ["request_compression_algorithm", "response_compression_algorithm"]
     chosen = dict.fromkeys(names, compression)
     chosen = chosen if protocol == 0 else {"compression_algorithm": compression}
@@ -116,7 +116,7 @@ def test_compression_is_the_callers(client: Any, protocol: int, compression: str
 
 
 def test_asynchronous_over_http(triton: Any) -> None:
-    """async_infer works from a thread that did not make the client, side by side."""
+    """async_infer works on a thread that did not make the client."""
     results: Queue[Any] = Queue()
     value = tritonclient.http.InferInput("INPUT0", [1], "FP32")
     value.set_data_from_numpy(np.array([0.3], np.float32))
@@ -141,13 +141,13 @@ BOTH_CLASSES = [v1.InferenceServerException, tritonclient.utils.InferenceServerE
 
 @pytest.mark.parametrize("caught_as", BOTH_CLASSES)
 def test_errors_of_the_client(client: Any, protocol: int, caught_as: Any) -> None:
-    """Either exception class catches them; they read and pickle as tritonclient's."""
+    """Either exception class catches the client's errors, which print and pickle as before."""
     with pytest.raises(caught_as) as caught:
         client.get_model_metadata("no_such_model")
     error = caught.value
     http = (
         "[404] " if chosen().triton == NEWEST.triton else "[400] "
-    )  # the older ones say it of everything
+    )  # older versions raise it for everything
     status = {0: http, 1: "[StatusCode.NOT_FOUND] "}[protocol]
     assert str(error).startswith(f"{status}Request for unknown model: 'no_such_model'")
     assert error.status() == status[1:-2]
@@ -158,7 +158,7 @@ def test_errors_of_the_client(client: Any, protocol: int, caught_as: Any) -> Non
 
 @not_on("2.33", "ends when a stream asks for a model or a version that it does not have")
 def test_errors_of_requests_under_way(triton: Any) -> None:
-    """Errors that come later, by get_result or to a callback, are of both kinds, too."""
+    """Later errors, from get_result or in a callback, are of both classes too."""
     with v1.ServerHealthContext(triton.http, 0) as context:
         request = unwrap(context).async_infer("no_such_model", inputs_of(tritonclient.http))
         with pytest.raises(v1.InferenceServerException, match="unknown model"):
@@ -181,12 +181,12 @@ def test_errors_of_requests_under_way(triton: Any) -> None:
 
 
 def test_streams_are_their_own(triton: Any) -> None:
-    """Two contexts of one server: each client may have a stream, and an end, of its own."""
+    """The clients of two contexts on one server may each have a stream and be closed alone."""
     answers: Queue[Any] = Queue()
-    with v1.ServerHealthContext(triton.grpc, 1) as one, v1.ServerHealthContext(
+    with v1.ServerHealthContext(triton.grpc, 1) as context, v1.ServerHealthContext(
         triton.grpc, 1
     ) as other:
-        first, second = unwrap(one), unwrap(other)
+        first, second = unwrap(context), unwrap(other)
         for client in (first, second):
             client.start_stream(lambda result, error: answers.put(error or result))
             client.async_stream_infer("simple", inputs_of(tritonclient.grpc))
@@ -194,12 +194,12 @@ def test_streams_are_their_own(triton: Any) -> None:
             assert answers.get(timeout=PATIENCE).as_numpy("OUTPUT0").ravel().tolist() == SUM
         first.close()
         assert second.is_server_live()
-        assert one.is_live()
+        assert context.is_live()
         second.stop_stream()
 
 
 def test_http_client_ends_with_its_context(triton: Any) -> None:
-    """After close() of an HTTP context its client says so, to either exception class."""
+    """After close() of an HTTP context its client's calls raise an error of both classes."""
     with v1.ServerHealthContext(triton.http, 0) as context:
         client = unwrap(context)
     with pytest.raises(v1.InferenceServerException, match="has been closed"):
@@ -207,7 +207,7 @@ def test_http_client_ends_with_its_context(triton: Any) -> None:
 
 
 def test_plugin_of_the_user(context: v1.InferContext, client: Any) -> None:
-    """A plugin registered on one client is called for it alone."""
+    """A plugin registered on one client is called for that client alone."""
     seen: list[Any] = []
     client.register_plugin(lambda request: seen.append(dict(request.headers)))
     assert client.is_server_live()
@@ -217,7 +217,7 @@ def test_plugin_of_the_user(context: v1.InferContext, client: Any) -> None:
 
 
 def test_settings_reach_it(url: str, protocol: int) -> None:
-    """The plugin of the settings is called for legacy calls and for the client's."""
+    """The settings' plugin is called for legacy calls and for the client's calls."""
     seen: list[Any] = []
     configure(plugin=lambda request: seen.append(request))
     with v1.ServerHealthContext(url, protocol) as context:

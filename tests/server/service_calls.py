@@ -1,6 +1,6 @@
-"""The three doors of v1's service: the raw stub, the gateway over gRPC, the gateway over HTTP.
+"""The three ways to v1's service: raw stub, gateway over gRPC, gateway over HTTP.
 
-Each takes a request message of v1's gRPC service and returns a response message of it.
+Each takes a request message of v1's gRPC service and returns a response message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.gateway.gateway_process import Answer, Gateway
 Ask = Callable[[str, Any], Any]
 
 
-def stub_door(address: str) -> Ask:
+def calls_of_stub(address: str) -> Ask:
     """Return the calls of a raw stub on a channel of its own."""
     stub = grpc_service_pb2_grpc.GRPCServiceStub(grpc.insecure_channel(address))
     return lambda rpc, request: getattr(stub, rpc)(request, 60)
@@ -37,8 +37,8 @@ def stub_stream(address: str) -> Callable[[Any], Any]:
     return lambda request: next(stub.StreamInfer(iter([request]), 60))
 
 
-def http_door(gateway: Gateway) -> Ask:
-    """Return the calls over HTTP, whose answers are put together as response messages."""
+def calls_over_http(gateway: Gateway) -> Ask:
+    """Return the calls over HTTP. Build response messages from the replies."""
     ways: dict[str, Callable[[Gateway, Any], Any]] = {
         "Infer": _infer,
         "Status": _status,

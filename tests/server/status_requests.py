@@ -1,4 +1,4 @@
-"""Ask a server for its status, and give it something to count."""
+"""Request a server's status, and give the server something to count."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def wait_until_unloaded(server: Any, name: str) -> None:
 
 
 def counted_status(
-    server: Any, protocol: int, name: str, inferences: int, asked: str | None = None
+    server: Any, protocol: int, name: str, inferences: int, model_name: str | None = None
 ) -> ServerStatus:
-    """Return the status once it counts ``inferences``: Triton counts shortly after its reply."""
+    """Return the status once it counts ``inferences``. Triton counts shortly after it replies."""
     seen: list[ServerStatus] = []
 
     def counted() -> bool:
-        seen.append(status_of(server, protocol, asked))
+        seen.append(status_of(server, protocol, model_name))
         version = seen[-1].model_status[name].version_status[1]
         return version.model_inference_count == inferences
 
