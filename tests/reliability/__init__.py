@@ -1,1 +1,1 @@
-"""What the package promises when servers, networks and processes fail, tried in amounts."""
+"""What the package promises when servers, networks and processes fail, tested many times."""

@@ -1,7 +1,7 @@
-"""How much each promise is tried: one table of amounts, and the profile that is chosen.
+"""How often each promise is tested: one table of amounts, and the chosen profile.
 
 The variable ``RELIABILITY`` chooses: ``short`` (the default, within every run of the suite),
-``long`` (``scripts/test --long``), or a number: so many times the long one.
+``long`` (``scripts/test --long``), or a number, a multiple of the long profile.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Sequence, TypeVar
 
 VARIABLE = "RELIABILITY"
 
-#: What is counted → how often in the short profile and in the long one.
+#: The number of attempts of each kind in the short profile and in the long profile.
 AMOUNTS = {
     "styles of each cell of the fault table": (1, 3),
     "repetitions of each cell of the fault table": (1, 1),
@@ -40,12 +40,12 @@ T = TypeVar("T")
 
 
 def profile() -> str:
-    """Return what the variable says."""
+    """Return the profile that the variable names."""
     return os.environ.get(VARIABLE) or "short"
 
 
 def amount(counted: str) -> int:
-    """How often in this run."""
+    """Return the number of attempts in this run."""
     short, long = AMOUNTS[counted]
     if profile() == "short":
         return short
@@ -53,6 +53,9 @@ def amount(counted: str) -> int:
 
 
 def some(rows: Sequence[T], counted: str, number: int) -> list[T]:
-    """As many of the rows as the amount says, others for each number, so that all have a turn."""
+    """Return as many of the rows as the amount says.
+
+    Each number gives other rows, so all have a turn.
+    """
     count = min(amount(counted), len(rows))
     return [rows[(number + step) % len(rows)] for step in range(count)]

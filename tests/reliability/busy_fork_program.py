@@ -1,8 +1,7 @@
-"""A program that forks while its other threads are at work in every part of the package.
+"""A program that forks while its other threads use every part of the package.
 
-The server is one of ``tritonclient_shim.testing``, whose models run in this process: it can be
-asked thousands of times in a second, and is inherited by the children with everything else.
-Argument: how many children.
+The server is one of ``tritonclient_shim.testing``, whose models run in this process. It answers
+thousands of requests in a second, and the children inherit it. Argument: the number of children.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from tensorrtserver.api import InferContext, SharedMemoryControlContext
 from tritonclient_shim import testing
 
 RAW = {"OUTPUT0": InferContext.ResultFormat.RAW}
-PATIENCE = 60  # seconds after which a child hangs
+PATIENCE = 60  # seconds after which a child counts as hanging
 
 
 @testing.model(inputs=[("INPUT0", "INT32", [4])], outputs=[("OUTPUT0", "INT32", [4])], instances=2)
 def identity(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the model: what it is asked."""
+    """Return the model's input."""
     return {"OUTPUT0": inputs["INPUT0"]}
 
 
 def round_of(context: InferContext, control: SharedMemoryControlContext, name: str) -> None:
-    """Use each part of the package once, and check what it comes to."""
+    """Use each part of the package once, and check the results."""
     number = len(name)
     inputs = {"INPUT0": [np.full(4, number, np.int32)]}
     result = [context.run(inputs, RAW)]
@@ -53,7 +52,10 @@ def round_of(context: InferContext, control: SharedMemoryControlContext, name: s
 
 
 def loop(url: str, shared: InferContext, name: str, ended: threading.Event) -> None:
-    """Repeat rounds on a thread until the event is set: a process that ends leaves its regions."""
+    """Repeat rounds on a thread until the event is set.
+
+    A process that ends would leave its regions.
+    """
     with SharedMemoryControlContext(url, 0) as control:
         while not ended.is_set():
             round_of(shared, control, name)
@@ -74,7 +76,7 @@ def in_child(work: Callable[[], None]) -> bool:
 
 
 def main(children: int) -> None:
-    """Fork so often; the children use what they have inherited, and contexts of their own."""
+    """Fork repeatedly. The children use inherited contexts and contexts of their own."""
     with testing.server(identity=identity) as server:
         url = server.url(0)
         shared = InferContext(url, 0, "identity")
@@ -86,7 +88,7 @@ def main(children: int) -> None:
                 with InferContext(url, 0, "identity") as own:
                     round_of(own, control, prefix + "c" * 8)
 
-        work()  # imports what all of this needs: docs/settings.md, "Processes that fork"
+        work()  # imports everything that is needed: docs/settings.md, "Processes that fork"
         ended = threading.Event()
         threads = [
             threading.Thread(target=loop, args=(url, shared, prefix + "t" * (number + 1), ended))

@@ -1,4 +1,4 @@
-"""Counts what the tests of this folder try, and writes the figures of a long run down."""
+"""Fixtures that count the attempts of the tests here, and write the table of a long run."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from typing import Any, Iterator
 import pytest
 
 from tests.reliability.amounts import profile
-from tests.reliability.figures import PAGE, Figure, Figures, Tried, with_figures
+from tests.reliability.counts import PAGE, Count, Counts, Tried, with_counts
 from tests.reliability.fuzzing import SEED
 
-_figures = Figures()
+_counts = Counts()
 
 
 def _test_of(item: pytest.Item) -> str:
-    """``test_faults.py::test_fault``, without parameters."""
+    """Return the name of a test, such as ``test_faults.py::test_fault``, without parameters."""
     return re.sub(r"\[.*", "", item.nodeid).rpartition("reliability/")[2]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most rows of a large table to ``--all`` and ``--long``: each seventh is a sample."""
+    """Deselect most rows of a large table, except in ``--all`` and ``--long``.
+
+    Keep each seventh row.
+    """
     rows: dict[str, list[pytest.Item]] = {}
     for item in items:
         if "reliability/" in item.nodeid:
@@ -38,14 +41,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def tried(request: pytest.FixtureRequest) -> Iterator[Tried]:
-    """Notes down what the test has tried; it counts when the test passes."""
-    noted: list[Figure] = []
+    """Record the test's attempts. They count if the test passes."""
+    noted: list[Count] = []
 
     def note(promise: str, amount: int, unit: str) -> None:
-        noted.append(Figure(promise, _test_of(request.node), amount, unit))
+        noted.append(Count(promise, _test_of(request.node), amount, unit))
 
     yield note
-    _figures.kept += noted
+    _counts.kept += noted
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -54,21 +57,21 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     outcome: Any = yield
     if outcome.get_result().failed and "reliability/" in item.nodeid:
         name = _test_of(item)
-        _figures.failed[name] = _figures.failed.get(name, 0) + 1
+        _counts.failed[name] = _counts.failed.get(name, 0) + 1
 
 
 def pytest_report_header() -> str:
-    """How a run with other examples than the short profile's can be repeated."""
+    """Return how to repeat a run whose examples are not the short profile's."""
     return "" if profile() == "short" else f"fuzzed with RELIABILITY_SEED={SEED}"
 
 
 def pytest_sessionfinish() -> None:
-    """Write what a long run has tried into docs/reliability.md."""
-    if profile() == "short" or not _figures.kept:
+    """Write the counts of a long run into docs/reliability.md."""
+    if profile() == "short" or not _counts.kept:
         return
     measured = (
         f"{date.today()}, profile `{profile()}`, Python {platform.python_version()}, "
         f"tritonclient {version('tritonclient')}, grpcio {version('grpcio')}"
     )
     page = PAGE.read_text("utf-8")
-    PAGE.write_text(with_figures(page, _figures.rows(measured)), "utf-8")
+    PAGE.write_text(with_counts(page, _counts.rows(measured)), "utf-8")

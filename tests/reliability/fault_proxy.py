@@ -1,4 +1,4 @@
-"""A proxy in front of a real server that lets one fault strike at a chosen moment of a call."""
+"""A proxy to a real server that injects one fault at a chosen moment of a call."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ IN_HEADERS, IN_BODY, IN_ANSWER = 90, 20_000, 20_000
 
 UP, DOWN = "up", "down"  # towards the server, towards the client
 
-#: The moments of a call, in their order, and the direction whose bytes tell each.
+#: The moments of a call, in order, and the direction whose bytes show each moment.
 MOMENTS = {
-    "connect": UP,  # a connection is made
-    "headers": UP,  # few bytes of the request have come
-    "body": UP,  # half of the request has come
-    "unanswered": UP,  # all of the request has come
-    "answering": DOWN,  # half of the answer has come
-    "idle": UP,  # nothing is under way
+    "connect": UP,  # a connection opens
+    "headers": UP,  # a few bytes of the request have arrived
+    "body": UP,  # half of the request has arrived
+    "unanswered": UP,  # all of the request has arrived
+    "answering": DOWN,  # half of the reply has arrived
+    "idle": UP,  # no call is running
 }
 
 
 class Link:
-    """One connection of a client, and the one to the server that belongs to it."""
+    """A client's connection, and its connection to the server."""
 
     def __init__(self, client: Any, server: Any) -> None:
         self.writers = {DOWN: client, UP: server}
         self.cutters = {UP: FrameCutter(preface=True), DOWN: FrameCutter()}
         self.asked = self.answered = 0  # bytes since the fault was armed
-        self.complete = False  # all of the request has come since then
+        self.complete = False  # all of the request has arrived since then
         self.struck = False
         self.muted = False
         self.marker = b""  # of the fault that has struck
@@ -42,7 +42,7 @@ class Link:
         self._tail = b""
 
     def end_of_request(self, data: bytes, marker: bytes) -> int | None:
-        """Where the request ends in these bytes, whose last ones are the marker."""
+        """Return the position where the request ends in these bytes, which end with the marker."""
         known = len(self._tail)
         together = self._tail + data
         self._tail = together[-len(marker) :]
@@ -50,7 +50,7 @@ class Link:
         return None if result < 0 else result + len(marker) - known
 
     def close(self) -> None:
-        """End both connections in an orderly way."""
+        """Close both connections in an orderly way."""
         for writer in self.writers.values():
             if writer is not None:
                 writer.close()
@@ -63,30 +63,31 @@ class Link:
 
 
 async def write(writer: Any, data: bytes) -> None:
-    """Send bytes on at once."""
+    """Forward bytes at once."""
     writer.write(data)
     await writer.drain()
 
 
-#: What a fault does: the link, the direction and the bytes that follow → the bytes to send on.
+#: A fault as a function of the link, the direction and the next bytes. It returns the bytes to
+#: send.
 Act = Callable[[Link, str, bytes], Awaitable[bytes]]
 
 
 class Armed(NamedTuple):
-    """A fault, the moment at which it strikes, and the bytes that end a request."""
+    """A fault, its moment, and the bytes that end a request."""
 
     act: Act
     moment: str
     marker: bytes
-    times: int  # the connections that it strikes
+    times: int  # the connections that it affects
     first: int  # where the moment "headers" is in a request
 
 
 class FaultProxy:
-    """Passes a loopback port on to ``target`` ("host:port"); a context manager.
+    """A proxy from a loopback port to ``target`` ("host:port"); a context manager.
 
-    ``arm`` lets a fault strike from now on, each connection once; ``struck`` counts. After ``lift``
-    no connection is struck any more; those that were stay as they are.
+    ``arm`` injects a fault from now on, once into each connection; ``struck`` counts them. After
+    ``lift`` no further connection is affected; those affected stay as they are.
     """
 
     def __init__(self, target: str) -> None:
@@ -119,11 +120,11 @@ class FaultProxy:
         times: int = 1 << 30,
         first: int = IN_HEADERS,
     ) -> None:
-        """Let the fault strike at this moment of the requests that end with the marker."""
+        """Inject the fault at this moment of the requests that end with the marker."""
         self._do(self._arm(Armed(act, moment, marker, times, first)))
 
     def lift(self) -> None:
-        """Let no more connections be struck."""
+        """Inject the fault into no further connection."""
         self._do(self._lift())
 
     def _do(self, work: Any) -> Any:
@@ -180,7 +181,7 @@ class FaultProxy:
             sink.close()
 
     async def _pass(self, link: Link, direction: str, data: bytes) -> None:
-        """Send bytes on, with what the fault makes of them from its moment on."""
+        """Forward bytes, changed by the fault from its moment on."""
         place = self._place(link, direction, data)
         if place is not None:
             await self._send(link, direction, data[:place])
@@ -200,7 +201,7 @@ class FaultProxy:
         return await self._armed.act(link, direction, rest)
 
     def _place(self, link: Link, direction: str, data: bytes) -> int | None:
-        """Where in these bytes the armed fault strikes; the link's counts go on."""
+        """Return the position of the armed fault in these bytes, and update the link's counts."""
         armed = self._armed
         before = link.asked if direction == UP else link.answered
         end = link.end_of_request(data, armed.marker) if armed and direction == UP else None

@@ -65,7 +65,7 @@ _COLUMNS = len(MOMENTS)
 
 
 class Cell(NamedTuple):
-    """One place of the table."""
+    """A cell of the table."""
 
     protocol: str
     fault: str
@@ -74,7 +74,7 @@ class Cell(NamedTuple):
 
 
 def cells() -> Iterator[Cell]:
-    """Yield the places of the table that are tried."""
+    """Yield the tested cells of the table."""
     protocol = ""
     for line in filter(None, TABLE.splitlines()):
         name, *expected = line.strip().rsplit(maxsplit=_COLUMNS)

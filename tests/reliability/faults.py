@@ -1,4 +1,4 @@
-"""What can go wrong with a connection: each fault is a function that a FaultProxy calls."""
+"""Faults of a connection: each is a function that a FaultProxy calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENHANCE_YOUR_CALM, _END_STREAM = 11, 1
 
 
 async def delay(link: Link, direction: str, rest: bytes) -> bytes:
-    """Nothing comes through for a while, in neither direction."""
+    """Delay all bytes for a while, in both directions."""
     end = asyncio.get_running_loop().time() + PAUSE
 
     async def later(writer: Any, data: bytes) -> None:
@@ -29,7 +29,7 @@ async def delay(link: Link, direction: str, rest: bytes) -> bytes:
 
 
 async def trickle(link: Link, direction: str, rest: bytes) -> bytes:
-    """From now on, few bytes come at a time."""
+    """Forward only a few bytes at a time from now on."""
 
     async def slowly(writer: Any, data: bytes) -> None:
         for start in range(0, len(data), 1024):
@@ -41,25 +41,25 @@ async def trickle(link: Link, direction: str, rest: bytes) -> bytes:
 
 
 async def black_hole(link: Link, direction: str, rest: bytes) -> bytes:
-    """From now on nothing comes through, and both ends take the connection for open."""
+    """Forward nothing from now on. Both ends take the connection for open."""
     link.muted = True
     return b""
 
 
 async def abort(link: Link, direction: str, rest: bytes) -> bytes:
-    """Both ends get a TCP reset."""
+    """Send both ends a TCP reset."""
     link.reset()
     return b""
 
 
 async def close(link: Link, direction: str, rest: bytes) -> bytes:
-    """Both ends are told that the other one has closed; what is under way is cut short."""
+    """Close both connections in an orderly way, in the middle of a message."""
     link.close()
     return b""
 
 
 async def half_close(link: Link, direction: str, rest: bytes) -> bytes:
-    """Return the client is told that the server sends no more; the server is told nothing."""
+    """Half-close the client's connection: it sees the server's end. The server sees nothing."""
     client = link.writers[DOWN]
     if client.can_write_eof() and not client.is_closing():
         client.write_eof()
@@ -68,7 +68,7 @@ async def half_close(link: Link, direction: str, rest: bytes) -> bytes:
 
 
 async def duplicate(link: Link, direction: str, rest: bytes) -> bytes:
-    """Return the answer comes a second time behind the first, up to the end of its data."""
+    """Send the reply a second time behind the first, up to the end of its data."""
     collected = []
 
     def rewrite(towards: str, data: bytes) -> bytes:
@@ -85,7 +85,7 @@ async def duplicate(link: Link, direction: str, rest: bytes) -> bytes:
 
 
 async def garbage(link: Link, direction: str, rest: bytes) -> bytes:
-    """Bytes that belong to nothing come between; those for the client, before its answer."""
+    """Insert bytes without meaning; those for the client go before its reply."""
     if direction == UP and (link.complete or not rest):
         await write(link.writers[DOWN], _GARBAGE)
         return rest
@@ -93,7 +93,7 @@ async def garbage(link: Link, direction: str, rest: bytes) -> bytes:
 
 
 def wrong_length(more: int) -> Act:
-    """Return the answer says that it is longer, or shorter, than it is."""
+    """Change the reply's stated length."""
 
     async def act(link: Link, direction: str, rest: bytes) -> bytes:
         def rewrite(towards: str, data: bytes) -> bytes:
@@ -111,7 +111,7 @@ def wrong_length(more: int) -> Act:
 
 
 def _other_length(link: Link, data: bytes, more: int) -> bytes:
-    """Return the same bytes with another Content-Length, or another length of a gRPC message."""
+    """Return these bytes with another Content-Length, or another length of a gRPC message."""
     result = re.search(rb"(?i)\r\ncontent-length: (\d+)", data)
     if result:
         text = b"%d" % (int(result[1]) + more)
@@ -127,7 +127,7 @@ def _other_length(link: Link, data: bytes, more: int) -> bytes:
 
 
 def inserted(make: Callable[[int], bytes]) -> Act:
-    """Frames of HTTP/2 come between two of the server's; made for the client's last stream."""
+    """Insert frames of HTTP/2 between two of the server's, made for the client's last stream."""
 
     async def act(link: Link, direction: str, rest: bytes) -> bytes:
         result = make(link.cutters[UP].last_stream)
@@ -171,14 +171,14 @@ def _no_window(stream: int) -> bytes:
 
 
 async def starve(link: Link, direction: str, rest: bytes) -> bytes:
-    """Return the server's flow control lets the client send no more."""
+    """Stop the client from sending, by the server's flow control."""
     await inserted(_no_window)(link, direction, rest)
     link.rewrite = lambda towards, data: _without(data, WINDOW) if towards == DOWN else data
     return rest
 
 
 def _without(data: bytes, kind: int) -> bytes:
-    """Whole frames without those of a kind."""
+    """Return the complete frames without those of a kind."""
     kept, place = b"", 0
     while place < len(data):
         end = place + 9 + int.from_bytes(data[place : place + 3], "big")

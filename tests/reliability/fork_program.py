@@ -23,7 +23,7 @@ inherited: list[Any] = []
 
 
 def right(context: InferContext, number: int) -> bool:
-    """Does the context answer in each style, and each request with its own data?"""
+    """True if the context answers in each style, and each request with its own data."""
     inputs = {"INPUT0": [np.full(16, number, np.int32)]}
     result = [context.run(inputs, RAW)]
     result.append(context.get_async_run_results(context.async_run(inputs, RAW), True))
@@ -36,12 +36,12 @@ def right(context: InferContext, number: int) -> bool:
 
 
 def opened(url: str, protocol: int, streaming: bool) -> InferContext:
-    """Return a context of a model that answers what it is asked."""
+    """Return a context of a model that returns its input."""
     return InferContext(url, protocol, "identity_int32", streaming=streaming)
 
 
 def work(kind: Any, number: int) -> bool:
-    """Return what a child does: a context of its own, and those that it has inherited."""
+    """Check a child's contexts: a new context and those that it has inherited."""
     signal.alarm(60)
     with opened(*kind) as own:
         fine = right(own, number)
@@ -54,7 +54,7 @@ def worker(kind: Any, number: int) -> None:
 
 
 def by_os_fork(kind: Any, first: int) -> list[bool]:
-    """``os.fork``, as a pre-forking server calls it."""
+    """Start workers by ``os.fork``, as a pre-forking server does."""
     children = []
     for number in range(first, first + WORKERS):
         child = os.fork()
@@ -69,7 +69,7 @@ def by_os_fork(kind: Any, first: int) -> list[bool]:
 
 
 def by_process(method: str) -> Callable[[Any, int], list[bool]]:
-    """``multiprocessing.Process`` of a start method."""
+    """Start workers by ``multiprocessing.Process`` with a start method."""
 
     def have(kind: Any, first: int) -> list[bool]:
         context: Any = multiprocessing.get_context(method)
@@ -84,7 +84,7 @@ def by_process(method: str) -> Callable[[Any, int], list[bool]]:
 
 
 def by_executor(method: str) -> Callable[[Any, int], list[bool]]:
-    """``concurrent.futures.ProcessPoolExecutor`` of a start method."""
+    """Start workers by ``concurrent.futures.ProcessPoolExecutor`` with a start method."""
 
     def have(kind: Any, first: int) -> list[bool]:
         context = multiprocessing.get_context(method)
@@ -104,9 +104,9 @@ WAYS = {
 
 
 def main(url: str, protocol: str, streaming: str, way: str, thread: str) -> None:
-    """Have children twice, as a server that replaces its workers, with work in between."""
+    """Start workers twice, as a server that replaces its workers, with calls in between."""
     kind = (url, int(protocol), streaming == "True")
-    if "forkserver" in way:  # its first process comes before the first context
+    if "forkserver" in way:  # its first process starts before the first context
         multiprocessing.get_context("forkserver").Process(target=print).start()
     inherited.append(opened(*kind))
     assert right(inherited[0], 1)

@@ -1,4 +1,4 @@
-"""For each parameter of the public functions: values that are good for it."""
+"""Good values of each parameter of the public functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorrtserver.api import InferContext
 from tests.reliability import odd_values as odd
 
 RAW, CLASS = InferContext.ResultFormat.RAW, InferContext.ResultFormat.CLASS
-#: Model → its inputs, and its first output.
+#: The inputs and the first output of each model.
 MODELS = {
     "simple": (("INPUT0", "INPUT1"), "OUTPUT0"),
     "identity_int32": (("INPUT0",), "OUTPUT0"),
@@ -36,7 +36,7 @@ address_ends = st.sampled_from(
 
 
 def names(*good: str) -> Any:
-    """Names as str or bytes."""
+    """Return names as str or bytes."""
     return st.sampled_from([*good, *(name.encode() for name in good)])
 
 
@@ -57,7 +57,7 @@ def inputs(model: str, handles: list[Any]) -> Any:
 
 
 def outputs(model: str, handles: list[Any]) -> Any:
-    """Return what is asked of an output."""
+    """Return values of an output's format."""
     count = odd.mostly(st.sampled_from([1, 2, 10, 11]))
     value = st.one_of(
         st.just(RAW),
@@ -69,7 +69,7 @@ def outputs(model: str, handles: list[Any]) -> Any:
 
 
 def good_values(model: str, url: str, protocol: int, handles: list[Any]) -> dict[str, Any]:
-    """Parameter → good values, for contexts of this model on this server."""
+    """Return good values of each parameter, for contexts of this model on this server."""
     ends = address_ends.map(lambda end: url + end)
     headers = st.lists(st.sampled_from(["A:b", b"A: b", "Content-Length: 1", "a:"]), max_size=2)
     return {

@@ -1,4 +1,4 @@
-"""Models of a server in this process that answer as those of the same names on Triton."""
+"""Models of a server in this process that answer as Triton's models of these names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _declared(name: str, datatype: str, size: int, computed: Callable[[Any], Any
 
 
 def served_models() -> dict[str, Any]:
-    """Name → model."""
+    """Return the models by name."""
     return {
         "simple": _declared("simple", "INT32", 16, _sum),
         "identity_int32": _declared("identity_int32", "INT32", -1, _same),

@@ -1,4 +1,4 @@
-"""How functions are tried with arguments, answers and files that hypothesis makes."""
+"""How functions are tested with arguments, replies and files from hypothesis."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, Phase, seed, settings
 
 from tests.reliability.amounts import amount, profile
 
-#: The short profile tries the same each time; the others choose anew, by a seed that is printed.
+#: The short profile repeats its examples; other profiles choose new ones by a printed seed.
 SEED = int(os.environ.get("RELIABILITY_SEED") or random.randrange(2**32))
 
 Test = Callable[..., None]
 
 
 def fuzzed(counted: str, parts: int = 1) -> Callable[[Test], Test]:
-    """So many examples, shared among some tests, as the table of amounts says."""
+    """Return settings with some examples, shared among tests, by the table of amounts."""
     short = profile() == "short"
     of_profile = settings(
         max_examples=max(amount(counted) // parts, 1),
@@ -34,7 +34,7 @@ def fuzzed(counted: str, parts: int = 1) -> Callable[[Test], Test]:
 
 
 def documented(of: Any) -> tuple[str, ...]:
-    """Names of the exceptions that the section Raises of a docstring lists."""
+    """Return the names of the exceptions in a docstring's section Raises."""
     section = re.search(r"^Raises\n-+\n(.*?)(\n\n|\Z)", inspect.getdoc(of) or "", re.S | re.M)
     lines = section.group(1).splitlines() if section else []
     names = [name for line in lines if line[:1] != " " for name in line.split(",")]
@@ -42,13 +42,13 @@ def documented(of: Any) -> tuple[str, ...]:
 
 
 def refused(error: BaseException, allowed: tuple[str, ...]) -> bool:
-    """Is it one of these exceptions, or of a subclass, and does it say something?"""
+    """True if the error is of one of these exceptions or a subclass, and has a text."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return bool(str(error).strip()) and not names.isdisjoint(allowed)
 
 
 def no_thread_more(before: int, allowed: int = 1) -> bool:
-    """Has the process as many threads as before, after the moment that some take to end?"""
+    """True if the process has no new threads, once ending threads have ended."""
     pause = threading.Event()
     for _ in range(100):
         if threading.active_count() <= before + allowed:

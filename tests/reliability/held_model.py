@@ -1,6 +1,7 @@
-"""A model for Triton's Python backend that answers what it is asked, when the test wants it to.
+"""A model for Triton's Python backend that returns its input when the test allows it.
 
-While the file ``hold`` lies in the model's folder, requests wait; ``arrived`` tells that one does.
+While the file ``hold`` is in the model's folder, requests wait; ``arrived`` shows that a request
+waits.
 """
 
 import os
@@ -11,14 +12,14 @@ import triton_python_backend_utils as pb_utils  # type: ignore[import-not-found]
 
 
 class TritonPythonModel:
-    """What the backend looks for."""
+    """The class that the backend loads."""
 
     def initialize(self, args: Any) -> None:
-        """Remember where the model lies."""
+        """Record the model's folder."""
         self.folder = args["model_repository"]
 
     def execute(self, requests: Any) -> Any:
-        """Answer each request with its input, as soon as nothing holds it."""
+        """Answer each request with its input, as soon as the hold ends."""
         inputs = [pb_utils.get_input_tensor_by_name(request, "INPUT0") for request in requests]
         hold = os.path.join(self.folder, "hold")
         if os.path.exists(hold):

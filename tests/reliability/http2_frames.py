@@ -19,7 +19,7 @@ class Frame(NamedTuple):
 
 
 class FrameCutter:
-    """Cuts what it is fed into frames; ``pending`` is the beginning of one."""
+    """A splitter of bytes into frames; ``pending`` is the beginning of a frame."""
 
     def __init__(self, preface: bool = False) -> None:
         self._skip = _PREFACE if preface else 0
@@ -28,14 +28,14 @@ class FrameCutter:
 
     @property
     def last_stream(self) -> int:
-        """Return the stream that the last frame with headers or data belongs to."""
+        """Return the stream of the last frame with headers or data."""
         if len(self.pending) >= _HEAD and self.pending[3] in (DATA, HEADERS):
             return int.from_bytes(self.pending[5:9], "big")
         return self._last
 
     @property
     def missing(self) -> int:
-        """Bytes until the next frame begins, as far as its length is known."""
+        """Return the number of bytes until the next frame, as far as its length is known."""
         if not self.pending:
             return self._skip
         if len(self.pending) < _HEAD:

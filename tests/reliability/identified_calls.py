@@ -1,4 +1,4 @@
-"""Calls whose payloads identify themselves, in each style, with what became of each."""
+"""Calls with unique payloads, in each style, and their outcomes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ MARK = 0x5A17C0DE
 PATIENCE = 60.0
 OUTPUTS = {"OUTPUT0": InferContext.ResultFormat.RAW}
 
-#: Each payload has a number of its own, in the whole run.
+#: Each payload has its own number in the whole run.
 numbers = count(1)
 
-#: The ways to ask for a result.
+#: The ways to request a result.
 STYLES = ("sync", "callback", "id")
-#: Kind of context → protocol, and whether it streams.
+#: The protocol of each kind of context, and whether it streams.
 KINDS = {"http": (0, False), "grpc": (1, False), "stream": (1, True)}
 
 
 def payload(number: int, size: int = SIZE) -> Any:
-    """Return an array that is no other call's; its last two elements stand for its end."""
+    """Return an array that no other call has. Its last two elements mark its end."""
     result = np.full(size, number, np.int32)
     result[-2:] = MARK, number
     return result
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """Do the work on a thread of its own. Return or raise what it does; fail if it hangs."""
+    """Do the work on a thread of its own. Return or raise its outcome. Fail if it hangs."""
     ends: list[Callable[[], T]] = []
 
     def body() -> None:
@@ -64,7 +64,7 @@ def _raise(error: BaseException) -> Any:
 
 
 class Outcome:
-    """What became of a call: ``result`` or ``error``, after ``seconds``; ``callbacks`` came."""
+    """The outcome of a call: ``result`` or ``error``, ``seconds``, and number of ``callbacks``."""
 
     def __init__(self) -> None:
         self.result: Any = None
@@ -111,7 +111,7 @@ def _callback(context: InferContext, inputs: Any, outcome: Outcome) -> Any:
         done.set()
 
     context.async_run(callback, inputs, OUTPUTS)
-    outcome.expected_callbacks = 1  # from here on: what async_run refuses has none
+    outcome.expected_callbacks = 1  # from here on: a refused request has no callback
     assert done.wait(PATIENCE), "no callback"
     return context.get_async_run_results(outcome.callbacks[0])
 

@@ -1,4 +1,4 @@
-"""Callbacks that misbehave: exceptions of every kind, odd callables, and streams that fail."""
+"""Callbacks with every kind of exception, odd callables, and streams that fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorrtserver.api import InferenceServerException
 
 
 class _Unprintable(Exception):
-    """Has no text: asking for it raises."""
+    """An exception whose text raises."""
 
     def __str__(self) -> str:
         raise RuntimeError("no text")
@@ -20,14 +20,14 @@ class _Unprintable(Exception):
 
 
 class _Interrupting(BaseException):
-    """Asking for its text raises what no ``except Exception`` catches."""
+    """An exception whose text raises an exception that ``except Exception`` does not catch."""
 
     def __str__(self) -> str:
         raise KeyboardInterrupt("in __str__")
 
 
 class _NoTraceback(Exception):
-    """Nothing can be read of it, its cause and context neither."""
+    """An exception whose traceback, cause and context cannot be read."""
 
     def __getattribute__(self, name: str) -> Any:
         raise SystemExit(name)
@@ -59,7 +59,7 @@ def _odd_syntax_error() -> BaseException:
     return error
 
 
-#: Name → makes the exception that a callback raises.
+#: Functions by name, each of which makes an exception for a callback to raise.
 EXCEPTIONS: dict[str, Callable[[], BaseException]] = {
     "Exception": Exception,
     "ValueError": lambda: ValueError("odd \ud800 é \0 text"),
@@ -101,7 +101,7 @@ def _closed() -> Any:
     return o
 
 
-#: Name → makes what stands in for ``sys.stderr``.
+#: Functions by name, each of which makes a replacement of ``sys.stderr``.
 STREAMS: dict[str, Callable[[], Any]] = {
     "memory": io.StringIO,
     "none": lambda: None,
@@ -114,7 +114,7 @@ STREAMS: dict[str, Callable[[], Any]] = {
 
 
 class _Returned:
-    """What a callback may return: of no use, and dangerous to look at."""
+    """A useless return value of a callback that fails when looked at."""
 
     def __bool__(self) -> bool:
         raise SystemExit("in __bool__")
@@ -124,7 +124,7 @@ class _Returned:
 
 
 def _counted(action: Callable[[Any, int], Any]) -> Callable[[Callable[[], None]], Any]:
-    """Makes callbacks that say that they were called, and then do something."""
+    """Return a function that makes callbacks. They report that they were called, and then act."""
 
     @wraps(action)
     def make(report_call: Callable[[], None]) -> Any:
@@ -148,7 +148,7 @@ def raising(error: Callable[[], BaseException], report_call: Callable[[], None])
 
 @_counted
 def recursing(context: Any, number: int) -> None:
-    """Calls itself until Python stops it."""
+    """Call itself until Python stops it."""
 
     def again() -> None:
         again()
@@ -158,26 +158,26 @@ def recursing(context: Any, number: int) -> None:
 
 @_counted
 def returning(context: Any, number: int) -> Any:
-    """Returns what it should not."""
+    """Return the odd value."""
     return _Returned()
 
 
 @_counted
 def exiting(context: Any, number: int) -> None:
-    """Ends the interpreter, or so it thinks."""
+    """Raise SystemExit."""
     sys.exit("from a callback")
 
 
 @_counted
 def of_two_results(context: Any, number: int) -> None:
-    """Fetches its result twice: the second time there is none."""
+    """Fetch the result twice. The second fetch fails."""
     context.get_async_run_results(number)
     context.get_async_run_results(number)
 
 
 @_counted
 def generator(context: Any, number: int) -> Any:
-    """Yield a generator function: its body never runs, and nothing is raised."""
+    """Return a generator function: its body never runs, and it raises nothing."""
     yield 1
 
 

@@ -1,4 +1,4 @@
-"""Files that the commands read, changed: sources, notebooks, TOML and JSON."""
+"""Changed files for the commands: sources, notebooks, TOML and JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAMS = [
 ]
 NOTEBOOK = json.loads((ROOT / "tests/migrate/programs/notebook.ipynb").read_text("utf-8"))
 
-#: Expressions and statements that may stand in a program where others stood.
+#: Expressions and statements that replace others in a program.
 _EXPRESSIONS = [
     *("None", "0", "-1", "x", "*x", "**x"),
     *("(yield)", "[]", "{}", "{**x}", "lambda: 0", "...", "()"),
@@ -48,7 +48,7 @@ def _nodes(source: str, kind: Any) -> list[Any]:
 
 
 def _span(source: str, node: Any) -> tuple[int, int]:
-    """First and last place of a node in the bytes of a source."""
+    """Return the first and last place of a node in the bytes of a source."""
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))

@@ -1,4 +1,4 @@
-"""Requests of v1's two wire protocols, right ones and changed ones."""
+"""Requests of v1's two wire protocols, correct and changed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _register() -> Any:
 
 #: Messages of inference, which HTTP carries in a header and a body.
 INFER = [simple(7), _classes(), _strings(), _region()]
-#: Rpc → right requests.
+#: Correct requests of each rpc.
 REQUESTS: dict[str, list[Any]] = {
     "Infer": INFER,
     "StreamInfer": INFER,
@@ -107,18 +107,18 @@ _CHANGES = ["add", "drop", "double", "line", "path", "cut", "body", "chunk"]
 
 
 class Request(NamedTuple):
-    """An HTTP request, in the parts that can be changed."""
+    """An HTTP request in parts that can be changed."""
 
     lines: list[bytes]
     body: bytes
 
     def bytes(self, end: bytes) -> bytes:
-        """As it is sent."""
+        """Return the request as bytes to send."""
         return end.join([*self.lines, b"", b""]) + self.body
 
 
 def _right(draw: Any) -> Request:
-    """Return a right request, or one whose message is changed."""
+    """Return a correct request, or one with a changed message."""
     if draw(st.booleans()):
         return Request([f"{draw(st.sampled_from(_PATHS))} HTTP/1.1".encode(), b"Host: x"], b"")
     message = draw(st.sampled_from(INFER))

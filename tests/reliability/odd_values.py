@@ -29,7 +29,7 @@ class _Choice(enum.IntEnum):
 
 
 class _Index:
-    """Says that it is an integer, but returns none."""
+    """An object that claims to be an integer, but returns none."""
 
     def __index__(self) -> int:
         return "1"  # type: ignore[return-value]
@@ -49,7 +49,7 @@ class _Sized:
         return place
 
 
-#: At the edges of the widths that numbers have in the two protocols.
+#: Numbers at the edges of the integer widths in the two protocols.
 NUMBERS = [
     *(0, 1, -1, 2, 3, 7, 8, 9, 255, 256, 65_535, 1_000_000),
     *(2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**70, 10**400),
@@ -87,7 +87,7 @@ _SHAPES = [(), (0,), (1,), (2,), (15,), (16,), (17,), (2, 8), (16, 1), (1, 16), 
 
 @st.composite
 def arrays(draw: Any) -> Any:
-    """NumPy arrays of any data type and layout."""
+    """Return NumPy arrays of any data type and layout."""
     dtype, shape = draw(st.sampled_from(_DTYPES)), draw(st.sampled_from(_SHAPES))
     result: Any = np.zeros(shape, dtype)
     if dtype == "O" and result.size:
@@ -117,7 +117,7 @@ _LAYOUTS = [
 leaves = st.one_of(numbers, texts, byte_strings, st.floats(), st.sampled_from(_OTHER))
 _keys = st.one_of(texts, byte_strings, st.integers(), st.none(), st.tuples(texts))
 
-#: Any value whatever, nested or not.
+#: Any value, nested or not.
 anything = st.one_of(
     leaves,
     arrays(),
@@ -135,7 +135,7 @@ anything = st.one_of(
 
 
 def mostly(good: Any, other: Any = anything) -> Any:
-    """Draw a good value, and now and then another: so that single arguments are wrong."""
+    """Draw a good value most times, else any other value, so that single arguments are wrong."""
     return st.one_of(good, good, good, other)
 
 
@@ -148,5 +148,5 @@ def _has_truth(value: Any) -> bool:
             return False
 
 
-#: What a flag may be: whatever ``bool()`` takes.
+#: Values of a flag: anything that ``bool()`` takes.
 with_truth = anything.filter(_has_truth)

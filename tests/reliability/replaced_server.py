@@ -1,4 +1,4 @@
-"""A server that may die of what a test does to it, and is replaced then."""
+"""A server that is replaced after a test kills it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ _ATTEMPTS = 3
 
 
 class ReplacedServer:
-    """Runs work on a Triton, which a unary gRPC call that is cut can end with signal 11.
+    """A Triton for work that may end it: a unary gRPC call that is cut can cause signal 11.
 
-    It does so without this package, too (docs/v2-mapping.md §10).
+    It does so without this package too.
+
+    (docs/v2-mapping.md §10)
     """
 
     def __init__(self, models: Sequence[str]) -> None:
@@ -27,7 +29,7 @@ class ReplacedServer:
         self._server.kill()
 
     def try_on(self, work: Callable[[TritonServer], None]) -> None:
-        """Do the work; once more on another server when it fails and the server is dead."""
+        """Do the work. If it fails and the server is dead, repeat it once on another server."""
         for attempt in range(_ATTEMPTS):
             try:
                 work(self._server)

@@ -1,4 +1,4 @@
-"""A Triton at fixed ports that tests kill, stop, continue and start again."""
+"""A Triton at fixed ports that tests kill, stop, continue and restart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BEHAVIOUR = Path(__file__).with_name("held_model.py")
 
 
 class ServerProcess:
-    """A server with one model, whose requests can be held, and whose files can be changed."""
+    """A server with one model. Tests delay its requests and change its files."""
 
     def __init__(self, folder: Path, name: str = MODEL) -> None:
         self._folder = folder
@@ -40,14 +40,14 @@ class ServerProcess:
         self.server = TritonServer.start([self._name], self._folder, ports=self._ports)
 
     def url(self, protocol: int) -> str:
-        """Where the server listens, or will again."""
+        """Return the server's address."""
         return self.server.url(protocol)
 
     def opened(self, kind: str) -> InferContext:
         """Return a context of this kind for the model.
 
-        The connections of a process outlive its contexts: older versions of grpcio tell that one
-        has ended, with the server of the test before, when the next call is made.
+        A process keeps connections longer than contexts. Older versions of grpcio report a
+        connection that ended with the previous test's server only at the next call.
         """
         protocol, streaming = KINDS[kind]
         for _ in range(50):
@@ -60,7 +60,7 @@ class ServerProcess:
         raise AssertionError("no context can be made for a server that runs")
 
     def write_model(self) -> None:
-        """Write the model as it is at first."""
+        """Write the original model."""
         shutil.rmtree(self.model, ignore_errors=True)
         repository.write(self._folder, [self._name])
         if self._name == MODEL:
@@ -68,12 +68,12 @@ class ServerProcess:
         self._mark_as_changed()
 
     def _mark_as_changed(self) -> None:
-        """Give the configuration a time of its own: the server compares whole seconds."""
+        """Give the configuration a new time, because the server compares whole seconds."""
         self._changed = max(self._changed + 2, time.time())
         os.utime(self.model / "config.pbtxt", (self._changed, self._changed))
 
     def change_model(self, old: str, new: str) -> None:
-        """Replace text in the model's configuration; it counts from the next load on."""
+        """Replace text in the model's configuration, for the next load."""
         path = self.model / "config.pbtxt"
         text = path.read_text("utf-8")
         assert re.search(old, text), text
@@ -86,7 +86,7 @@ class ServerProcess:
         (self.model / "hold").touch()
 
     def wait_for_request(self) -> None:
-        """Return when one waits in the model."""
+        """Return when a request waits in the model."""
         wait_for((self.model / "arrived").exists)
 
     def release(self) -> None:
@@ -99,12 +99,12 @@ class ServerProcess:
         wait_for(lambda: not self.server.running)
 
     def suspend(self) -> None:
-        """Stop the server with SIGSTOP: its connections stand, and nothing comes on them."""
+        """Stop the server with SIGSTOP: its connections stay open, and nothing arrives on them."""
         os.kill(self.server.pid, signal.SIGSTOP)
-        wait_for(self._stands)  # threads that run go on for a moment
+        wait_for(self._stands)  # running threads continue for a moment
 
     def _stands(self) -> bool:
-        """True if every thread of the server is stopped."""
+        """True if every thread of the server has stopped."""
         text = Path(f"/proc/{self.server.pid}/task").glob("*/stat")
         return all(item.read_text("utf-8").rpartition(") ")[2][0] == "T" for item in text)
 
@@ -130,12 +130,12 @@ class ServerProcess:
         return result
 
     def load(self) -> None:
-        """Load the model, again if it is loaded."""
+        """Load or reload the model."""
         with ModelControlContext(self.server.http, 0) as control:
             control.load(self._name)
 
     def unload(self) -> None:
-        """Unload the model; its requests may still be under way."""
+        """Unload the model. Its requests may still be running."""
         with ModelControlContext(self.server.http, 0) as control:
             control.unload(self._name)
 
@@ -145,7 +145,7 @@ class ServerProcess:
 
 
 def some_of(events: Any) -> pytest.MarkDecorator:
-    """Parameters for a test: every kind of context and event, or every event with one kind."""
+    """Return parameters of a test: every kind of context and event, or all events of one kind."""
     rows = [
         (place + turn, kind, name)
         for place, name in enumerate(events)

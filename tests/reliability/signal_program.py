@@ -1,7 +1,7 @@
-"""A program that waits in one call of one context when a signal comes, and goes on afterwards.
+"""A program that gets a signal during one call of one context, and continues.
 
-Arguments: url of the server, url that falls silent when this program asks for it on stdout,
-protocol, streaming, call, and way: the signal and what is done with it.
+Arguments: url of the server, url that becomes silent when this program requests it on stdout,
+protocol, streaming, call, and way: the signal and its handling.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ called: list[int] = []
 
 
 class Stop(Exception):
-    """What a handler of the program's own raises."""
+    """An exception that the program's own handler raises."""
 
 
 def slow(seconds: float) -> dict[str, list[np.ndarray]]:
-    """Return the input of a request that takes so long."""
+    """Return the input of a request that takes this long."""
     return {"INPUT0": [np.array([seconds], np.float32)]}
 
 
 def handler(number: int, _frame: object) -> None:
-    """Note the signal, and raise where that is asked for."""
+    """Record the signal, and raise Stop if the way says so."""
     seen.append(number)
     if WAY.endswith("raises"):
         raise Stop
@@ -57,12 +57,12 @@ def send(delay: float) -> None:
 
 
 def opened(url: str = URL, model: str = "slow") -> InferContext:
-    """Return a context of the kind that is asked for."""
+    """Return a context of the requested kind."""
     return InferContext(url, protocol, model, streaming=streaming)
 
 
 def full() -> None:
-    """Send into a connection that carries nothing until there is no room for more."""
+    """Fill a silent connection until it takes no more."""
     context = opened(SILENT, "identity_int32")
     silenced()
     data = {"INPUT0": [np.zeros(8 << 20, np.int32)]}
@@ -72,7 +72,7 @@ def full() -> None:
 
 
 def silenced() -> str:
-    """Return the second url, where nothing is answered any more."""
+    """Return the second url, where nothing answers any more."""
     print("silence", flush=True)
     input()
     return SILENT
@@ -97,7 +97,7 @@ calls = {
 }
 if CALL in ("constructor", "health", "status"):
     silenced()
-if WAY == "SIGINT default":  # which a shell's background jobs do not have
+if WAY == "SIGINT default":  # a shell's background jobs do not have it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 elif not WAY.endswith("default"):
     signal.signal(getattr(signal, WAY.split()[0]), handler)
@@ -107,7 +107,7 @@ try:
 except (KeyboardInterrupt, Stop):
     assert time.monotonic() - sent_at[0] < 2.0, "late"
     assert not WAY.endswith("returns")
-else:  # only a handler that returns lets a call go on
+else:  # a call continues only after a handler that returns
     assert WAY.endswith("returns"), result
     assert result == {"run": 2, "fetch": 2, "ready": first, "close": None}[CALL], result
     assert seen

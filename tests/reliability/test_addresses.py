@@ -1,4 +1,4 @@
-"""A server's name that stops to resolve, and one that leads to another address."""
+"""A server's name that stops resolving, or that resolves to another address."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.own_interpreter import command, environment
 from tests.relays import Relay
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import KINDS
 from tests.reliability.server_process import MODEL
 
@@ -21,7 +21,7 @@ PROMISE = (
 )
 HOST = "server.invalid"
 PATIENCE = 60.0
-#: The name server that resolv.conf stands for when it is empty is this machine, which has none.
+#: An empty resolv.conf means the name server of this machine, which has none.
 MOUNT = 'mount --bind hosts /etc/hosts && mount --bind /dev/null /etc/resolv.conf && exec "$@"'
 PROGRAM = """
 import sys
@@ -46,7 +46,7 @@ UNRESOLVED = (
 
 
 class Hosts:
-    """The table of names of a program's own."""
+    """A table of names for one program."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,7 +54,7 @@ class Hosts:
         self.path.write_text("", "utf-8")
 
     def say(self, address: str) -> None:
-        """Where the name leads from now on; '' for nowhere."""
+        """Set the address of the name; '' for none."""
         self.path.write_text(f"{address} {HOST}\n" if address else "", "utf-8")
 
     def run(self, program: list[str]) -> subprocess.Popen[str]:
@@ -83,7 +83,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 
 def until(wanted: Callable[[str], bool], ask: Callable[[], str]) -> list[str]:
-    """Ask until the message is one that is wanted → those that came before."""
+    """Repeat the call until a wanted message. Return the earlier messages."""
     before: list[str] = []
     deadline = time.monotonic() + PATIENCE
     while not wanted(message := ask()):
@@ -95,7 +95,7 @@ def until(wanted: Callable[[str], bool], ask: Callable[[], str]) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_address(kind: str, triton: Any, hosts: Hosts, tried: Tried) -> None:
-    """The context says that the name is gone, and works when it is back, at another address."""
+    """A context reports that the name does not resolve, and works once it has another address."""
     protocol, streaming = KINDS[kind]
     hosts.say("127.0.0.1")
     with Relay(triton.url(protocol)) as old, Relay(
@@ -114,7 +114,7 @@ def test_another_address(kind: str, triton: Any, hosts: Hosts, tried: Tried) -> 
         with program:
             assert ask() == ""
             hosts.say("")
-            assert ask() == ""  # the connection stands
+            assert ask() == ""  # the connection stays open
             old.__exit__()
             before = until(lambda message: message == UNRESOLVED[protocol], ask)
             assert all(message.startswith(LOST[protocol]) for message in before)

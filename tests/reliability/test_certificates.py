@@ -1,4 +1,4 @@
-"""A server's certificate that is exchanged under contexts that are open."""
+"""A server's certificate that is exchanged while contexts are open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tritonclient_shim
 from tensorrtserver.api import InferContext
 from tests.certificates import Authority, Identity
 from tests.relays import Relay
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import KINDS, Outcome, ask, numbers
 from tests.reliability.server_process import MODEL
 
@@ -32,26 +32,26 @@ class Front(Relay):
     """A TLS terminator whose certificate can be exchanged."""
 
     def __init__(self, target: str, identity: Identity) -> None:
-        super().__init__(target, self._made(identity))
+        super().__init__(target, self._server_context(identity))
 
     def __enter__(self) -> Front:
         return self
 
     @staticmethod
-    def _made(identity: Identity) -> ssl.SSLContext:
+    def _server_context(identity: Identity) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_alpn_protocols(["h2"])
         context.load_cert_chain(*identity)
         return context
 
     def exchange(self, identity: Identity) -> None:
-        """Show this certificate to whoever connects from now on."""
-        self._context = self._made(identity)
+        """Use this certificate for new connections."""
+        self._context = self._server_context(identity)
 
 
 @pytest.fixture
 def authorities(tmp_path: Path) -> Iterator[tuple[Authority, Authority]]:
-    """One that is trusted, and one that is not."""
+    """Return a trusted authority and an untrusted one."""
     folders = [tmp_path / "trusted", tmp_path / "stranger"]
     for folder in folders:
         folder.mkdir()
@@ -62,7 +62,10 @@ def authorities(tmp_path: Path) -> Iterator[tuple[Authority, Authority]]:
 
 
 def after_cut(front: Front, context: InferContext) -> Outcome:
-    """Make a call on a new connection; a call may have to notice first that the old one ended."""
+    """Make a call on a new connection.
+
+    An extra call may be needed to notice that the old one ended.
+    """
     front.cut()
     for _ in range(50):
         outcome = ask(context, "sync", next(numbers))
@@ -73,7 +76,7 @@ def after_cut(front: Front, context: InferContext) -> Outcome:
 
 
 def works_again(context: InferContext) -> bool:
-    """True if it does; gRPC connects again only a while after a refusal."""
+    """True if calls work again. gRPC reconnects only a while after a refusal."""
     for _ in range(300):
         if not ask(context, "sync", next(numbers)).message:
             return True
@@ -85,7 +88,7 @@ def works_again(context: InferContext) -> bool:
 def test_exchanged(
     kind: str, triton: Any, authorities: tuple[Authority, Authority], tried: Tried
 ) -> None:
-    """A connection that stands goes on; the next one is judged by what the server shows then."""
+    """An open connection continues; the next connection is checked against the new certificate."""
     protocol, streaming = KINDS[kind]
     trusted, stranger = authorities
     with Front(triton.url(protocol), trusted.issue("127.0.0.1")) as front, InferContext(

@@ -12,10 +12,10 @@ import tritonclient_shim
 from tensorrtserver.api import InferContext
 from testbed import TritonServer
 from tests.reliability.amounts import amount, some
+from tests.reliability.counts import Tried
 from tests.reliability.fault_proxy import IN_HEADERS, FaultProxy
 from tests.reliability.fault_table import Cell, cells
 from tests.reliability.faults import FAULTS
-from tests.reliability.figures import Tried
 from tests.reliability.identified_calls import STYLES, Outcome, ask, marker, numbers, within
 from tests.reliability.replaced_server import ReplacedServer
 
@@ -29,7 +29,7 @@ PROBES = 0.5  # seconds between probes of streams, and for their answers
 BOUND = 30.0  # seconds that no call may take on a busy machine
 
 LOST = ("HTTP client failed: ", "GRPC client failed: ")
-#: Messages of what makes no sense on a connection that stands.
+#: Messages of errors about invalid data on an open connection.
 SENSELESS = ("the server's answer could not be read: ", "infer request did not return status")
 LIMITS = {
     "http": ("HTTP client failed: Timeout was reached",),
@@ -43,14 +43,14 @@ LIMITS = {
 
 @pytest.fixture(scope="module")
 def replaced() -> Iterator[ReplacedServer]:
-    """Yield a server of this module's own, which some of the faults end."""
+    """Yield a server of this module, which some of the faults end."""
     with ReplacedServer(["identity_int32"]) as server:
         yield server
 
 
 @pytest.fixture
 def limits() -> Iterator[Any]:
-    """Sets the time limits of a protocol; takes them back at the end."""
+    """Set the time limits of a protocol; reset them at the end."""
     streams = {
         "connect_timeout": LIMIT, "keepalive_time": PROBES, "keepalive_timeout": PROBES
     }  # fmt: skip
@@ -64,7 +64,7 @@ def limits() -> Iterator[Any]:
 
 
 def has_limits(cell: Cell) -> bool:
-    """True if the call may wait for something that never comes, and needs a limit.
+    """True if the call may wait for bytes that never arrive, and needs a limit.
 
     A GOAWAY among the first frames of a connection that then stays open can escape grpcio, and the
     call waits for this connection: grpcio 1.85 does so without this package, too.
@@ -74,7 +74,7 @@ def has_limits(cell: Cell) -> bool:
 
 
 def messages(cell: Cell) -> tuple[str, ...]:
-    """How the messages begin that the fault can lead to."""
+    """Return the beginnings of the messages after the fault."""
     return {
         "limit": LIMITS[cell.protocol],
         "refused": ("GRPC client failed: 8: too busy",),
@@ -82,7 +82,7 @@ def messages(cell: Cell) -> tuple[str, ...]:
 
 
 def check(cell: Cell, outcome: Outcome) -> None:
-    """Check that the outcome is the one that the table says."""
+    """Check that the table has the outcome."""
     assert outcome.seconds < BOUND
     if outcome.error is None:
         assert cell.expected in ("works", "either")
@@ -93,11 +93,13 @@ def check(cell: Cell, outcome: Outcome) -> None:
 
 
 def afterwards(context: InferContext, style: str, cell: Cell, struck: Outcome) -> None:
-    """Check that the next call works; over gRPC, a later call if the old connection is just ending.
+    """Check that the next call works.
 
-    The struck call's answer may be quicker than the fault. Then the next call can be sent before
-    the client has seen the fault, and the fault ends that call: a request is never sent twice.
-    On a busy machine a call can reach the short limits of these tests though all is well.
+    Over gRPC allow a later call if the old connection is just ending.
+
+    The affected call's reply may be quicker than the fault. Then the next call can be sent before
+    the client has seen the fault, and the fault ends that call: a request is never sent twice. On a
+    busy machine a call can reach these tests' short limits without a fault.
     """
     if cell.expected == "either" and struck.error is None:
         late = ask(context, style, next(numbers))
@@ -113,16 +115,16 @@ def afterwards(context: InferContext, style: str, cell: Cell, struck: Outcome) -
 
 
 def strike(proxy: FaultProxy, context: InferContext, style: str, cell: Cell) -> list[Outcome]:
-    """Return a call before the fault, the one that it strikes, and another one."""
+    """Return a call before the fault, the affected call, and a further call."""
     before, number = ask(context, style, next(numbers)), next(numbers)
     assert before.message == ""
     between = cell.fault == "garbage" and cell.protocol != "http"  # frames: not within data
     first = 0 if between else IN_HEADERS
     proxy.arm(FAULTS[cell.fault], cell.moment, marker(number), first=first)
     if cell.moment in ("connect", "idle"):
-        time.sleep(0.05)  # for the client to see what happened to its connection
+        time.sleep(0.05)  # for the client to see the end of its connection
     struck = ask(context, style, number)
-    if cell.moment == "connect" and not proxy.struck:  # it still had the connection of before
+    if cell.moment == "connect" and not proxy.struck:  # it still had the old connection
         struck = ask(context, style, number)
     assert proxy.struck > 0, "the fault did not come about"
     check(cell, struck)
@@ -132,7 +134,7 @@ def strike(proxy: FaultProxy, context: InferContext, style: str, cell: Cell) -> 
 
 
 def one_error(style: str, cell: Cell, server: TritonServer) -> None:
-    """Let the fault strike once, before and after calls that work."""
+    """Inject the fault once, between calls that work."""
     protocol, streaming = 0 if cell.protocol == "http" else 1, cell.protocol == "stream"
     with FaultProxy(server.url(protocol)) as proxy:
         context = InferContext(proxy.url, protocol, "identity_int32", streaming=streaming)
@@ -150,7 +152,7 @@ def one_error(style: str, cell: Cell, server: TritonServer) -> None:
 def test_fault(
     number: int, cell: Cell, replaced: ReplacedServer, limits: Any, tried: Tried
 ) -> None:
-    """The call comes to what the table says, and the next one works."""
+    """The call has the outcome of the table, and the next call works."""
     if has_limits(cell):
         limits(cell.protocol)
     styles = some(STYLES, "styles of each cell of the fault table", number)

@@ -1,4 +1,4 @@
-"""Children of a process with open contexts: both sides go on, however the children are had."""
+"""Children of a process with open contexts: parent and child go on, for every way to fork."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tensorrtserver.api import InferenceServerException, SharedMemoryControlCont
 from tests.own_interpreter import run_program
 from tests.relays import Relay
 from tests.reliability.amounts import amount, profile, some
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import KINDS
 from tests.server.infer_cases import wait_for
 
@@ -34,12 +34,12 @@ BUSY_PROMISE = (
 FORKS = ("os.fork", "fork", "executor fork")
 WAYS = (*FORKS, "forkserver", "spawn", "executor forkserver", "executor spawn")
 THREADS = ("main", "other")
-#: The others have children of the same kinds, and programs that start anew take their time.
+#: The other kinds have such children too, and programs that start anew take long.
 TRIED = (*FORKS, "spawn") if profile() == "short" else WAYS
 
 
 def variables(way: str) -> dict[str, str]:
-    """Return the variables that docs/settings.md asks for."""
+    """Return the variables that docs/settings.md recommends."""
     support = {"GRPC_ENABLE_FORK_SUPPORT": "1"} if way in FORKS else {}
     if way not in FORKS and sys.version_info < (3, 10):
         support = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
@@ -47,7 +47,7 @@ def variables(way: str) -> dict[str, str]:
 
 
 def registered(url: str, handle: Any) -> bool:
-    """Register a region, which may be registered already, and have it forgotten again."""
+    """Register a region, which may be registered already, and unregister it."""
     with SharedMemoryControlContext(url, 0) as control:
         with suppress(InferenceServerException):  # the other process has registered the name
             control.register(handle)
@@ -57,7 +57,7 @@ def registered(url: str, handle: Any) -> bool:
 
 @pytest.mark.parametrize("way", TRIED)
 def test_children(way: str, triton: Any, tried: Tried) -> None:
-    """Two generations of children, from the main and from another thread, are answered."""
+    """Two generations of children, from the main thread and another thread, get correct results."""
     cells = [(kind, thread) for thread in THREADS for kind in KINDS]
     for kind, thread in some(cells, "ways of having children", WAYS.index(way)):
         protocol, streaming = KINDS[kind]
@@ -68,7 +68,7 @@ def test_children(way: str, triton: Any, tried: Tried) -> None:
 
 
 def test_fork_while_threads_work(tried: Tried) -> None:
-    """No lock, thread or place in a queue of the parent's is missing in a child."""
+    """No child misses a lock, a thread or a place in a queue of its parent."""
     children = amount("children of a busy process")
     ended = run_program(BUSY_PROGRAM, children)
     assert ended.status == 3, ended.stderr
@@ -77,7 +77,7 @@ def test_fork_while_threads_work(tried: Tried) -> None:
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_fork_while_a_thread_registers(triton: Any, tried: Tried) -> None:
-    """A child registers a region while a thread of its parent waits for the server's answer."""
+    """A child registers a region while its parent's thread waits for the server's reply."""
     key = f"/shim_fork_{os.getpid()}"
     handle = shm.create_shared_memory_region(key[1:], key, 16)
     with Relay(triton.http) as relay, ThreadPoolExecutor(1) as threads:

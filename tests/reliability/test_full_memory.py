@@ -1,11 +1,11 @@
-"""A full ``/dev/shm``: a small one of the test's own, in a namespace that a user may make."""
+"""A full ``/dev/shm``: a small one for the test, in a user's namespace."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.own_interpreter import run_program
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 
 PROMISE = (
     "A full `/dev/shm` is a `SharedMemoryException` of the call that needs the memory; the process "
@@ -56,7 +56,7 @@ made('later', 100)
 
 
 def with_memory(program: str, inodes: int) -> tuple[int, str]:
-    """Exit status and stderr of a program with 4 MiB and so many objects in ``/dev/shm``."""
+    """Return exit status and stderr of a program with 4 MiB and some objects in ``/dev/shm``."""
     mount = ("unshare", "-Urm", "sh", "-c", MOUNT.format(inodes=inodes), "sh")
     ended = run_program(program, within=mount)
     return ended.status, ended.stderr
@@ -66,7 +66,7 @@ def with_memory(program: str, inodes: int) -> tuple[int, str]:
     ("program", "inodes"), [(NO_ROOM, 100), (NO_NAME, 8)], ids=["no room", "no name"]
 )
 def test_full(program: str, inodes: int, tried: Tried) -> None:
-    """The call that needs what is not there says so, and the program goes on."""
+    """A call without room in ``/dev/shm`` raises an error, and the program goes on."""
     status, complaint = with_memory("", inodes)
     if status:
         pytest.skip(f"no /dev/shm of a test's own can be had here: {complaint}")

@@ -1,4 +1,4 @@
-"""Whatever a server answers: a result or an InferenceServerException, and the context goes on."""
+"""Any reply of a server: a call returns or raises InferenceServerException; the context goes on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tensorrtserver.api import (
 from tests.backends import odd_answers
 from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import fuzzed
 from tests.reliability.identified_calls import within
 
@@ -44,7 +44,7 @@ PARTS = 6
 
 
 class Client:
-    """Every public call on one server, and what must not come of any."""
+    """Every public call on one server, with checks after each call."""
 
     def __init__(self, url: str, protocol: int) -> None:
         self.url, self.protocol = url, protocol
@@ -57,7 +57,7 @@ class Client:
         return InferContext(self.url, self.protocol, model, streaming=streaming)
 
     def infer(self) -> None:
-        """In every style; each callback comes exactly once."""
+        """Infer in every style. Check that each callback runs exactly once."""
         for context in self.contexts:
             for outputs in REQUESTS:
                 attempt(partial(context.run, INPUTS, outputs))
@@ -80,7 +80,7 @@ class Client:
             context.get_async_run_results(context.async_run(INPUTS, outputs), True)
 
     def control(self) -> None:
-        """Make the calls that are no inference; each context is new, as v1's scripts made them."""
+        """Make the calls that are no inference, each with a new context, as v1's scripts did."""
         address = (self.url, self.protocol)
         for model in (None, "m"):
             attempt(ServerStatusContext(*address, model).get_server_status)
@@ -93,7 +93,7 @@ class Client:
             assert attempt(ask) in (True, False, None)
 
     def construct(self) -> None:
-        """Make new contexts, and send requests over each that could be made."""
+        """Make new contexts, and send requests on those that succeed."""
         for model in ("m", "s"):
             result = attempt(partial(self.open, model))
             if result is None:
@@ -103,14 +103,14 @@ class Client:
             result.close()
 
     def well(self) -> None:
-        """Check that contexts read a good answer as ever, after the odd ones."""
+        """Check that contexts read a good reply correctly after the odd replies."""
         if self.protocol == 1 and self.contexts[2] is not None:
             with suppress(InferenceServerException):
                 self.contexts[2].run(INPUTS, REQUESTS[0])
             self.contexts[2].close()
             self.contexts[2] = self.open("m", streaming=True)
         for context in self.contexts:
-            for _ in range(9):  # the server hangs up after some answers: that may show only now
+            for _ in range(9):  # the server hangs up after some replies, which may show only now
                 if attempt(partial(context.run, INPUTS, REQUESTS[0])) is not None:
                     break
             np.testing.assert_array_equal(context.run(INPUTS, REQUESTS[1])["OUT"][0], SCORES)
@@ -118,7 +118,7 @@ class Client:
             assert [item[:2] for item in result[0]] == [(1, 2.0), (0, 1.0)]
 
     def called_once(self) -> None:
-        """Each callback of this answer came, and came once."""
+        """Check that each callback of this reply ran once."""
         callbacks, self.callbacks = self.callbacks, []
         assert [len(numbers) for numbers in callbacks] == [1] * len(callbacks)
 
@@ -139,13 +139,13 @@ def attempt(call: Callable[[], Any]) -> Any:
 
 @pytest.fixture
 def quiet(capfd: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Asserts that no thread died and that nothing was written to stderr."""
+    """Check that no thread died and that stderr is empty."""
     died: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", lambda arguments: died.append(arguments.exc_value))
 
     def check() -> None:
         assert not died, died
-        # protobuf 3.20 writes a line of its own about text that is not UTF-8
+        # protobuf 3.20 writes its own line about text that is not UTF-8
         lines = capfd.readouterr().err.splitlines()
         assert [line for line in lines if not line.startswith("[libprotobuf ERROR")] == []
 
@@ -174,7 +174,7 @@ OTHERS = ("metadata", "statistics", "index", "system", "cuda", "command", "healt
 
 
 def use(server: Any, client: Client, kind: str, answer: Any) -> None:
-    """Make every call that gets this answer; then all is well again."""
+    """Make every call that gets this reply. Then check that good replies work."""
     server.replaced = {kind: answer}
     if kind in INFERENCE or kind == "stream":
         within(PATIENCE, client.infer)
@@ -198,7 +198,7 @@ def _http(kinds: Any, data: Any, http_side: Any, quiet: Any) -> None:
 
 @pytest.mark.parametrize("kinds", [INFERENCE, DESCRIPTION, OTHERS], ids=" ".join)
 def test_http(kinds: Any, http_side: Any, quiet: Any, tried: Tried) -> None:
-    """Whatever answer comes over HTTP, only InferenceServerException leaves a call."""
+    """For any reply over HTTP, a call raises nothing but InferenceServerException."""
     # docs/v1-behaviour.md §1.6
     _http(kinds=kinds, http_side=http_side, quiet=quiet)
     tried(ANSWERS, amount("answers of servers") // PARTS, "answers")
@@ -215,7 +215,7 @@ def _grpc(kinds: Any, data: Any, grpc_side: Any, quiet: Any) -> None:
 
 @pytest.mark.parametrize("kinds", [(*INFERENCE, "stream"), DESCRIPTION, OTHERS], ids=" ".join)
 def test_grpc(kinds: Any, grpc_side: Any, quiet: Any, tried: Tried) -> None:
-    """Whatever answer comes over gRPC, only InferenceServerException leaves a call."""
+    """For any reply over gRPC, a call raises nothing but InferenceServerException."""
     # docs/v1-behaviour.md §1.6
     _grpc(kinds=kinds, grpc_side=grpc_side, quiet=quiet)
     tried(ANSWERS, amount("answers of servers") // PARTS, "answers")

@@ -1,4 +1,4 @@
-"""Callbacks that raise: each comes once, is told on stderr, and disturbs no other one."""
+"""Callbacks that raise: each runs once, is reported on stderr, and disturbs no other callback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tensorrtserver.api import InferContext
 from testbed import TritonServer
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import fuzzed, no_thread_more
 from tests.reliability.odd_callbacks import CALLABLES, EXCEPTIONS, STREAMS, raising
 
@@ -25,7 +25,7 @@ PATIENCE = 20.0
 
 
 class Calls:
-    """Counts the callbacks of a burst of requests."""
+    """A count of the callbacks of a burst of requests."""
 
     def __init__(self, number: int) -> None:
         self._left = threading.Semaphore(0)
@@ -33,7 +33,7 @@ class Calls:
         self.places: list[int] = []
 
     def of(self, place: int) -> Any:
-        """Tells that the callback of this request has come."""
+        """Return a callback that counts this request."""
 
         def come() -> None:
             self.places.append(place)
@@ -42,7 +42,7 @@ class Calls:
         return come
 
     def wait(self) -> None:
-        """Wait for all of them."""
+        """Wait for all callbacks."""
         for _ in range(self._number):
             assert self._left.acquire(timeout=PATIENCE), (
                 f"only {self.places} of {self._number} came"
@@ -92,10 +92,12 @@ def _callbacks(context: InferContext, monkeypatch: pytest.MonkeyPatch, data: Any
 def test_callbacks(
     kind: str, triton: TritonServer, monkeypatch: pytest.MonkeyPatch, tried: Tried
 ) -> None:
-    """Over each protocol, whatever ``sys.stderr`` is."""
+    """Callbacks that raise do no harm over each protocol, whatever ``sys.stderr`` is."""
     # docs/v1-behaviour.md §5
     protocol, before = 0 if kind == "http" else 1, threading.active_count()
-    with InferContext(triton.url(protocol), protocol, "simple", streaming=kind == "stream") as one:
-        _callbacks(one, monkeypatch)
+    with InferContext(
+        triton.url(protocol), protocol, "simple", streaming=kind == "stream"
+    ) as context:
+        _callbacks(context, monkeypatch)
     assert no_thread_more(before, 4)
     tried(CALLBACKS, amount("callbacks that raise") // 3, "bursts of callbacks")

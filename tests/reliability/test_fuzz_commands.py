@@ -1,4 +1,4 @@
-"""Commands with arguments of any kind, and reports of uses whatever they are of."""
+"""Commands with any arguments, and reports of any uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.reliability import odd_values as odd
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli
 from tritonclient_shim.gateway.options import OPTIONS
@@ -26,7 +26,7 @@ COMMANDS = "Commands with any arguments end with a status of theirs, and a text 
 REPORTS = "Reports of any uses can be written in each format, and read back"
 PROGRAM = "from tensorrtserver.api import *\nctx = InferContext('x:1', 0, 'm')\n"
 
-#: Command → its options and what can follow them. None starts a server or reaches one.
+#: The options of each command, and their values. None starts a server or connects to one.
 ARGUMENTS = {
     "doctor": ["--url", "127.0.0.1:1", "--protocol", "http", "grpc"],
     "explain": ["TS051", "InferContext.run", "np.bool", "TS", "ctx.run()", ".", "()"],
@@ -43,12 +43,12 @@ ARGUMENTS = {
     "gateway": ["--" + name.replace("_", "-") for name in OPTIONS]
     + ["127.0.0.1:1", "1", "--config"],
 }
-#: What ``run`` executes is the user's own: these options are tried with texts that are no program.
+#: ``run`` executes the user's program: these options get texts that are no program.
 HARMLESS = re.compile(r"-[mc].*|.*good\.py|\.|-|/.*", re.DOTALL)
 
 
 def _is_argument(text: str) -> bool:
-    """Can an operating system pass it, and does it name nothing outside the working directory?"""
+    """True if a system can pass the text, and it names nothing outside the working folder."""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
@@ -83,7 +83,7 @@ def _commands(command: str, capsys: pytest.CaptureFixture[str], data: Any) -> No
     words = data.draw(st.lists(known, max_size=5))
     if command == "run":
         words = [item for item in words if not HARMLESS.fullmatch(item)]
-    if command == "gateway":  # refused before it starts: there is no such option
+    if command == "gateway":  # refused before it starts, because there is no such option
         words.append("--no-such-option")
     status = status_of([command, *words])
     written = capsys.readouterr()
@@ -99,13 +99,13 @@ def _commands(command: str, capsys: pytest.CaptureFixture[str], data: Any) -> No
 def test_commands(
     command: str, folder: Path, capsys: pytest.CaptureFixture[str], tried: Tried
 ) -> None:
-    """Each command, with options in any order, too often, without values and with odd ones."""
+    """Each command ends with a status for options in any order, repeated, and with odd values."""
     _commands(command, capsys)
     tried(COMMANDS, amount("commands with any arguments") // len(ARGUMENTS), "commands")
 
 
 def test_every_command_is_tried() -> None:
-    """A new command is fuzzed, too."""
+    """Every command is in the table of fuzzed commands."""
     result = {path.stem for path in Path(str(cli.__file__)).parent.glob("[a-z]*.py")}
     assert result == {*ARGUMENTS}
 
@@ -134,7 +134,7 @@ def _reports(folder: Path, uses: Any, ending: str) -> None:
 
 
 def test_reports(folder: Path, capsys: pytest.CaptureFixture[str], tried: Tried) -> None:
-    """Files of any name, lines and ids, in each format."""
+    """Reports in each format take files of any name, lines and ids."""
     _reports(folder)
     assert capsys.readouterr().err == ""
     tried(REPORTS, amount("commands with any arguments"), "reports")

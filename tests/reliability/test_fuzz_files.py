@@ -1,4 +1,4 @@
-"""The files that the commands read, with any content: a status and a text, no traceback."""
+"""Files with any content: the commands end with a status and a text, without traceback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.backends.odd_answers import cut
 from tests.reliability import odd_files
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import fuzzed
 from tritonclient_shim import cli
 from tritonclient_shim.migrate import sources
@@ -36,14 +36,14 @@ PBTXT = b'name: "m" max_batch_size: 8 input [ { name: "IN" data_type: TYPE_FP32 
 
 
 class Commands:
-    """Runs commands in this process, in a folder of their own."""
+    """Commands that run in this process, in a folder of their own."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
         self._capsys = capsys
 
     def __call__(self, *arguments: str) -> int:
-        """Run a command, which has a text for each failure → its status."""
+        """Run a command, check that each failure has a text, and return the status."""
         status = cli.main(arguments)
         written = self._capsys.readouterr()
         assert "Traceback" not in written.err and "a bug of" not in written.err, written.err
@@ -52,7 +52,7 @@ class Commands:
         return status
 
     def write(self, name: str, content: bytes) -> str:
-        """Write a file → its name."""
+        """Write a file, and return its name."""
         (self.folder / name).write_bytes(content)
         return name
 
@@ -61,7 +61,7 @@ class Commands:
 def commands(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Commands:
-    """Runs commands in a folder with one good program."""
+    """Return commands in a folder with one good program."""
     monkeypatch.chdir(tmp_path)
     commands = Commands(tmp_path, capsys)
     commands.write("good.py", PROGRAM.encode())
@@ -69,7 +69,7 @@ def commands(
 
 
 def is_python(content: bytes) -> bool:
-    """Can Python parse it?"""
+    """True if Python can parse the source."""
     try:
         ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -93,7 +93,7 @@ def _scan(commands: Commands, data: Any) -> None:
 
 
 def test_scan(commands: Commands, tried: Tried) -> None:
-    """Sources and notebooks are scanned."""
+    """Sources and notebooks of any content are scanned."""
     _scan(commands)
     tried(FILES, amount("programs that are migrated") // 2, "programs scanned")
 
@@ -107,7 +107,7 @@ def _baselines(commands: Commands, data: Any) -> None:
 
 
 def test_baselines(commands: Commands, tried: Tried) -> None:
-    """Baselines are read."""
+    """Baselines of any content are read."""
     _baselines(commands)
     tried(FILES, amount("files of commands") // 3, "files")
 
@@ -124,13 +124,13 @@ def _model_configurations(commands: Commands, data: Any) -> None:
 
 
 def test_model_configurations(commands: Commands, tried: Tried) -> None:
-    """Model configurations for migrate are read."""
+    """Model configurations of any content are read for migrate."""
     _model_configurations(commands)
     tried(FILES, amount("files of commands") // 3, "files")
 
 
 def _left(migrated: Migrated) -> int:
-    """Return how many uses of the old client are to do."""
+    """Return how many uses of the old client are left."""
     return sum(outcome.todo for _, outcome in migrated.uses)
 
 
@@ -164,6 +164,6 @@ def _migrate(commands: Commands, data: Any) -> None:
 
 
 def test_migrate(commands: Commands, tried: Tried) -> None:
-    """Programs of the old client, changed, are migrated to programs, written as a whole."""
+    """Changed programs of the old client are migrated to valid programs, written completely."""
     _migrate(commands)
     tried(FILES, amount("programs that are migrated") // 2, "programs migrated")

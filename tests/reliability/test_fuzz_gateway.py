@@ -1,4 +1,4 @@
-"""The gateway's two wires: requests of any form are answered, and the next one is right."""
+"""The gateway's two protocols: any request gets a response, and the next response is correct."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.gateway.bad_clients import Raw, head
 from tests.gateway.gateway_process import Gateway, until
 from tests.gateway.grpc_requests import BODY, SIMPLE, A, B, simple
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import fuzzed
 from tests.reliability.odd_requests import REQUESTS, http_requests, rpc_requests
 from tritonclient_shim.protos import grpc_service_pb2_grpc as v1
@@ -29,20 +29,23 @@ _ANSWER = re.compile(rb"HTTP/[0-9]\.[0-9] ([0-9]{3}) ")
 
 
 def threads(gateway: Gateway) -> int:
-    """How many the gateway's process has."""
+    """Return the number of threads of the gateway's process."""
     with open(f"/proc/{gateway.process.pid}/status", encoding="ascii") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith("Threads"))
 
 
 def logged(gateway: Gateway) -> list[str]:
-    """Return what it has logged. Older versions of protobuf write warnings there, too."""
+    """Return the gateway's log. Older versions of protobuf write warnings there too."""
     own = ("Traceback", " tritonclient_shim.")
     return [line for line in gateway.said().splitlines() if any(text in line for text in own)]
 
 
 @pytest.fixture
 def unharmed(gateway: Gateway) -> Iterator[Gateway]:
-    """Yield the gateway. Afterwards it has logged nothing, and has only its pools' threads."""
+    """Yield the gateway.
+
+    Check afterwards that its log is empty and only its pools' threads exist.
+    """
     before = logged(gateway)
     yield gateway
     assert gateway.process.poll() is None
@@ -59,7 +62,7 @@ def http_well(gateway: Gateway) -> None:
 
 
 def raw_answer(gateway: Gateway, request: bytes) -> bytes:
-    """All that comes on a connection on which this is sent, and no more."""
+    """Return all bytes that a connection receives after these were sent."""
     client = Raw(gateway)
     client.push(request, 5.0)
     try:
@@ -86,7 +89,7 @@ def _http(gateway: Gateway, request: bytes) -> None:
 
 
 def test_http(unharmed: Gateway, tried: Tried) -> None:
-    """HTTP/1.1, changed at the level of lines, paths, messages and bodies."""
+    """The gateway answers HTTP/1.1 with changed lines, paths, messages and bodies."""
     _http(unharmed)
     tried(WIRES, amount("requests to the gateway") // 2, "HTTP requests")
 
@@ -136,6 +139,6 @@ def _grpc(gateway: Gateway, channel: grpc.Channel, data: Any) -> None:
 
 
 def test_grpc(unharmed: Gateway, channel: grpc.Channel, tried: Tried) -> None:
-    """Messages of v1's service, changed in their fields and as bytes."""
+    """The gateway answers messages of v1's service with changed fields and bytes."""
     _grpc(unharmed, channel)
     tried(WIRES, amount("requests to the gateway") // 2, "gRPC requests")

@@ -1,4 +1,4 @@
-"""Settings and declarations of models with values of any kind, from Python and as text."""
+"""Settings and declarations of models with any values, from Python and as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorrtserver.api import InferContext, InferenceServerException
 from tests.backends.answering_servers import SCORES, GrpcAnswers, HttpAnswers
 from tests.reliability import odd_values as odd
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import fuzzed, refused
 from tests.reliability.identified_calls import within
 from tritonclient_shim import settings, testing
@@ -26,7 +26,7 @@ DECLARED = "Models of testing.server() that are declared or answer wrongly are r
 PATIENCE = 60.0
 RAW = InferContext.ResultFormat.RAW
 
-#: What some values of each setting look like; all settings are given those of all others, too.
+#: Sample values of each setting. Every setting also gets the samples of all other settings.
 LIKE = [
     *("on", "off", "auto", "none", "1", "0", "yes", "0.5", "1e-9", "3", "1e400", "nan", "gzip"),
     *("a=b", "*=*", "a=*", "*:8000=x:*", "A: b", "a:b\nc:d", "{}", "[]", '{"a": "b"}', '{"a": 1}'),
@@ -61,20 +61,20 @@ values = st.one_of(
     st.dictionaries(odd.texts, odd.leaves, max_size=3),
     st.dictionaries(st.sampled_from(["m", "x"]), odd.mostly(_model), max_size=2),
 )
-#: These lead elsewhere, or to names that are looked up: connections are not tried with them.
+#: Settings that lead to other servers or look names up: not used for connections.
 ELSEWHERE = {"proxy", "rewrite_addresses", "tls", "plugin"}
 
 
 @pytest.fixture
 def nothing_set() -> Iterator[None]:
-    """All settings are undone afterwards."""
+    """Reset all settings afterwards."""
     yield
     tritonclient_shim.configure(**dict.fromkeys(FIELDS))
 
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[list[str]]:
-    """Servers over HTTP and gRPC."""
+    """Return the addresses of servers over HTTP and gRPC."""
     with HttpAnswers() as http, GrpcAnswers() as grpc:
         yield [http.address, grpc.address]
 
@@ -87,7 +87,7 @@ def use(addresses: list[str], protocol: int) -> None:
 
 
 def changed(changes: dict[str, Any], before: Any) -> bool:
-    """Are the settings taken? If not, there is a text, and nothing has changed."""
+    """Return True if the settings are accepted. If not, check the text and that nothing changed."""
     try:
         tritonclient_shim.configure(**changes)
     except (settings.SettingsError, TypeError) as error:
@@ -117,7 +117,7 @@ def _configure(data: Any, addresses: list[str]) -> None:
 
 
 def test_configure(addresses: list[str], nothing_set: None, tried: Tried) -> None:
-    """``configure()`` with any values; contexts are made with those that it takes."""
+    """``configure()`` accepts or refuses any values. Contexts work with the accepted values."""
     _configure(addresses=addresses)
     tried(SETTINGS, amount("settings of any kind") // 3, "changes of settings")
 
@@ -144,7 +144,7 @@ def _variables(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_variables(monkeypatch: pytest.MonkeyPatch, nothing_set: None, tried: Tried) -> None:
-    """The variables of the environment with any text."""
+    """Environment variables with any text are accepted or refused with a text."""
     _variables(monkeypatch=monkeypatch)
     tried(SETTINGS, amount("settings of any kind") // 3, "variables")
 
@@ -197,6 +197,6 @@ def _declarations(data: Any) -> None:
 
 
 def test_declarations(tried: Tried) -> None:
-    """Models declared with any values, whose functions return anything."""
+    """Models with any declared values and any results are served or refused with a text."""
     _declarations()
     tried(DECLARED, amount("settings of any kind") // 3, "models")

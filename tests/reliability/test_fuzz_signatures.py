@@ -20,7 +20,7 @@ from tensorrtserver import cuda_shared_memory as cuda
 from tensorrtserver import shared_memory as shm
 from tests.reliability import odd_values as odd
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.fuzzed_arguments import ARRAYS, MODELS, RAW, good_values
 from tests.reliability.fuzzed_models import served_models
 from tests.reliability.fuzzing import documented, fuzzed, no_thread_more, refused
@@ -29,13 +29,13 @@ from tritonclient_shim import testing
 
 ARGUMENTS = "Arguments of any kind: documented exceptions that say something, and a usable context"
 PATIENCE = 60.0
-#: How the keys of this process's regions begin.
+#: The beginning of the keys of this process's regions.
 KEY = f"/fuzzed_{os.getpid()}_"
 PARTS = 9  # two for each kind of server, and one without
 
 
 class Side:
-    """A server over one protocol, a context of each model, and handles of every state."""
+    """A server over one protocol, with a context of each model and handles in every state."""
 
     def __init__(self, url: str, protocol: int, streaming: bool) -> None:
         self.url, self.protocol, self.streaming = url, protocol, streaming
@@ -106,17 +106,17 @@ _SERVER = {
 
 
 def arguments(draw: Any, function: Any, good: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """For each parameter a value, good or not; some are left out, some are one too many."""
+    """Return a value for each parameter, good or not. Leave some out, and add some."""
     positional, named = [], {}
     by_name = False
-    for name, one in inspect.signature(function).parameters.items():
-        if name == "self" or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name == "self" or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        if one.default is not one.empty and draw(st.integers(0, 3)) == 0:
-            by_name = True  # the rest by their names
+        if parameter.default is not parameter.empty and draw(st.integers(0, 3)) == 0:
+            by_name = True  # the rest by name
             continue
         value = draw(odd.mostly(good[name], OTHERS.get(name, odd.anything)))
-        if by_name or one.kind is one.KEYWORD_ONLY:
+        if by_name or parameter.kind is parameter.KEYWORD_ONLY:
             named[name] = value
         else:
             positional.append(value)
@@ -133,13 +133,13 @@ def attempt(call: Callable[[], Any], allowed: tuple[str, ...]) -> Any:
 
 
 def _own_key(value: Any) -> Any:
-    """Return a key that only this process uses, for whatever could be a key."""
+    """Return a key that only this process uses, from any value that could be a key."""
     if isinstance(value, bytes):
         return KEY.encode() + value
     return KEY + value if isinstance(value, str) else value
 
 
-#: Parameter → the values that it gets besides good ones, where that is not anything.
+#: Odd values of a parameter, if not every value is allowed.
 OTHERS = {
     **dict.fromkeys(("verbose", "streaming", "wait"), odd.with_truth),
     "shm_key": odd.anything.map(_own_key) | st.sampled_from(["", "/", b"//", ".", "/.."]),
@@ -167,7 +167,7 @@ def _infer(side: Side, data: Any) -> None:
 
 
 def test_infer(side: Side, tried: Tried) -> None:
-    """Requests with any arguments."""
+    """Requests with any arguments return a result or raise a documented exception."""
     before = threading.active_count()
     _infer(side)
     assert no_thread_more(before, 4)
@@ -197,7 +197,7 @@ def _contexts(side: Side, data: Any) -> None:
 
 
 def test_contexts(side: Side, tried: Tried) -> None:
-    """Contexts are made with any arguments, and the methods of those that can be."""
+    """Constructors and methods with any arguments return or raise a documented exception."""
     before = threading.active_count()
     _contexts(side)
     for model in MODELS:
@@ -237,7 +237,7 @@ def _functions(data: Any, handles: list[Any]) -> None:
 
 @pytest.fixture
 def no_regions() -> Iterator[None]:
-    """Unlink the objects of this process: v1 left one when its size was refused."""
+    """Remove the objects of this process. v1 left one when it refused a size."""
     yield
     for path in glob.glob(f"/dev/shm{KEY}*"):
         os.unlink(path)
@@ -245,7 +245,7 @@ def no_regions() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_regions")
 def test_functions(tried: Tried) -> None:
-    """Functions that need no server."""
+    """Functions without a server return or raise a documented exception."""
     region = shm.create_shared_memory_region("fuzzed", f"{KEY}region", 64)
     gone = shm.create_shared_memory_region("fuzzed", f"{KEY}gone", 64)
     shm.destroy_shared_memory_region(gone)

@@ -1,4 +1,4 @@
-"""The raw stub with arguments of any kind, and streams of requests that end in any way."""
+"""The raw stub with any arguments, and streams of requests with any end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.backends.odd_answers import changed_message
 from tests.gateway.grpc_requests import A, B, simple
 from tests.reliability import odd_values as odd
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.fuzzing import documented, fuzzed, no_thread_more, refused
 from tests.reliability.identified_calls import within
 from tests.reliability.odd_callbacks import EXCEPTIONS
@@ -41,7 +41,7 @@ _metadata = st.lists(
     st.tuples(odd.mostly(st.sampled_from(["a", "b-bin", "A", ""])), odd.mostly(odd.texts)),
     max_size=2,
 )
-#: Optional arguments of a call → values that are good for it, mostly.
+#: Optional arguments of a call, mostly with good values.
 OPTIONS = {
     "timeout": st.sampled_from([None, 60, 60.0, 1e-9, 0, -1]),
     "metadata": st.none() | _metadata | _metadata.map(tuple),
@@ -53,7 +53,7 @@ OPTIONS = {
 
 @pytest.fixture
 def channel(triton: TritonServer) -> Iterator[grpc.Channel]:
-    """Yield a channel of the test's own; afterwards no thread more is there."""
+    """Yield a channel of the test. Check afterwards that no new thread is left."""
     before = threading.active_count()
     with grpc.insecure_channel(triton.grpc) as channel:
         yield channel
@@ -61,13 +61,13 @@ def channel(triton: TritonServer) -> Iterator[grpc.Channel]:
 
 
 def options(draw: Any) -> dict[str, Any]:
-    """Some of the optional arguments."""
+    """Draw some of the optional arguments."""
     chosen = draw(st.sets(st.sampled_from(list(OPTIONS)), max_size=2))
     return {name: draw(odd.mostly(OPTIONS[name])) for name in sorted(chosen)}
 
 
 def requests(rpc: str) -> Any:
-    """Requests of an rpc: right, changed, of another rpc, or no request at all."""
+    """Draw requests of an rpc: correct, changed, of another rpc, or no request at all."""
     right = st.sampled_from(UNARY[rpc])
     if rpc == "ModelControl":  # any other message that names a model would unload it
         others = right
@@ -89,7 +89,7 @@ def attempt(call: Any, plain: Any = None) -> Any:
 
 
 def check_status(response: Any) -> None:
-    """Check that a response has a status, and a text where it is no success."""
+    """Check that a response has a status, and a text unless it is a success."""
     if response is not None:
         status = response.request_status
         assert status.code == 1 or (status.code and status.msg), status
@@ -103,7 +103,7 @@ def well(stub: GRPCServiceStub) -> None:
 
 
 class Done:
-    """Callbacks of a future or a call: each comes once, whatever it raises."""
+    """Callbacks of a future or a call. Each must run once, whatever it raises."""
 
     def __init__(self, error: str) -> None:
         self._error = error
@@ -162,7 +162,7 @@ def _unary(channel: Any, stub: Any, data: Any) -> None:
 
 
 def test_unary(channel: grpc.Channel, monkeypatch: pytest.MonkeyPatch, tried: Tried) -> None:
-    """Every unary rpc, in each of gRPC's calling styles."""
+    """Every unary rpc, in each calling style, returns or raises a documented exception."""
     # docs/v1-behaviour.md §9.2
     monkeypatch.setattr(logging.getLogger("concurrent.futures"), "disabled", True)
     _unary(channel, GRPCServiceStub(channel))
@@ -203,8 +203,8 @@ def _stream(channel: Any, stub: Any, data: Any) -> None:
 
 
 def test_stream(channel: grpc.Channel, monkeypatch: pytest.MonkeyPatch, tried: Tried) -> None:
-    """Streams whose iterators yield what is no request, raise or are none."""
+    """Streams with invalid iterators end with a documented exception."""
     # docs/v1-behaviour.md §9.2
-    monkeypatch.setattr(threading, "excepthook", lambda arguments: None)  # an iterator's own
+    monkeypatch.setattr(threading, "excepthook", lambda arguments: None)  # of the iterator itself
     _stream(channel, GRPCServiceStub(channel))
     tried(STUB, amount("calls of a stub") // 2, "streams")

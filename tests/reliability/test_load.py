@@ -1,4 +1,4 @@
-"""Many calls, threads and contexts: no answer is another call's, and nothing accumulates."""
+"""Many calls, threads and contexts: no mixed results, and nothing accumulates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from tensorrtserver.api import InferContext
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import (
     KINDS,
     OUTPUTS,
@@ -27,7 +27,7 @@ from tests.reliability.identified_calls import (
 
 THREADS = 16
 HOUR = 3600.0
-#: Growth that is no leak: caches, allocators and pools come to their sizes in the warm-up.
+#: Growth that is no leak: caches, allocators and pools grow in the warm-up.
 DESCRIPTORS, MEGABYTES = 4, 12
 
 SAME_CONTEXT = "Threads share a context in any mixture of styles, and each gets its own answers"
@@ -38,7 +38,7 @@ UNFETCHED = "A result that nobody fetches costs at most 24 KB besides its data u
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest, triton: Any) -> tuple[str, int, bool]:
-    """Url, protocol and streaming of one way to call."""
+    """Return url, protocol and streaming of one way to call."""
     protocol, streaming = KINDS[request.param]
     return triton.url(protocol), protocol, streaming
 
@@ -51,23 +51,23 @@ def context(kind: tuple[str, int, bool]) -> Iterator[InferContext]:
 
 
 def opened(kind: tuple[str, int, bool]) -> InferContext:
-    """Return a context of a model that answers what it is asked."""
+    """Return a context of a model that returns its input."""
     return InferContext(kind[0], kind[1], "identity_int32", streaming=kind[2])
 
 
 def descriptors() -> int:
-    """How many this process has open."""
+    """Return how many descriptors this process has open."""
     return len(os.listdir("/proc/self/fd"))
 
 
 def megabytes() -> float:
-    """Memory of this process."""
+    """Return the memory of this process in megabytes."""
     with open("/proc/self/statm", encoding="ascii") as text:
         return int(text.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def settled(measure: Callable[[], float], limit: float) -> float:
-    """Return the measure once it is within the limit, or after some seconds: ends take a moment."""
+    """Return the measure once it is within the limit, or after some seconds."""
     for _ in range(100):
         gc.collect()
         if measure() <= limit:
@@ -77,7 +77,7 @@ def settled(measure: Callable[[], float], limit: float) -> float:
 
 
 def test_threads_on_one_context(context: InferContext, tried: Tried) -> None:
-    """16 threads call in every style; each answer is that of its own request."""
+    """16 threads call in every style, and each gets its own request's result."""
     each = max(amount("calls of 16 threads on one context") // THREADS, 1)
     right: list[int] = []
 
@@ -103,7 +103,7 @@ def test_threads_on_one_context(context: InferContext, tried: Tried) -> None:
 
 
 def test_contexts_opened_and_dropped(kind: tuple[str, int, bool], tried: Tried) -> None:
-    """Contexts come and go, every second one without a close, some with a request under way."""
+    """Contexts come and go, every second without a close, some with a pending request."""
     number = amount("contexts opened and dropped")
 
     def use(count: int) -> None:
@@ -126,7 +126,7 @@ def test_contexts_opened_and_dropped(kind: tuple[str, int, bool], tried: Tried) 
 
 
 def test_soak(context: InferContext, tried: Tried) -> None:
-    """Descriptors, threads and memory stay what they were after the first calls."""
+    """Descriptors, threads and memory do not grow after the first calls."""
     number = amount("calls of a soak")
 
     def use(count: int) -> None:
@@ -143,7 +143,7 @@ def test_soak(context: InferContext, tried: Tried) -> None:
 
 
 def test_unfetched_results(kind: tuple[str, int, bool], tried: Tried) -> None:
-    """Results wait for whoever fetches them; closing the context forgets them."""
+    """Results wait to be fetched, and closing the context drops them."""
     number, callbacks = amount("results that nobody fetches"), threading.Semaphore(0)
     context = opened(kind)
     before = megabytes()

@@ -1,4 +1,4 @@
-"""Processes that end in the midst of things: at once, silently, with their own exit code."""
+"""Processes that end during calls: at once, silently, with their own exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.own_interpreter import run_program
 from tests.reliability.amounts import amount
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import KINDS
 
 PROMISE = (
@@ -28,13 +28,13 @@ def slow(seconds):
     return {'INPUT0': [np.array([seconds], np.float32)]}
 def opened():
     return InferContext(sys.argv[1], int(sys.argv[2]), 'slow', streaming=sys.argv[3] == 'True')
-def tell(text):
+def report(text):
     os.write(1, text.encode())
 context = opened()
 assert context.run(slow(0), RAW)['OUTPUT0'][0][0] == 0
 """
 
-#: A destructor of the user's own that runs when the interpreter takes the main module apart.
+#: A user's destructor that runs when the interpreter clears the main module.
 DESTRUCTOR = """
 class Wrapper:
     def __init__(self):
@@ -43,13 +43,13 @@ class Wrapper:
         assert sys.is_finalizing()
         try:
             {call}
-            tell('done')
+            report('done')
         except (InferenceServerException, ImportError) as error:
-            tell('refused')
+            report('refused')
 wrapper = Wrapper()
 """
 
-#: What the destructor calls → what it may come to, for each kind of context.
+#: The calls of the destructor, and the allowed outcomes for each kind of context.
 CALLS = {
     "self.context.close()": {"done"},
     "self.context.run(slow(0), RAW)": {"done", "refused"},
@@ -57,7 +57,7 @@ CALLS = {
     "self.context.get_ready_async_request(True)": {"done", "refused"},
 }
 
-#: What a program has left under way when it ends.
+#: The pending work of a program when it ends.
 LEFT = {
     "everything": "for _ in range(3): context.async_run(print, slow(1), RAW)\n"
     "for _ in range(3): context.async_run(slow(1), RAW)",
@@ -87,7 +87,7 @@ LEFT = {
 
 
 def end(program: str, triton: Any, kind: str) -> str:
-    """Return what a program prints on a context of this kind; it must end well and silently."""
+    """Return the output of a program on a context of this kind. It must end with 0 and silently."""
     protocol, streaming = KINDS[kind]
     ended = run_program(BEGIN + program, triton.url(protocol), protocol, streaming)
     assert (ended.status, ended.stderr) == (CODE, "")
@@ -97,7 +97,7 @@ def end(program: str, triton: Any, kind: str) -> str:
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_destructors_at_the_end(kind: str, call: str, triton: Any, tried: Tried) -> None:
-    """A destructor that uses its context when the interpreter ends keeps it from nothing."""
+    """A destructor that uses its context at the interpreter's end neither hangs nor fails."""
     before = "request = context.async_run(slow(0.3), RAW)\n" if "context.get" in call else ""
     program = f"{before}{DESTRUCTOR.format(call=call)}sys.exit({CODE})"
     for _ in range(amount("ends of processes")):
@@ -106,15 +106,15 @@ def test_destructors_at_the_end(kind: str, call: str, triton: Any, tried: Tried)
 
 
 def seconds_to_end(left: str, triton: Any, kind: str) -> float:
-    """How long the process of a program goes on after the program's last line."""
-    program = f"{LEFT[left]}\ntell(str(time.monotonic()))\nsys.exit({CODE})"
+    """Return how long a process runs after its program's last line."""
+    program = f"{LEFT[left]}\nreport(str(time.monotonic()))\nsys.exit({CODE})"
     return time.monotonic() - float(end(program, triton, kind))
 
 
 @pytest.mark.parametrize("left", LEFT)
 @pytest.mark.parametrize("kind", KINDS)
 def test_left_under_way(kind: str, left: str, triton: Any, tried: Tried) -> None:
-    """The exit code is the program's, nothing is printed, and nothing is waited for."""
+    """The program keeps its exit code, prints nothing, and waits for nothing."""
     for _ in range(amount("ends of processes")):
         assert any(seconds_to_end(left, triton, kind) < LIMIT for _ in range(ATTEMPTS))
         tried(PROMISE, 1, "processes")

@@ -1,4 +1,4 @@
-"""Servers that are killed, stopped, started again or lose a model, before and within a call."""
+"""Servers that are killed, stopped, restarted or lose a model, before and during a call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import tritonclient_shim
 from tensorrtserver.api import InferContext
 from tests.reliability.amounts import some
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import STYLES, Outcome, ask, numbers, within
 from tests.reliability.server_process import MODEL, ServerProcess, some_of
 
@@ -36,9 +36,9 @@ UNKNOWN = (f"Request for unknown model: '{MODEL}'",)
 
 
 class Event(NamedTuple):
-    """What happens to the server, how messages may begin that a call ends with, and what mends it.
+    """An event at the server, the allowed beginnings of messages, and its repair.
 
-    Without messages the call must be answered; with an empty one among them, it may be.
+    Without messages the call must succeed. With an empty message among them it may succeed.
     """
 
     happen: Callable[[ServerProcess], None]
@@ -47,7 +47,7 @@ class Event(NamedTuple):
 
 
 def restart(server: ServerProcess) -> None:
-    """Kill the server and start it again at its ports; nothing waits in the model any more."""
+    """Kill the server and restart it at its ports. No request waits in the model any more."""
     server.kill()
     server.release()
     server.start()
@@ -61,7 +61,7 @@ def suspend(server: ServerProcess) -> None:
 
 
 def start_stub(server: ServerProcess) -> None:
-    """Triton starts the process of a model again when the model is loaded anew, only then."""
+    """Load the model anew, because Triton restarts a model's process only then."""
     server.unload()
     server.load()
 
@@ -70,7 +70,7 @@ def nothing(server: ServerProcess) -> None:
     """Do nothing: the server needs no mending."""
 
 
-#: Between two calls: the second one meets what has become of the server.
+#: Events between two calls. The second call meets the new state of the server.
 IDLE = {
     "killed": Event(ServerProcess.kill, LOST, ServerProcess.start),
     "started again": Event(restart, (*LOST, ""), nothing),
@@ -79,7 +79,7 @@ IDLE = {
     "stub killed": Event(ServerProcess.kill_stub, UNHEALTHY, start_stub),
     "model unloaded": Event(ServerProcess.unload, UNKNOWN, ServerProcess.load),
 }
-#: While a request is in the model.
+#: Events while a request is in the model.
 WITHIN = {
     "killed": Event(ServerProcess.kill, LOST, ServerProcess.start),
     "started again": Event(restart, LOST, nothing),
@@ -100,7 +100,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def server(shared: ServerProcess) -> Iterator[ServerProcess]:
-    """Yield the server, running and with its model, whatever the test before has done to it."""
+    """Yield the server, running and with its model, after any earlier test."""
     yield shared
     tritonclient_shim.configure(network_timeout=None, keepalive_time=None, keepalive_timeout=None)
     shared.release()
@@ -112,7 +112,7 @@ def server(shared: ServerProcess) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def threads() -> Iterator[ThreadPoolExecutor]:
-    """Threads that calls can wait on."""
+    """Yield threads for calls that wait."""
     with ThreadPoolExecutor(4) as pool:
         yield pool
 
@@ -126,7 +126,7 @@ def limit(kind: str) -> None:
 
 
 def check(outcome: Outcome, event: Event) -> None:
-    """Check that the outcome is one that the event may have."""
+    """Check that the event allows the outcome."""
     assert outcome.seconds < BOUND
     assert len(outcome.callbacks) == outcome.expected_callbacks
     if outcome.error is None:
@@ -138,7 +138,7 @@ def check(outcome: Outcome, event: Event) -> None:
 
 
 def works_again(context: InferContext, style: str) -> None:
-    """Check that the context works; over gRPC, once it has seen that its old connection ended."""
+    """Check that the context works. Over gRPC, wait until it sees that its old connection ended."""
     for _ in range(50):
         outcome = ask(context, style, next(numbers))
         if not outcome.message.startswith((*LOST, *LIMITS)):
@@ -161,7 +161,7 @@ def held(
 def test_between_two_calls(
     number: int, kind: str, name: str, server: ServerProcess, tried: Tried
 ) -> None:
-    """The next call says what has become of the server, and the context works afterwards."""
+    """The next call reports the server's state, and the context works afterwards."""
     event = IDLE[name]
     if event.messages == LIMITS:
         limit(kind)
@@ -185,7 +185,7 @@ def test_within_a_call(
     threads: ThreadPoolExecutor,
     tried: Tried,
 ) -> None:
-    """The call that is under way ends, and the context works afterwards."""
+    """The pending call ends, and the context works afterwards."""
     event = WITHIN[name]
     if event.messages == LIMITS:
         limit(kind)

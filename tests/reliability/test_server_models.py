@@ -1,4 +1,4 @@
-"""Models that a server has in another form after a reload or a new start."""
+"""Models whose configuration differs after a reload or a restart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tensorrtserver.api import InferContext, InferenceServerException
 from tests.reliability.amounts import some
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import KINDS, STYLES, Outcome, in_style, numbers, payload
 from tests.reliability.server_process import ServerProcess, some_of
 
@@ -19,8 +19,8 @@ PROMISE = (
     "answer or a documented error, and the same context works when the model is the old one again"
 )
 
-#: What changes: text in the configuration, its successor, how a refusal may begin of a call for
-#: the model of before, and whether the next call fits the new model.
+#: A change: text in the configuration, its replacement, the beginning of a refusal for a call of
+#: the old model, and whether the next call fits the new model.
 CHANGES = {
     "other dims": ("dims: -1", "dims: 4", "unexpected shape for input 'INPUT0'", False),
     "other datatype": ("TYPE_INT32", "TYPE_FP32", "inference input 'INPUT0' data-type is", True),
@@ -28,7 +28,7 @@ CHANGES = {
 }
 UNBEGUN = "inference request for sequence {} to model 'sequence_sum' must specify the START flag"
 BROKEN = "The stream broke in the midst of sequence "
-LOST = "GRPC client failed: 14: "  # the server has been started anew, and the client sees it now
+LOST = "GRPC client failed: 14: "  # the server has restarted, and the client sees it now
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def summing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]
 
 
 def bring(server: ServerProcess, number: int) -> None:
-    """Have the server take the model's files as they are now: by a load, or a new start."""
+    """Make the server read the model's files, by a load or a restart."""
     if number % 2:
         server.kill()
         server.start()
@@ -57,7 +57,7 @@ def bring(server: ServerProcess, number: int) -> None:
 
 
 def answered(context: InferContext, style: str) -> Outcome:
-    """Return a call that is answered, if at all, with the bytes that it has sent."""
+    """Return a call whose result, if any, must be the bytes that it sent."""
     data = payload(next(numbers))
     for _ in range(5):
         outcome = in_style(context, style, {"INPUT0": [data]})
@@ -72,7 +72,7 @@ def answered(context: InferContext, style: str) -> Outcome:
 def test_another_form(
     number: int, kind: str, name: str, server: ServerProcess, tried: Tried
 ) -> None:
-    """One call may be refused; the next one is made for the model as it is now."""
+    """One call may be refused after a change; the next call fits the new model."""
     old, new, refusal, fits = CHANGES[name]
     for style in some(STYLES, "styles of each event of a server's life", number):
         context = server.opened(kind)
@@ -84,7 +84,7 @@ def test_another_form(
         assert second.message.startswith(refusal) if not fits else second.message == ""
         server.write_model()
         bring(server, number)
-        answered(context, style)  # may be refused, too
+        answered(context, style)  # may be refused too
         assert answered(context, style).message == ""
         context.close()
         tried(PROMISE, 1, "changes")
@@ -94,7 +94,7 @@ def test_another_form(
 def test_within_a_call(
     number: int, kind: str, name: str, server: ServerProcess, tried: Tried
 ) -> None:
-    """A request that is in the model when it is loaded anew is answered by the old one."""
+    """A request in the model during a reload is answered by the old model."""
     old, new, refusal, fits = CHANGES[name]
     context = server.opened(kind)
     with ThreadPoolExecutor(1) as threads:
@@ -115,7 +115,7 @@ def test_within_a_call(
 
 
 def step(context: InferContext, value: int, flags: int = 0, sequence: int = 0) -> int:
-    """One request of a sequence: the sum so far."""
+    """Send one request of a sequence, and return the sum so far."""
     inputs = {"INPUT": [np.array([value], np.int32)]}
     result: Any = context.run(inputs, {"OUTPUT": InferContext.ResultFormat.RAW}, 1, flags, sequence)
     return int(result["OUTPUT"][0][0])
@@ -123,7 +123,7 @@ def step(context: InferContext, value: int, flags: int = 0, sequence: int = 0) -
 
 @pytest.mark.parametrize("way", ["loaded", "started"])
 def test_within_a_sequence(way: str, summing: ServerProcess, tried: Tried) -> None:
-    """A sequence that the server has lost is refused until it begins again; no sum is wrong."""
+    """A sequence that the server lost is refused until it restarts, and no sum is wrong."""
     contexts = {kind: summing.opened(kind) for kind in KINDS}
     for number, context in enumerate(contexts.values(), 9500):
         assert [step(context, 5, 1, number), step(context, 6)] == [5, 11]

@@ -1,4 +1,4 @@
-"""Shared-memory regions that are taken away from a server between two calls, and within one."""
+"""Shared-memory regions that disappear from a server between two calls, or during a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import tensorrtserver.shared_memory as shm
 from tensorrtserver.api import InferContext, SharedMemoryControlContext
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import STYLES, Outcome, in_style, numbers, payload, within
 from tests.reliability.server_process import ServerProcess, some_of
 from tests.server.infer_cases import wait_for
@@ -34,11 +34,11 @@ class Input(NamedTuple):
     data: Any
 
     def unlink(self) -> None:
-        """Remove the key: who has the region goes on with it."""
+        """Remove the key. Existing mappings stay."""
         os.unlink(f"/dev/shm/{self.name}")
 
     def unregister(self) -> None:
-        """Have the server forget the region, as another process would: without waiting."""
+        """Unregister the region as another process would, without waiting."""
         with SharedMemoryControlContext(self.server.url(0), 0) as control:
             control.unregister(self.handle)
 
@@ -47,13 +47,13 @@ class Input(NamedTuple):
         os.truncate(f"/dev/shm/{self.name}", 0)
 
 
-#: What happens between two calls → how the next call's message may begin; empty: it is answered.
+#: Events between two calls, and the beginnings of the next message; empty for a success.
 IDLE: dict[str, tuple[Callable[[Input], None], tuple[str, ...]]] = {
     "unlinked": (Input.unlink, ()),
     "unregistered": (Input.unregister, ("Unable to find shared memory region: ",)),
     "made smaller": (Input.shrink, LOST),  # Triton dies of SIGBUS
 }
-#: What happens while the model has the request: its input has been read.
+#: Events while the model has the request and has read its input.
 WITHIN = {"unlinked": Input.unlink, "made smaller": Input.shrink}
 
 
@@ -96,7 +96,7 @@ def call(context: InferContext, style: str, shm_input: Input) -> Outcome:
 def test_between_two_calls(
     number: int, kind: str, name: str, shm_input: Input, tried: Tried
 ) -> None:
-    """The next call is answered, or says what has become of the region or the server."""
+    """The next call succeeds, or reports the state of the region or the server."""
     happen, messages = IDLE[name]
     style = STYLES[number % len(STYLES)]
     context = shm_input.server.opened(kind)
@@ -113,7 +113,7 @@ def test_between_two_calls(
 
 @some_of(WITHIN)
 def test_within_a_call(number: int, kind: str, name: str, shm_input: Input, tried: Tried) -> None:
-    """The call is answered from what the server has read."""
+    """The call succeeds with the data that the server has read."""
     context = shm_input.server.opened(kind)
     with ThreadPoolExecutor(1) as threads:
         shm_input.server.hold()

@@ -1,4 +1,4 @@
-"""Signals in each call that waits: answered at once, and nothing is lost by it."""
+"""Signals during each call that waits: handled at once, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.own_interpreter import command, environment
 from tests.relays import Relay
 from tests.reliability.amounts import some
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 from tests.reliability.identified_calls import KINDS
 
 PROGRAM = Path(__file__).with_name("signal_program.py")
@@ -23,7 +23,7 @@ PROMISE = (
 )
 INTERRUPTING = ("SIGINT default", "SIGTERM raises", "SIGINT raises", "SIGTERM default")
 ANSWERED = (*INTERRUPTING, "SIGTERM returns", "SIGINT returns")
-#: Each call that waits → the contexts on which it does, and what signals come to there.
+#: Each call that waits, its contexts, and the effects of a signal.
 CALLS = {
     "run": (("http", "grpc", "stream"), ANSWERED),
     "fetch": (("stream", "http", "grpc"), ANSWERED),
@@ -37,7 +37,7 @@ CALLS = {
 
 
 def interrupted(triton: Any, kind: str, call: str, way: str) -> tuple[int, str]:
-    """Exit status and stderr of the program that waits in this call."""
+    """Return exit status and stderr of the program that waits in this call."""
     protocol, streaming = KINDS[kind]
     url = triton.url(protocol)
     with Relay(url) as relay, subprocess.Popen(
@@ -51,7 +51,7 @@ def interrupted(triton: Any, kind: str, call: str, way: str) -> tuple[int, str]:
         assert program.stdin is not None and program.stdout is not None
         limit = threading.Timer(90, program.kill)
         limit.start()
-        if program.stdout.readline():  # it asks for silence
+        if program.stdout.readline():  # it requests silence
             relay.flows.clear()
             program.stdin.write("\n")
             program.stdin.flush()
@@ -62,7 +62,7 @@ def interrupted(triton: Any, kind: str, call: str, way: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_signal(call: str, triton: Any, tried: Tried) -> None:
-    """The call ends, or goes on, as the handler says; the context and its requests live on."""
+    """The call ends or continues as the handler says. The context and its requests stay usable."""
     kinds, ways = CALLS[call]
     turn = list(CALLS).index(call)
     cells = [(kinds[n % len(kinds)], way) for n, way in enumerate(ways)]

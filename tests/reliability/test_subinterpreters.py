@@ -1,4 +1,4 @@
-"""Subinterpreters: refused at the import with a clear text; the main interpreter goes on."""
+"""Subinterpreters: the import is refused with a clear text, and the main interpreter goes on."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.own_interpreter import run_program
-from tests.reliability.figures import Tried
+from tests.reliability.counts import Tried
 
 PROMISE = "A subinterpreter is refused at the import, and the main interpreter goes on"
 
-#: A subinterpreter that imports a module of the package and tells what came of it.
+#: A subinterpreter that imports a module of the package and reports the outcome.
 PROGRAM = """
 import os, sys
 try:
@@ -25,11 +25,11 @@ run = getattr(interpreters, 'exec', None) or interpreters.run_string
 text = '''
 try:
     import {module}
-    told = 'imported'
+    outcome = 'imported'
 except ImportError as error:
-    told = str(error)
+    outcome = str(error)
 import os
-os.write(1, told.encode())
+os.write(1, outcome.encode())
 '''
 second = interpreters.create()
 run(second, text.format(module=sys.argv[3]))
@@ -41,7 +41,7 @@ with InferContext(sys.argv[1], int(sys.argv[2]), 'simple') as context:
 assert found['OUTPUT0'][0].tolist() == (a * 2).tolist()
 sys.exit(3)
 """
-TOLD = (
+REFUSAL = (
     "tensorrtserver was imported in a subinterpreter, where NumPy, protobuf and gRPC do not work; "
     "expected the main interpreter; use threads or processes instead, and under mod_wsgi "
     "`WSGIApplicationGroup %{GLOBAL}`"
@@ -50,8 +50,8 @@ TOLD = (
 
 @pytest.mark.parametrize("moment", ["used before", "not used before"])
 def test_refused(moment: str, triton: Any, protocol: int, tried: Tried) -> None:
-    """The subinterpreter's import tells what to do; nothing hangs, and contexts work after it."""
+    """A subinterpreter's import says what to do. Nothing hangs, and contexts work afterwards."""
     module = ("tensorrtserver.api", "tensorrtserver.shared_memory")[protocol]
     arguments = (triton.url(protocol), protocol, module, moment)
-    assert run_program(PROGRAM, *arguments) == (3, TOLD, "")
+    assert run_program(PROGRAM, *arguments) == (3, REFUSAL, "")
     tried(PROMISE, 1, "imports")

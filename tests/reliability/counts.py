@@ -1,4 +1,4 @@
-"""What a run has tried, for the table in docs/reliability.md."""
+"""The attempts of a run, for the table in docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
 _HEAD = ("| promise | test | tried | result | measured |", "|---|---|---|---|---|")
 
-#: ``tried(promise, amount, unit)``: a test has kept a promise so often.
+#: ``tried(promise, amount, unit)`` records how often a test has kept a promise.
 Tried = Callable[[str, int, str], None]
 
 
-class Figure(NamedTuple):
-    """So much of something was tried in a test for a promise."""
+class Count(NamedTuple):
+    """The attempts of a test for a promise."""
 
     promise: str
     test: str
@@ -24,15 +24,15 @@ class Figure(NamedTuple):
     unit: str
 
 
-class Figures:
-    """All that was tried in a run, and what failed."""
+class Counts:
+    """All attempts of a run, and the tests that failed."""
 
     def __init__(self) -> None:
-        self.kept: list[Figure] = []
+        self.kept: list[Count] = []
         self.failed: dict[str, int] = {}  # by test
 
     def rows(self, measured: str) -> dict[str, str]:
-        """Promise → its row of the table; ``measured`` says when, and with what."""
+        """Return each promise's row of the table. ``measured`` says when, and with what."""
         rows = {}
         for promise in dict.fromkeys(item.promise for item in self.kept):
             mine = [item for item in self.kept if item.promise == promise]
@@ -49,8 +49,8 @@ class Figures:
         return rows
 
 
-def with_figures(page: str, rows: dict[str, str]) -> str:
-    """Return the page with these rows in its table, those of other promises as they were."""
+def with_counts(page: str, rows: dict[str, str]) -> str:
+    """Return the page with these rows in its table, and all other rows unchanged."""
     result = re.search(f"{BEGIN}\n(.*?){END}", page, re.DOTALL)
     assert result, "the page has a place for the figures"
     before = [line for line in result.group(1).splitlines()[2:] if line.startswith("| ")]
